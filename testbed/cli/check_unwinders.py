@@ -14,7 +14,9 @@ from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named
 from testbed.cli.table_readers import READERS
 from testbed.cli.writing import write_text
-from testbed.report.check_text import called_data, called_text
+from testbed.report.check_json import CalledFilesForm
+from testbed.report.check_text import called_text
+from testbed.store.codec import encoded
 from testbed.words.errors import TestbedError, UsageError
 
 
@@ -45,9 +47,9 @@ def judge_and_tell(
         if any(counted.unexcused for counted in verdicts):
             status = status or 1
         lines += called_text(path, verdicts)
-        files.append(called_data(path, verdicts))
+        files.append({"file": path, "unwinders": verdicts})
     text = (
-        json.dumps({"schema": 1, "status": status, "files": files}, indent=1)
+        json.dumps(encoded(CalledFilesForm, {"status": status, "files": files}), indent=1)
         if form == "json"
         else "\n".join(lines).rstrip()
     )

@@ -38,7 +38,9 @@ def command(referees: tuple[str, ...], check: bool, as_json: bool, report: tuple
     REFEREE is a name from `testbed list referees` (default: all).
     What is not installed is not tried, which is said.
     """
-    from testbed.report.finding_report import findings_data, print_findings
+    from testbed.report.finding_report import print_findings
+    from testbed.report.json_forms import TriedFindings
+    from testbed.store.codec import encoded
 
     known = all_strategies()
     if report is not None:
@@ -47,7 +49,7 @@ def command(referees: tuple[str, ...], check: bool, as_json: bool, report: tuple
     chosen = matching(REFEREES, referees, "referee")
     shown = [show(referee, finding, known, PROGRAMS) for referee in chosen for finding in referee.findings]
     if as_json:
-        json.dump(findings_data(shown), sys.stdout, indent=1)
+        json.dump(encoded(TriedFindings, shown), sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         print_findings(console_for_reports(), shown)

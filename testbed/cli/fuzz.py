@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -165,7 +164,10 @@ def _tell(report: _Report, first: int, save: Path, as_json: bool) -> None:
         except OSError as error:
             raise UsageError(f"{save} cannot be written: {error.strerror or error}") from error
     if as_json:
-        json.dump(_data(report, first), sys.stdout, indent=1)
+        from testbed.report.json_forms import FuzzForm
+        from testbed.store.codec import encoded
+
+        json.dump(encoded(FuzzForm, {"first": first, "report": report}), sys.stdout, indent=1)
         sys.stdout.write("\n")
         return
     console = console_for_reports()
@@ -180,27 +182,3 @@ def _tell(report: _Report, first: int, save: Path, as_json: bool) -> None:
         + (f"{len(report.findings)} findings (commands in {save})" if report.findings else "everything explained"),
         soft_wrap=True,
     )
-
-
-def _data(report: _Report, first: int) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "seeds": [first, report.last_seed],
-        "units": report.units,
-        "skipped": report.skipped,
-        "sites": report.sites,
-        "mistakes": dict(sorted(report.mistakes.items())),
-        "findings": [
-            {
-                "program": finding.name,
-                "arch": finding.seen.arch,
-                "recipe": finding.seen.recipe,
-                "unwinder": finding.failure.unwinder,
-                "outcome": finding.failure.outcome.value if finding.failure.outcome else None,
-                "seen": finding.seen.program,
-                "sentence": finding.failure.sentence,
-                "command": finding.command,
-            }
-            for finding in report.findings
-        ],
-    }

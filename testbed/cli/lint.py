@@ -16,9 +16,10 @@ from testbed.cli.declared import disagrees
 from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.image import Image
-from testbed.report.check_json import json_text
-from testbed.report.check_text import lint_data, table_lines
+from testbed.report.check_json import LintForm, json_text
+from testbed.report.check_text import table_lines
 from testbed.runs.by_name import named_run
+from testbed.store.codec import encoded
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
@@ -55,7 +56,7 @@ def command(
     differs = not run.failure and disagrees(run)  # of a run that was cut nobody knows what it would have executed
     status = 1 if differs or any(table.fails for table in said) else 2 if run.failure else 0
     if as_json:
-        click.echo(json_text(lint_data(run, said, status)), nl=False)
+        click.echo(json_text(encoded(LintForm, {"run": run, "tables": said, "status": status})), nl=False)
     else:
         console = console_for_reports()
         for table in said:

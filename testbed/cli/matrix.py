@@ -187,10 +187,11 @@ def _show(
     console = console_for_reports(record=bool(options.svg))
     console.print(matrix_page(matrix))
     if options.json_file:
-        from testbed.report.json_data import matrix_data
+        from testbed.report.json_data import MatrixForm
+        from testbed.store.codec import encoded
 
         with written(options.json_file):
-            options.json_file.write_text(json.dumps(matrix_data(matrix), indent=1) + "\n", encoding="utf-8")
+            options.json_file.write_text(json.dumps(encoded(MatrixForm, matrix), indent=1) + "\n", encoding="utf-8")
     if options.html:
         with written(options.html):
             _write_page(matrix, programs, unwinders, options.html, steppers=options.steppers)

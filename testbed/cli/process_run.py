@@ -138,9 +138,11 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
     if own.stdout is not None:
         own.stdout.write_bytes(process.run.stdout)
     if given["as_json"]:
-        from testbed.report.process_text import process_data
+        from testbed.report.json_forms import ProcessForm
+        from testbed.store.codec import encoded
 
-        json.dump(process_data(process, shares, profiles), sys.stdout, separators=(",", ":"))
+        said = {"process": process, "run": process.run, "strategies": shares, "profiles": profiles}
+        json.dump(encoded(ProcessForm, said), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
         _print(process, shares, profiles, shown=own.stdout is None)

@@ -95,7 +95,10 @@ def command(
             proofs = _of_units(planned, jobs)
     added = total(proofs)
     if as_json:
-        json.dump(_data(proofs, added), sys.stdout, indent=1)
+        from testbed.report.json_forms import ProofsForm
+        from testbed.store.codec import encoded
+
+        json.dump(encoded(ProofsForm, {"proofs": proofs, "added": added}), sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:
         for line in _lines(proofs, added, time.monotonic() - begun):
@@ -191,29 +194,3 @@ def _lines(proofs: Sequence[UnitProof], added: Sum, seconds: float) -> Iterator[
         + (f", {added.unfollowed:,} returns could not be followed" if added.unfollowed else "")
         + f"; {seconds:.1f} s"
     )
-
-
-def _data(proofs: Sequence[UnitProof], added: Sum) -> dict[str, Any]:
-    names = ("units", "skipped", "failed", "steps", "agreed", "transition", "disagreed", "unfollowed")
-    return {
-        "schema": 1,
-        **{name: getattr(added, name) for name in names},
-        "seconds": round(added.seconds, 3),
-        "runs": [
-            {
-                "program": each.unit.program,
-                "arch": each.unit.arch,
-                "recipe": each.unit.recipe,
-                "steps": each.proof.steps if each.proof else 0,
-                "disagreed": each.proof.disagreed if each.proof else 0,
-                "unfollowed": each.proof.unfollowed if each.proof else 0,
-                "skipped": each.skipped,
-                "failed": each.failed,
-                "dissents": [
-                    {name: getattr(dissent, name) for name in ("step", "steps", "where", "truth", "witness")}
-                    for dissent in (each.proof.dissents if each.proof else ())
-                ],
-            }
-            for each in proofs
-        ],
-    }

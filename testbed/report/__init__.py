@@ -1,1 +1,5 @@
 """Presentation only: text, JSON, HTML and JUnit. Values come in, nothing is decided here."""
+
+from typing import Literal
+
+JsonVersion = Literal[1]  # of the JSON that commands print, but a run's: raised when readers would be misled

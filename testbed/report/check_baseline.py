@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from testbed.checks.alike import divided
@@ -19,6 +19,7 @@ from testbed.checks.options import CheckOptions
 from testbed.report.check_json import json_text
 from testbed.report.check_report import ReportedFile, reported
 from testbed.report.check_words import file_name, sentence
+from testbed.store.codec import decoded, encoded
 from testbed.words.catalogue import matches
 from testbed.words.errors import UsageError
 
@@ -51,7 +52,7 @@ def entry(check: FileCheck, finding: TableFinding) -> KnownFinding:
 def baseline_text(checks: Sequence[FileCheck]) -> str:
     """All findings of some checks as a baseline."""
     entries = sorted(entry(check, finding) for check in checks for finding in _each(check))
-    return json_text({"schema": SCHEMA, "findings": [asdict(each) for each in entries]})
+    return json_text({"schema": SCHEMA, "findings": encoded(tuple[KnownFinding, ...], entries)})
 
 
 def read_baseline(path: Path) -> tuple[KnownFinding, ...]:
@@ -60,10 +61,7 @@ def read_baseline(path: Path) -> tuple[KnownFinding, ...]:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
             raise UsageError(f"{path} is a baseline of another version ({data['schema']}); write it again")
-        findings = tuple(KnownFinding(**each) for each in data["findings"])
-        if not all(isinstance(text, str) for each in findings for text in astuple(each)):
-            raise TypeError("a finding has something that is no text")
-        return findings
+        return decoded(tuple[KnownFinding, ...], data["findings"])
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:

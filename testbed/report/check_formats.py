@@ -8,9 +8,10 @@ from testbed.report.check_report import CheckReport
 
 
 def _json(report: CheckReport) -> str:
-    from testbed.report.check_json import check_data, json_text
+    from testbed.report.check_json import CheckForm, json_text
+    from testbed.store.codec import encoded
 
-    return json_text(check_data(report))
+    return json_text(encoded(CheckForm, report))
 
 
 def _sarif(report: CheckReport) -> str:

@@ -1,34 +1,345 @@
-"""A check as plain data: what ``testbed check --format json`` writes. ``schema/check.json`` documents it."""
+"""Checks as JSON: what ``testbed check --format json`` and ``testbed lint --json`` write, as types.
+
+A form says what is written of a value, and its schema is made from it (`testbed.report.json_forms`).
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypedDict
 
-from testbed.checks.model import FileCheck, FunctionCheck, TableFinding
-from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
-from testbed.report.check_words import answer, file_name, sentence
+from testbed.arch import Arch
+from testbed.checks.model import FileCheck, FindingKind, HowKnown, Severity
+from testbed.report import JsonVersion
+from testbed.report.check_report import ReportedFinding
+from testbed.report.check_words import answer, file_name, sentence, summary_line
+from testbed.store.codec import OR_NULL, Keyword, Natural, taken
+from testbed.words.outcome import Outcome
 
-SCHEMA = 1  # raised when a reader of the old shape would be misled
 _TOTALS = ("instructions", "executed", "forced", "static", "never", "without_row")
+Texts = tuple[str, ...]
 
 
-def check_data(report: CheckReport) -> dict[str, Any]:
-    """A report: every file with its findings and coverage, what a baseline has and no file any more, the status."""
-    return {
-        "schema": SCHEMA,
-        "status": report.status,
-        "answer": report.answer,
-        "findings": len(list(report.findings)),
-        "failing": report.failing,
-        "known": report.known,
-        "files": [_file(file) for file in report.files],
-        "broken": [
-            {"file": str(broken.path), "function": broken.function or None, "reason": broken.reason}
-            for broken in report.broken
+WrongThingForm = TypedDict(
+    "WrongThingForm",
+    {
+        "what": Annotated[str, "CFA, a register, signature (of the return address), or row."],
+        "says": Annotated[str, "What the row says."],
+        "true": Annotated[str, "What is true."],
+    },
+)
+
+
+LaterForm = TypedDict(
+    "LaterForm",
+    {
+        "where": Annotated[str, "function+0x4"],
+        "directives": Texts,
+        "replaced": Annotated[Texts, "What they stand for; none: they are more."],
+    },
+)
+
+
+RepairForm = TypedDict(
+    "RepairForm",
+    {
+        "directives": Annotated[Texts, "What belongs to the place, or stands for the directives replaced."],
+        "replaced": Annotated[Texts, "Directives of the function that the new ones stand for."],
+        "replaced_at": Annotated[
+            str | None, OR_NULL, "Where what is replaced stands, if not before the finding's instruction."
         ],
-        "gone": list(report.gone),
-    }
+        "place": Annotated[
+            str, "Where the directives belong, if they replace none: before it (the finding's instruction)."
+        ],
+        "remembered": Annotated[
+            str | None,
+            OR_NULL,
+            "The instruction before which .cfi_remember_state belongs, if a directive is .cfi_restore_state.",
+        ],
+        "later": Annotated[
+            tuple[LaterForm, ...],
+            "What gives the old state back, or says anew what would count from the directives, before instructions "
+            "further down.",
+        ],
+        "repaired": Annotated[Natural, "Instructions that were wrong and are right with them."],
+    },
+)
+
+
+AlikeForm = TypedDict(
+    "AlikeForm",
+    {
+        "function": str,
+        "pc": Natural,
+        "where": str,
+        "source": Annotated[str | None, OR_NULL],
+        "line": Annotated[Natural | None, OR_NULL],
+        "instructions": Natural,
+        "fingerprint": str,
+    },
+)
+
+
+FindingForm = TypedDict(
+    "FindingForm",
+    {
+        "kind": Annotated[FindingKind, taken("finding.kind")],
+        "severity": Annotated[Severity, taken("finding.severity")],
+        "known": Annotated[bool, "The baseline has it: it fails nothing."],
+        "table": Annotated[str, taken("finding.table"), "The section: .eh_frame"],
+        "function": Annotated[str, taken("finding.function")],
+        "pc": Annotated[
+            Natural, taken("finding.pc"), "The link-time address of the first instruction at which it shows."
+        ],
+        "where": Annotated[str, taken("finding.where"), "function+0x4"],
+        "instruction": Annotated[str, taken("finding.instruction")],
+        "source": Annotated[
+            str | None,
+            taken("finding.source"),
+            OR_NULL,
+            "The source file, where debug information or the source says so.",
+        ],
+        "line": Annotated[Natural | None, taken("finding.line"), OR_NULL, "The line of it."],
+        "things": Annotated[tuple[WrongThingForm, ...], taken("finding.things")],
+        "evidence": Annotated[HowKnown, taken("finding.evidence"), "How it is known, the strongest first."],
+        "instructions": Annotated[
+            Natural,
+            taken("finding.instructions"),
+            "How many instructions are wrong by this cause; 0 of a table that cannot be read at all.",
+        ],
+        "functions": Annotated[
+            Natural,
+            Keyword("minimum", 1),
+            taken("finding.functions"),
+            "How many functions it stands for: those of a file that was built without tables are told once.",
+        ],
+        "bare": Annotated[bool, taken("finding.bare"), "No instruction of its function has a row."],
+        "alike": Annotated[
+            tuple[AlikeForm, ...],
+            taken("finding.alike"),
+            "These functions, where they are more than one: each is known to a baseline by its own fingerprint.",
+        ],
+        "repair": Annotated[
+            RepairForm | None,
+            taken("finding.repair"),
+            "Directives that make the function right, tried on all of it; null where none was found.",
+        ],
+        "sentence": Annotated[str, taken(lambda told: sentence(told.finding)), "All of it for a person."],
+        "fingerprint": Annotated[
+            str,
+            taken("finding.fingerprint"),
+            "What a baseline knows it by: the same when code before the function grows.",
+        ],
+    },
+)
+
+
+FunctionForm = TypedDict(
+    "FunctionForm",
+    {
+        "name": str,
+        "start": Natural,
+        "end": Natural,
+        "instructions": Natural,
+        "executed": Natural,
+        "forced": Natural,
+        "static": Natural,
+        "never": Natural,
+        "without_row": Natural,
+        "calls": Annotated[Natural, "Runs that began here."],
+        "returned": Annotated[Natural, "Those that came back."],
+        "note": Annotated[str | None, OR_NULL, "Why nothing could be tried."],
+    },
+)
+
+
+CoverageForm = TypedDict(
+    "CoverageForm",
+    {
+        "functions": Natural,
+        "called": Annotated[Natural, "Functions that were called at least once."],
+        "parts": Annotated[
+            Natural, "Places of code that are not called: parts of functions, and what nothing leads to."
+        ],
+        "instructions": Annotated[Natural, "executed + forced + static + never."],
+        "executed": Annotated[Natural, "Executed on a natural path."],
+        "forced": Annotated[Natural, "Executed only where a branch was made to go the other way."],
+        "static": Annotated[Natural, "Never executed, but held against what the instructions must do."],
+        "never": Annotated[Natural, "Not tried."],
+        "without_row": Annotated[Natural, "No checked table has a row for them; counted in the others too."],
+    },
+)
+
+
+def _coverage(check: FileCheck) -> Mapping[str, int]:
+    called = sum(function.calls > 0 for function in check.functions)
+    totals = {name: check.total(name) for name in _TOTALS}
+    return {"functions": len(check.functions), "called": called, "parts": len(check.parts), **totals}
+
+
+CheckedFileForm = TypedDict(
+    "CheckedFileForm",
+    {
+        "file": Annotated[Path, taken("check.path")],
+        "arch": Annotated[Arch, taken("check.arch")],
+        "tables": Annotated[Texts, taken("check.tables"), "The sections that were checked."],
+        "answer": Annotated[str, taken(lambda told: answer(file_name(told.check), [told.check])), "One sentence."],
+        "seed": Annotated[int, taken("check.seed")],
+        "runs": Annotated[Natural, taken("check.runs"), "Calls that were made."],
+        "steps": Annotated[Natural, taken("check.steps"), "Instructions that these executed."],
+        "compared": Annotated[
+            Natural, taken("check.compared"), "Pairs of an instruction and a visit to it that were held against a row."
+        ],
+        "kept": Annotated[bool, taken("check.kept"), "Read back from an earlier check of the same content."],
+        "notes": Annotated[Texts, taken("check.notes")],
+        "coverage": Annotated[CoverageForm, taken(lambda told: _coverage(told.check))],
+        "dropped": Annotated[
+            Mapping[str, Natural],
+            taken("check.dropped"),
+            "Forced paths that no real run can take, by the reason; nothing of them counts.",
+        ],
+        "findings": Annotated[tuple[FindingForm, ...], "Errors first, then by address."],
+        "functions": Annotated[tuple[FunctionForm, ...], taken("check.functions")],
+        "parts": Annotated[
+            tuple[FunctionForm, ...],
+            taken("check.parts"),
+            "Code that is not called: what functions jump to with their frame, and what nothing leads to.",
+        ],
+    },
+)
+
+
+BrokenForm = TypedDict(
+    "BrokenForm",
+    {
+        "file": Annotated[Path, taken("path")],
+        "function": Annotated[str | None, OR_NULL, "null: the whole file."],
+        "reason": str,
+    },
+)
+
+
+CheckForm = TypedDict(
+    "CheckForm",
+    {
+        "schema": JsonVersion,
+        "status": Annotated[
+            Literal[0, 1, 2],
+            "The exit status: 0 nothing new, 1 findings, 2 a file or a function that could not be checked.",
+        ],
+        "answer": Annotated[str, "One sentence over all files."],
+        "findings": Annotated[Natural, taken(lambda report: len(list(report.findings)))],
+        "failing": Annotated[Natural, "Findings that are new and heavy enough to fail (--fail-on)."],
+        "known": Annotated[Natural, "Findings that the baseline has."],
+        "files": tuple[CheckedFileForm, ...],
+        "broken": Annotated[tuple[BrokenForm, ...], "Files, and functions of files, that could not be checked."],
+        "gone": Annotated[Texts, "Findings that the baseline has and the files have no more."],
+    },
+)
+
+
+LintedTableForm = TypedDict(
+    "LintedTableForm",
+    {
+        "strategy": Annotated[str, "The strategy that reads the table."],
+        "table": Annotated[str, "Its section: .eh_frame; of one that cannot be read at all, the strategy."],
+        "at_calls": Annotated[bool, "The table promises rows at calls only; compared are calls."],
+        "compared": Annotated[Natural, "Instructions that were compared, or found to have no row."],
+        "visits": Annotated[
+            Natural, taken(lambda said: int(said.checks.visits.sum())), "How often they were executed, together."
+        ],
+        "wrong": Annotated[Natural, "Instructions whose row is wrong, or cannot be read."],
+        "without_row": Annotated[Natural, "Instructions without a row."],
+        "untried": Annotated[Natural, "Instructions with a rule that could not be tried."],
+        "answer": Annotated[str, taken(summary_line), "The same in one sentence."],
+        "findings": Annotated[
+            tuple[FindingForm, ...],
+            taken(lambda said: map(ReportedFinding, said.findings)),
+            "Errors first, then by address.",
+        ],
+    },
+)
+
+
+LintForm = TypedDict(
+    "LintForm",
+    {
+        "schema": JsonVersion,
+        "program": Annotated[str, taken("run.program.name")],
+        "arch": Annotated[Arch, taken("run.arch")],
+        "recipe": Annotated[str, taken("run.recipe.name")],
+        "seed": Annotated[int, taken("run.trace.seed")],
+        "steps": Annotated[Natural, taken(lambda said: len(said["run"])), "Instructions that the run executed."],
+        "ending": Annotated[str, taken("run.ending")],
+        "failure": Annotated[
+            str | None,
+            taken("run.failure"),
+            OR_NULL,
+            "Why the run did not get to its end: of what comes after that nothing is said.",
+        ],
+        "disagreements": Annotated[
+            Texts, taken("run.disagreements"), "Where the program's header declares other frames than were watched."
+        ],
+        "status": Annotated[Literal[0, 1, 2], "The exit status: 1 where something is wrong."],
+        "tables": tuple[LintedTableForm, ...],
+    },
+)
+
+
+CalledLieForm = TypedDict(
+    "CalledLieForm",
+    {
+        "address": Annotated[Natural, "the file's own"],
+        "where": str,
+        "outcome": str,
+        "true": str,
+        "said": str,
+        "difference": str,
+        "explained": Annotated[str, "the mechanism of the declared limit that it shows, or empty"],
+        "forced": Annotated[bool, "on a path that was made to go another way at a branch"],
+    },
+)
+
+
+CalledForm = TypedDict(
+    "CalledForm",
+    {
+        "unwinder": str,
+        "exact": Annotated[Natural, "every frame, and the root claimed"],
+        "whole": Annotated[Natural, "every frame, and then an honest stop"],
+        "stops": Annotated[Natural, "honest stops before the last frame"],
+        "lying": Natural,
+        "failed": Annotated[Natural, taken("dead"), "crashes, and no answer in time"],
+        "transition": Annotated[Natural, "instructions with no single right answer, counted nowhere else"],
+        "unexplained": Annotated[Natural, taken("unexcused"), "lies and failures that no declared limit explains"],
+        "outcomes": Mapping[Outcome, Annotated[int, Keyword("minimum", 1)]],
+        "lies": Annotated[
+            tuple[CalledLieForm, ...], taken(lambda counted: counted.lies.values()), "one for each function"
+        ],
+        "judged": Annotated[Natural, "instructions: exact + whole + stops + lying + failed"],
+    },
+)
+
+
+CalledFileForm = TypedDict(
+    "CalledFileForm",
+    {
+        "file": Path,
+        "unwinders": tuple[CalledForm, ...],
+    },
+)
+
+
+CalledFilesForm = TypedDict(
+    "CalledFilesForm",
+    {
+        "schema": JsonVersion,
+        "status": Literal[0, 1, 2],
+        "files": tuple[CalledFileForm, ...],
+    },
+)
 
 
 def json_text(data: Any) -> str:
@@ -42,99 +353,3 @@ def _unicode(data: Any) -> Any:
     if isinstance(data, dict):
         return {_unicode(key): _unicode(value) for key, value in data.items()}
     return [_unicode(each) for each in data] if isinstance(data, list) else data
-
-
-def _file(file: ReportedFile) -> dict[str, Any]:
-    check = file.check
-    return {
-        "file": str(check.path),
-        "arch": check.arch.name,
-        "tables": list(check.tables),
-        "answer": answer(file_name(check), [check]),
-        "seed": check.seed,
-        "runs": check.runs,
-        "steps": check.steps,
-        "compared": check.compared,
-        "kept": check.kept,
-        "notes": list(check.notes),
-        "coverage": _coverage(check),
-        "dropped": dict(check.dropped),
-        "findings": [finding_data(reported) for reported in file.findings],
-        "functions": [_function(function) for function in check.functions],
-        "parts": [_function(part) for part in check.parts],
-    }
-
-
-def _coverage(check: FileCheck) -> dict[str, int]:
-    called = sum(function.calls > 0 for function in check.functions)
-    totals = {name: check.total(name) for name in _TOTALS}
-    return {"functions": len(check.functions), "called": called, "parts": len(check.parts), **totals}
-
-
-def finding_data(reported: ReportedFinding) -> dict[str, Any]:
-    """One finding: its key facts, the sentence that a terminal shows, and the fingerprint that a baseline knows."""
-    finding = reported.finding
-    return {
-        "kind": finding.kind.value,
-        "severity": finding.severity.value,
-        "known": reported.known,
-        "table": finding.table,
-        "function": finding.function,
-        "pc": finding.pc,
-        "where": finding.where,
-        "instruction": finding.instruction,
-        "source": finding.source or None,
-        "line": finding.line or None,
-        "things": [{"what": thing.what, "says": thing.says, "true": thing.true} for thing in finding.things],
-        "evidence": finding.evidence.value,
-        "instructions": finding.instructions,
-        "functions": finding.functions,
-        "bare": finding.bare,
-        "alike": [_alike(each) for each in finding.alike],
-        "repair": _repair(finding),
-        "sentence": sentence(finding),
-        "fingerprint": finding.fingerprint,
-    }
-
-
-def _alike(finding: TableFinding) -> dict[str, Any]:
-    """One of the functions that are told as one: where, and what a baseline knows it by."""
-    return {
-        "function": finding.function,
-        "pc": finding.pc,
-        "where": finding.where,
-        "source": finding.source or None,
-        "line": finding.line or None,
-        "instructions": finding.instructions,
-        "fingerprint": finding.fingerprint,
-    }
-
-
-def _repair(finding: TableFinding) -> dict[str, Any] | None:
-    repair = finding.repair
-    if repair is None:
-        return None
-    return {
-        "directives": list(repair.directives),
-        "replaced": list(repair.replaced),
-        "replaced_at": repair.replaced_at or None,
-        "place": repair.place,
-        "remembered": repair.remembered or None,
-        "later": [
-            {"where": later.where, "directives": list(later.directives), "replaced": list(later.replaced)}
-            for later in repair.later
-        ],
-        "repaired": repair.repaired,
-    }
-
-
-def _function(function: FunctionCheck) -> dict[str, Any]:
-    return {
-        "name": function.name,
-        "start": function.start,
-        "end": function.end,
-        **{name: getattr(function, name) for name in _TOTALS},
-        "calls": function.calls,
-        "returned": function.returned,
-        "note": function.note or None,
-    }

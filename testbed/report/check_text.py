@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -15,7 +13,6 @@ from rich.text import Text
 from testbed.checks.judged_calls import CalledLie, CalledVerdicts
 from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
 from testbed.checks.watched_run import TableLint
-from testbed.report.check_json import finding_data
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
 from testbed.report.check_words import (
     NAMES,
@@ -28,11 +25,11 @@ from testbed.report.check_words import (
     place,
     repair_words,
     sentence,
+    summary_line,
     tried_words,
     wrong_things,
 )
 from testbed.report.phrases import count, share
-from testbed.runs.run import Run
 from testbed.words.printable import printable
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold"}
@@ -213,65 +210,11 @@ def finding_line(finding: TableFinding) -> str:
     return f"{at}{where}{'; '.join(wrong_things(finding))}{fix}" + (f" ({known})" if known else "")
 
 
-def summary_line(said: TableLint) -> str:
-    """How many instructions were compared, and of how many of them what is said."""
-    executed = "calls that were executed" if said.at_calls else "instructions that were executed"
-    if said.table == said.strategy and not said.compared:
-        return "the table cannot be read, so nothing was compared"
-    if not said.compared:
-        return f"none of the {executed} was compared"
-    untried = f"{said.untried:,} of them {'has' if said.untried == 1 else 'have'} a rule that could not be tried"
-    if not said.wrong and not said.without_row:
-        return f"every row is right at the {said.compared:,} {executed}" + (f"; {untried}" if said.untried else "")
-    right = said.compared - said.wrong - said.without_row
-    parts = [f"of the {said.compared:,} {executed}, {right:,} {'has' if right == 1 else 'have'} a right row"]
-    parts += [f"{said.wrong:,} a wrong one"] if said.wrong else []
-    parts += [f"{said.without_row:,} none"] if said.without_row else []
-    return ", ".join(parts) + (f"; {untried}" if said.untried else "")
-
-
 def table_lines(said: TableLint) -> list[str]:
     """All that is said of one table; notes, which fail nothing, are marked."""
     marks = {FindingKind.START_WITHOUT_ROW: "note: ", FindingKind.NO_EPILOGUE_ROWS: "note: "}
     lines = [printable(f"{said.strategy}: {marks.get(f.kind, '')}{finding_line(f)}") for f in said.findings]
     return [*lines, f"{said.strategy}: {summary_line(said)}"]
-
-
-# What ``testbed lint --json`` writes. ``schema/lint.json`` documents it; its findings are those of a check.
-
-SCHEMA = 1  # raised when a reader of the old shape would be misled
-
-
-def lint_data(run: Run, tables: Sequence[TableLint], status: int) -> dict[str, Any]:
-    """A run, why it proves nothing of what comes after its end, and every table that was held against it."""
-    return {
-        "schema": SCHEMA,
-        "program": run.program.name,
-        "arch": run.arch.name,
-        "recipe": run.recipe.name,
-        "seed": run.trace.seed,
-        "steps": len(run),
-        "ending": run.ending,
-        "failure": run.failure or None,
-        "disagreements": list(run.disagreements),
-        "status": status,
-        "tables": [_table(said) for said in tables],
-    }
-
-
-def _table(said: TableLint) -> dict[str, Any]:
-    return {
-        "strategy": said.strategy,
-        "table": said.table,
-        "at_calls": said.at_calls,
-        "compared": said.compared,
-        "visits": int(said.checks.visits.sum()),
-        "wrong": said.wrong,
-        "without_row": said.without_row,
-        "untried": said.untried,
-        "answer": summary_line(said),
-        "findings": [finding_data(ReportedFinding(finding)) for finding in said.findings],
-    }
 
 
 # Unwinders at the instructions of functions that were called alone: as text, and as data for JSON.
@@ -308,24 +251,3 @@ def _of_a_lie(unwinder: str, lie: CalledLie) -> Iterator[str]:
     yield f"    says {printable(lie.said)}"
     yield f"    true {printable(lie.true)}"
     yield f"    {printable(lie.difference)}"
-
-
-def called_data(path: Path, verdicts: Sequence[CalledVerdicts]) -> Mapping[str, Any]:
-    """One file as JSON has it."""
-    return {"file": str(path), "unwinders": [_of_one(counted) for counted in verdicts]}
-
-
-def _of_one(counted: CalledVerdicts) -> Mapping[str, Any]:
-    return {
-        "unwinder": counted.unwinder,
-        "exact": counted.exact,
-        "whole": counted.whole,
-        "stops": counted.stops,
-        "lying": counted.lying,
-        "failed": counted.dead,
-        "transition": counted.transition,
-        "unexplained": counted.unexcused,
-        "outcomes": {outcome.value: number for outcome, number in counted.outcomes.items()},
-        "lies": [asdict(lie) for lie in counted.lies.values()],
-        "judged": counted.judged,
-    }

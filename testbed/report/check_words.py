@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 
 from testbed.checks.model import AT_CALLS_ONLY, FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
+from testbed.checks.watched_run import TableLint
 from testbed.report.phrases import count, share
 from testbed.words.printable import printable
 
@@ -236,3 +237,20 @@ def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
                 function = covering(finding.pc)
                 found.add((number, function.start if function else finding.function or finding.pc))
     return len(found)
+
+
+def summary_line(said: TableLint) -> str:
+    """How many instructions were compared, and of how many of them what is said."""
+    executed = "calls that were executed" if said.at_calls else "instructions that were executed"
+    if said.table == said.strategy and not said.compared:
+        return "the table cannot be read, so nothing was compared"
+    if not said.compared:
+        return f"none of the {executed} was compared"
+    untried = f"{said.untried:,} of them {'has' if said.untried == 1 else 'have'} a rule that could not be tried"
+    if not said.wrong and not said.without_row:
+        return f"every row is right at the {said.compared:,} {executed}" + (f"; {untried}" if said.untried else "")
+    right = said.compared - said.wrong - said.without_row
+    parts = [f"of the {said.compared:,} {executed}, {right:,} {'has' if right == 1 else 'have'} a right row"]
+    parts += [f"{said.wrong:,} a wrong one"] if said.wrong else []
+    parts += [f"{said.without_row:,} none"] if said.without_row else []
+    return ", ".join(parts) + (f"; {untried}" if said.untried else "")

@@ -16,7 +16,6 @@ import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -276,37 +275,6 @@ def _by_tool(shown: Sequence[Reproduction]) -> Iterator[str]:
         mine = [each for each in shown if each.referee.name == tool]
         yield f"## {tool}\n\n*{mine[0].referee.summary}*\n"
         yield from ("\n".join(_section(each)) for each in mine)
-
-
-def findings_data(shown: Sequence[Reproduction]) -> list[dict[str, Any]]:
-    """The findings as plain data."""
-    return [
-        {
-            "id": each.finding.id,
-            "title": each.finding.title,
-            "referee": each.referee.name,
-            "unwinder": each.finding.unwinder,
-            "program": each.finding.program,
-            "arch": each.finding.arch,
-            "recipe": each.finding.recipe,
-            "at": each.finding.at,
-            "command": each.command,
-            "tool": each.tool,
-            "said": each.said,
-            "truth": each.truth,
-            "outcome": each.verdict.outcome.value if each.verdict else None,
-            "difference": each.verdict.difference if each.verdict else "",
-            "because": each.finding.limit.because,
-            "upstream": each.finding.upstream,
-            "seen_with": each.finding.tool,
-            "since": each.finding.since,
-            "of_technique": each.finding.of_technique,
-            "shows": each.shows,
-            "missing": each.missing,
-            "problem": each.problem,
-        }
-        for each in shown
-    ]
 
 
 def _section(each: Reproduction) -> Iterator[str]:

@@ -1,67 +1,91 @@
-"""Matrices as plain data, the shape that ``--json`` writes. The schemas beside this file document it."""
+"""Matrices and runs as JSON: the forms of what ``testbed matrix --json`` writes, and a run in columns.
+
+A form says what is written of a value, and its schema is made from it (`testbed.report.schemas`).
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
-from testbed.campaign.results import Cell, Difference, Matrix
+from testbed.campaign.results import Cell, Matrix
 from testbed.image import image_covering
 from testbed.image.symbols import symbol_for
+from testbed.report import JsonVersion
 from testbed.runs.run import Run
-from testbed.verdicts.counts import NOTHING_COUNTED, Callers, Counts
+from testbed.store.codec import Fraction, Keyword, Natural, encoded, taken
+from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.verdicts.one import Verdict
+from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
-COUNTS = ("sites", "exact", "explained", "unexplained", "lying", "transition")
-SCHEMA = 1  # raised when a reader of the old shape would be misled
+Mechanism = Annotated[str, Keyword("pattern", "^[A-Z][A-Z_+]*([<>][0-9]+)?$")]
+
+CountsForm = TypedDict(
+    "CountsForm",
+    {
+        "sites": Natural,
+        "exact": Natural,
+        "explained": Natural,
+        "unexplained": Natural,
+        "lying": Natural,
+        "transition": Natural,
+    },
+)
+CallersForm = TypedDict(
+    "CallersForm",
+    {
+        "said": Natural,
+        "true": Natural,
+        "found": Natural,
+        "precision": Annotated[Fraction | None, "found / said; null where nothing was said"],
+        "recall": Annotated[Fraction | None, "found / true; null where there is nothing to find"],
+    },
+)
+DifferenceForm = TypedDict(
+    "DifferenceForm",
+    {
+        "step": int,
+        "where": str,
+        "outcome": Outcome,
+        "explained_by": Annotated[Mechanism | None, taken("mechanism")],
+        "sentence": str,
+    },
+)
+CellForm = TypedDict(
+    "CellForm",
+    {
+        "program": Annotated[str, taken("unit.program")],
+        "arch": Annotated[str, taken("unit.arch")],
+        "recipe": Annotated[str, taken("unit.recipe")],
+        "unwinder": str,
+        "sites": Natural,
+        "exact": Natural,
+        "explained": Natural,
+        "unexplained": Natural,
+        "lying": Natural,
+        "transition": Natural,
+        "callers": Annotated[CallersForm, "callers at all sites outside transitions"],
+        "outcomes": Mapping[Outcome, Annotated[int, Keyword("minimum", 1)]],
+        "first_difference": Annotated[DifferenceForm | None, taken("first")],
+        "first_unexplained": DifferenceForm | None,
+    },
+)
+ToolForm = TypedDict("ToolForm", {"version": str, "arch": str, "recipes": tuple[str, ...]})
+NotJudgedForm = TypedDict("NotJudgedForm", {"unit": str, "reason": str})
+StrategyForm = TypedDict("StrategyForm", {"unwinder": str, "arch": str, "callers": CallersForm})
 
 
-def schema(name: str) -> dict[str, Any]:
-    """The JSON schema of ``"run"``, ``"matrix"``, ``"check"``, and of whatever else stands in ``schema/``."""
-    text = files("testbed.report").joinpath("schema", f"{name}.json").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+COUNTS = tuple(CountsForm.__annotations__)
 
 
 def counts(found: Counts) -> dict[str, int]:
     """Counts under the names that every report uses."""
-    return {name: getattr(found, name) for name in COUNTS}
+    return encoded(CountsForm, found)  # type: ignore[no-any-return]
 
 
-def callers(found: Callers) -> dict[str, Any]:
-    """Callers as counts, and the two shares that follow; null where nothing was said, or nothing is there."""
-    return {
-        "said": found.said,
-        "true": found.true,
-        "found": found.found,
-        "precision": found.precision,
-        "recall": found.recall,
-    }
-
-
-def matrix_data(matrix: Matrix) -> dict[str, Any]:
-    """A matrix: every cell, what was skipped or failed and why, and the totals."""
-    return {
-        "schema": SCHEMA,
-        "complete": matrix.complete,
-        "units": matrix.planned,
-        "tools": _tools(matrix),
-        "cells": [_cell(cell) for cell in matrix.cells],
-        "skipped": [{"unit": str(r.unit), "reason": r.skipped} for r in matrix.results if r.skipped],
-        "failed": [{"unit": str(r.unit), "reason": r.failed} for r in matrix.results if r.failed],
-        "totals": counts(sum(matrix.cells, NOTHING_COUNTED)),
-        "strategies": [
-            {"unwinder": name, "arch": arch, "callers": callers(sum(cells, NOTHING_COUNTED).callers)}
-            for (name, arch), cells in matrix.by_strategy().items()
-        ],
-    }
-
-
-def _tools(matrix: Matrix) -> list[dict[str, Any]]:
+def _tools(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
     """Every version of a compiler, an assembler or a linker that built a unit, and the recipes it did that for."""
     found: dict[tuple[str, str], set[str]] = {}
     for result in matrix.results:
@@ -70,30 +94,36 @@ def _tools(matrix: Matrix) -> list[dict[str, Any]]:
     return [{"version": key[0], "arch": key[1], "recipes": sorted(names)} for key, names in sorted(found.items())]
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
-    return {
-        "program": cell.unit.program,
-        "arch": cell.unit.arch,
-        "recipe": cell.unit.recipe,
-        "unwinder": cell.unwinder,
-        **counts(cell),
-        "callers": callers(cell.callers),
-        "outcomes": {outcome.value: number for outcome, number in cell.outcomes.items()},
-        "first_difference": _difference(cell.first),
-        "first_unexplained": _difference(cell.first_unexplained),
-    }
+def _strategies(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
+    for (name, arch), cells in matrix.by_strategy().items():
+        yield {"unwinder": name, "arch": arch, "callers": sum(cells, NOTHING_COUNTED).callers}
 
 
-def _difference(difference: Difference | None) -> dict[str, Any] | None:
-    if difference is None:
-        return None
-    return {
-        "step": difference.step,
-        "where": difference.where,
-        "outcome": difference.outcome.value,
-        "explained_by": difference.mechanism,
-        "sentence": difference.sentence,
-    }
+def _not_judged(why: str, matrix: Matrix) -> Iterable[Mapping[str, str]]:
+    reasons = ((result.unit, getattr(result, why)) for result in matrix.results)
+    return [{"unit": str(unit), "reason": reason} for unit, reason in reasons if reason]
+
+
+MatrixForm = TypedDict(
+    "MatrixForm",
+    {
+        "schema": JsonVersion,
+        "complete": Annotated[bool, "false: interrupted, the rest was not judged"],
+        "units": Annotated[Natural, taken("planned"), "(program, arch, recipe) triples that were planned"],
+        "tools": Annotated[
+            tuple[ToolForm, ...],
+            taken(_tools),
+            "what built the units: compilers, assemblers and linkers, as they name their versions",
+        ],
+        "cells": tuple[CellForm, ...],
+        "skipped": Annotated[tuple[NotJudgedForm, ...], taken(partial(_not_judged, "skipped"))],
+        "failed": Annotated[tuple[NotJudgedForm, ...], taken(partial(_not_judged, "failed"))],
+        "totals": Annotated[CountsForm, taken(lambda matrix: sum(matrix.cells, NOTHING_COUNTED))],
+        "strategies": Annotated[
+            tuple[StrategyForm, ...], taken(_strategies), "per strategy and architecture, in catalogue order"
+        ],
+    },
+)
 
 
 # A run as plain data, the shape of ``testbed run --json``: tables of what occurs, and columns of indexes per step.
@@ -150,8 +180,14 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
             "traits": held,
             "verdicts": by_strategy,
         },
-        "summary": {cell.unwinder: counts(cell) | {"callers": callers(cell.callers)} for cell, _ in judged},
+        "summary": {
+            cell.unwinder: counts(cell) | {"callers": encoded(CallersForm, cell.callers)} for cell, _ in judged
+        },
     }
+
+
+def _summary(cell: Cell) -> dict[str, Any]:
+    return counts(cell) | {"callers": encoded(CallersForm, cell.callers)}
 
 
 def _names(traits: Iterable[Trait]) -> list[str]:

@@ -15,10 +15,11 @@ from typing import Any
 from markupsafe import Markup
 
 from testbed.campaign.results import Cell, Matrix, Unit
-from testbed.report.json_data import counts, matrix_data
+from testbed.report.json_data import MatrixForm, counts
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import share
+from testbed.store.codec import encoded
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
@@ -116,7 +117,7 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers
     by_unit: dict[Any, dict[str, tuple[int, Cell]]] = defaultdict(dict)
     for index, cell in enumerate(matrix.cells):
         by_unit[cell.unit][cell.unwinder] = index, cell
-    data = matrix_data(matrix)
+    data = encoded(MatrixForm, matrix)
     pages = {unit: steppers(unit) for unit in by_unit}
     for cell, shown in zip(matrix.cells, data["cells"], strict=True):
         shown["page"] = _at_first_difference(pages[cell.unit], cell)

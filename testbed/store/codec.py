@@ -31,7 +31,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -51,14 +51,18 @@ class Keyword(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """How the value of a TypedDict's key is found."""
+    """How the value of a TypedDict's key is found in the whole."""
 
     of: Callable[[Any], Any]
 
 
-def taken(of: Callable[[Any], Any]) -> Taken:
-    """A key's value is what a function says of the whole."""
-    return Taken(of)
+def taken(of: str | Callable[[Any], Any]) -> Taken:
+    """A key's value is what a function says of the whole, or what a path leads to: ``taken("unit.program")``."""
+    return Taken(of if callable(of) else lambda whole: reduce(_part, of.split("."), whole))
+
+
+def _part(whole: Any, name: str) -> Any:
+    return whole[name] if isinstance(whole, Mapping) else getattr(whole, name)
 
 
 OR_NULL = "\0or null"
@@ -322,12 +326,14 @@ def _key(name: str, hint: Any) -> tuple[_Coder, Callable[[Any], Any], bool]:
     bare = get_args(hint)[0] if notes else hint
     constant = get_args(bare) if get_origin(bare) is Literal else ()
 
-    def find(whole: Any) -> Any:
-        value = whole[name] if isinstance(whole, Mapping) else getattr(whole, name)
-        return value or None if OR_NULL in notes else value
+    takes = next((note.of for note in notes if isinstance(note, Taken)), lambda whole: _part(whole, name))
 
-    takes = next((note.of for note in notes if isinstance(note, Taken)), find)
-    return _coder(hint), (lambda whole: constant[0]) if len(constant) == 1 else takes, required
+    def find(whole: Any) -> Any:
+        if len(constant) == 1:
+            return constant[0]
+        return takes(whole) or None if OR_NULL in notes else takes(whole)
+
+    return _coder(hint), find, required
 
 
 def _object(kind: Any, shapes: dict[str, Any], keys: Mapping[str, tuple[_Coder, bool]]) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from testbed.campaign.findings import show
 from testbed.cli import main
 from testbed.cli.strategies import all_strategies
 from testbed.referee import REFEREES, Finding, Referee
-from testbed.report.finding_report import findings_data, findings_markdown
+from testbed.report.finding_report import findings_markdown
+from testbed.report.json_forms import TriedFindings
+from testbed.store.codec import encoded
 from testbed.words.outcome import Outcome
 
 
@@ -88,7 +90,7 @@ def test_what_goes_wrong_on_the_way_is_in_the_value() -> None:
     absent = dataclasses.replace(referee, find=lambda: None, package="pip install it")
     missing = show(absent, finding, all_strategies(), PROGRAMS)
     assert missing.missing == "not installed: pip install it"
-    assert findings_data([missing, nowhere])[0]["missing"] == missing.missing
+    assert encoded(TriedFindings, [missing, nowhere])[0]["missing"] == missing.missing
 
 
 def test_the_command_of_a_finding_says_it_too(

@@ -12,11 +12,12 @@ from testbed.checks.model import FileCheck, FindingKind, HowKnown, Repair, Table
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
-from testbed.report.check_json import check_data
+from testbed.report.check_json import CheckForm
 from testbed.report.check_report import CheckReport, reported
 from testbed.report.check_sarif import sarif_data
 from testbed.report.check_words import repair_words, sentence
 from testbed.report.junit import check_junit
+from testbed.store.codec import encoded
 
 BARE = "{0}:\n pushq %rdi\n popq %rax\n ret\n"
 RIGHT = "{0}: .cfi_startproc\n movl $1, %eax\n ret\n .cfi_endproc\n"
@@ -77,7 +78,7 @@ def test_a_baseline_knows_each_function(tmp_path: Path) -> None:
 def test_every_format_tells_it_of_all_these_functions(tmp_path: Path) -> None:
     names = [f"bare{k}" for k in range(8)]
     report = CheckReport((reported(checked(tmp_path, names, half=0)),))
-    (finding,) = check_data(report)["files"][0]["findings"]
+    (finding,) = encoded(CheckForm, report)["files"][0]["findings"]
     assert [each["function"] for each in finding["alike"]] == names
     assert len({each["fingerprint"] for each in finding["alike"]}) == 8
     (result,) = sarif_data(report)["runs"][0]["results"]

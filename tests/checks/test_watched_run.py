@@ -16,8 +16,8 @@ from testbed.checks.row_checks import check_rows
 from testbed.checks.watched_run import TableLint, TableReader, lint
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.rows import BrokenPart, IsExpression, Operation, RowTable
-from testbed.report.check_text import finding_line, summary_line
-from testbed.report.check_words import place
+from testbed.report.check_text import finding_line
+from testbed.report.check_words import place, summary_line
 from testbed.runs.run import Run, run_program
 from testbed.words.errors import ToolchainMissing, UnsupportedRule, UnwindError
 from tests.checks.watched_tables import linted, loaded_of, table_of

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from tests.cli.command import Testbed
 
 # Two pushes, of which the table may know one; callee() is judged where both() calls it.

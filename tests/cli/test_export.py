@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from testbed.report.foreign_text import NOTE
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from tests.cli.command import Testbed
 from unwinders import UNWINDERS
 

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from testbed.cli import COMMANDS
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from tests.cli.command import Testbed
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import re
 import jsonschema
 import pytest
 
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from tests.cli.command import Testbed
 from unwinders import UNWINDERS
 

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml
 
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from tests.cli.command import Testbed
 
 

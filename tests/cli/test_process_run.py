@@ -13,7 +13,7 @@ import pytest
 from testbed.cli.process_run import needs_a_kernel
 from testbed.profiling.places import MOST_FRAMES
 from testbed.referee import present
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from tests.cli.command import Testbed
 from tests.process.builds import built
 from unwinders.rows import walk

@@ -13,7 +13,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed
 from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
 from unwinders import UNWINDERS

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from testbed.report.json_data import schema
+from testbed.report.schemas import FOLDER, PRINTED, schema, schema_text
 from tests.cli.command import Testbed
 
 
@@ -29,6 +29,13 @@ def test_what_is_printed_follows_its_schema(
     said = testbed(*arguments)
     assert said.status == 0, said.err
     jsonschema.validate(json.loads(said.out), schema(name))
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_schema_in_the_repository_is_the_one_that_its_form_makes(name: str) -> None:
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert text == schema_text(PRINTED[name]), "python -m testbed.report.schemas writes it"
+    jsonschema.Draft202012Validator.check_schema(json.loads(text))
 
 
 def declares_json(path: Path) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import jsonschema
 import pytest
 
-from testbed.report.json_data import schema
+from testbed.report.schemas import schema
 from testbed.report.timeline import Change, changes, timeline
 from tests.report.judged import judged
 

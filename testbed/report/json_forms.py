@@ -1,0 +1,199 @@
+"""What further commands print as JSON: judged processes, tried findings, generated programs, compared witnesses.
+
+A form says what is written of a value, and its schema is made from it (`testbed.report.schemas`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+from testbed.arch import Arch
+from testbed.report import JsonVersion
+from testbed.store.codec import Keyword, Natural, taken
+from testbed.words.outcome import Outcome
+
+Positive = Annotated[int, Keyword("minimum", 1)]
+
+MappedForm = TypedDict("MappedForm", {"file": Annotated[Path, taken("image.path")], "bias": int})
+ThreadForm = TypedDict(
+    "ThreadForm",
+    {
+        "number": Natural,
+        "steps": Natural,
+        "activations": Natural,
+        "transition": Annotated[Natural, "Steps that have no single right answer."],
+    },
+)
+RefusedForm = TypedDict("RefusedForm", {"name": str, "error": str, "step": Natural, "pc": Natural})
+PlaceForm = TypedDict(
+    "PlaceForm",
+    {
+        "function": str,
+        "library": str,
+        "because": Annotated[str, "Why; empty where nothing explains it."],
+        "steps": Natural,
+        "lies": Natural,
+        "first": Annotated[Natural, "The first such step of its thread."],
+        "thread": Natural,
+        "where": str,
+        "command": Annotated[str, "What checks this function's table without this run, or empty."],
+    },
+)
+SharesForm = TypedDict(
+    "SharesForm",
+    {
+        "name": str,
+        "judged": Annotated[Natural, taken("sites"), "exact + whole + stops + lies + transition."],
+        "exact": Natural,
+        "whole": Annotated[Natural, "Every caller was found, and it was not said that the last one is the root."],
+        "stops": Natural,
+        "lies": Annotated[Natural, taken("lying")],
+        "transition": Natural,
+        "explained": Natural,
+        "unexplained": Natural,
+        "sampled": Annotated[bool, "Only some steps were chosen, by the seed."],
+        "outcomes": Mapping[Outcome, Natural],
+        "places": tuple[PlaceForm, ...],
+    },
+)
+ProfileForm = TypedDict(
+    "ProfileForm",
+    {
+        "strategy": Annotated[str, taken("name")],
+        "samples": Natural,
+        "misplaced": Annotated[Natural, "Samples that would be counted in the wrong place."],
+        "cut": Annotated[
+            Natural, "Those of them whose innermost functions are right, and whose outer ones are missing."
+        ],
+    },
+)
+ProcessForm = TypedDict(
+    "ProcessForm",
+    {
+        "schema": JsonVersion,
+        "program": Annotated[Path, taken("run.path")],
+        "arguments": Annotated[tuple[str, ...], taken("run.arguments")],
+        "arch": Annotated[Arch, taken("run.arch")],
+        "steps": Annotated[Natural, taken("process.steps")],
+        "status": Annotated[int | None, taken("run.status"), "Its exit status; null where it did not exit."],
+        "signal": Annotated[Natural, taken("run.signal"), "The signal that ended it, or 0."],
+        "ending": Annotated[str, taken("run.ending")],
+        "images": Annotated[tuple[MappedForm, ...], taken("run.images")],
+        "threads": Annotated[tuple[ThreadForm, ...], taken("process.threads")],
+        "calls": Annotated[Mapping[str, Natural], taken("run.calls"), "How often each system call was made."],
+        "refused": Annotated[tuple[RefusedForm, ...], taken("run.refused")],
+        "strategies": tuple[SharesForm, ...],
+        "profiles": Annotated[tuple[ProfileForm, ...], "With --sample."],
+    },
+)
+
+TriedFinding = TypedDict(
+    "TriedFinding",
+    {
+        "id": Annotated[str, taken("finding.id"), "its name for `testbed findings --report ID DIR`"],
+        "title": Annotated[str, taken("finding.title")],
+        "referee": Annotated[str, taken("referee.name")],
+        "unwinder": Annotated[str, taken("finding.unwinder")],
+        "program": Annotated[str, taken("finding.program")],
+        "arch": Annotated[str, taken("finding.arch")],
+        "recipe": Annotated[str, taken("finding.recipe")],
+        "at": Annotated[str, taken("finding.at"), "a location, as `testbed run --at` takes it"],
+        "command": Annotated[str, "shows it"],
+        "tool": Annotated[str, "the version it was tried with now; empty where it is missing"],
+        "said": Annotated[str, "what the tool says"],
+        "truth": Annotated[str, "the true stack"],
+        "outcome": Annotated[Outcome | None, taken(lambda each: each.verdict and each.verdict.outcome)],
+        "difference": Annotated[str, taken(lambda each: each.verdict.difference if each.verdict else "")],
+        "because": Annotated[str, taken("finding.limit.because")],
+        "upstream": Annotated[str, taken("finding.upstream"), "a report, or empty"],
+        "seen_with": Annotated[str, taken("finding.tool")],
+        "since": Annotated[str, taken("finding.since"), "the date it was seen first"],
+        "of_technique": Annotated[
+            bool, taken("finding.of_technique"), "true where it only shows a limit of the technique"
+        ],
+        "shows": bool,
+        "missing": Annotated[str, "what is not installed, where it was not tried"],
+        "problem": Annotated[str, "why it does not show, or empty"],
+    },
+)
+TriedFindings = tuple[TriedFinding, ...]
+
+FuzzFindingForm = TypedDict(
+    "FuzzFindingForm",
+    {
+        "program": Annotated[str, taken("name"), "the director string that it was shrunk to"],
+        "arch": Annotated[str, taken("seen.arch")],
+        "recipe": Annotated[str, taken("seen.recipe")],
+        "unwinder": Annotated[str, taken("failure.unwinder")],
+        "outcome": Annotated[Outcome | None, taken("failure.outcome")],
+        "seen": Annotated[str, taken("seen.program"), "the program that it was seen in first"],
+        "sentence": Annotated[str, taken("failure.sentence")],
+        "command": str,
+    },
+)
+FuzzForm = TypedDict(
+    "FuzzForm",
+    {
+        "schema": JsonVersion,
+        "seeds": Annotated[
+            tuple[int, int], taken(lambda said: (said["first"], said["report"].last_seed)), "the first and the last one"
+        ],
+        "units": Annotated[Natural, taken("report.units")],
+        "skipped": Annotated[Natural, taken("report.skipped")],
+        "sites": Annotated[Natural, taken("report.sites")],
+        "mistakes": Annotated[
+            Mapping[str, Positive],
+            taken(lambda said: dict(sorted(said["report"].mistakes.items()))),
+            "units in which a compiler's known mistake shows, by the program of the corpus that shows it",
+        ],
+        "findings": Annotated[tuple[FuzzFindingForm, ...], taken("report.findings")],
+    },
+)
+
+DissentForm = TypedDict(
+    "DissentForm",
+    {
+        "step": Natural,
+        "steps": Annotated[Positive, "Neighbouring steps with the same two answers."],
+        "where": str,
+        "truth": Annotated[str, "The frames that were watched by effect, innermost first."],
+        "witness": Annotated[str, "The frames by provenance."],
+    },
+)
+ProofForm = TypedDict(
+    "ProofForm",
+    {
+        "program": Annotated[str, taken("unit.program")],
+        "arch": Annotated[str, taken("unit.arch")],
+        "recipe": Annotated[str, taken("unit.recipe")],
+        "steps": Annotated[Natural, taken(lambda each: each.proof.steps if each.proof else 0)],
+        "disagreed": Annotated[Natural, taken(lambda each: each.proof.disagreed if each.proof else 0)],
+        "unfollowed": Annotated[Natural, taken(lambda each: each.proof.unfollowed if each.proof else 0)],
+        "skipped": Annotated[str, "Which tool is missing, or empty."],
+        "failed": Annotated[str, "Why there is no comparison, or empty."],
+        "dissents": Annotated[tuple[DissentForm, ...], taken(lambda each: each.proof.dissents if each.proof else ())],
+    },
+)
+ProofsForm = TypedDict(
+    "ProofsForm",
+    {
+        "schema": JsonVersion,
+        "units": Annotated[Natural, taken("added.units"), "Runs asked for."],
+        "skipped": Annotated[Natural, taken("added.skipped"), "Runs whose tools are missing."],
+        "failed": Annotated[Natural, taken("added.failed"), "Runs that could not be built, run or compared."],
+        "steps": Annotated[Natural, taken("added.steps"), "agreed + transition + disagreed."],
+        "agreed": Annotated[Natural, taken("added.agreed")],
+        "transition": Annotated[Natural, taken("added.transition"), "Different, where no single answer is right."],
+        "disagreed": Annotated[Natural, taken("added.disagreed")],
+        "unfollowed": Annotated[Natural, taken("added.unfollowed"), "Returns with a value that was not followed."],
+        "seconds": Annotated[
+            float,
+            Keyword("minimum", 0),
+            taken(lambda said: round(said["added"].seconds, 3)),
+            "What following the values took.",
+        ],
+        "runs": Annotated[tuple[ProofForm, ...], taken("proofs")],
+    },
+)
