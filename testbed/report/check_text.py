@@ -6,13 +6,12 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from testbed.checks.judged_calls import CalledLie, CalledVerdicts
 from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
-from testbed.checks.watched_run import TableLint
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
 from testbed.report.check_words import (
     NAMES,
@@ -31,6 +30,10 @@ from testbed.report.check_words import (
 )
 from testbed.report.phrases import count, share
 from testbed.words.printable import printable
+
+if TYPE_CHECKING:  # each loads what judges, of which a check of tables needs nothing here
+    from testbed.checks.judged_calls import CalledLie, CalledVerdicts
+    from testbed.checks.watched_run import TableLint
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold"}
 _INDENT = "    "

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from testbed.campaign.results import Cell, Matrix
 from testbed.checks.model import FunctionCheck, TableFinding
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
 from testbed.report.check_words import functions_by_address, sentence
 from testbed.words.printable import printable, printable_lines
+
+if TYPE_CHECKING:  # loads what judges, of which a check needs nothing here
+    from testbed.campaign.results import Cell, Matrix
 
 
 def write_matrix_junit(matrix: Matrix, path: Path) -> None:
