@@ -16,7 +16,7 @@ from testbed.build.recipe import Recipe, Tool
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.pc_checks import by_pc
 from testbed.checks.row_checks import check_rows
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.c_runtime import CONVENTION, VECTORS
 from testbed.program.header import Header, Span

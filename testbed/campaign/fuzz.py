@@ -15,7 +15,7 @@ from testbed.campaign.compiler_defects import declared, known_defects
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import run_unit, units
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import PREFIXES, named, parts_of
 from testbed.generate.program import generated_program, program_of

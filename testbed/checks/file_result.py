@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.alike import told_as_one
-from testbed.checks.code_words import CodeWords, cfa_words, rule_words, words_of
+from testbed.checks.code_words import CodeWords, words_of
 from testbed.checks.groups import (
     GroupResult,
     PieceCounts,
@@ -33,9 +33,10 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import PcChecks, summed
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
+from testbed.checks.static_rows import contradictions
 from testbed.checks.table_findings import table_findings
 from testbed.checks.true_rows import TrueRow, merged
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
+from testbed.contract.rows import RegisterPlus, RowTable
 from testbed.image import Image
 from testbed.words.errors import UnwindError
 
@@ -128,26 +129,10 @@ def formats_differ(
 
 def _contradictions(one: RowTable, other: RowTable, pc: int, arch: Arch) -> tuple[WrongThing, ...]:
     """What the rows of two tables say of one instruction that cannot both be so."""
-    a, b = one.at(pc), other.at(pc)
-    if a is None or b is None:
+    row, against, says = one.at(pc), other.at(pc), f"and {other.source} says"
+    if row is None or against is None:
         return ()
-    things = []
-    both = isinstance(a.cfa, RegisterPlus) and isinstance(b.cfa, RegisterPlus) and a.cfa.register == b.cfa.register
-    if both and a.cfa != b.cfa:
-        says = f"CFA = {cfa_words(a.cfa)}"
-        things.append(WrongThing("CFA", says, f"and {other.source} says CFA = {cfa_words(b.cfa)}"))
-    for name in (a.return_address, *arch.preserved):
-        said, against = _slot(a, name), _slot(b, name)
-        if said is not None and against is not None and said != against:
-            true = f"and {other.source} says it is {rule_words(against, name)}"
-            things.append(WrongThing(name, f"{name} is {rule_words(said, name)}", true))
-    return tuple(things)
-
-
-def _slot(row: UnwindRow, name: str) -> AtCfa | None:
-    """Where a row says a register is saved; None where that cannot be compared with another row's."""
-    rule = row.registers.get(name)
-    return rule if isinstance(rule, AtCfa) else None
+    return contradictions(row, against, arch, f"{says} CFA =", f"{says} it is")
 
 
 Pcs = NDArray[np.uint64]

@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS, CallerColumns
-from testbed.checks.row_checks import RowChecks, true_caller
-from testbed.checks.row_columns import caller_columns
-from testbed.checks.row_rules import Evaluate, wrong_at
+from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
+from testbed.checks.row_checks import RowChecks, wrong_alone
+from testbed.checks.row_columns import Evaluate
 from testbed.checks.static_rows import RowAt, agrees
 from testbed.contract.rows import AtCfa, AtRegister, IsExpression, RegisterPlus, RowTable, Rule, UnwindRow
 from testbed.image import Image, LoadedImage
@@ -297,7 +296,6 @@ def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChec
         return checks
     rows = {pc: table.at(pc) for pc in np.unique(checks.pc[wrong]).tolist()}
     after: dict[int, int | None] = {}
-    columns = caller_columns(watched)
     moved = []
     for step in wrong.tolist():
         row, index = rows[int(checks.pc[step])], int(watched.node[step])
@@ -307,7 +305,7 @@ def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChec
         if cfa == int(watched.activations.cfa[index]):
             continue
         if trace.arch.link is not None:
-            if _is_kept_outside(row, watched, step, cfa) and _is_right_from(row, watched, step, cfa, columns):
+            if _is_kept_outside(row, watched, step, cfa) and not wrong_alone(row, watched, step, cfa=cfa):
                 moved.append(step)
             continue
         if not _is_return_address_at(watched, step, cfa):
@@ -326,14 +324,6 @@ def _is_kept_outside(row: UnwindRow, watched: Truth, step: int, cfa: int) -> boo
     rule = row.registers.get(row.return_address)
     own = range(int(watched.trace.sp[step]), int(watched.activations.cfa[watched.node[step]]))
     return isinstance(rule, AtCfa) and cfa + rule.offset & watched.trace.arch.word_mask not in own
-
-
-def _is_right_from(row: UnwindRow, watched: Truth, step: int, cfa: int, columns: CallerColumns) -> bool:
-    """Whether everything that a row says is right if its own CFA is."""
-    caller = true_caller(watched, step, columns)
-    if caller is None:
-        return False
-    return wrong_at(row, watched.trace.snapshot(step), replace(caller, cfa=cfa), None)[0] == 0
 
 
 def without_thrown_away(checks: RowChecks, watched: Truth) -> RowChecks:
@@ -367,17 +357,15 @@ def _after_return(watched: Truth, index: int) -> int | None:
 def _is_cfa_written_over(
     checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int, evaluate: Evaluate | None
 ) -> bool:
-    row, trace = table.at(int(checks.pc[step])), watched.trace
+    row = table.at(int(checks.pc[step]))
     if row is None or not isinstance(row.cfa, AtRegister | IsExpression) or not checks.wrong[step] & np.uint64(CFA):
         return False
-    caller = true_caller(watched, step, caller_columns(watched))
     own = np.flatnonzero(checks.compared[first:step] & (watched.node[first:step] == watched.node[step])) + first
     right = own[checks.wrong[own] & np.uint64(CFA) == 0]
     same = [at for at in right.tolist() if (before := table.at(int(checks.pc[at]))) and before.cfa == row.cfa]
-    if caller is None or not same:
+    if watched.activations.parent[watched.node[step]] < 0 or not same:
         return False
-    as_before = replace(trace.snapshot(step), memory=trace.memory(same[-1]))
-    return wrong_at(row, as_before, caller, evaluate)[0] & CFA == 0
+    return wrong_alone(row, watched, step, memory_of=same[-1], evaluate=evaluate) & CFA == 0
 
 
 def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from testbed.checks.native.codes import RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks, check_rows
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.contract.rows import RowTable
 from testbed.image import LoadedImage
 from testbed.truth import Truth

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from testbed.arch import PerArch
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.checks.static_rows import RowAt
 from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder

@@ -1,13 +1,14 @@
 """A table's rows held against the truth at every step of a trace, and what came of it.
 
 What a row says wrongly is a mask: a bit for each of "no row", "a row that cannot be read", the CFA, the return address,
-its signature, and one bit per register (`wrong_things`). The rules are those of `testbed.checks.row_rules`; long traces
-are checked natively, at some ten million rules a second.
+its signature, and one bit per register (`wrong_things`). The rules are those of `testbed.checks.native.rows`; for long
+traces they are compiled, and some ten million are tried in a second.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +25,20 @@ from testbed.checks.native.codes import (
     UNMAPPED,
     UNREADABLE,
     VALUE,
-    CallerColumns,
+    CheckedRun,
     CheckedSteps,
-    ComputedValues,
 )
-from testbed.checks.row_columns import RowColumns, caller_columns, masks, row_columns
-from testbed.checks.row_rules import Evaluate, TrueCaller, wrong_at
-from testbed.contract.rows import RowTable
+from testbed.checks.native.rows import check_steps
+from testbed.checks.row_columns import Evaluate, RowColumns, checked_run, row_columns
+from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import LoadedImage
 from testbed.native.compiled import native
+from testbed.trace.flat.native import SweptWrites
 from testbed.truth import Truth
 from testbed.truth.transfers import Bools
 from testbed.words.errors import UnreadableMemory
 
-NATIVE_FROM = 5_000  # steps; below that, loading the native check costs more than it saves
+NATIVE_FROM = 5_000  # steps, or writes before them; below that, loading compiled code costs more than it saves
 
 Wrong = NDArray[np.uint64]
 Pcs = NDArray[np.uint64]
@@ -119,17 +120,34 @@ def check_rows(
     checks.compared[at] = True
     checks.wrong[at[row < 0]] = (-row[row < 0]).astype(np.uint64)
     at, row = at[row >= 0], row[row >= 0]
-    natively = len(at) >= NATIVE_FROM if natively is None else natively
-    truth = caller_columns(watched)
-    if natively:
-        _natively(watched, columns, truth, at, row, checks, at_calls, evaluate)
-        return checks
-    for step, number in zip(at.tolist(), row.tolist(), strict=True):
-        caller = true_caller(watched, step, truth)
-        snapshot = trace.snapshot(step)
-        found = wrong_at(columns.rows[number], snapshot, caller, evaluate, at_calls=at_calls)
-        checks.wrong[step], checks.untried[step] = found
+    run = checked_run(watched, at_calls)
+    checked = _checked(watched, columns, run, at, row, evaluate)
+    _check(checked, columns, run, natively)
+    checks.wrong[at], checks.untried[at] = checked.wrong, checked.untried
     return checks
+
+
+def wrong_alone(
+    row: UnwindRow,
+    watched: Truth,
+    step: int,
+    *,
+    cfa: int | None = None,
+    memory_of: int | None = None,
+    evaluate: Evaluate | None = None,
+) -> int:
+    """The mask of one row at one step: with another CFA than the true one, or with the memory of a step before it."""
+    columns = RowColumns(RowTable("one row", (replace(row, start=0, end=1),)), watched.trace.arch)
+    run = checked_run(watched, at_calls=False)
+    if cfa is not None:
+        run = run._replace(truth=run.truth._replace(cfa=np.full_like(run.truth.cfa, cfa)))
+    written = int(np.searchsorted(run.journal.step, step if memory_of is None else memory_of))
+    before: list[NDArray[Any]] = [column[:written] for column in run.journal[:4]]
+    at, address, size, value = before
+    run = run._replace(journal=SweptWrites(at, address, size, value, run.journal.applied))
+    checked = _checked(watched, columns, run, np.array([step]), columns.numbers([0]), evaluate, memory_of)
+    _check(checked, columns, run)
+    return int(checked.wrong[0])
 
 
 def _signed_with_zero(watched: Truth) -> Bools:
@@ -151,18 +169,6 @@ def _signed_with_zero(watched: Truth) -> Bools:
     return found
 
 
-def true_caller(watched: Truth, step: int, columns: CallerColumns) -> TrueCaller | None:
-    """What is true of the innermost activation at a step; None where nobody called."""
-    frames = watched.stack(step).frames
-    cfa = frames[0].cfa
-    if cfa is None or len(frames) < 2:
-        return None
-    at_call = watched.trace.snapshot(int(columns.own[frames[0].activation])).registers
-    entered = watched.trace.snapshot(int(columns.entered[step])).registers
-    registers = {**entered, **{name: at_call[name] for name in watched.trace.arch.preserved}}
-    return TrueCaller(cfa, frames[1], registers, bool(columns.signed[step]))
-
-
 def _at_calls(watched: Truth, chosen: Bools) -> Pcs:
     """For the steps that call: the last byte before the return address; 0 for all others.
 
@@ -178,47 +184,36 @@ def _at_calls(watched: Truth, chosen: Bools) -> Pcs:
     return out
 
 
-def _natively(
+def _check(checked: CheckedSteps, columns: RowColumns, run: CheckedRun, natively: bool | None = None) -> None:
+    """Try the rows, in compiled code where there is much to do."""
+    if natively is None:
+        natively = max(len(checked.step), len(run.journal.step)) >= NATIVE_FROM
+    native(check_steps, when=natively)(checked, columns.coded(), run)
+
+
+def _checked(
     watched: Truth,
     columns: RowColumns,
-    truth: CallerColumns,
-    steps: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    checks: RowChecks,
-    at_calls: bool,
-    evaluate: Evaluate | None,
-) -> None:
-    """Fill in some steps by the compiled check."""
-    from testbed.checks.native.rows import check_steps
-    from testbed.checks.swept import swept_memory
-
-    checked = CheckedSteps(steps, rows, np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_))
-    trace = watched.trace
-    computed = _computed(watched, columns, truth, steps, rows, evaluate)
-    of_arch = masks(trace.arch, at_calls)
-    native(check_steps)(checked, columns.coded(), truth, trace.registers, swept_memory(trace), of_arch, computed)
-    checks.wrong[steps], checks.untried[steps] = checked.wrong, checked.untried
-
-
-def _computed(
-    watched: Truth,
-    columns: RowColumns,
-    truth: CallerColumns,
+    run: CheckedRun,
     steps: NDArray[np.int64],
     rows: NDArray[np.int64],
     evaluate: Evaluate | None,
-) -> ComputedValues:
-    """What the expressions of rows compute at their steps."""
+    memory_of: int | None = None,
+) -> CheckedSteps:
+    """The steps to check, with what the expressions of their rows compute."""
     counts = np.array([len(each) for each in columns.expressions], np.int64)[rows]
-    most = int(counts.max(initial=0))
-    values, outcomes = np.zeros((len(steps), most), np.uint64), np.full((len(steps), most), NOT_TRIED, np.uint8)
+    many, most = len(steps), int(counts.max(initial=0))
+    values, outcomes = np.zeros((many, most), np.uint64), np.full((many, most), NOT_TRIED, np.uint8)
+    checked = CheckedSteps(steps, rows, values, outcomes, np.zeros(many, np.uint64), np.zeros(many, np.bool_))
     if evaluate is None:
-        return ComputedValues(values, outcomes)
+        return checked
     for i in np.flatnonzero(counts).tolist():
-        step = int(steps[i])
-        if truth.parent[truth.node[step]] < 0:
+        step, node = int(steps[i]), run.truth.node[steps[i]]
+        if run.truth.parent[node] < 0:
             continue
-        snapshot, cfa = watched.trace.snapshot(step), int(truth.cfa[truth.node[step]])
+        snapshot, cfa = watched.trace.snapshot(step), int(run.truth.cfa[node])
+        if memory_of is not None:
+            snapshot = replace(snapshot, memory=watched.trace.memory(memory_of))
         for place, (expression, is_cfa) in enumerate(columns.expressions[int(rows[i])]):
             try:
                 value = evaluate(expression, snapshot, None if is_cfa else cfa)
@@ -227,4 +222,4 @@ def _computed(
                 continue
             if value is not None:
                 values[i, place], outcomes[i, place] = value & (2**64 - 1), VALUE
-    return ComputedValues(values, outcomes)
+    return checked

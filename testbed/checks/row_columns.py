@@ -1,59 +1,30 @@
-"""Rows of a table, and the truth beside them, as columns for the compiled check."""
+"""Rows of a table, and the truth beside them, as the columns of `testbed.checks.native.codes`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
-from testbed.checks.native.codes import (
-    ABSENT,
-    AT_CFA,
-    AT_COMPUTED,
-    AT_REGISTER,
-    CFA,
-    CFA_PLUS,
-    COMPUTED,
-    CONSTANT,
-    NO_ROW,
-    OUTERMOST,
-    REGISTER_PLUS,
-    RETURN_ADDRESS,
-    SAME,
-    SIGNATURE,
-    UNDEFINED,
-    UNREADABLE,
-    UNTRIED,
-    CallerColumns,
-    CodedRows,
-    CodedRules,
-    Masks,
-)
-from testbed.checks.row_rules import register_rules, return_address_rule
-from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
-    AtRegister,
-    CfaPlus,
-    Constant,
-    IsExpression,
-    RegisterPlus,
-    RowTable,
-    Rule,
-    SameValue,
-    Undefined,
-    UnwindRow,
-)
+from testbed.checks.native.codes import NO_ROW, UNREADABLE, CallerColumns, CheckedRun, CodedRows
+from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
+from testbed.contract.native import AT_CFA, CFA_PLUS, NONE, SAME, UNDEFINED, UNKNOWN, CodedRule
+from testbed.contract.rows import AtExpression, IsExpression, RowTable, Rule, UnwindRow
+from testbed.trace import Snapshot
+from testbed.trace.flat.memory import memory_of
 from testbed.truth.native.near import NEAR
 from testbed.truth.watched import Watched
 from testbed.words.errors import NoUnwindInfo
 
+# What a DWARF expression computes: of a register's rule the CFA is given, of the CFA's None. None: it cannot be tried.
+# UnreadableMemory: it finds nothing.
+Evaluate = Callable[[AtExpression | IsExpression, Snapshot, int | None], int | None]
 RowExpression = tuple[AtExpression | IsExpression, bool]  # and whether it is the CFA's
-_RuleNumbers = tuple[int, int, int, int, int]  # kind, base, size, own, offset
 
 
 @dataclass(eq=False)
@@ -62,14 +33,13 @@ class RowColumns:
 
     table: RowTable
     arch: Arch
-    rows: list[UnwindRow] = field(default_factory=list)
     expressions: list[tuple[RowExpression, ...]] = field(default_factory=list)  # of each row
     _numbers: dict[int, int] = field(default_factory=dict)  # by link-time pc
     _of_row: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
-    _cfa: list[_RuleNumbers] = field(default_factory=list)
-    _return_address: list[_RuleNumbers] = field(default_factory=list)
-    _rules: list[_RuleNumbers] = field(default_factory=list)
-    _facts: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _cfa: list[CodedRule] = field(default_factory=list)
+    _return_address: list[CodedRule] = field(default_factory=list)
+    _rules: list[CodedRule] = field(default_factory=list)
+    _facts: list[tuple[int, int, int, bool]] = field(default_factory=list)  # the last four columns of `CodedRows`
     _coded: CodedRows | None = None  # of those before, which are in the lists above no more
     _count: int = 0  # rules of registers, of all rows
 
@@ -85,26 +55,30 @@ class RowColumns:
                 self._numbers[pc] = -NO_ROW if why is None or isinstance(why, NoUnwindInfo) else -UNREADABLE
             else:
                 if id(row) not in self._of_row:
-                    self._of_row[id(row)] = len(self.rows)
+                    self._of_row[id(row)] = len(self.expressions)
                     self._add(row)
                 self._numbers[pc] = self._of_row[id(row)]
         return self._numbers[pc]
 
     def _add(self, row: UnwindRow) -> None:
-        arch, index = self.arch, self.arch.index
-        rules = register_rules(row, arch)
-        returns = return_address_rule(row, arch)
-        expressions: list[RowExpression] = []
-        cfa = _coded(row.cfa, None, arch.word, arch, expressions)
-        # A CFA that counts from itself.
-        self._cfa.append(cfa if cfa[0] not in (AT_CFA, CFA_PLUS, SAME, UNDEFINED) else (UNTRIED, 0, arch.word, 0, 0))
-        self._return_address.append(_coded(returns, row.return_address, arch.word, arch, expressions))
-        self._rules += [
-            _coded(rule, name, arch.by_name[name].bits // 8, arch, expressions) for name, rule in rules.items()
+        arch, expressions = self.arch, list[RowExpression]()
+        cfa = _coded(row.cfa, "", arch.word, arch, expressions)
+        if cfa.kind in (AT_CFA, CFA_PLUS, SAME, UNDEFINED):  # it counts from itself
+            cfa = cfa._replace(kind=UNKNOWN)
+        address = _coded(return_address_rule(row, arch), row.return_address, arch.word, arch, expressions)
+        if row.return_address == arch.pc and address.kind == SAME:  # the pc is where this function is, not the caller
+            address = address._replace(kind=NONE)
+        rules = [
+            _coded(rule, name, arch.by_name[name].bits // 8, arch, expressions)
+            for name, rule in register_rules(row, arch).items()
         ]
-        self._facts.append((self._count, len(rules), index.get(row.outermost_if_zero or "", -1), int(row.is_signed)))
-        self._count += len(rules)
-        self.rows.append(row)
+        claimed = [rule for rule in rules if rule.kind != UNDEFINED]
+        zero = arch.index.get(row.outermost_if_zero or "", -1)
+        self._cfa.append(cfa)
+        self._return_address.append(address)
+        self._rules += claimed
+        self._facts.append((self._count, self._count + len(claimed), zero, row.is_signed))
+        self._count += len(claimed)
         self.expressions.append(tuple(expressions))
 
     def coded(self) -> CodedRows:
@@ -112,26 +86,20 @@ class RowColumns:
         if self._facts or self._coded is None:
             lists = (self._cfa, self._return_address, self._rules)
             facts = np.array(self._facts, np.int64).reshape(-1, 4)
-            new = CodedRows(_columns(self._cfa), _columns(self._return_address), _columns(self._rules), facts)
-            before = self._coded
-            self._coded = new if before is None else _both(before, new)
+            first, end, zero, signed = (np.ascontiguousarray(column) for column in facts.T)
+            cfa, address, rules = (rules_in_columns(each) for each in lists)
+            new = CodedRows(cfa, address, rules, first, end, zero, signed != 0)
+            self._coded = new if self._coded is None else _joined(self._coded, new)
             for each in (*lists, self._facts):
                 each.clear()
         return self._coded
 
 
-def _both(before: CodedRows, new: CodedRows) -> CodedRows:
-    return CodedRows(
-        _joined(before.cfa, new.cfa),
-        _joined(before.return_address, new.return_address),
-        _joined(before.rules, new.rules),
-        np.concatenate((before.facts, new.facts)),
-    )
-
-
-def _joined(before: CodedRules, new: CodedRules) -> CodedRules:
-    columns, offset = (np.concatenate(pair) for pair in zip(before, new, strict=True))
-    return CodedRules(columns, offset)
+def _joined(before: Any, new: Any) -> Any:
+    """Columns, or tuples of them, one behind the other."""
+    if isinstance(before, tuple):
+        return type(before)(*map(_joined, before, new))
+    return np.concatenate((before, new))
 
 
 @lru_cache(maxsize=16)
@@ -140,39 +108,13 @@ def row_columns(table: RowTable, arch: Arch) -> RowColumns:
     return RowColumns(table, arch)
 
 
-def _coded(rule: Rule | None, own: str | None, size: int, arch: Arch, expressions: list[RowExpression]) -> _RuleNumbers:
-    """The rule of register ``own`` (None: of the CFA); an expression is one more of those of its row."""
-    index: Mapping[str, int] = arch.index
-    place = index.get(own or "", 0)
-    match rule:
-        case None:
-            return ABSENT, 0, size, place, 0
-        case AtCfa(offset):
-            return AT_CFA, 0, size, place, offset
-        case CfaPlus(offset):
-            return CFA_PLUS, 0, size, place, offset
-        case AtRegister(register, offset) if register in index:
-            return AT_REGISTER, index[register], size, place, offset
-        case RegisterPlus(register, offset) if register in index:
-            return REGISTER_PLUS, index[register], size, place, offset
-        case SameValue() if own in index:
-            # The pc is where this function is: it is never the caller's still.
-            return (ABSENT if own == arch.pc else SAME), place, size, place, 0
-        case Constant(value):
-            return CONSTANT, 0, size, place, value
-        case Undefined():
-            return UNDEFINED, 0, size, place, 0
-        case AtExpression() | IsExpression():
-            expressions.append((rule, own is None))
-            kind = AT_COMPUTED if isinstance(rule, AtExpression) else COMPUTED
-            return kind, 0, size, place, len(expressions) - 1
-        case _:
-            return UNTRIED, 0, size, place, 0
-
-
-def _columns(rules: list[_RuleNumbers]) -> CodedRules:
-    columns = np.array([rule[:4] for rule in rules], np.int64).reshape(-1, 4)
-    return CodedRules(columns, np.array([rule[4] % (1 << 64) for rule in rules], np.uint64))
+def _coded(rule: Rule | None, own: str, size: int, arch: Arch, expressions: list[RowExpression]) -> CodedRule:
+    """The rule of register ``own`` ("": of the CFA); an expression is one more of those of its row."""
+    coded = coded_rule(rule, own, arch.index, size)
+    if isinstance(rule, AtExpression | IsExpression):
+        expressions.append((rule, own == ""))
+        coded = coded._replace(offset=np.uint64(len(expressions) - 1))
+    return coded
 
 
 @lru_cache(maxsize=1)  # the tables of a program are held against one run after the other
@@ -204,17 +146,18 @@ def _entered(watched: Watched, own: NDArray[np.int64]) -> NDArray[np.int64]:
     return entered
 
 
-def masks(arch: Arch, at_calls: bool) -> Masks:
-    """What the compiled check knows of an architecture."""
-    address = np.uint64(arch.code_mask & ~arch.signature)
-    return Masks(
+def checked_run(watched: Watched, at_calls: bool) -> CheckedRun:
+    """What rows are held against, with memory as it is before the first step."""
+    trace, arch = watched.trace, watched.trace.arch
+    memory, journal = memory_of(trace)
+    return CheckedRun(
+        caller_columns(watched),
+        np.asarray(trace.registers),
+        memory,
+        journal,
         np.uint64(arch.word_mask),
-        address,
-        np.uint64(NEAR),
-        np.uint64(CFA),
-        np.uint64(RETURN_ADDRESS),
-        np.uint64(SIGNATURE),
-        np.uint64(OUTERMOST),
+        np.uint64(arch.code_mask & ~arch.signature),
         np.int64(arch.index[arch.sp]),
+        np.uint64(NEAR),
         np.bool_(at_calls),
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
+from testbed.checks.code_words import cfa_words, rule_words
 from testbed.checks.model import WrongThing
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, SameValue, UnwindRow
 from testbed.image import Image
@@ -89,22 +90,31 @@ def _said(image: Image, row_at: RowAt, pc: int) -> UnwindRow | None:
 
 
 def _differences(row: UnwindRow, said: UnwindRow, arch: Arch) -> tuple[WrongThing, ...] | None:
-    """What two rows say differently; None where that cannot be told."""
-    ours, true = row.cfa, said.cfa
-    if not isinstance(ours, RegisterPlus) or not isinstance(true, RegisterPlus) or ours.register != true.register:
-        return None
+    """What the instructions say otherwise than a row; None where that cannot be told."""
+    before = "the instructions before it"
+    return (
+        contradictions(row, said, arch, f"{before} leave the CFA at", f"{before} save it")
+        if _alike(row, said)
+        else None
+    )
+
+
+def contradictions(one: UnwindRow, other: UnwindRow, arch: Arch, cfa_is: str, it_is: str) -> tuple[WrongThing, ...]:
+    """What two rows say that cannot both be so: the CFA, or where a register is saved.
+
+    ``cfa_is`` and ``it_is`` begin the words for what the other one says.
+    """
     things = []
-    if ours.offset != true.offset:
-        things.append(
-            WrongThing("CFA", f"CFA = {_place(ours)}", f"the instructions before it leave the CFA at {_place(true)}")
-        )
-    for name in (row.return_address, *arch.preserved):
-        one, other = (r.registers.get(name, SameValue()) for r in (row, said))
-        if isinstance(one, AtCfa) and isinstance(other, AtCfa) and one != other:
-            says = f"{name} is at CFA{one.offset:+#x}"
-            things.append(WrongThing(name, says, f"the instructions before it save it at CFA{other.offset:+#x}"))
+    if _alike(one, other) and one.cfa != other.cfa:
+        things.append(WrongThing("CFA", f"CFA = {cfa_words(one.cfa)}", f"{cfa_is} {cfa_words(other.cfa)}"))
+    for name in (one.return_address, *arch.preserved):
+        here, there = one.registers.get(name), other.registers.get(name)
+        if isinstance(here, AtCfa) and isinstance(there, AtCfa) and here != there:
+            things.append(WrongThing(name, f"{name} is {rule_words(here, name)}", f"{it_is} {rule_words(there, name)}"))
     return tuple(things)
 
 
-def _place(cfa: RegisterPlus) -> str:
-    return f"{cfa.register}{cfa.offset:+#x}"
+def _alike(one: UnwindRow, other: UnwindRow) -> bool:
+    """Whether two rows count the CFA from the same register."""
+    here, there = one.cfa, other.cfa
+    return isinstance(here, RegisterPlus) and isinstance(there, RegisterPlus) and here.register == there.register

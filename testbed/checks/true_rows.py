@@ -17,8 +17,8 @@ from testbed.arch import Arch
 from testbed.checks.native.codes import CallerColumns
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import caller_columns
-from testbed.checks.swept import load_words
 from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable
+from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
 from testbed.truth.native.near import NEAR
 from testbed.truth.transfers import Bools

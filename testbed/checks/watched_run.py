@@ -19,7 +19,7 @@ from testbed.checks.native.codes import NO_ROW
 from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
 from testbed.checks.row_checks import RowChecks
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.checks.table_findings import table_findings, wrong_pcs
 from testbed.checks.true_rows import true_rows
 from testbed.contract.rows import RowTable

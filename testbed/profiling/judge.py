@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from testbed.checks.native.codes import NO_ROW, OUTERMOST, UNREADABLE
 from testbed.checks.options import TABLES
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.contract.rows import AtExpression, IsExpression, RowTable, Rule, SameValue, Undefined
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.process.pieces import LongProcess
 from testbed.profiling.judge import joined_shares, judge_thread, sampled_steps, steps_asked

@@ -21,13 +21,13 @@ from testbed.checks.code_words import cfa_words, rule_words
 from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, REGISTERS, RETURN_ADDRESS, SIGNATURE, UNREADABLE
 from testbed.checks.readers import AT_CALLS
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
-from testbed.checks.row_columns import caller_columns
-from testbed.checks.row_rules import Evaluate, register_rules, return_address_rule
-from testbed.checks.swept import load_words
+from testbed.checks.row_columns import Evaluate, caller_columns
 from testbed.checks.true_rows import TrueRow, true_rows
+from testbed.contract.coded import register_rules, return_address_rule
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
+from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites
 from testbed.words.errors import UnwindError

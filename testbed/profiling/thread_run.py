@@ -10,7 +10,7 @@ import numpy as np
 
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
-from testbed.checks.row_rules import Evaluate
+from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.process import ProcessRun

@@ -16,12 +16,12 @@ from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, cfa_of, d
 from testbed.checks.pc_checks import by_pc
 from testbed.checks.repair import Cause, find_causes
 from testbed.checks.row_checks import check_rows, wrong_things
-from testbed.checks.swept import load_words
 from testbed.checks.table_findings import span_at
 from testbed.checks.tried_function import TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow, merged, true_rows
 from testbed.contract.rows import RA_SIGNED, AtCfa, Constant, RegisterPlus, RowTable, SameValue, Undefined, UnwindRow
 from testbed.runs.run import Run, run_program
+from testbed.trace.flat.memory import load_words
 from testbed.words.errors import UnreadableMemory
 from tests.checks.watched_tables import loaded_of, replace_rules, table_of
 

@@ -6,10 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from programs import PROGRAMS
-from testbed.arch import ARCHES, Arch
-from testbed.build.recipes import RECIPES
-from testbed.campaign.units import units
+from testbed.arch import Arch
 from testbed.checks.watched_run import TableLint, lint
 from testbed.cli.lint import table_readers
 from testbed.cli.table_readers import evaluate_rule
@@ -27,12 +24,8 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.image import LoadedImage
-from testbed.runs.run import Run, run_program
-from testbed.words.errors import ToolchainMissing
+from testbed.runs.run import Run
 from unwinders import UNWINDERS
-
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
-AT_CALLS = ("ehabi", "compact_unwind")
 
 
 def loaded_of(run: Run) -> LoadedImage:
@@ -49,15 +42,6 @@ def tables_of(run: Run) -> Iterator[tuple[str, RowTable]]:
     for name, unwinder in UNWINDERS.items():
         if unwinder.rows is not None and name != "prologue_analysis" and unwinder.applies_to(run.built.image):
             yield name, unwinder.rows(run.built.image)
-
-
-def some_runs(arch: str, first: int, part: int) -> Iterator[Run]:
-    """One run in so many of the corpus on an architecture."""
-    for unit in [unit for unit in UNITS if unit.arch == arch][first::part]:
-        try:
-            yield run_program(PROGRAMS[unit.program], ARCHES[arch], unit.recipe)
-        except ToolchainMissing:
-            continue
 
 
 def damaged(table: RowTable, arch: Arch, rng: random.Random) -> RowTable:

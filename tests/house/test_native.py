@@ -13,7 +13,7 @@ pytestmark = pytest.mark.whole
 
 DECORATORS, COMPILER = "testbed.native.compiled", "testbed.native.compiler"
 # What compiled functions are written with. None of it compiles.
-VOCABULARY = frozenset(["numba.uint64", "numba.types", "numba.core.cgutils", "numba.extending.intrinsic"])
+VOCABULARY = frozenset(["numba.types", "numba.core.cgutils", "numba.extending.intrinsic", "numba.extending.overload"])
 EVERYWHERE = [path for folder in ("testbed", "unwinders", "programs", "benchmarks", "docs") for path in modules(folder)]
 
 
@@ -22,10 +22,10 @@ def dotted(path: Path) -> str:
 
 
 def compiles(path: Path) -> bool:
+    """Whether a file has kernels. To ask for one's compiled form is another matter."""
     text = path.read_text(encoding="utf-8")  # most files need no parsing to see that they do not
-    return ("numba" in text or "compiled" in text) and any(
-        name.startswith((DECORATORS, "numba.extending")) for name in imported(path)
-    )
+    made_by = (f"{DECORATORS}.compiled", f"{DECORATORS}.callback", "numba.extending.intrinsic")
+    return ("numba" in text or "compiled" in text) and any(name in made_by for name in imported(path))
 
 
 COMPILED = [path for path in EVERYWHERE if compiles(path)]

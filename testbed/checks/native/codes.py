@@ -1,4 +1,4 @@
-"""Rules, rows and the truth as the compiled check sees them: numbers in columns."""
+"""Rules, rows and the truth as the check of rows sees them: numbers in columns."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Kinds of rules. ABSENT: neither the row nor the ABI says anything. UNTRIED: it cannot be tried here. COMPUTED: a value
-# of `ComputedValues`, whose column is the rule's offset; AT_COMPUTED: what lies at that address.
-ABSENT, AT_CFA, CFA_PLUS, AT_REGISTER, REGISTER_PLUS, SAME, UNDEFINED, CONSTANT, UNTRIED = range(9)
-COMPUTED, AT_COMPUTED = 9, 10
+from testbed.contract.native import RuleColumns
+from testbed.trace.flat.native import FlatMemory, SweptWrites
+
 # What became of an expression: a value, none since it cannot be tried, none since it reads what is not mapped.
 VALUE, NOT_TRIED, UNMAPPED = range(3)
-# Columns of coded rules. OWN is the register that the rule is for, and so a bit of the mask.
-KIND, BASE, SIZE, OWN = range(4)
-# Columns of a row's facts: its rules are FIRST .. FIRST + COUNT; ZERO is the register whose zero ends the stack, or -1.
-FIRST, COUNT, ZERO, SIGNED = range(4)
 
 # What can be wrong with a row at a step, as bits of a mask; then one bit per register, from REGISTERS on.
 NO_ROW, UNREADABLE, CFA, RETURN_ADDRESS, SIGNATURE = (1 << bit for bit in range(5))
@@ -25,20 +20,19 @@ REGISTERS = 5
 OUTERMOST = 1 << 63
 
 
-class CodedRules(NamedTuple):
-    """One row each of: kind, base register, size in bytes, own register; and the offset or constant."""
-
-    columns: NDArray[np.int64]
-    offset: NDArray[np.uint64]
-
-
 class CodedRows(NamedTuple):
-    """Rows of a table in columns: the CFA's rule, the return address's, those of registers, and facts."""
+    """Rows of a table: the CFA's rule, the return address's, and those of registers, which are all rows' in one.
 
-    cfa: CodedRules
-    return_address: CodedRules
-    rules: CodedRules
-    facts: NDArray[np.int64]
+    A row's are ``first`` up to ``end``. ``zero`` is the register whose zero ends the stack, or -1.
+    """
+
+    cfa: RuleColumns
+    return_address: RuleColumns
+    registers: RuleColumns
+    first: NDArray[np.int64]
+    end: NDArray[np.int64]
+    zero: NDArray[np.int64]
+    signed: NDArray[np.bool_]
 
 
 class CallerColumns(NamedTuple):
@@ -59,31 +53,33 @@ class CallerColumns(NamedTuple):
     kept: NDArray[np.bool_]
 
 
-class ComputedValues(NamedTuple):
-    """What the expressions of each step's row compute: by step, then by the expression's place in the row."""
+class CheckedRun(NamedTuple):
+    """What rows are held against: the truth, and the registers and the memory of every step.
 
-    value: NDArray[np.uint64]
-    outcome: NDArray[np.uint8]
+    Then what the architecture says: a word, the bits of a code address, SP's column; and how far behind a return
+    address its data may reach. ``at_calls``: a row that ends the stack promises nothing.
+    """
 
-
-class Masks(NamedTuple):
-    """Of the architecture: a word, what a return address is without its signature, SP's column. Then the bits above."""
-
+    truth: CallerColumns
+    registers: NDArray[np.uint64]
+    memory: FlatMemory
+    journal: SweptWrites
     word: np.uint64
     address: np.uint64
-    near: np.uint64
-    cfa: np.uint64
-    return_address: np.uint64
-    signature: np.uint64
-    outermost: np.uint64
     stack: np.int64
+    near: np.uint64
     at_calls: np.bool_
 
 
 class CheckedSteps(NamedTuple):
-    """The steps to check, in order, and each one's row. To be filled in: what is wrong, and what was not tried."""
+    """The steps to check, in order, each one's row, and what its expressions compute there, by their places in the row.
+
+    To be filled in: what is wrong, and whether some rule was not tried.
+    """
 
     step: NDArray[np.int64]
     row: NDArray[np.int64]
+    value: NDArray[np.uint64]
+    outcome: NDArray[np.uint8]
     wrong: NDArray[np.uint64]
     untried: NDArray[np.bool_]

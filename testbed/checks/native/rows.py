@@ -1,6 +1,22 @@
-"""What a row says wrongly at a step: `testbed.checks.row_rules`, natively, for every step of a trace.
+"""What a row says wrongly at a step.
 
-numba turns an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64.
+A row is held against the innermost activation alone::
+
+    true CFA              = SP just before the call that opened this activation
+    true value of a rule  = the caller's register, as it was when the activation opened (SP: the CFA); one that calls do
+                            not preserve as it was when this function was entered, be it by a tail call
+
+A rule is tried with the true CFA, so a wrong CFA is one thing and not one per register. It is right when it finds the
+right value: a slot below SP that still holds it (a red zone) is legal, and so is a register that is pushed already
+while its rule still says "same value". Callee-saved registers without a rule have the ABI's, which is "same value"; of
+others only those with a rule are tried. What a row says of the return address's signature has to be true even where
+there is none to take off: who authenticates it fails. A rule that finds nothing, as memory that is not mapped, is
+wrong; one that says "undefined" claims nothing of a register.
+
+At the bottom of a stack nobody called, and a row has to say that: its return address is undefined. Where somebody did,
+that is wrong.
+
+A row is given by its place in the columns, a step by its place (``i``) among those that are checked.
 """
 
 from __future__ import annotations
@@ -10,121 +26,133 @@ from typing import Any
 import numpy as np
 from numpy import uint64 as u64
 
-from testbed.checks.native.codes import (
-    ABSENT,
+from testbed.checks.native.codes import CFA, NOT_TRIED, OUTERMOST, REGISTERS, RETURN_ADDRESS, SIGNATURE, VALUE
+from testbed.contract.native import (
     AT_CFA,
     AT_REGISTER,
-    BASE,
     CFA_PLUS,
     COMPUTED,
     CONSTANT,
-    COUNT,
-    FIRST,
-    KIND,
-    NOT_TRIED,
-    OWN,
+    NONE,
     REGISTER_PLUS,
-    REGISTERS,
     SAME,
-    SIGNED,
-    SIZE,
     UNDEFINED,
-    UNTRIED,
-    VALUE,
-    ZERO,
+    UNKNOWN,
+    rule_at,
 )
-from testbed.checks.native.memory import load, move_to
 from testbed.native.compiled import compiled
+from testbed.trace.flat.native import load, move_to
 
-_ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+@compiled()
+def check_steps(checked: Any, rows: Any, run: Any) -> None:
+    """Fill in what is wrong at each step, and where a rule could not be tried."""
+    for i in range(len(checked.step)):
+        step, row = checked.step[i], checked.row[i]
+        move_to(step, run.journal, run.memory)
+        was_called = run.truth.parent[run.truth.node[step]] >= 0
+        if not was_called:
+            checked.wrong[i] = u64(0) if ends_the_stack(row, step, rows, run) else u64(RETURN_ADDRESS)
+        elif ends_the_stack(row, step, rows, run):
+            checked.untried[i] = run.at_calls
+            checked.wrong[i] = u64(0) if run.at_calls else u64(RETURN_ADDRESS | OUTERMOST)
+        else:
+            wrong, untried = wrong_of_row(row, i, checked, rows, run)
+            registers, others_untried = wrong_registers(row, i, checked, rows, run)
+            checked.wrong[i], checked.untried[i] = wrong | registers, untried or others_untried
 
 
 @compiled(inline=True)
-def _low(value: Any, size: Any) -> Any:
-    return value if size >= 8 else value & ((u64(1) << u64(8 * size)) - u64(1))
+def ends_the_stack(row: Any, step: Any, rows: Any, run: Any) -> Any:
+    """Whether a row says that nobody called."""
+    zero = rows.zero[row]
+    return rows.return_address.kind[row] == UNDEFINED or (zero >= 0 and run.registers[step, zero] == u64(0))
 
 
 @compiled(inline=True)
-def _is_untried(rules: Any, at: Any, computed: Any, i: Any) -> Any:
-    """Whether a rule cannot be tried at the step with the number ``i``."""
-    kind = rules.columns[at, KIND]
-    return kind == UNTRIED or (kind >= COMPUTED and computed.outcome[i, np.int64(rules.offset[at])] == NOT_TRIED)
+def wrong_of_row(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
+    """Which of CFA, return address and signature a row says wrongly, and whether one of them could not be tried."""
+    step = checked.step[i]
+    index, wrong = run.truth.node[step], u64(0)
+    if rows.signed[row] != run.truth.signed[step]:
+        wrong |= u64(SIGNATURE)
+    rule = rule_at(rows.cfa, row)
+    cfa_untried = cannot_be_tried(rule, i, checked)
+    if not cfa_untried and rule.kind != NONE:
+        value, is_found = value_of(rule, i, checked, run)
+        if not is_found or value != run.truth.cfa[index]:
+            wrong |= u64(CFA)
+    rule = rule_at(rows.return_address, row)
+    untried = cannot_be_tried(rule, i, checked)
+    if not untried:
+        value, is_found = value_of(rule, i, checked, run)
+        if not is_found or not is_return_address(value, index, run):
+            wrong |= u64(RETURN_ADDRESS)
+    return wrong, untried or cfa_untried
 
 
 @compiled(inline=True)
-def _found(
-    rules: Any, at: Any, registers: Any, step: Any, cfa: Any, memory: Any, word: Any, computed: Any, i: Any
-) -> Any:
-    """What a rule finds, and whether it finds anything."""
-    kind, base, size = rules.columns[at, KIND], rules.columns[at, BASE], rules.columns[at, SIZE]
-    offset = rules.offset[at]
-    if kind >= COMPUTED:
-        value, is_known = computed.value[i, np.int64(offset)], computed.outcome[i, np.int64(offset)] == VALUE
-        if kind == COMPUTED or not is_known:
-            return _low(value, size), is_known
-        return load(value & word, size, memory)
+def wrong_registers(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
+    """The registers whose rules find another value than the caller's, and whether a rule could not be tried."""
+    step, truth = checked.step[i], run.truth
+    index, wrong, untried = truth.node[step], u64(0), False
+    for at in range(rows.first[row], rows.end[row]):
+        rule = rule_at(rows.registers, at)
+        if cannot_be_tried(rule, i, checked):
+            untried = True
+            continue
+        before = truth.own[index] if truth.kept[rule.own] else truth.entered[step]
+        true = truth.cfa[index] if rule.own == run.stack else run.registers[before, rule.own]
+        value, is_found = value_of(rule, i, checked, run)
+        if not is_found or cut(value, rule.size) != cut(true, rule.size):
+            wrong |= u64(1) << u64(REGISTERS + rule.own)
+    return wrong, untried
+
+
+@compiled(inline=True)
+def cannot_be_tried(rule: Any, i: Any, checked: Any) -> Any:
+    """Whether nothing is known of what a rule counts from, or computes."""
+    return rule.kind == UNKNOWN or (rule.kind >= COMPUTED and checked.outcome[i, np.int64(rule.offset)] == NOT_TRIED)
+
+
+@compiled(inline=True)
+def value_of(rule: Any, i: Any, checked: Any, run: Any) -> Any:
+    """What a rule finds with the true CFA, and whether it finds anything."""
+    step, kind = checked.step[i], rule.kind
+    cfa, base = run.truth.cfa[run.truth.node[step]], run.registers[step, rule.base]
     if kind == AT_CFA:
-        return load((cfa + offset) & word, size, memory)
+        return load((cfa + rule.offset) & run.word, rule.size, run.memory)
     if kind == CFA_PLUS:
-        return (cfa + offset) & word, True
+        return (cfa + rule.offset) & run.word, True
     if kind == AT_REGISTER:
-        return load((registers[step, base] + offset) & word, size, memory)
+        return load((base + rule.offset) & run.word, rule.size, run.memory)
     if kind == REGISTER_PLUS:
-        return _low(registers[step, base] + offset, size), True
+        return cut(base + rule.offset, rule.size), True
     if kind == SAME:
-        return registers[step, base], True
+        return base, True
     if kind == CONSTANT:
-        return _low(offset, size), True
+        return cut(rule.offset, rule.size), True
+    if kind >= COMPUTED:  # the offset is the expression's place in its row
+        computed, outcome = checked.value[i, np.int64(rule.offset)], checked.outcome[i, np.int64(rule.offset)]
+        if kind == COMPUTED or outcome != VALUE:
+            return cut(computed, rule.size), outcome == VALUE
+        return load(computed & run.word, rule.size, run.memory)
     return u64(0), False
 
 
 @compiled(inline=True)
-def _is_return(value: Any, index: Any, truth: Any, masks: Any) -> Any:
-    """`testbed.truth.TrueFrame.is_at`, of an address with or without a signature."""
-    address, own, on = value & masks.address, truth.return_address[index], truth.goes_on[index]
+def is_return_address(value: Any, index: Any, run: Any) -> Any:
+    """Whether a value, with or without a signature, is where an activation comes back to or control really goes on.
+
+    What lies between the two, in data of a few bytes, is right as well: see `testbed.truth.TrueFrame.is_at`.
+    """
+    address, own, on = value & run.address, run.truth.return_address[index], run.truth.goes_on[index]
     if address == own or on == u64(0):
         return address == own
-    return address == on or (own < address < on and on - own <= masks.near)
+    return address == on or (own < address < on and on - own <= run.near)
 
 
-@compiled()
-def check_steps(checked: Any, rows: Any, truth: Any, registers: Any, memory: Any, masks: Any, computed: Any) -> None:
-    """Fill in what is wrong at each step, and where a rule could not be tried."""
-    for i in range(len(checked.step)):
-        step, row = checked.step[i], checked.row[i]
-        index, zero = truth.node[step], rows.facts[row, ZERO]
-        move_to(step, memory)
-        kind = rows.return_address.columns[row, KIND]
-        ends = kind == UNDEFINED or (zero >= 0 and registers[step, zero] == u64(0))
-        if truth.parent[index] < 0:
-            checked.wrong[i] = u64(0) if ends else masks.return_address
-            continue
-        if ends:
-            checked.untried[i] = masks.at_calls
-            checked.wrong[i] = u64(0) if masks.at_calls else masks.return_address | masks.outermost
-            continue
-        wrong, untried, cfa = u64(0), _is_untried(rows.return_address, row, computed, i), truth.cfa[index]
-        how = rows.cfa.columns[row, KIND]
-        if _is_untried(rows.cfa, row, computed, i):
-            untried = True
-        elif how != ABSENT:
-            value, is_known = _found(rows.cfa, row, registers, step, cfa, memory, masks.word, computed, i)
-            if not is_known or value != cfa:
-                wrong |= masks.cfa
-        if (rows.facts[row, SIGNED] != 0) != truth.signed[step]:
-            wrong |= masks.signature
-        if not _is_untried(rows.return_address, row, computed, i):
-            value, is_known = _found(rows.return_address, row, registers, step, cfa, memory, masks.word, computed, i)
-            if not is_known or not _is_return(value, index, truth, masks):
-                wrong |= masks.return_address
-        for at in range(rows.facts[row, FIRST], rows.facts[row, FIRST] + rows.facts[row, COUNT]):
-            own, size = rows.rules.columns[at, OWN], rows.rules.columns[at, SIZE]
-            if _is_untried(rows.rules, at, computed, i):
-                untried = True
-                continue
-            at_call = truth.own[index] if truth.kept[own] else truth.entered[step]
-            true = cfa if own == masks.stack else registers[at_call, own]
-            value, is_known = _found(rows.rules, at, registers, step, cfa, memory, masks.word, computed, i)
-            if not is_known or _low(value, size) != _low(true, size):
-                wrong |= u64(1) << u64(REGISTERS + own)
-        checked.wrong[i], checked.untried[i] = wrong, untried
+@compiled(inline=True)
+def cut(value: Any, size: Any) -> Any:
+    """The lowest bytes of a value."""
+    return value if size >= 8 else value & ((u64(1) << u64(8 * size)) - u64(1))

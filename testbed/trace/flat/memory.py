@@ -1,0 +1,66 @@
+"""A trace's memory in one flat copy, for code that is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.native.compiled import native
+from testbed.trace.flat.native import FlatMemory, SweptWrites, load_many
+from testbed.trace.memory import Region
+from testbed.trace.sparse import copy_used
+from testbed.trace.trace import Trace
+
+NATIVE_FROM = 5_000  # reads or writes; below that, loading compiled code costs more than it saves
+
+
+def flat_memory(regions: Iterable[Region], sp: int) -> FlatMemory:
+    """A copy of some regions. The stack, read most often, comes first."""
+    placed: list[int] = []
+    at = 0
+    mapped = sorted((r for r in regions if r.data), key=lambda region: not region.address <= sp <= region.end)
+    for region in mapped:
+        at += region.address % 8
+        placed.append(at)
+        at += len(region.data)
+        at += -at % 8
+    words = np.zeros(at // 8 + 1, np.uint64)
+    octets = words.view(np.uint8)
+    for region, place in zip(mapped, placed, strict=True):
+        copy_used(region.data, region.used, octets[place : place + len(region.data)])
+    return FlatMemory(
+        np.array([region.address for region in mapped], np.uint64),
+        np.array([len(region.data) for region in mapped], np.uint64),
+        np.array(placed, np.int64),
+        octets,
+        words,
+        words.view(np.uint32),
+        np.zeros(len(words), np.uint8),
+    )
+
+
+def memory_of(trace: Trace) -> tuple[FlatMemory, SweptWrites]:
+    """A trace's memory as it is before the first step, and the writes that move it on."""
+    writes = trace.writes
+    # A column of a table would be another type to numba: what reads it would be compiled once more.
+    columns: list[NDArray[Any]] = [
+        np.ascontiguousarray(column) for column in (writes.step, writes.address, writes.size, writes.value)
+    ]
+    step, address, size, value = columns
+    memory = flat_memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
+    return memory, SweptWrites(step, address, size, value, np.zeros(1, np.int64))
+
+
+def load_words(
+    trace: Trace, steps: NDArray[np.int64], addresses: NDArray[np.uint64], size: int
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """A word of ``size`` bytes at each address before each step, and whether it is mapped: in one pass."""
+    memory, journal = memory_of(trace)
+    values, mapped = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_)
+    order = np.argsort(steps, kind="stable")
+    is_long = max(len(steps), len(journal.step)) >= NATIVE_FROM
+    native(load_many, when=is_long)((steps, addresses, order), np.int64(size), journal, memory, values, mapped)
+    return values, mapped
