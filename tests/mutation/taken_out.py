@@ -204,9 +204,9 @@ TAKEN_OUT: dict[str, RemovedRule] = {
     ),
     "mask": RemovedRule(
         "addresses wrap at the word",
-        "unwinders/rows/apply.py",
-        "return self.known_cfa() + offset & self.snapshot.arch.word_mask",
-        "return self.known_cfa() + offset",
+        "unwinders/rows/native/row.py",
+        "(frame.cfa + rule.offset) & word_mask",
+        "(frame.cfa + rule.offset)",
         "tests/unwinders/rows/test_apply.py::test_a_value_counted_from_the_cfa_wraps_at_the_word",
     ),
     "records": RemovedRule(

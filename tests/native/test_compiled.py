@@ -119,7 +119,7 @@ def test_a_change_of_any_native_module_is_seen_by_the_next_process(tmp_path: Pat
 
 def test_numba_alone_does_not_see_it(tmp_path: Path) -> None:
     """Why there is a decorator of ours: if this fails, numba has learnt it."""
-    module = "unwinders.rows.native.memory"
+    module = "testbed.trace.flat.native"
     copy = Copy(tmp_path / "copy", [module], PLAIN)
     with copy.answers() as answers:
         assert answers.of(module) == (1, 0)

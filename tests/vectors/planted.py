@@ -104,8 +104,8 @@ PLANTED = (
     Planted(
         "a callee-saved register without a rule is thought lost",
         "rows/apply.py",
-        "dict.fromkeys(arch.preserved, SameValue())",
-        "dict.fromkeys(arch.preserved, Undefined())",
+        "rules = default | register_rules(row, arch)",
+        "rules = {name: rule for name, rule in (default | register_rules(row, arch)).items() if name in row.registers}",
         "eh_frame",
         "x86_64",
         "SHORT x86_64/overaligned",

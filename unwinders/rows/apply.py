@@ -1,4 +1,7 @@
-"""One row applied to one frame: the caller's registers. The readable specification of every row technique.
+"""One row applied to one frame of one snapshot: the caller's registers, or why they cannot be had.
+
+The rules are those of `unwinders.rows.native.row`. Here is what the sweep over traces leaves out, too: DWARF
+expressions, and the frames of signals.
 
 With the rules of `testbed.contract.rows`::
 
@@ -16,30 +19,34 @@ itself is unknown in a caller: the call has overwritten it. Only a signal's fram
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import assert_never
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
 
 from testbed.arch import Arch
+from testbed.contract.coded import coded_rule, register_rules, return_address_rule
 from testbed.contract.frames import Frame, FrameKind
+from testbed.contract.native import CodedRule
 from testbed.contract.rows import (
-    AtCfa,
     AtExpression,
     AtRegister,
     CfaPlus,
-    Constant,
     IsExpression,
     Operation,
     RegisterPlus,
     Rule,
-    SameValue,
     Undefined,
     UnwindRow,
 )
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule, UnwindError
 from unwinders.rows.expression import ExpressionSteps, evaluate
+from unwinders.rows.native.codes import FrameRegisters
+from unwinders.rows.native.row import LIES_AT, NO_CFA, VALUE, says
 
 
+@np.errstate(over="ignore")  # addresses wrap around
 def apply(
     row: UnwindRow, frame: Frame, snapshot: Snapshot, bias: int = 0, steps: ExpressionSteps | None = None
 ) -> tuple[int | None, Frame | None]:
@@ -54,108 +61,125 @@ def apply(
     if row.outermost_if_zero is not None and frame.registers.get(row.outermost_if_zero) == 0:
         return None, None
     arch = snapshot.arch
-    rules = _FrameFacts(frame.registers, snapshot, bias, steps or ExpressionSteps())
-    rule = return_address_rule(row, arch)
-    if isinstance(rule, Undefined):
-        return _root_cfa(row, rules), None
-    if row.cfa is not None:
-        cfa = rules.value(row.cfa, "the CFA", 8 * arch.word)
-        rules = replace(rules, cfa=cfa)
-    return_address = rules.value(rule, row.return_address, 8 * arch.word)
+    coded = coded_row(row, arch)
+    facts = _FrameFacts(state_of(frame, arch), frame.registers, snapshot, bias, steps or ExpressionSteps())
+    if coded.address.rule is None:
+        raise NoUnwindInfo(f"the row has no rule for the return address in {row.return_address}")
+    if isinstance(coded.address.rule, Undefined):
+        return _root_cfa(coded, facts), None
+    cfa = None if coded.cfa.rule is None else facts.value(coded.cfa)
+    if cfa is not None:
+        facts = facts._replace(frame=facts.frame._replace(cfa=np.uint64(cfa), cfa_known=True))
+    return_address = facts.value(coded.address)
     pc = snapshot.without_signature(return_address) if row.is_signed else arch.code_address(return_address)
     registers: dict[str, int] = {}
-    for name, its_rule in register_rules(row, arch).items():
-        if isinstance(its_rule, Undefined):
-            continue
+    for rule in coded.registers:
         try:
-            registers[name] = rules.value(its_rule, name, arch.by_name[name].bits)
+            registers[rule.name] = facts.value(rule)
         except (UnknownRegister, UnreadableMemory, UnsupportedRule):
             continue
     registers[arch.pc] = pc
     kind = FrameKind.INTERRUPTED if row.signal_frame else FrameKind.CALLER
-    return rules.cfa, Frame(kind, pc, registers)
+    return cfa, Frame(kind, pc, registers)
 
 
-def return_address_rule(row: UnwindRow, arch: Arch) -> Rule:
-    """Where a row says the return address is. Raises NoUnwindInfo where neither it nor the ABI does."""
-    rule = row.registers.get(row.return_address)
-    if rule is not None:
-        return rule
-    if row.return_address == arch.link or row.return_address in arch.preserved:
-        return SameValue()
-    raise NoUnwindInfo(f"the row has no rule for the return address in {row.return_address}")
+class _NamedRule(NamedTuple):
+    """A rule as it reads and as `unwinders.rows.native.row` sees it, and for which register; the CFA's has no name."""
+
+    name: str
+    rule: Rule | None
+    code: CodedRule
 
 
-def register_rules(row: UnwindRow, arch: Arch) -> Mapping[str, Rule]:
-    """The rule of every register that the caller may have a value for: the row's, else the ABI's default."""
-    rules: dict[str, Rule] = dict.fromkeys(arch.preserved, SameValue())
-    rules[arch.sp] = CfaPlus(0) if row.cfa is not None else Undefined()
-    rules |= {name: rule for name, rule in row.registers.items() if name in arch.by_name}
-    for name in (arch.pc, row.return_address, None if row.signal_frame else arch.link):
-        if name is not None:
-            rules.pop(name, None)
-    return rules
+class CodedRow(NamedTuple):
+    """The rules of a row, by the places of a frame's registers. What is undefined is no rule."""
+
+    row: UnwindRow
+    cfa: _NamedRule
+    address: _NamedRule
+    registers: tuple[_NamedRule, ...]
 
 
-def _root_cfa(row: UnwindRow, rules: _FrameFacts) -> int | None:
+_CODED: dict[tuple[int, Arch], CodedRow] = {}  # by identity: rows hold dictionaries
+_MOST_CODED = 4096
+
+
+def coded_row(row: UnwindRow, arch: Arch) -> CodedRow:
+    """A row's rules, coded. They are kept: a walk comes to the same rows again and again."""
+    known = _CODED.get((id(row), arch))
+    if known is None or known.row is not row:
+        if len(_CODED) >= _MOST_CODED:
+            _CODED.clear()
+        default = {arch.sp: Undefined() if row.cfa is None else CfaPlus(0)}
+        rules = default | register_rules(row, arch)
+        known = _CODED[id(row), arch] = CodedRow(
+            row,
+            _named("", row.cfa, arch),
+            _named(row.return_address, return_address_rule(row, arch), arch),
+            tuple(_named(name, rule, arch) for name, rule in rules.items() if not isinstance(rule, Undefined)),
+        )
+    return known
+
+
+def _named(name: str, rule: Rule | None, arch: Arch) -> _NamedRule:
+    size = arch.by_name[name].bits // 8 if name in arch.by_name else arch.word
+    return _NamedRule(name, rule, coded_rule(rule, name, places(arch), size))
+
+
+@lru_cache
+def places(arch: Arch) -> Mapping[str, int]:
+    """Where the registers of a frame are: SP and the frame pointers first."""
+    return {name: i for i, name in enumerate(dict.fromkeys((arch.sp, *arch.frame_pointers, *arch.index)))}
+
+
+def state_of(frame: Frame, arch: Arch, cfa: int | None = None) -> FrameRegisters:
+    """A frame as `unwinders.rows.native.row` sees it."""
+    place, known = places(arch), 0
+    values = [0] * len(place)
+    for name, value in frame.registers.items():
+        values[place[name]] = value
+        known |= 1 << place[name]
+    return FrameRegisters(np.array(values, np.uint64), np.uint64(known), np.uint64(cfa or 0), cfa is not None)
+
+
+def _root_cfa(coded: CodedRow, facts: _FrameFacts) -> int | None:
     """The outermost frame's CFA leads nowhere, so it may as well be unknown."""
     try:
-        return None if row.cfa is None else rules.value(row.cfa, "the CFA", 8 * rules.snapshot.arch.word)
+        return None if coded.cfa.rule is None else facts.value(coded.cfa)
     except UnwindError:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _FrameFacts:
-    """What rules are evaluated on: one frame's registers, the memory, and the frame's CFA once it is known."""
+class _FrameFacts(NamedTuple):
+    """What rules are evaluated on: one frame's registers, and its CFA once it is known; and the memory."""
 
+    frame: FrameRegisters
     registers: Mapping[str, int]
     snapshot: Snapshot
     bias: int
     steps: ExpressionSteps
-    cfa: int | None = None
 
-    def value(self, rule: Rule, name: str, bits: int) -> int:
-        """What a rule says the caller's ``name`` is, cut to its width; or, before the CFA is known, the CFA."""
-        size = bits // 8
-        mask = (1 << bits) - 1
-        match rule:
-            case AtCfa(offset):
-                return self.read(self.known_cfa() + offset, size)
-            case CfaPlus(offset):
-                return self.known_cfa() + offset & self.snapshot.arch.word_mask
-            case AtRegister(register, offset):
-                return self.read(self.register(register) + offset, size)
-            case RegisterPlus(register, offset):
-                return self.register(register) + offset & mask
-            case SameValue():
-                return self.register(name)
-            case Undefined():
-                raise UnknownRegister(name)
-            case Constant(value):
-                return value & mask
-            case AtExpression(operations):
-                return self.read(self.computed(operations), size)
-            case IsExpression(operations):
-                return self.computed(operations) & mask
-            case _:
-                assert_never(rule)
+    def value(self, named: _NamedRule) -> int:
+        """What a rule says the caller's register is, cut to its width, or what the CFA is. Raises as `apply` does."""
+        name, rule, code = named
+        if isinstance(rule, IsExpression):
+            return self._computed(rule.operations) & (1 << 8 * code.size) - 1
+        if isinstance(rule, AtExpression):
+            return self._read(self._computed(rule.operations), code.size)
+        how, said = says(code, self.frame, self.snapshot.arch.word_mask)
+        if how == VALUE:
+            return int(said)
+        if how == LIES_AT:
+            return self._read(int(said), code.size)
+        if how == NO_CFA:
+            raise UnsupportedRule("a rule counts from the CFA, and the row has none")
+        raise UnknownRegister(rule.register if isinstance(rule, AtRegister | RegisterPlus) else name or "the CFA")
 
-    def read(self, address: int, size: int) -> int:
+    def _read(self, address: int, size: int) -> int:
         return self.snapshot.memory.unsigned(address & self.snapshot.arch.word_mask, size)
 
-    def register(self, name: str) -> int:
-        if name not in self.registers:
-            raise UnknownRegister(name)
-        return self.registers[name]
-
-    def known_cfa(self) -> int:
-        if self.cfa is None:
-            raise UnsupportedRule("a rule counts from the CFA, and the row has none")
-        return self.cfa
-
-    def computed(self, operations: tuple[Operation, ...]) -> int:
+    def _computed(self, operations: tuple[Operation, ...]) -> int:
         """A DWARF expression; a register's starts with the CFA on its stack (DWARF 5, section 6.4.2.3)."""
-        initial = () if self.cfa is None else (self.cfa,)
+        initial = (int(self.frame.cfa),) if self.frame.cfa_known else ()
         arch, memory = self.snapshot.arch, self.snapshot.memory
         return evaluate(operations, arch, self.registers, memory, initial, bias=self.bias, steps=self.steps)

@@ -26,14 +26,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+import numpy as np
+
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.rows import AtCfa, AtExpression, AtRegister, RegisterPlus, SameValue, UnwindRow
+from testbed.contract.rows import AtCfa, AtExpression, AtRegister, Rule, UnwindRow
 from testbed.image import LoadedImage, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
-from unwinders.rows.apply import apply, return_address_rule
+from unwinders.rows.apply import apply, coded_row, state_of
 from unwinders.rows.expression import ExpressionSteps
+from unwinders.rows.native.row import GOES_BACK, STAYS, may_go_back, progress
 
 MAX_FRAMES = 1024
 
@@ -75,9 +78,7 @@ def step_out(
     if caller is None or (caller.pc == 0 and caller.kind is FrameKind.CALLER):
         return cfa, None
     if not row.signal_frame:
-        may_stay = frame.kind is FrameKind.INTERRUPTED or keeps_return_address(row, snapshot)
-        may_go_back = has_moved_up(row, frame, cfa, caller, snapshot.arch)
-        check_progress(snapshot.arch, frame, caller, may_stay=may_stay, may_go_back=may_go_back)
+        check_progress(row, frame, cfa, caller, snapshot.arch)
     return cfa, replace(caller, found_by=row.found_by)
 
 
@@ -89,47 +90,25 @@ def check_new(arch: Arch, caller: Frame, visited: Collection[tuple[int | None, .
         raise NoProgress(f"more than {MAX_FRAMES} frames")
 
 
-def check_progress(arch: Arch, frame: Frame, caller: Frame, *, may_stay: bool, may_go_back: bool) -> None:
-    """Raise NoProgress unless the caller's frame lies further out than this one.
-
-    Or it ``may_stay`` where this one is, or, if SP is known, ``may_go_back``.
-    """
-    for name in (arch.sp, *arch.frame_pointers):
-        if name not in frame.registers or name not in caller.registers:
-            continue
-        here, there = frame.registers[name], caller.registers[name]
-        if name != arch.sp and there == 0:
-            return
-        if there < here and not (name == arch.sp and may_go_back):
-            raise NoProgress(f"{name} goes back from {here:#x} to {there:#x}")
-        if there == here and not may_stay:
-            raise NoProgress(f"{name} stays at {here:#x}")
-        return
+@np.errstate(over="ignore")  # addresses wrap around
+def check_progress(row: UnwindRow, frame: Frame, cfa: int | None, caller: Frame, arch: Arch) -> None:
+    """Raise NoProgress unless the caller's frame lies further out than this one, or may be where it is."""
+    names, coded = (arch.sp, *arch.frame_pointers), coded_row(row, arch)
+    here, there = ([each.registers.get(name, 0) for name in names] for each in (frame, caller))
+    known = sum(1 << i for i, name in enumerate(names) if name in frame.registers and name in caller.registers)
+    may_stay = frame.kind is FrameKind.INTERRUPTED or not is_in_memory(coded.address.rule)
+    how, i = progress(here, there, known, len(names), may_stay)
+    if how == STAYS:
+        raise NoProgress(f"{names[i]} stays at {here[i]:#x}")
+    if how == GOES_BACK:
+        rules = coded.cfa.code, coded.address.code
+        if i > 0 or not may_go_back(*rules, state_of(frame, arch, cfa), there[0], len(names), arch.word_mask):
+            raise NoProgress(f"{names[i]} goes back from {here[i]:#x} to {there[i]:#x}")
 
 
-def keeps_return_address(row: UnwindRow, snapshot: Snapshot) -> bool:
-    """True where the row has the return address in a register, so that the frame may be empty."""
-    return not isinstance(return_address_rule(row, snapshot.arch), AtCfa | AtRegister | AtExpression)
-
-
-def has_moved_up(row: UnwindRow, frame: Frame, cfa: int | None, caller: Frame, arch: Arch) -> bool:
-    """True where the caller's SP is a CFA that a register says, and the return address is alive.
-
-    That is, on the stack and not below this frame's SP, or in a register. In that case a CFA from a frame pointer is
-    not believed: in a prologue or an epilogue that may be another function's.
-    """
-    sp = frame.registers.get(arch.sp)
-    if sp is None or cfa is None or not isinstance(row.cfa, RegisterPlus) or caller.registers.get(arch.sp) != cfa:
-        return False
-    match return_address_rule(row, arch):
-        case SameValue() | RegisterPlus():
-            return row.cfa.register not in arch.frame_pointers
-        case AtCfa(offset):
-            return sp <= cfa + offset <= arch.word_mask
-        case AtRegister(register, offset):
-            return sp <= frame.registers[register] + offset <= arch.word_mask
-        case _:
-            return False
+def is_in_memory(rule: Rule | None) -> bool:
+    """True where a rule says that a value is stored somewhere: a frame whose return address is not may be empty."""
+    return isinstance(rule, AtCfa | AtRegister | AtExpression)
 
 
 def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:

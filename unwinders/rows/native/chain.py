@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from testbed.contract.native import SPECIFICATION
 from testbed.native.compiled import compiled
+from unwinders.rows.native.row import knows
 
 
 class SweptNodes(NamedTuple):
@@ -35,17 +36,20 @@ class SweptNodes(NamedTuple):
 
 
 @compiled(inline=True)
-def known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
-    """The node of the last step's chain that is this frame, or -1; and where to look for the next one further out."""
+def known_already(cursor: Any, found: Any, found_by: Any, out: Any, pointers: Any, nodes: Any) -> Any:
+    """The node of the last step's chain that is this frame, or -1; and where to look for the next one further out.
+
+    The frame is ``found`` and has the registers ``out``. Its SP, or a frame pointer, says where in the chain it may be.
+    """
     known, values, outer = nodes.known, nodes.values, nodes.outer
     order = -1
     for j in range(pointers):
-        if (recovered >> u64(j)) & u64(1):
+        if knows(found.recovered, j):
             order = j
             break
     node = cursor
     while node >= 0:
-        if nodes.pc[node] == target and known[node] == recovered and nodes.found_by[node] == found_by:
+        if nodes.pc[node] == found.pc and known[node] == found.recovered and nodes.found_by[node] == found_by:
             equal = True
             for i in range(len(out)):
                 if values[node, i] != out[i]:
@@ -53,7 +57,7 @@ def known_already(cursor: Any, target: Any, recovered: Any, found_by: Any, out: 
                     break
             if equal:
                 return node, node
-        if order >= 0 and (known[node] >> u64(order)) & u64(1):
+        if order >= 0 and knows(known[node], order):
             if values[node, order] > out[order]:
                 return np.int64(-1), cursor  # further out, all are above it
             if values[node, order] < out[order]:

@@ -1,4 +1,4 @@
-"""Rows coded as columns: what the numbers mean that `unwinders.rows.native.plan` writes and compiled code reads."""
+"""Rows coded as columns, which `unwinders.rows.native.plan` writes and the sweep reads."""
 
 from __future__ import annotations
 
@@ -7,37 +7,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Kinds of rules. NEVER: a rule that has no value in any frame; NONE: the row has no such rule at all.
-AT_CFA, CFA_PLUS, AT_REGISTER, REGISTER_PLUS, SAME, CONSTANT, UNDEFINED, NEVER, NONE = range(9)
-
-# Columns of `Rows.facts`: bits of what is special about a row, and the register whose zero ends the stack (or -1).
-SPECIAL, ZERO, FIRST, COUNT, FOUND_BY = range(5)
-SLOW, STAYS, SIGNED = 1, 2, 4
+from testbed.contract.native import RuleColumns
 
 UNASKED, NO_ROW, ROWS = 0, 1, 2  # what a map from pc to row holds; a row's number is counted from ROWS
 INTERRUPTED, CALLER = 0, 1  # the two maps
 
 
-class RuleColumns(NamedTuple):
-    """Rules: (kind, base register, size in bytes, own register) each, and its offset."""
-
-    rules: NDArray[np.int64]
-    offsets: NDArray[np.uint64]
-
-
 class Rows(NamedTuple):
-    """Rows as arrays. ``cfa`` and ``ra`` have a rule per row, ``rules`` those of the other registers, all rows in one.
+    """Rows. ``cfa`` and ``return_address`` have a rule per row; ``registers`` has the rules of the other registers, all
+    rows' in one: a row's are ``first`` up to ``end``.
 
-    ``same[row]`` are the registers that keep their value, ``uses[row]`` those of this frame that decide what the row
-    gives: the one by their places in a frame, the other as the bits of `testbed.trace.Trace.changed`.
+    ``same`` are the registers that keep their value, ``uses`` those of this frame that decide what the row gives: the
+    one by their places in a frame, the other as the bits of `testbed.trace.Trace.changed`. ``zero`` is the register
+    whose zero marks the outermost frame, or -1. ``is_slow``: only `unwinders.rows.apply` applies it. ``may_stay``: the
+    return address is in no memory, so that the frame may be empty. ``is_signed``: the return address is.
     """
 
     cfa: RuleColumns
-    ra: RuleColumns
-    rules: RuleColumns
+    return_address: RuleColumns
+    registers: RuleColumns
+    first: NDArray[np.int64]
+    end: NDArray[np.int64]
     same: NDArray[np.uint64]
     uses: NDArray[np.uint64]
-    facts: NDArray[np.int64]
+    zero: NDArray[np.int64]
+    is_slow: NDArray[np.bool_]
+    may_stay: NDArray[np.bool_]
+    is_signed: NDArray[np.bool_]
+    found_by: NDArray[np.int32]
 
 
 class Lookup(NamedTuple):
@@ -62,3 +59,28 @@ class Planned(NamedTuple):
     code_mask: np.uint64
     signature: np.uint64
     pointers: np.int64
+
+
+class FrameRegisters(NamedTuple):
+    """A frame's registers, of which the bits of ``known`` have a value; and its CFA, once that is known."""
+
+    values: NDArray[np.uint64]
+    known: np.uint64
+    cfa: np.uint64
+    cfa_known: bool
+
+
+class StepOut(NamedTuple):
+    """What a row gives: FOUND or why there is no caller, the caller's pc and which registers it knows.
+
+    Then this frame's CFA and whether that is known, the lowest address that was read, and which of SP and the frame
+    pointers grew from this frame to its caller, or -1.
+    """
+
+    code: np.int64
+    pc: np.uint64
+    recovered: np.uint64
+    cfa: np.uint64
+    cfa_known: bool
+    low: np.uint64
+    pointer: np.int64

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.arch import Arch
+from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
 from testbed.contract.frames import Frame, FrameKind
+from testbed.contract.native import SAME, UNDEFINED, UNKNOWN, CodedRule
 from testbed.contract.rows import (
     AtCfa,
     AtExpression,
     AtRegister,
     CfaPlus,
-    Constant,
     IsExpression,
     RegisterPlus,
     Rule,
@@ -30,41 +32,11 @@ from testbed.contract.rows import (
 )
 from testbed.image import LoadedImage, image_covering
 from testbed.trace.trace import changed_bits
-from testbed.words.errors import NoUnwindInfo, UnwindError
-from unwinders.rows.apply import register_rules, return_address_rule
-from unwinders.rows.native.codes import (
-    AT_CFA,
-    AT_REGISTER,
-    CFA_PLUS,
-    CONSTANT,
-    NEVER,
-    NO_ROW,
-    NONE,
-    REGISTER_PLUS,
-    ROWS,
-    SAME,
-    SIGNED,
-    SLOW,
-    STAYS,
-    UNASKED,
-    UNDEFINED,
-    Lookup,
-    Planned,
-    Rows,
-    RuleColumns,
-)
-from unwinders.rows.walk import RowFor
+from testbed.words.errors import UnwindError
+from unwinders.rows.native.codes import NO_ROW, ROWS, UNASKED, Lookup, Planned, Rows
+from unwinders.rows.walk import RowFor, is_in_memory
 
 MAX_SPAN = 1 << 30  # bytes of all segments together that the maps cover; their unused pages are never touched
-
-
-class Coded(NamedTuple):
-    """One rule: where it counts from, and how wide its value is."""
-
-    kind: int
-    base: int = 0
-    offset: int = 0
-    size: int = 0
 
 
 class _NoRegisters(Mapping[str, int]):
@@ -81,6 +53,20 @@ class _NoRegisters(Mapping[str, int]):
         self.__getitem__(name)
 
 
+class _RowFacts(NamedTuple):
+    """The columns of `Rows` that hold no rules."""
+
+    first: int
+    end: int
+    same: int
+    uses: int
+    zero: int
+    is_slow: bool
+    may_stay: bool
+    is_signed: bool
+    found_by: int
+
+
 @dataclass(eq=False)
 class Plan:
     """The rows asked for until now. ``registers`` are those that any of them names; SP and frame pointers first."""
@@ -93,12 +79,10 @@ class Plan:
     found_by: dict[str, int] = field(default_factory=dict)
     _rows: list[UnwindRow] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
-    _cfa: list[tuple[int, Coded]] = field(default_factory=list)
-    _ra: list[tuple[int, Coded]] = field(default_factory=list)
-    _rules: list[tuple[int, Coded]] = field(default_factory=list)
-    _same: list[int] = field(default_factory=list)
-    _uses: list[int] = field(default_factory=list)
-    _facts: list[tuple[int, ...]] = field(default_factory=list)
+    _cfa: list[CodedRule] = field(default_factory=list)
+    _return_address: list[CodedRule] = field(default_factory=list)
+    _rules: list[CodedRule] = field(default_factory=list)
+    _facts: list[_RowFacts] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -137,46 +121,50 @@ class Plan:
 
     def _code(self, row: UnwindRow) -> None:
         """Append a row to the columns. A register's place, once given, never changes."""
-        arch, its_rules = self.arch, register_rules(row, self.arch)
-        bases = _bases(row)
-        names = [*bases, *its_rules, row.return_address, row.outermost_if_zero or arch.sp]
-        added = dict.fromkeys(n for n in names if n in arch.by_name and n != arch.pc)
+        arch, word = self.arch, self.arch.word
+        sp_rule = {arch.sp: Undefined() if row.cfa is None else CfaPlus(0)}
+        rules, bases = sp_rule | register_rules(row, arch), _bases(row)
+        named = (*bases, *rules, row.return_address, row.outermost_if_zero or arch.sp)
+        added = dict.fromkeys(name for name in named if name in arch.by_name and name != arch.pc)
         self.registers += [name for name in added if name not in self.registers]
         index = {name: i for i, name in enumerate(self.registers)}
-        rule, word = _return_address(row, arch), 8 * arch.word
-        cfa = Coded(NONE) if row.cfa is None else _coded(row.cfa, "", index, word)
-        ra = Coded(NONE) if rule is None else _coded(rule, row.return_address, index, word)
-        coded = {name: _coded(rule, name, index, arch.by_name[name].bits) for name, rule in its_rules.items()}
+        address_rule = return_address_rule(row, arch)
+        address = coded_rule(address_rule, row.return_address, index, word)
+        coded = [coded_rule(rule, name, index, arch.by_name[name].bits // 8) for name, rule in rules.items()]
         # What has no value is no rule: the caller does not know that register.
-        explicit = [(index[n], c) for n, c in coded.items() if c.kind not in (SAME, UNDEFINED, NEVER)]
-        same = sum(1 << index[name] for name, c in coded.items() if c.kind == SAME)
-        used = {*bases, arch.sp, *arch.frame_pointers, *(name for name, c in coded.items() if c.kind == SAME)}
-        used |= {row.outermost_if_zero or arch.sp, row.return_address if ra.kind == SAME else arch.sp}
-        uses = changed_bits(arch.index[name] for name in used if name in index)
-        zero = index.get(row.outermost_if_zero or "", -1)
-        found_by = self.found_by.setdefault(row.found_by, len(self.found_by))
-        self._cfa.append((0, cfa))
-        self._ra.append((0, ra))
-        places = (len(self._rules), len(explicit), found_by)
-        self._facts.append((_special(row, rule, arch), zero, *places))
+        explicit = [rule for rule in coded if rule.kind not in (SAME, UNDEFINED, UNKNOWN)]
+        same = [rule.own for rule in coded if rule.kind == SAME]
+        used = {*bases, arch.sp, *arch.frame_pointers, *(self.registers[i] for i in same)}
+        used |= {row.outermost_if_zero or arch.sp, row.return_address if address.kind == SAME else arch.sp}
+        self._cfa.append(coded_rule(row.cfa, "", index, word))
+        self._return_address.append(address)
+        facts = _RowFacts(
+            len(self._rules),
+            len(self._rules) + len(explicit),
+            sum(1 << i for i in same),
+            changed_bits(arch.index[name] for name in used if name in index),
+            index.get(row.outermost_if_zero or "", -1),
+            _is_slow(row, address_rule, arch),
+            not is_in_memory(address_rule),
+            row.is_signed,
+            self.found_by.setdefault(row.found_by, len(self.found_by)),
+        )
+        self._facts.append(facts)
         self._rules += explicit
-        self._same.append(same)
-        self._uses.append(uses)
 
     def planned(self) -> Planned:
         """The rows asked for until now, as arrays."""
         arch = self.arch
-        rows = Rows(
-            _columns(self._cfa),
-            _columns(self._ra),
-            _columns(self._rules),
-            np.array(self._same, np.uint64),
-            np.array(self._uses, np.uint64),
-            np.array(self._facts, np.int64).reshape(-1, 5),
-        )
-        word_mask, code_mask, signature = map(np.uint64, (arch.word_mask, arch.code_mask, arch.signature))
+        facts = zip(*self._facts, strict=True) if self._facts else [()] * len(_TYPES)
+        columns: list[NDArray[Any]] = [np.array(column, dtype) for column, dtype in zip(facts, _TYPES, strict=True)]
+        cfa, address, rules = (rules_in_columns(each) for each in (self._cfa, self._return_address, self._rules))
+        word, code, signature = (np.uint64(mask) for mask in (arch.word_mask, arch.code_mask, arch.signature))
         pointers = np.int64(1 + len(arch.frame_pointers))
-        return Planned(self.lookup, rows, word_mask, code_mask, signature, pointers)
+        return Planned(self.lookup, Rows(cfa, address, rules, *columns), word, code, signature, pointers)
+
+
+# Of the columns of `_RowFacts`.
+_TYPES = (*[np.int64] * 2, *[np.uint64] * 2, np.int64, *[np.bool_] * 3, np.int32)
 
 
 def fits(images: tuple[LoadedImage, ...]) -> bool:
@@ -199,53 +187,17 @@ def _lookup(images: tuple[LoadedImage, ...]) -> Lookup:
     )
 
 
-def _coded(rule: Rule, name: str, index: Mapping[str, int], bits: int) -> Coded:
-    """A rule for register ``name`` (empty: the CFA), given the places of the registers."""
-    size = bits // 8
-    match rule:
-        case AtCfa(offset):
-            return Coded(AT_CFA, 0, offset, size)
-        case CfaPlus(offset):
-            return Coded(CFA_PLUS, 0, offset, size)
-        case AtRegister(register, offset) if register in index:
-            return Coded(AT_REGISTER, index[register], offset, size)
-        case RegisterPlus(register, offset) if register in index:
-            return Coded(REGISTER_PLUS, index[register], offset, size)
-        case SameValue() if name in index:
-            return Coded(SAME, index[name], 0, size)
-        case Constant(value):
-            return Coded(CONSTANT, 0, value, size)
-        case Undefined():
-            return Coded(UNDEFINED)
-        case _:  # a register that is not recorded; an expression, whose row is SLOW
-            return Coded(NEVER)
+def _is_slow(row: UnwindRow, return_address: Rule | None, arch: Arch) -> bool:
+    """True of a row that only `unwinders.rows.apply` applies: with an expression, or of a signal's frame.
 
-
-def _columns(rules: list[tuple[int, Coded]]) -> RuleColumns:
-    columns = np.array([(c.kind, c.base, c.size, own) for own, c in rules], np.int64).reshape(-1, 4)
-    return RuleColumns(columns, np.array([c.offset % (1 << 64) for _, c in rules], np.uint64))
-
-
-def _special(row: UnwindRow, return_address: Rule | None, arch: Arch) -> int:
-    """The bits of what `unwinders.rows.walk` and `unwinders.rows.apply` treat apart."""
+    Or with what no format says, but a row could: a CFA that counts from itself, a rule that counts from the pc.
+    """
     rules = (row.cfa, *row.registers.values())
-    slow = row.signal_frame or any(isinstance(rule, AtExpression | IsExpression) for rule in rules)
-    # What no format says, but a row could: a CFA that counts from itself, a rule that counts from the pc.
-    slow = slow or isinstance(row.cfa, AtCfa | CfaPlus | SameValue | Undefined) or arch.pc in _bases(row)
-    slow = slow or (row.return_address == arch.pc and isinstance(return_address, SameValue))
-    return (
-        (SLOW if slow else 0)
-        | (STAYS if not isinstance(return_address, AtCfa | AtRegister | AtExpression) else 0)
-        | (SIGNED if row.is_signed else 0)
-    )
-
-
-def _return_address(row: UnwindRow, arch: Arch) -> Rule | None:
-    """Where a row says the return address is; None where nothing says it."""
-    try:
-        return return_address_rule(row, arch)
-    except NoUnwindInfo:
-        return None
+    if row.signal_frame or any(isinstance(rule, AtExpression | IsExpression) for rule in rules):
+        return True
+    if isinstance(row.cfa, AtCfa | CfaPlus | SameValue | Undefined) or arch.pc in _bases(row):
+        return True
+    return row.return_address == arch.pc and isinstance(return_address, SameValue)
 
 
 def _bases(row: UnwindRow) -> list[str]:

@@ -1,6 +1,9 @@
-"""One row applied to one frame, natively: `unwinders.rows.apply` over the columns of `unwinders.rows.native.codes`.
+"""The rules of row techniques: what a rule says of a frame, and what holds between a frame and its caller.
 
-See `unwinders.rows.native.sweep` for what native code here may and may not do.
+Whoever applies rows uses these: `unwinders.rows.apply` and `unwinders.rows.walk` for one snapshot, as Python, and
+`step_out` for every step of a trace, compiled. Registers are places: SP and the frame pointers come first.
+
+numba, and numpy too, turn an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64.
 """
 
 from __future__ import annotations
@@ -10,58 +13,195 @@ from typing import Any
 import numpy as np
 from numpy import uint64 as u64
 
-from testbed.contract.native import ROOT, SPECIFICATION, STOPPED
-from testbed.native.compiled import compiled
-from unwinders.rows.native.codes import (
+from testbed.contract.native import (
     AT_CFA,
     AT_REGISTER,
     CFA_PLUS,
     CONSTANT,
-    COUNT,
-    FIRST,
     NONE,
     REGISTER_PLUS,
+    ROOT,
     SAME,
-    SIGNED,
-    SLOW,
-    SPECIAL,
-    STAYS,
+    SPECIFICATION,
+    STOPPED,
     UNDEFINED,
-    ZERO,
+    rule_at,
 )
-from unwinders.rows.native.memory import NOWHERE, load, mask
+from testbed.native.compiled import compiled
+from testbed.trace.flat.native import load
+from unwinders.rows.native.codes import FrameRegisters, StepOut
 
-FOUND = 0  # `evaluate` found a caller; otherwise it returns ROOT, STOPPED or SPECIFICATION
+NOWHERE = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the address of what was not read
+FOUND = 0  # there is a caller; otherwise ROOT, STOPPED or SPECIFICATION
+
+# What a rule says: a value, the address where it lies, or nothing, since a register or the CFA is not known.
+VALUE, LIES_AT, NO_REGISTER, NO_CFA = range(4)
+# SP, or a frame pointer, of the caller: it is further out, it is allowed to be where it is, or it is not.
+GROWS, IS_ALLOWED, STAYS, GOES_BACK = range(4)
 
 
 @compiled(inline=True)
-def value_of(
-    columns: Any, r: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, word_mask: Any, memory: Any
-) -> Any:
-    """What rule ``r`` says, whether it says anything, and the address that it read (NOWHERE: none)."""
-    rules, offset = columns.rules, columns.offsets[r]
-    kind, base, size = rules[r, 0], rules[r, 1], rules[r, 2]
+def says(rule: Any, frame: Any, word_mask: Any) -> Any:
+    """What a rule says of a frame: how it says it, and the value or the address."""
+    kind = rule.kind
     if kind in (AT_CFA, CFA_PLUS):
-        if not cfa_known:
-            return u64(0), False, NOWHERE
-        address = (cfa + offset) & word_mask
-        if kind == CFA_PLUS:
-            return address, True, NOWHERE
-    elif kind in (AT_REGISTER, REGISTER_PLUS, SAME):
-        if not (known >> u64(base)) & u64(1):
-            return u64(0), False, NOWHERE
-        if kind == SAME:
-            return values[base], True, NOWHERE
-        address = values[base] + offset
-        if kind == REGISTER_PLUS:
-            return address & mask(size), True, NOWHERE
-        address &= word_mask
-    elif kind == CONSTANT:
-        return offset & mask(size), True, NOWHERE
-    else:
-        return u64(0), False, NOWHERE
-    value, readable = load(address, size, memory)
-    return value, readable, address
+        if not frame.cfa_known:
+            return NO_CFA, u64(0)
+        return LIES_AT if kind == AT_CFA else VALUE, (frame.cfa + rule.offset) & word_mask
+    if kind == CONSTANT:
+        return VALUE, cut(rule.offset, rule.size)
+    if kind not in (AT_REGISTER, REGISTER_PLUS, SAME) or not knows(frame.known, rule.base):
+        return NO_REGISTER, u64(0)
+    value = frame.values[rule.base]
+    if kind == SAME:
+        return VALUE, value
+    if kind == REGISTER_PLUS:
+        return VALUE, cut(value + rule.offset, rule.size)
+    return LIES_AT, (value + rule.offset) & word_mask
+
+
+@compiled(inline=True)
+def progress(frame: Any, caller: Any, known: Any, pointers: Any, may_stay: Any) -> Any:
+    """How SP, or else a frame pointer, moves from a frame to its caller; and which of them, or -1.
+
+    It is the first of the ``pointers`` that is ``known`` on both sides. A caller's frame pointer of zero is the mark of
+    the outermost frame, not a step back.
+    """
+    for j in range(pointers):
+        if not knows(known, j):
+            continue
+        here, there = frame[j], caller[j]
+        if j > 0 and here == u64(0):
+            return IS_ALLOWED, j
+        if j > 0 and there == u64(0):
+            return GROWS, j
+        if there < here:
+            return GOES_BACK, j
+        if there == here:
+            return IS_ALLOWED if may_stay else STAYS, j
+        return GROWS, j
+    return IS_ALLOWED, -1
+
+
+@compiled(inline=True)
+def may_go_back(cfa_rule: Any, address_rule: Any, frame: Any, caller_sp: Any, pointers: Any, word_mask: Any) -> Any:
+    """True where the caller's SP is the CFA, a register says where that is, and the return address is alive.
+
+    That is, on the stack and not below this frame's SP, or in a register. In that case a CFA from a frame pointer is
+    not believed: in a prologue or an epilogue that may be another function's.
+    """
+    if cfa_rule.kind != REGISTER_PLUS or not frame.cfa_known or caller_sp != frame.cfa:
+        return False
+    how, place = says(address_rule, frame, word_mask)
+    if how != LIES_AT:
+        return address_rule.kind in (SAME, REGISTER_PLUS) and not 1 <= cfa_rule.base < pointers
+    base = frame.cfa if address_rule.kind == AT_CFA else frame.values[address_rule.base]
+    has_wrapped = (place < base) != (address_rule.offset >> u64(63) != u64(0))
+    return place >= frame.values[0] and not has_wrapped
+
+
+@compiled(inline=True)
+def knows(known: Any, register: Any) -> Any:
+    """Whether a register is one of those that are known."""
+    return (known >> u64(register)) & u64(1) != u64(0)
+
+
+@compiled(inline=True)
+def cut(value: Any, size: Any) -> Any:
+    """The lowest bytes of a value."""
+    return value if size >= 8 else value & ((u64(1) << u64(8 * size)) - u64(1))
+
+
+# One row applied to one frame of a trace: `unwinders.rows.apply` and `unwinders.rows.walk.step_out` without errors, and
+# without what is too rare for compiled code, which is left to them (SPECIFICATION).
+
+
+@compiled(inline=True)
+def step_out(row: Any, interrupted: Any, values: Any, known: Any, planned: Any, memory: Any, out: Any) -> Any:
+    """What a row gives for a frame; ``out`` gets the caller's registers."""
+    rows, low = planned.rows, NOWHERE
+    frame = FrameRegisters(values, known, u64(0), False)
+    zero = rows.zero[row]
+    if zero >= 0 and knows(known, zero) and values[zero] == u64(0):
+        return _no_caller(ROOT, frame, low)
+    if rows.is_slow[row]:
+        return _no_caller(SPECIFICATION, frame, low)
+    cfa_rule, address_rule = rule_at(rows.cfa, row), rule_at(rows.return_address, row)
+    if address_rule.kind == NONE:
+        return _no_caller(STOPPED, frame, low)
+    if cfa_rule.kind != NONE:
+        cfa, cfa_known, low = _value_of(cfa_rule, frame, planned, memory)
+        frame = FrameRegisters(values, known, cfa, cfa_known)
+        if not cfa_known and address_rule.kind != UNDEFINED:
+            return _no_caller(STOPPED, frame, low)
+    if address_rule.kind == UNDEFINED:
+        return _no_caller(ROOT, frame, low)
+    value, is_known, read = _value_of(address_rule, frame, planned, memory)
+    low = min(low, read)
+    if not is_known:
+        return _no_caller(STOPPED, FrameRegisters(values, known, u64(0), False), low)
+    pc = value & planned.code_mask
+    if rows.is_signed[row]:
+        pc &= ~planned.signature
+    if pc == u64(0):
+        return _no_caller(ROOT, frame, low)
+    recovered, read = _recover(row, frame, planned, memory, out)
+    low = min(low, read)
+    code, pointer = _guard(row, interrupted, frame, recovered, planned, out)
+    if code != FOUND:
+        return _no_caller(code, FrameRegisters(values, known, u64(0), False), low)
+    return StepOut(code, pc, recovered, frame.cfa, frame.cfa_known, low, pointer)
+
+
+@compiled(inline=True)
+def _no_caller(why: Any, frame: Any, low: Any) -> Any:
+    return StepOut(why, u64(0), u64(0), frame.cfa, frame.cfa_known, low, np.int64(-1))
+
+
+@compiled(inline=True)
+def _value_of(rule: Any, frame: Any, planned: Any, memory: Any) -> Any:
+    """What a rule finds, whether it finds anything, and the address that it read (NOWHERE: none)."""
+    how, said = says(rule, frame, planned.word_mask)
+    if how == LIES_AT:
+        value, is_mapped = load(said, rule.size, memory)
+        return value, is_mapped, said
+    return said, how == VALUE, NOWHERE
+
+
+@compiled(inline=True)
+def _recover(row: Any, frame: Any, planned: Any, memory: Any, out: Any) -> Any:
+    """The caller's known registers, their values in ``out``; and the lowest address read."""
+    rows, low = planned.rows, NOWHERE
+    recovered = frame.known & rows.same[row]
+    for i in range(len(out)):
+        out[i] = frame.values[i] if knows(recovered, i) else u64(0)
+    for at in range(rows.first[row], rows.end[row]):
+        rule = rule_at(rows.registers, at)
+        value, is_known, read = _value_of(rule, frame, planned, memory)
+        low = min(low, read)
+        if is_known:
+            out[rule.own] = value
+            recovered |= u64(1) << u64(rule.own)
+    return recovered, low
+
+
+@compiled(inline=True)
+def _guard(row: Any, interrupted: Any, frame: Any, recovered: Any, planned: Any, out: Any) -> Any:
+    """FOUND, or why the walk ends here; and which of SP and the frame pointers says so.
+
+    Along a chain of callers no frame can repeat as long as one of them grows. Where that is not so, and yet allowed,
+    the walk is left to who remembers the frames.
+    """
+    rows, pointers = planned.rows, planned.pointers
+    may_stay = interrupted or rows.may_stay[row]
+    how, pointer = progress(frame.values, out, frame.known & recovered, pointers, may_stay)
+    if how == GROWS or (how == IS_ALLOWED and interrupted):
+        return FOUND, np.int64(pointer)
+    if how == GOES_BACK and pointer == 0:
+        cfa_rule, address_rule = rule_at(rows.cfa, row), rule_at(rows.return_address, row)
+        if may_go_back(cfa_rule, address_rule, frame, out[0], pointers, planned.word_mask):
+            return SPECIFICATION, np.int64(-1)
+    return SPECIFICATION if how == IS_ALLOWED else STOPPED, np.int64(-1)
 
 
 @compiled(inline=True)
@@ -73,132 +213,3 @@ def row_at(pc: Any, kind: Any, lookup: Any) -> Any:
         if offset < sizes[i]:
             return np.int64(lookup.map[kind, lookup.place[i] + np.int64(offset)])
     return np.int64(lookup.outside[kind])
-
-
-@compiled(inline=True)
-def evaluate(row: Any, interrupted: Any, values: Any, known: Any, planned: Any, memory: Any, out: Any) -> Any:
-    """Apply a row to a frame; ``out`` gets the caller's registers.
-
-    Returns (FOUND or why there is no caller, caller's pc, its known registers, this frame's CFA, whether that is
-    known, the lowest address read, the register that the guards compared or -1).
-    """
-    code, target, cfa, cfa_known, low, place = _return_address(row, values, known, planned, memory)
-    if code != FOUND:
-        return code, u64(0), u64(0), cfa, cfa_known, low, -1
-    recovered, lowest = _recover(row, values, known, cfa, cfa_known, planned, memory, out)
-    low = min(low, lowest)
-    said = cfa_known and planned.rows.cfa.rules[row, 0] == REGISTER_PLUS  # by a register, not by memory
-    call_sp = cfa if said else NOWHERE
-    code, pointer = _guard(row, interrupted, values, known, recovered, call_sp, place, planned, out)
-    if code != FOUND:
-        return code, u64(0), u64(0), u64(0), False, low, -1
-    return FOUND, target, recovered, cfa, cfa_known, low, pointer
-
-
-@compiled(inline=True)
-def _return_address(row: Any, values: Any, known: Any, planned: Any, memory: Any) -> Any:
-    """FOUND or why there is no caller, the caller's pc, the CFA, whether that is known, and the lowest address read.
-
-    Last, where the return address was read (NOWHERE: not from memory; 0: around the end of the address space).
-    """
-    rows, word_mask = planned.rows, planned.word_mask
-    low, cfa, cfa_known, none = NOWHERE, u64(0), False, u64(0)
-    zero, flags = rows.facts[row, ZERO], rows.facts[row, SPECIAL]
-    if zero >= 0 and (known >> u64(zero)) & u64(1) and values[zero] == u64(0):
-        return ROOT, none, cfa, False, low, NOWHERE
-    if flags & SLOW:
-        return SPECIFICATION, none, cfa, False, low, NOWHERE
-    kind = rows.ra.rules[row, 0]
-    if kind == NONE:
-        return STOPPED, none, cfa, False, low, NOWHERE
-    if rows.cfa.rules[row, 0] != NONE:
-        cfa, cfa_known, read = value_of(rows.cfa, row, values, known, cfa, False, word_mask, memory)
-        low = min(low, read)
-        if not cfa_known and kind != UNDEFINED:
-            return STOPPED, none, none, False, low, NOWHERE
-    if kind == UNDEFINED:
-        return ROOT, none, cfa, cfa_known, low, NOWHERE
-    target, got, read = value_of(rows.ra, row, values, known, cfa, cfa_known, word_mask, memory)
-    low = min(low, read)
-    if not got:
-        return STOPPED, none, none, False, low, NOWHERE
-    target &= planned.code_mask
-    if flags & SIGNED:
-        target &= ~planned.signature
-    if target == none:
-        return ROOT, none, cfa, cfa_known, low, NOWHERE
-    return FOUND, target, cfa, cfa_known, low, _unwrapped(row, values, cfa, read, planned)
-
-
-@compiled(inline=True)
-def _recover(row: Any, values: Any, known: Any, cfa: Any, cfa_known: Any, planned: Any, memory: Any, out: Any) -> Any:
-    """The caller's known registers, their values in ``out``; and the lowest address read."""
-    rows, low = planned.rows, NOWHERE
-    recovered = known & rows.same[row]
-    for i in range(len(values)):
-        out[i] = values[i] if (recovered >> u64(i)) & u64(1) else u64(0)
-    first = rows.facts[row, FIRST]
-    for r in range(first, first + rows.facts[row, COUNT]):
-        value, got, read = value_of(rows.rules, r, values, known, cfa, cfa_known, planned.word_mask, memory)
-        low = min(low, read)
-        if got:
-            own = rows.rules.rules[r, 3]
-            out[own] = value
-            recovered |= u64(1) << u64(own)
-    return recovered, low
-
-
-@compiled(inline=True)
-def _guard(
-    row: Any,
-    interrupted: Any,
-    values: Any,
-    known: Any,
-    recovered: Any,
-    call_sp: Any,
-    place: Any,
-    planned: Any,
-    out: Any,
-) -> Any:
-    """FOUND where SP, or else a frame pointer, grows from this frame to its caller, or why the walk ends; which one.
-
-    ``call_sp`` is the CFA, if a register says it, and ``place`` where the return address was read. A frame whose SP may
-    go back is left to the specification.
-    """
-    stays = planned.rows.facts[row, SPECIAL] & STAYS
-    both = known & recovered
-    for j in range(planned.pointers):
-        if not (both >> u64(j)) & u64(1):
-            continue
-        here, there = values[j], out[j]
-        if j > 0 and there == u64(0):
-            if not interrupted and here == u64(0):
-                return SPECIFICATION, np.int64(-1)
-        elif j == 0 and there < here and there == call_sp and _is_alive(row, place, here, planned):
-            return SPECIFICATION, np.int64(-1)
-        elif there < here or (there == here and not interrupted and not stays):
-            return STOPPED, np.int64(-1)
-        elif not interrupted and (there == here or (j > 0 and here == u64(0))):
-            return SPECIFICATION, np.int64(-1)
-        return FOUND, np.int64(j)
-    return FOUND if interrupted else SPECIFICATION, np.int64(-1)
-
-
-@compiled(inline=True)
-def _is_alive(row: Any, place: Any, sp: Any, planned: Any) -> Any:
-    """True where a return address that was found is alive, see `unwinders.rows.walk.has_moved_up`."""
-    if place != NOWHERE:
-        return place >= sp
-    kind = planned.rows.ra.rules[row, 0]
-    return kind in (SAME, REGISTER_PLUS)
-
-
-@compiled(inline=True)
-def _unwrapped(row: Any, values: Any, cfa: Any, place: Any, planned: Any) -> Any:
-    """Where a return address was read, or 0 if counting from the CFA or a register has wrapped around."""
-    if place == NOWHERE:
-        return place
-    rules = planned.rows.ra.rules
-    base = cfa if rules[row, 0] == AT_CFA else values[rules[row, 1]]
-    falls = planned.rows.ra.offsets[row] >> u64(63) != u64(0)
-    return place if (place < base) == falls else u64(0)

@@ -1,26 +1,24 @@
-"""Rows applied to every snapshot of a trace, natively, in one sweep.
+"""Rows applied to every snapshot of a trace, in one sweep.
 
-This is `unwinders.rows.apply` and `unwinders.rows.walk` once more, over the columns of `unwinders.rows.native.plan`;
-the readable ones are the specification, and a test holds this to them at every site. What makes it fast:
+A step says what `unwinders.rows.walk` says of its snapshot; a row is applied as `unwinders.rows.native.row` says. What
+makes it fast:
 
 * Memory is swept along with the steps: a write is applied once, a read is one load.
 * A step whose row and whose relevant registers are the last step's, with nothing written that the last answer was
   read from, has the last answer.
 * Stacks share their outer frames: a frame with the same pc and registers as one of the last step's, none of whose
-  reads has been overwritten since, is that frame. So a step evaluates one frame or two, however deep its stack.
+  reads has been overwritten since, is that frame (`unwinders.rows.native.chain`). So a step evaluates one frame or two,
+  however deep its stack.
 
-Which writes matter is known from ``marks``, one byte per granule of memory: set where a frame was read from. A write
-to such a granule forgets the frames that read there or further in: those whose lowest read address is below its end.
+Which writes matter is known from the marks of memory: one where a frame was read from. A write there forgets the frames
+that read there or further in: those whose lowest read address is below its end.
 
 The walk's guards hold along a chain if SP (or, where it is not known, one frame pointer) grows from frame to frame:
-then no frame repeats. Where another guard would be needed, and for rows that are SLOW, the chain ends in
-SPECIFICATION: those steps are left to the readable evaluator.
+then no frame repeats. Where another guard would be needed, and for rows that are slow, the chain ends in SPECIFICATION:
+those steps are left to the walk over one snapshot.
 
-numba turns an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64, and each
-conversion is written down. Nothing here makes an array, so nothing counts references, and what is called for each step
-is part of the loop (``inline``): a tuple of arrays as an argument costs more than the work. The two made the sweep 10
-and 2 times faster. Memory is in `unwinders.rows.native.memory`, one row applied to one frame in
-`unwinders.rows.native.row`, what is taken over from the step before in `unwinders.rows.native.chain`.
+Nothing here makes an array, so nothing counts references, and what is called for each step is part of the loop
+(``inline``): a tuple of arrays as an argument costs more than the work. The two made the sweep 10 and 2 times faster.
 """
 
 from __future__ import annotations
@@ -33,19 +31,19 @@ from numpy.typing import NDArray
 
 from testbed.contract.native import SPECIFICATION, STOPPED
 from testbed.native.compiled import compiled
+from testbed.trace.flat.native import FlatMemory, SweptWrites, store
 from unwinders.rows.native.chain import finish, known_already
-from unwinders.rows.native.codes import CALLER, FOUND_BY, INTERRUPTED, ROWS, UNASKED
-from unwinders.rows.native.memory import NOWHERE, store
+from unwinders.rows.native.codes import CALLER, INTERRUPTED, ROWS, UNASKED, StepOut
 from unwinders.rows.native.prefetch import AHEAD, prefetch
-from unwinders.rows.native.row import FOUND, evaluate, row_at
+from unwinders.rows.native.row import FOUND, NOWHERE, row_at, step_out
 
 # What stops a sweep: its end, an array that is full, or a pc whose row has not been asked for.
 DONE, FULL, ASK_INTERRUPTED, ASK_CALLER = range(4)
 
 # Places in a sweep's state.
 STEP, WRITE, HEAD, NODES, SITES, LAST_ROW, LAST_SITE, FRESH = range(8)
-
 UNKNOWN = -4  # no chain of callers: a row is missing
+NO_ROW_THERE = StepOut(np.int64(STOPPED), u64(0), u64(0), u64(0), False, NOWHERE, np.int64(-1))
 MOST_NEW = 1 << 14  # frames that one step may add; one that would add more is left to the specification
 
 
@@ -67,15 +65,6 @@ class SweptRegisters(NamedTuple):
     out: NDArray[np.uint64]
 
 
-class SweptWrites(NamedTuple):
-    """A trace's journal."""
-
-    step: NDArray[np.uint32]
-    address: NDArray[np.uint64]
-    size: NDArray[np.uint8]
-    value: NDArray[np.uint64]
-
-
 class SweptSites(NamedTuple):
     """Columns of `testbed.contract.backtraces.Sites`, and the site of each step."""
 
@@ -85,14 +74,21 @@ class SweptSites(NamedTuple):
     of_step: NDArray[np.int32]
 
 
+class SweptRun(NamedTuple):
+    """A trace as it is swept: its registers, its memory as it is now, and the writes that are still to come."""
+
+    registers: SweptRegisters
+    memory: FlatMemory
+    journal: SweptWrites
+
+
 @compiled()
-def sweep(
-    state: Any, asked: Any, registers: Any, writes: Any, planned: Any, memory: Any, nodes: Any, sites: Any
-) -> Any:
+def sweep(state: Any, asked: Any, run: Any, planned: Any, nodes: Any, sites: Any) -> Any:
     """Walk the steps from ``state[STEP]`` to the last; returns why it ended, having left the state to go on from.
 
     ``asked[0]`` is the pc whose row is missing, where it asks for one.
     """
+    registers, memory = run.registers, run.memory
     width, values = len(registers.columns), registers.values
     all_known = NOWHERE if width >= 64 else (u64(1) << u64(width)) - u64(1)
     step, write, head, used, sites_used = state[STEP], state[WRITE], state[HEAD], state[NODES], state[SITES]
@@ -100,7 +96,7 @@ def sweep(
     why = DONE
     while step < len(registers.pc):
         _prefetch(step, registers)
-        write, head, fresh = _apply_writes(step, write, head, fresh, writes, memory, nodes)
+        write, head, fresh = _apply_writes(step, write, head, fresh, run.journal, memory, nodes)
         pc = registers.pc[step]
         entry = row_at(pc, INTERRUPTED, planned.lookup)
         if entry == last_row and fresh and registers.changed[step] & planned.rows.uses[entry - ROWS] == u64(0):
@@ -113,13 +109,12 @@ def sweep(
         if used + MOST_NEW >= len(nodes.pc) or sites_used >= len(sites.outer):
             why = FULL
             break
-        found = STOPPED, u64(0), u64(0), u64(0), False, NOWHERE, -1
+        found = NO_ROW_THERE
         if entry >= ROWS:
             for i in range(width):
                 values[i] = registers.table[step, registers.columns[i]]
-            found = evaluate(entry - ROWS, True, values, all_known, planned, memory, registers.out)
-        cfa, cfa_known, first_pointer = found[3], found[4], found[6]
-        result, end = _callers(entry - ROWS, found[:3], head, used, registers, planned, memory, nodes)
+            found = step_out(entry - ROWS, True, values, all_known, planned, memory, registers.out)
+        result, end = _callers(entry - ROWS, found, head, used, run, planned, nodes)
         if result == UNKNOWN:
             asked[0], why = nodes.pc[end - 1], ASK_CALLER  # the step is begun anew when the row is there
             break
@@ -128,9 +123,9 @@ def sweep(
         if result >= 0:
             head = result
             # A frame further out may repeat the interrupted one, unless SP grows all the way.
-            if nodes.complete[result] and (first_pointer != 0 or nodes.mode[result] > 0):
+            if nodes.complete[result] and (found.pointer != 0 or nodes.mode[result] > 0):
                 result = np.int64(SPECIFICATION)
-        last_site = _site(result, cfa, cfa_known, last_site, sites_used, nodes, sites)
+        last_site = _site(result, found, last_site, sites_used, nodes, sites)
         sites_used = max(sites_used, last_site + 1)
         sites.of_step[step] = last_site
         last_row, fresh = entry, entry >= ROWS
@@ -151,14 +146,14 @@ def _prefetch(step: Any, registers: Any) -> None:
 
 
 @compiled(inline=True)
-def _apply_writes(step: Any, write: Any, head: Any, fresh: Any, writes: Any, memory: Any, nodes: Any) -> Any:
+def _apply_writes(step: Any, write: Any, head: Any, fresh: Any, journal: Any, memory: Any, nodes: Any) -> Any:
     """Memory as it is at a step; the frames that were read from what is written now are forgotten.
 
     Returns the first write that is still to come, the innermost frame that holds, and whether the last answer does.
     """
-    while write < len(writes.step) and np.int64(writes.step[write]) < step:
-        address, size = writes.address[write], np.int64(writes.size[write])
-        if store(address, size, writes.value[write], memory):
+    while write < len(journal.step) and np.int64(journal.step[write]) < step:
+        address, size = journal.address[write], np.int64(journal.size[write])
+        if store(address, size, journal.value[write], memory):
             fresh = False
             # Past the last granule written: what was read from any byte of it is forgotten.
             end = ((address + u64(size - 1)) | u64(7)) + u64(1)
@@ -169,18 +164,17 @@ def _apply_writes(step: Any, write: Any, head: Any, fresh: Any, writes: Any, mem
 
 
 @compiled(inline=True)
-def _callers(row: Any, found: Any, head: Any, used: Any, registers: Any, planned: Any, memory: Any, nodes: Any) -> Any:
+def _callers(row: Any, found: Any, head: Any, used: Any, run: Any, planned: Any, nodes: Any) -> Any:
     """The chain of callers: its first node or why there is none, or UNKNOWN; and how many nodes there are then.
 
     ``found`` is what the interrupted frame's row gave. ``head`` is the chain of the last step; nodes from ``used`` on
     are new, and after UNKNOWN the last of them is the one whose row has not been asked for.
     """
-    code, target, recovered = found
-    values, out = registers.values, registers.out
-    cursor, first_new, previous, result = head, used, np.int64(-1), np.int64(code)
-    while code == FOUND:
-        origin = planned.rows.facts[row, FOUND_BY]
-        known, cursor = known_already(cursor, target, recovered, origin, out, planned.pointers, nodes)
+    values, out = run.registers.values, run.registers.out
+    cursor, first_new, previous, result = head, used, np.int64(-1), np.int64(found.code)
+    while found.code == FOUND:
+        origin = planned.rows.found_by[row]
+        known, cursor = known_already(cursor, found, origin, out, planned.pointers, nodes)
         node = known if known >= 0 else used
         if previous >= 0:
             nodes.outer[previous] = node
@@ -191,34 +185,41 @@ def _callers(row: Any, found: Any, head: Any, used: Any, registers: Any, planned
         if used - first_new >= MOST_NEW - 1:
             return np.int64(SPECIFICATION), first_new
         used += 1
-        nodes.pc[node], nodes.known[node], nodes.found_by[node], nodes.site[node] = target, recovered, origin, -1
+        nodes.pc[node], nodes.known[node], nodes.found_by[node], nodes.site[node] = (
+            found.pc,
+            found.recovered,
+            origin,
+            -1,
+        )
         for i in range(len(values)):
             nodes.values[node, i] = out[i]
             values[i] = out[i]
-        entry = row_at(target - u64(1), CALLER, planned.lookup)
+        entry = row_at(found.pc - u64(1), CALLER, planned.lookup)  # inside the call, which may be a function's last
         if entry == UNASKED:
             return np.int64(UNKNOWN), used
         row = entry - ROWS
-        code, cfa, cfa_known, low, pointer = STOPPED, u64(0), False, NOWHERE, -1
-        if row >= 0:
-            code, target, recovered, cfa, cfa_known, low, pointer = evaluate(
-                row, False, values, recovered, planned, memory, out
-            )
-        nodes.cfa[node], nodes.cfa_known[node], nodes.outer[node] = cfa, cfa_known, code
-        nodes.low[node], nodes.mode[node] = low, pointer
+        found = step_out(row, False, values, found.recovered, planned, run.memory, out) if row >= 0 else NO_ROW_THERE
+        nodes.cfa[node], nodes.cfa_known[node], nodes.outer[node] = found.cfa, found.cfa_known, found.code
+        nodes.low[node], nodes.mode[node] = found.low, found.pointer
         previous = node
     return result, used
 
 
 @compiled(inline=True)
-def _site(outer: Any, cfa: Any, cfa_known: Any, last: Any, used: Any, nodes: Any, sites: Any) -> Any:
+def _site(outer: Any, found: Any, last: Any, used: Any, nodes: Any, sites: Any) -> Any:
     """The site that says this: the last step's, the last one that leads to ``outer``, or a new one, at ``used``."""
-    if last >= 0 and sites.outer[last] == outer and sites.cfa_known[last] == cfa_known and sites.cfa[last] == cfa:
+    if last >= 0 and sites.outer[last] == outer and _says(last, found, sites):
         return last
     site = np.int64(nodes.site[outer]) if outer >= 0 else np.int64(-1)
-    if site < 0 or not (sites.cfa_known[site] == cfa_known and sites.cfa[site] == cfa):
+    if site < 0 or not _says(site, found, sites):
         site = used
-        sites.cfa[site], sites.cfa_known[site], sites.outer[site] = cfa, cfa_known, outer
+        sites.cfa[site], sites.cfa_known[site], sites.outer[site] = found.cfa, found.cfa_known, outer
     if outer >= 0:
         nodes.site[outer] = site
     return site
+
+
+@compiled(inline=True)
+def _says(site: Any, found: Any, sites: Any) -> Any:
+    """Whether a site says this CFA."""
+    return sites.cfa_known[site] == found.cfa_known and sites.cfa[site] == found.cfa

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,17 @@ from testbed.arch import Arch
 from testbed.contract.backtraces import Backtraces, Nodes, Sites, Why
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.native import SPECIFICATION
-from testbed.native.compiled import native
-from testbed.trace import Region, Snapshot, Trace
-from testbed.trace.sparse import copy_used
+from testbed.native.compiled import is_kept, native
+from testbed.trace import Snapshot, Trace
+from testbed.trace.flat.memory import memory_of
 from testbed.trace.trace import changed_bits
 from testbed.words.errors import UnwindError
+from unwinders.rows.native import sweep as swept
+from unwinders.rows.native.chain import SweptNodes
+from unwinders.rows.native.codes import CALLER, INTERRUPTED
+from unwinders.rows.native.plan import Plan, fits
+from unwinders.rows.native.prefetch import lines, teach_compiler
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
-
-if TYPE_CHECKING:
-    from unwinders.rows.native.memory import FlatMemory
-    from unwinders.rows.native.plan import Plan
-    from unwinders.rows.native.sweep import SweptRegisters
 
 # Columns of nodes: `testbed.contract.backtraces.Nodes`, then what only the sweep needs.
 _NODE = (
@@ -40,6 +40,7 @@ _NODE = (
 VALUES = 2  # the only one with a column per register
 
 AHEAD = 1 << 16  # steps whose pcs are asked for at once
+NATIVE_FROM = 5_000  # steps; as many are swept as Python while the sweep is compiled
 
 Unwind = Callable[[Snapshot], Backtrace]
 
@@ -70,8 +71,6 @@ def walk_trace(trace: Trace, row_for: RowFor, unwind: Unwind) -> Backtraces:
 
 def plan_for(trace: Trace, row_for: RowFor) -> Plan | None:
     """A plan for the images of a trace, or None where they are too large for one."""
-    from unwinders.rows.native.plan import Plan, fits
-
     return Plan(trace.arch, trace.images, row_for) if fits(trace.images) else None
 
 
@@ -126,9 +125,7 @@ class _SweepColumns:
 
     @classmethod
     def of(cls, steps: int) -> _SweepColumns:
-        from unwinders.rows.native.sweep import MOST_NEW
-
-        nodes, sites = 2 * MOST_NEW, 1 << 12  # pages that are never written cost nothing
+        nodes, sites = 2 * swept.MOST_NEW, 1 << 12  # pages that are never written cost nothing
         return cls(
             np.empty(steps, np.int32),
             [np.empty(sites, dtype) for dtype in (np.uint64, np.bool_, np.int32)],
@@ -159,39 +156,26 @@ def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
 
 def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     """Run the kernel to the trace's end, asking for rows and making room whenever it says so."""
-    from unwinders.rows.native import sweep as swept
-    from unwinders.rows.native.chain import SweptNodes
-    from unwinders.rows.native.codes import CALLER, INTERRUPTED
-
     arch, pcs = trace.arch, trace.pc
     registers = np.asarray(trace.registers)  # of a file, too: an array like any other
     state = np.zeros(8, np.int64)
     state[swept.HEAD] = state[swept.LAST_ROW] = state[swept.LAST_SITE] = -1
     asked = np.zeros(1, np.uint64)  # the pc whose row is missing
-    writes = trace.writes
-    # A column of a table would be another type to numba: the kernel would be compiled once more for it.
-    journal = map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value))
-    swept_writes = swept.SweptWrites(*journal)
-    memory = _memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
+    memory, journal = memory_of(trace)
     if not len(plan):  # else the walk says where a row is missing
         plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
+    is_long = len(trace) >= NATIVE_FROM or is_kept(swept.sweep)
+    if is_long:
+        teach_compiler()
     while True:
         if len(plan) != known:
             known = len(plan)
             index = np.array([arch.index[name] for name in plan.registers], np.int64)
             columns.widen(len(index))
-            planned, swept_registers = plan.planned(), _registers(trace, registers, index)
-        why = native(swept.sweep)(
-            state,
-            asked,
-            swept_registers,
-            swept_writes,
-            planned,
-            memory,
-            SweptNodes(*columns.nodes),
-            swept.SweptSites(*(*columns.sites, columns.site)),
-        )
+            planned, run = plan.planned(), swept.SweptRun(_registers(trace, registers, index), memory, journal)
+        nodes, sites = SweptNodes(*columns.nodes), swept.SweptSites(*(*columns.sites, columns.site))
+        why = native(swept.sweep, when=is_long)(state, asked, run, planned, nodes, sites)
         columns.nodes_used, columns.sites_used = int(state[swept.NODES]), int(state[swept.SITES])
         if why == swept.DONE:
             return
@@ -204,13 +188,10 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             plan.ask([int(asked[0])], CALLER)
 
 
-def _registers(trace: Trace, registers: NDArray[np.uint64], index: NDArray[np.int64]) -> SweptRegisters:
+def _registers(trace: Trace, registers: NDArray[np.uint64], index: NDArray[np.int64]) -> swept.SweptRegisters:
     """The registers of a trace, for frames that have those at ``index``."""
-    from unwinders.rows.native.prefetch import lines
-    from unwinders.rows.native.sweep import SweptRegisters
-
     arch = trace.arch
-    return SweptRegisters(
+    return swept.SweptRegisters(
         registers,
         trace.pc,
         trace.changed,
@@ -220,31 +201,4 @@ def _registers(trace: Trace, registers: NDArray[np.uint64], index: NDArray[np.in
         index,
         np.zeros(len(index), np.uint64),
         np.zeros(len(index), np.uint64),
-    )
-
-
-def _memory(regions: tuple[Region, ...], sp: int) -> FlatMemory:
-    """A flat copy of memory, as `unwinders.rows.native.sweep` reads it. The stack, read most often, comes first."""
-    from unwinders.rows.native.memory import FlatMemory
-
-    placed: list[int] = []
-    at = 0
-    mapped = sorted((r for r in regions if r.data), key=lambda region: not region.address <= sp <= region.end)
-    for region in mapped:
-        at += region.address % 8
-        placed.append(at)
-        at += len(region.data)
-        at += -at % 8
-    words = np.zeros(at // 8 + 1, np.uint64)
-    octets = words.view(np.uint8)
-    for region, place in zip(mapped, placed, strict=True):
-        copy_used(region.data, region.used, octets[place : place + len(region.data)])
-    return FlatMemory(
-        np.array([region.address for region in mapped], np.uint64),
-        np.array([len(region.data) for region in mapped], np.uint64),
-        np.array(placed, np.int64),
-        octets,
-        words,
-        words.view(np.uint32),
-        np.zeros(len(words), np.uint8),
     )

@@ -1,4 +1,4 @@
-"""Traces and rows at random, and the two walks over them beside each other."""
+"""Traces and rows at random, and the sweep over them beside the walk of each snapshot."""
 
 from __future__ import annotations
 

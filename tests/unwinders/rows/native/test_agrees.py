@@ -1,4 +1,4 @@
-"""The native walk says what the specification says, bit for bit, at every site: frames, registers, CFAs, stops.
+"""The sweep over a trace says what the walk of each snapshot says: frames, registers, CFAs, stops.
 
 The whole corpus, some minutes: ``pytest tests/unwinders/rows/native/test_agrees.py --everything``.
 """
@@ -30,7 +30,7 @@ NATIVE = [unwinder for unwinder in UNWINDERS.values() if unwinder.unwind_trace]
 
 
 def compared(unwinder: Unwinder, trace: Trace) -> Backtraces:
-    """The backtraces of a trace, after each was compared with the specification's."""
+    """The backtraces of a trace, after each was compared with that of its snapshot."""
     assert unwinder.unwind_trace
     found = unwinder.unwind_trace(trace)
     assert len(found) == len(trace)
@@ -55,7 +55,7 @@ def chosen(arch: str, every: bool) -> Sequence[Unit]:
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_at_every_site_the_native_walk_is_the_specification(arch: str, request: pytest.FixtureRequest) -> None:
+def test_at_every_site_the_sweep_says_what_the_walk_says(arch: str, request: pytest.FixtureRequest) -> None:
     sites: Counter[str] = Counter()
     slow: Counter[str] = Counter()
     for unit in chosen(arch, request.config.getoption("--everything")):
