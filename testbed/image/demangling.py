@@ -9,15 +9,15 @@ of their own, with limits on memory and time; one over which it dies stays as it
 from __future__ import annotations
 
 import json
-import os
 import re
-import select
-import subprocess
 import sys
 import time
 from functools import lru_cache
 
 import pydemumble
+
+from testbed.words.child import Child, started
+from testbed.words.errors import ToolCrashed, ToolHung
 
 SHORT = 1 << 11  # characters of a name that is read in this process: some hundred bytes of stack for each
 FEW_REFERENCES = 12  # each may double what is said
@@ -75,61 +75,25 @@ class _ReaderApart:
     """A process that reads names, begun where it is needed, and again where one was too much for it."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
+        self.child: Child | None = None
         self._deaths = 0
 
     def read(self, mangled: str) -> str:
         """The readable name; "" where there is none, or it cannot be had within the limits."""
         if self._deaths >= _DEATHS:
             return ""
-        if self._process is None or self._owner != os.getpid():  # a fork does not share its parent's
-            self._process, self._owner = _begun(), os.getpid()
-        said = _asked(self._process, mangled)
-        if said is None:
+        if self.child is None or not self.child.ours:  # a fork does not share its parent's
+            self.child = started([sys.executable, "-c", _READER])
+        until = time.monotonic() + _SECONDS
+        try:
+            self.child.send(json.dumps(mangled).encode("ascii") + b"\n", until)
+            said: str = json.loads(self.child.line(until))
+        except (ToolCrashed, ToolHung):
             self._deaths += 1
-            _end(self._process)
-            self._process = None
-        return said or ""
+            self.child.close()
+            self.child = None
+            return ""
+        return said
 
 
 _apart = _ReaderApart()
-
-
-def _begun() -> subprocess.Popen[bytes]:
-    from multiprocessing.util import Finalize  # ten milliseconds that few commands need
-
-    process = subprocess.Popen(
-        [sys.executable, "-c", _READER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    Finalize(process, _end, args=(process,), exitpriority=10)
-    return process
-
-
-def _asked(process: subprocess.Popen[bytes], mangled: str) -> str | None:
-    """The process's answer; None where it dies or is too slow."""
-    assert process.stdin is not None and process.stdout is not None
-    poll, until, line = select.poll(), time.monotonic() + _SECONDS, b""
-    poll.register(process.stdout, select.POLLIN)
-    try:
-        process.stdin.write(json.dumps(mangled).encode("ascii") + b"\n")
-        process.stdin.flush()
-        while not line.endswith(b"\n"):
-            if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
-                return None
-            part = os.read(process.stdout.fileno(), 1 << 16)
-            if not part:
-                return None
-            line += part
-    except OSError:
-        return None
-    said: str = json.loads(line)
-    return said
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            stream.close()

@@ -9,7 +9,6 @@ from typing import Any
 
 from testbed.contract.frames import Backtrace
 from testbed.protocol.answers import Hello, read_frames, read_hello, read_line, read_request
-from testbed.protocol.line_process import LineProcess
 from testbed.protocol.messages import (
     LARGEST_READ,
     PROTOCOL,
@@ -23,6 +22,7 @@ from testbed.protocol.messages import (
     snapshot_line,
 )
 from testbed.trace import Snapshot
+from testbed.words.child import started
 from testbed.words.errors import BrokenAnswer, ForeignStop
 from testbed.words.printable import printable
 
@@ -39,7 +39,7 @@ class Conversation:
 
     def __init__(self, arguments: Sequence[str], seconds: float) -> None:
         """Start it and greet it. Raises OSError where it does not start, ToolCrashed or ToolHung where it fails."""
-        self.process = LineProcess(arguments)
+        self.process = started(arguments)
         self._seconds = seconds
         self._number = 0
         self._about: tuple[Any, ...] = ()

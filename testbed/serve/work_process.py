@@ -5,16 +5,20 @@ It is warm (everything is imported before the first question), so that an answer
 
 from __future__ import annotations
 
-import multiprocessing
+import os
+import signal
+import sys
+import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from threading import Lock
 from typing import Any
 
-from testbed.words.errors import TestbedError
+from testbed.words.child import Child, packed, started, unpacked
+from testbed.words.errors import TestbedError, ToolCrashed, ToolHung
 
 Work = Callable[[Any], dict[str, Any]]
 _STARTING = 120.0  # seconds until a new process has imported everything, on a slow machine
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from testbed.serve.work_process import serve; serve()"
 
 
 class WorkProcess:
@@ -23,70 +27,59 @@ class WorkProcess:
     def __init__(self, make: Callable[[], Work], *, seconds: float) -> None:
         self._make, self._seconds = make, seconds
         self._one_at_a_time = Lock()
-        self._process: multiprocessing.process.BaseProcess | None = None
-        self._questions: Connection | None = None
+        self._child: Child | None = None
         self._fresh = False  # started, and not yet known to be ready
 
     def start(self) -> None:
         """Start the process, if it is not running, without waiting for it."""
-        if self._process is not None and self._process.is_alive():
-            return
-        context = multiprocessing.get_context("spawn")
-        self._questions, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._make), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._fresh = True
+        if self._child is None or self._child.ended(0) is not None:
+            self.stop()
+            self._child, self._fresh = started([sys.executable, "-c", _PROGRAM, *sys.path]), True
+            self._child.send(packed(self._make), time.monotonic() + _STARTING)
 
     def ask(self, question: Any) -> dict[str, Any]:
         """The answer of ``work``. Raises TestbedError where it took too long, or the process died of it."""
         with self._one_at_a_time:
             self.start()
-            assert self._questions is not None
-            if self._fresh and not self._questions.poll(_STARTING):
-                raise TestbedError(self._ended("it did not start"))
+            assert self._child is not None
+            slow = "it did not start"
             try:
                 if self._fresh:
-                    self._questions.recv()
+                    self._child.line(time.monotonic() + _STARTING)
                     self._fresh = False
-                self._questions.send(question)
-                if not self._questions.poll(self._seconds):
-                    raise TestbedError(self._ended(f"it took more than {self._seconds:g} seconds, and was ended"))
-                answer: dict[str, Any] = self._questions.recv()
-            except (EOFError, OSError) as error:
-                raise TestbedError(self._ended("the process that builds and judges died of it")) from error
+                slow = f"it took more than {self._seconds:g} seconds, and was ended"
+                until = time.monotonic() + self._seconds
+                self._child.send(packed(question), until)
+                answer: dict[str, Any] = unpacked(self._child.line(until))
+            except ToolHung as error:
+                self.stop()
+                raise TestbedError(slow) from error
+            except ToolCrashed as error:
+                self.stop()
+                raise TestbedError("the process that builds and judges died of it") from error
             return answer
 
     def stop(self) -> None:
         """End the process."""
-        self._ended("")
-
-    def _ended(self, why: str) -> str:
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-        if self._questions is not None:
-            self._questions.close()
-        self._process = self._questions = None
-        return why
+        if self._child is not None:
+            self._child.close()
+        self._child = None
 
 
-def _serve(questions: Connection, make: Callable[[], Work]) -> None:
-    """The process: answer until nobody asks any more."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server's terminal: the server ends us
-    work = make()
-    questions.send("ready")
-    while True:
+def serve() -> None:
+    """The process: make the work, and answer until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends us
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the work prints is no answer
+    work = unpacked(requests.readline())()
+    answers.write(packed("ready"))
+    answers.flush()
+    for question in requests:
         try:
-            question = questions.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            answer = work(question)
+            answer = work(unpacked(question))
         except TestbedError as error:
             answer = {"error": str(error)}
         except Exception as error:  # a defect of ours: the editor says so, and goes on
             answer = {"error": f"{type(error).__name__}: {error}"}
-        questions.send(answer)
+        answers.write(packed(answer))
+        answers.flush()

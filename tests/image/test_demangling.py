@@ -24,9 +24,8 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(demangling, "_apart", demangling._ReaderApart())
     demangled.cache_clear()
     yield
-    process = demangling._apart._process
-    if process is not None:
-        demangling._end(process)
+    if demangling._apart.child is not None:
+        demangling._apart.child.close()
 
 
 def reference(index: int) -> str:
@@ -69,4 +68,4 @@ def test_honest_names_are_read_as_the_library_says_them() -> None:
 def test_names_over_which_it_dies_again_and_again_are_given_up() -> None:
     for level in range(demangling._DEATHS):
         assert demangled(doubling(40 + level)) == doubling(40 + level)
-    assert demangled(LONG) == LONG and demangling._apart._process is None
+    assert demangled(LONG) == LONG and demangling._apart.child is None

@@ -13,12 +13,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import testbed
-from testbed.protocol import conversation, line_process
+from testbed.protocol import conversation
 from testbed.protocol.conformance import conformance
 from testbed.protocol.conversation import Conversation
 from testbed.protocol.example import EXAMPLES, PAGE, SCHEMA, write_example
 from testbed.protocol.foreign_unwinder import foreign_unwinder
 from testbed.runs.run import Run
+from testbed.words.child import Child
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 
@@ -80,19 +81,19 @@ def test_every_line_between_them_is_one_of_the_schema(
     built: tuple[str, str], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[tuple[str, bytes]] = []
-    send, line = line_process.LineProcess.send, line_process.LineProcess.line
+    send, line = Child.send, Child.line
 
-    def sent(self: line_process.LineProcess, data: bytes, until: float) -> None:
+    def sent(self: Child, data: bytes, until: float) -> None:
         lines.extend(("from_testbed", each) for each in data.splitlines())
         send(self, data, until)
 
-    def came(self: line_process.LineProcess, until: float, what: str = "") -> bytes:
+    def came(self: Child, until: float, what: str = "") -> bytes:
         lines.append(("from_unwinder", line(self, until, what)))
         return lines[-1][1]
 
     monkeypatch.setattr(conversation, "STACK_ABOVE", 8)
-    monkeypatch.setattr(line_process.LineProcess, "send", sent)
-    monkeypatch.setattr(line_process.LineProcess, "line", came)
+    monkeypatch.setattr(Child, "send", sent)
+    monkeypatch.setattr(Child, "line", came)
     program = Conversation(built[1].split(), 20)
     for step in range(0, len(run), 9):
         program.unwind(run.trace.snapshot(step))

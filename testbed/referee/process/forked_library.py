@@ -8,29 +8,26 @@ library wants to read, the child asks for. A child that dies is the answer ``Too
 
 from __future__ import annotations
 
-import faulthandler
-import os
-import signal
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.connection import Connection, Pipe
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from testbed.build.confinement import confining
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.referee.process.limits import agents_confinement, mapped_now
 from testbed.trace import Memory, Regions, Snapshot
-from testbed.words import errors
+from testbed.words import child, errors
+from testbed.words.child import packed, unpacked
 from testbed.words.errors import ToolCrashed, ToolHung, UnreadableMemory, UnwindError
 
 SECONDS = 10.0  # for one snapshot
 BELOW, ABOVE = 1024, 8192  # bytes of the stack that a question carries: from SP downwards and upwards
-_LAST_WORDS = 500  # bytes of what a dead child printed
 
 Unwind = Callable[[Snapshot], Backtrace]
 
@@ -64,53 +61,30 @@ class _ForkedUnwinder:
     """A forked process that unwinds snapshots of the same images."""
 
     def __init__(self, unwind: Unwind, first: Snapshot) -> None:
-        self._images, self._parent = first.images, os.getpid()
-        self._connection, theirs = Pipe()
-        self._printed = os.memfd_create("printed")
-        self._id = os.fork()
-        if self._id == 0:
-            self._connection.close()  # or the parent's end would not be gone with the parent
-            _serve(unwind, first, theirs, self._printed)
-        theirs.close()
+        self._images = first.images
+        self._child = child.forked(partial(_serve, unwind, first))
 
     def serves(self, snapshot: Snapshot) -> bool:
         """True for the same images, asked for by the process that forked it: a fork of that needs its own."""
-        return snapshot.images == self._images and os.getpid() == self._parent
+        return snapshot.images == self._images and self._child.ours
 
     def ask(self, snapshot: Snapshot, seconds: float) -> Backtrace:
         until = time.monotonic() + seconds
         try:
-            self._connection.send((dict(snapshot.registers), *_stack(snapshot)))
+            self._child.send(packed((dict(snapshot.registers), *_stack(snapshot))), until)
             while True:
-                if not self._connection.poll(max(0.0, until - time.monotonic())):
-                    raise ToolHung(f"no answer within {seconds:g} s")
-                what, said = self._connection.recv()
+                what, said = unpacked(self._child.line(until, "a backtrace"))
                 if what == "backtrace":
                     return _read_backtrace(said)
                 if what == "raised":
                     raise ToolCrashed(said)
-                self._connection.send(_read(snapshot, *said))
-        except (EOFError, OSError) as gone:
-            raise ToolCrashed(self._death()) from gone
+                self._child.send(packed(_read(snapshot, *said)), until)
+        except ToolHung as error:
+            raise ToolHung(f"no answer within {seconds:g} s") from error
 
     def end(self) -> None:
         """Kill it and forget it. In a fork of the process that made it: only forget it."""
-        self._connection.close()
-        os.close(self._printed)
-        if self._id and os.getpid() == self._parent:
-            os.kill(self._id, signal.SIGKILL)
-            os.waitpid(self._id, 0)
-
-    def _death(self) -> str:
-        """How the child died, and the last line that it printed."""
-        _, status = os.waitpid(self._id, 0)
-        self._id = 0  # the number may become another process's
-        how = f"it ended with exit status {os.waitstatus_to_exitcode(status)}"
-        if os.WIFSIGNALED(status):
-            how = f"it died of {signal.Signals(os.WTERMSIG(status)).name}"
-        size = os.fstat(self._printed).st_size
-        last = os.pread(self._printed, _LAST_WORDS, max(0, size - _LAST_WORDS)).decode("utf-8", "replace").strip()
-        return f"{how}: {last.splitlines()[-1]}" if last else how
+        self._child.close()
 
 
 def _stack(snapshot: Snapshot) -> tuple[int, bytes]:
@@ -138,39 +112,34 @@ def _read(snapshot: Snapshot, address: int, size: int) -> bytes | None:
         return None
 
 
-def _serve(unwind: Unwind, first: Snapshot, connection: Connection, printed: int) -> None:
-    """What the child does until its parent is gone. Never returns."""
-    status = 1
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to handle
-        faulthandler.disable()  # a death here is told as the tool's, not as Python's
-        os.dup2(printed, 1)
-        os.dup2(printed, 2)
-        with confining(agents_confinement(Path(tempfile.gettempdir()), mapped=mapped_now())) as confine:
-            confine()
-        memory = _AskedMemory(first.images, connection)
-        while True:
-            registers, memory.start, memory.stack = connection.recv()
-            snapshot = replace(first, registers=registers, memory=Memory(memory))
-            try:
-                connection.send(("backtrace", _plain(unwind(snapshot))))
-            except EOFError:
-                raise
-            except Exception:  # a mistake of ours: the parent tells it as this snapshot's end, the child goes on
-                connection.send(("raised", traceback.format_exc().strip().splitlines()[-1]))
-    except (EOFError, OSError):
-        status = 0
-    finally:
-        os._exit(status)
+def _serve(unwind: Unwind, first: Snapshot, requests: BinaryIO, answers: BinaryIO) -> None:
+    """What the child does until its parent is gone."""
+    with confining(agents_confinement(Path(tempfile.gettempdir()), mapped=mapped_now())) as confine:
+        confine()
+    memory = _AskedMemory(first.images, requests, answers)
+    while line := requests.readline():
+        registers, memory.start, memory.stack = unpacked(line)
+        snapshot = replace(first, registers=registers, memory=Memory(memory))
+        try:
+            _say(answers, "backtrace", _plain(unwind(snapshot)))
+        except EOFError:
+            return
+        except Exception:  # a mistake of ours: the parent tells it as this snapshot's end, the child goes on
+            _say(answers, "raised", traceback.format_exc().strip().splitlines()[-1])
+
+
+def _say(answers: BinaryIO, what: str, said: Any) -> None:
+    answers.write(packed((what, said)))
+    answers.flush()
 
 
 class _AskedMemory(Regions):
     """The child's memory: the stack that came with the question, the images, or the parent's answer."""
 
-    def __init__(self, images: tuple[LoadedImage, ...], connection: Connection) -> None:
+    def __init__(self, images: tuple[LoadedImage, ...], requests: BinaryIO, answers: BinaryIO) -> None:
         super().__init__(())
         self.start, self.stack = 0, b""
-        self._connection = connection
+        self._requests, self._answers = requests, answers
         self._parts = [
             (segment.address + loaded.bias, segment.data)
             for loaded in images
@@ -186,8 +155,11 @@ class _AskedMemory(Regions):
             at = address - start
             if at >= 0 and at + size <= len(data):
                 return data[at : at + size]
-        self._connection.send(("read", (address, size)))
-        found: bytes | None = self._connection.recv()
+        _say(self._answers, "read", (address, size))
+        line = self._requests.readline()
+        if not line:
+            raise EOFError("who asked is gone")
+        found: bytes | None = unpacked(line)
         if found is None:
             raise UnreadableMemory(address, size)
         return found

@@ -12,10 +12,10 @@ from random import Random
 
 from testbed.protocol.answers import read_line
 from testbed.protocol.conversation import Conversation, _greeting
-from testbed.protocol.line_process import LineProcess
 from testbed.remote.packets import LONGEST, checksum, converse
 from testbed.remote.replay import Replay
 from testbed.remote.snapshot_target import ShownSnapshot
+from testbed.words.child import Child
 from testbed.words.errors import ToolHung
 from tests.hostile import real
 from tests.hostile.damage import damaged_bytes, damaged_lines_of_json, damaged_text
@@ -141,7 +141,7 @@ def _drain(connection: socket.socket) -> None:
         return
 
 
-class _Script(LineProcess):
+class _Script(Child):
     """A process that has written its lines already, and ends after them."""
 
     def __init__(self, lines: Sequence[bytes]) -> None:
