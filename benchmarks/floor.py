@@ -9,7 +9,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from benchmarks.native import on_code, on_write
 from benchmarks.workload import BenchmarkTarget, steps
-from testbed.machine.native_columns import Column
+from testbed.machine.columns import Column
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.native.compiled import address

@@ -20,10 +20,9 @@ from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scal
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.chunks import record_chunks
-from testbed.machine.python_hooks import record_light
+from testbed.machine.recording import Recorder, record_light
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
-from testbed.machine.tape import Recorder
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks
@@ -46,7 +45,7 @@ def optional(module: str, name: str) -> Callable[..., object] | None:
 
 def recorders() -> dict[str, Recorder]:
     """The recorders of the testbed, by the name that tables give them."""
-    native = optional("testbed.machine.native.record", "record_native")
+    native = optional("testbed.machine.recording", "record_native")
     return {"light recorder": record_light, **({"native recorder": native} if native else {})}  # type: ignore[dict-item]
 
 

@@ -15,7 +15,7 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.machine import record
-from testbed.machine.tape import Recorder
+from testbed.machine.recording import Recorder
 from testbed.runs.long import judge_long, watch_long
 from testbed.trace import Trace
 from testbed.truth import Truth, observe

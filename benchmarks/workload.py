@@ -11,7 +11,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Tool
 from testbed.image import LoadedImage
-from testbed.machine.python_hooks import record_light
+from testbed.machine.recording import record_light
 from testbed.machine.start import Machine, start_machine
 from testbed.program.model import Language, Program, Source, parse_header
 

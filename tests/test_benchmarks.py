@@ -20,7 +20,7 @@ from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scal
 from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import record
-from testbed.machine.python_hooks import record_light
+from testbed.machine.recording import record_light
 from testbed.referee.libunwind import library as libunwind_library
 from testbed.referee.libunwind import strategy as libunwind
 from unwinders.tables.eh_frame import EH_FRAME

@@ -37,6 +37,7 @@ from testbed.checks.impossible import (
 )
 from testbed.checks.inputs import read_program
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
+from testbed.checks.native.rows import check_steps
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import PcChecks, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
@@ -56,6 +57,7 @@ from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece, pieces_of, with_merged
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
+from testbed.native.compiled import is_kept
 from testbed.truth import Truth, observe
 from testbed.words.errors import UnwindError
 
@@ -162,6 +164,7 @@ def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
     return replace(image, symbols=tuple(symbols))
 
 
+LOADED_FROM, COMPILED_FROM = 2_000, 50_000  # steps: what kernels save on so many, to load and to compile costs
 GROUP_BYTES = 4096  # code of one group: enough for a batch of steps, little enough to be one of many
 
 
@@ -348,11 +351,16 @@ class _Compared:
     on_forced: NDArray[np.uint64]
 
 
+def is_long(this: FileAtWork) -> bool:
+    """True once so much of a file was executed that the kernels which judge it are worth being loaded, or compiled."""
+    return this.caller.recorded >= (LOADED_FROM if is_kept(check_steps) else COMPILED_FROM)
+
+
 def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compared:
     """Watch a batch and compare it; ``taken`` is empty afterwards."""
     batch = one_trace(this.caller.image, taken, this.caller.forget_asked(), group.options.seed)
     taken.clear()
-    watched = observe(batch.trace, natively=True)  # one batch comes after the other: loading it pays
+    watched = observe(batch.trace, natively=is_long(this))
     local = local_calls(watched, batch.returned)
     called = watched if local is None else local.truth
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
@@ -391,7 +399,9 @@ def held_against(
     called = watched if local is None else local.truth
     evaluate, row_at = readers.evaluator, rows_outside(this.parts, readers.rows_of_instructions)
     at_calls = name in AT_CALLS
-    every = rows_beside(watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=True)
+    every = rows_beside(
+        watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
+    )
     left_out = unproven_steps(called, every, table, sized, at_calls=at_calls)
     every = without_unproven(every, left_out)
     checks = without_thrown_away(without_fallen_through(every, batch, table, parts), called)

@@ -17,7 +17,7 @@ import numpy as np
 
 from testbed.build.load_addresses import TEXT_BASE
 from testbed.build.tables.elf import ElfSymbol, write_elf
-from testbed.checks.groups import FileAtWork, fits, opened
+from testbed.checks.groups import FileAtWork, fits, is_long, opened
 from testbed.checks.inputs import program_file
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
@@ -97,7 +97,7 @@ def judge_calls(
         for batch in _batches(this, options):
             # New ones for each batch: for who is asked that is another program, whose steps are other steps.
             images = (LoadedImage(replace(this.image, path=file), this.loaded.bias), replace(caller))
-            truth = observe(batch.trace, natively=True)
+            truth = observe(batch.trace, natively=is_long(this))
             truth = replace(truth, trace=replace(batch.trace, images=images))
             sites = _sites(truth.trace, batch, seen)
             found = [

@@ -42,7 +42,7 @@ def named_part(
     """What was named, run and watched; or only built where it is to be run in pieces.
 
     That is where ``chunk`` asks for them, or the run is not over after WHOLE steps: which is found out piece by piece,
-    so that a long run is never held. A run in which signals arrive is never cut, see `testbed.machine.python_hooks`:
+    so that a long run is never held. A run in which signals arrive is never cut, see `testbed.machine.recording`:
     raises UsageError for a ``chunk`` of one.
     """
     built = named_built(programs, program, arch, recipe, fresh=fresh, facts=facts)

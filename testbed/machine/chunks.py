@@ -15,9 +15,9 @@ import numpy as np
 from unicorn import unicorn_const as const
 
 from testbed.image import Image, LoadedImage
+from testbed.machine.columns import Column
+from testbed.machine.hooked_run import MOST_STEPS, HookedRun
 from testbed.machine.load import load
-from testbed.machine.native.run import MOST_STEPS, NativeRun
-from testbed.machine.native_columns import Column
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.machine.unicorn_arches import UNICORN
@@ -54,7 +54,7 @@ def record_chunks(
     chunk = chunk or usual_chunk(machine.arch)
     assert LEAST <= chunk < MOST_STEPS - SLACK
 
-    run = NativeRun(machine, _stop_after(chunk))
+    run = HookedRun(machine, _stop_after(chunk))
     columns = []
     for _ in range(held):
         run.rows, run.sizes = Column(np.uint64, run.count), Column(np.uint8)
@@ -84,13 +84,13 @@ def record_chunks(
         yield Chunk(first, piece, None, table, lengths, begun, context)
         first += steps
         memory.apply(piece.writes)
-        at |= _isa_bit(machine)
+        at |= isa_bit(machine)
 
 
-def _stop_after(chunk: int) -> Callable[[NativeRun, bool], None]:
+def _stop_after(chunk: int) -> Callable[[HookedRun, bool], None]:
     """What a run does when its columns are full: the journal grows, and after ``chunk`` steps it stops."""
 
-    def full(run: NativeRun, journal: bool) -> None:
+    def full(run: HookedRun, journal: bool) -> None:
         if journal:
             run.grow_writes(max(2 * run.writes, chunk))
             return
@@ -123,7 +123,7 @@ def _moved_to(machine: Machine, start: Keyframe) -> Machine:
     return replace(machine, start=start.start)
 
 
-def _isa_bit(machine: Machine) -> int:
+def isa_bit(machine: Machine) -> int:
     """The address bit of the instruction set in force."""
     flags = machine.uc.reg_read(UNICORN[machine.arch.name].registers[machine.arch.flags])
     return machine.arch.isa_of_flags(flags).address_bit

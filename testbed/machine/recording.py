@@ -2,22 +2,142 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from testbed.image import Image, LoadedImage, describe
+from testbed.machine.hooked_run import MOST_STEPS, NATIVE_FROM, HookedRun
 from testbed.machine.load import load
-from testbed.machine.python_hooks import record_light
-from testbed.machine.start import start_machine
+from testbed.machine.signals import Delivery, enter_handler, frame_at_return
+from testbed.machine.start import Machine, start_machine
 from testbed.machine.stops import Fault
-from testbed.machine.tape import Recorder
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.program.header import Signal
-from testbed.trace import Exited, Trace
+from testbed.trace import Exited, Trace, Writes
 from testbed.words.errors import EmulationError
 
 LAST_STEPS = 8
-# Loading the native recorder takes as long as recording this many steps with the light one.
-NATIVE_FROM = 250_000
+ROOM, CHUNK = 1 << 14, 1 << 22  # steps, and writes, that room is made for at first, also natively; then it is doubled
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """A raw recording, in the columns of `testbed.trace.Trace`; values are cut to their register's width.
+
+    Every instruction whose execution began has a row, the one that faulted included; an instruction at which
+    the step budget was used up has none. A row of size 0 is the state that a signal interrupted; ``resumed`` are the
+    steps before which ``rt_sigreturn`` gave a state back.
+    """
+
+    registers: NDArray[np.uint64] = field(repr=False)
+    sizes: NDArray[np.uint8] = field(repr=False)
+    writes: Writes = field(repr=False)
+    ending: Exited | Fault
+    resumed: tuple[int, ...] = ()
+
+
+class Recorder(Protocol):
+    """Runs a machine to its end, for at most ``budget`` steps, and records it."""
+
+    def __call__(self, machine: Machine, budget: int) -> Tape: ...
+
+
+class _WholeRun(HookedRun):
+    """A run from its start to its end, over every signal on the way."""
+
+    def __init__(self, machine: Machine, budget: int, natively: bool) -> None:
+        super().__init__(machine, lambda run, journal: self._grow(journal), natively=natively)
+        self._room, self._budget = CHUNK if natively else ROOM, budget
+        self._arrived: list[Delivery] = []
+        self.resumed: list[int] = []
+
+    def _grow(self, journal: bool) -> None:
+        if journal:
+            self.grow_writes(max(2 * self.writes, self._room))
+        else:
+            self.grow_steps(min(max(2 * self.steps, self._room), self._budget, MOST_STEPS))
+
+    def is_left_to_host(self, address: int, code: bytes) -> bool:
+        """True where a signal may arrive. Its row is that of the instruction, which then does not execute."""
+        if address not in self.stops.arrivals.places:
+            return False
+        if signal := self.stops.arrivals.before(address):
+            ctypes.c_uint8.from_address(self.state.sizes + self.steps - 1).value = 0
+            self._arrived.append(signal)
+            self.state.ended = 1
+            self.stop()
+        return True
+
+    def tape(self) -> Tape:
+        """Run to the end; what was recorded."""
+        machine, stops = self.machine, self.stops
+        self.begin(self._budget)
+        start: int | None = machine.start
+        while start is not None:
+            status = self.go(start)
+            if stops.wild_jump is not None:
+                values = [machine.uc.reg_read(number) for number in self._ids]
+                values[machine.arch.index[machine.arch.pc]] = stops.wild_jump
+                if self.steps >= self.state.capacity:
+                    self._grow(journal=False)
+                self.add_row(values)
+                self._arrived.append(stops.arrivals.fault())
+                stops.wild_jump = None
+            start = None
+            if stops.ending is None and self._arrived:
+                self.go_on()
+                start = self._deliver(self._arrived.pop())
+            elif stops.ending is None and stops.gives_back:
+                stops.gives_back = False
+                self.resumed.append(self.steps)
+                self.go_on()
+                start = _give_back(machine)
+        steps, writes = self.steps, self.writes
+        return Tape(
+            self.rows.filled(steps).reshape(-1, self.count),
+            self.sizes.filled(steps),
+            Writes(*(column.filled(writes) for column in self.journal)),
+            self.ending(status, self._budget),
+            tuple(self.resumed),
+        )
+
+    def _deliver(self, signal: Delivery) -> int:
+        """Do what the kernel does for a signal; where to go on."""
+        arch, uc = self.machine.arch, self.machine.uc
+        last = self.rows.view(self.steps)[-self.count :].tolist()
+        writes, changed = enter_handler(arch, signal, dict(zip(arch.index, last, strict=True)))
+        for address, size, value in writes:
+            uc.mem_write(address, value.to_bytes(size, "little"))
+            self.add_write(address, size, value)
+        for name, value in changed.items():
+            uc.reg_write(UNICORN[arch.name].registers[name], value)
+        return signal.handler
+
+
+def _give_back(machine: Machine) -> int:
+    """Load all registers from the signal frame; where to go on."""
+    arch, uc, ids = machine.arch, machine.uc, UNICORN[machine.arch.name].registers
+    frame = frame_at_return(arch, uc.reg_read(ids[arch.sp]))
+    values: dict[str, int] = {}
+    for name, offset in arch.signal_frame.registers.items():
+        values[name] = int.from_bytes(uc.mem_read(frame + offset, arch.by_name[name].bits // 8), "little")
+        uc.reg_write(ids[name], values[name])
+    return values[arch.pc] | arch.isa_of_flags(values[arch.flags]).address_bit
+
+
+def record_light(machine: Machine, budget: int) -> Tape:
+    """Run a machine to its end, or for ``budget`` steps, with hooks in Python: nothing is compiled."""
+    return _WholeRun(machine, budget, natively=False).tape()
+
+
+def record_native(machine: Machine, budget: int) -> Tape:
+    """The same with compiled hooks, for runs of millions of steps."""
+    return _WholeRun(machine, budget, natively=True).tape()
 
 
 def record(
@@ -45,8 +165,6 @@ def record(
     else:
         tape = (recorder or record_light)(machine, budget if recorder else min(budget, NATIVE_FROM))
         if not recorder and budget > NATIVE_FROM and len(tape.sizes) == NATIVE_FROM and isinstance(tape.ending, Fault):
-            from testbed.machine.native.record import record_native  # numba: only for a run that is long
-
             machine = start_machine(loaded, seed=seed, cpu=cpu)
             tape = record_native(machine, budget)
     trace = Trace(

@@ -1,6 +1,6 @@
 """Which recorded registers an instruction may write, as a disassembler says.
 
-Only the native recorder asks, to read less; it checks the answer against all registers the first times that the
+Only hooks that are compiled ask, to read less; they check the answer against all registers the first times that the
 instruction executes. None is always a right answer: "any register".
 """
 

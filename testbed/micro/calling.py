@@ -20,10 +20,10 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.arch import Arch
 from testbed.machine.clock_reads import ClockRead, reads_in
+from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
 from testbed.machine.load import PAGE, MappedPages
-from testbed.machine.native import places
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT, STUCK
-from testbed.machine.native.run import NativeRun, NativeStops, State
+from testbed.machine.native.state import RunState
 from testbed.machine.start import Machine, map_all, plant, powered
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
@@ -81,42 +81,42 @@ class Detours:
     Answered calls go on at ``answer`` with 0 in Unicorn's register ``result``, or ``value``.
     """
 
-    def __init__(self, state: State, most: int, *, answer: int, result: int, value: int) -> None:
+    def __init__(self, state: RunState, most: int, *, answer: int, result: int, value: int) -> None:
         self._state = state
         self._answers, self._forces = np.zeros((most, 2), np.uint64), np.zeros((most, 2), np.uint64)
-        state[places.ANSWERS], state[places.FORCES] = self._answers.ctypes.data, self._forces.ctypes.data
-        state[places.ANSWER], state[places.RESULT], state[places.RESULTS] = answer, result, value
+        state.answers, state.forces = self._answers.ctypes.data, self._forces.ctypes.data
+        state.answer, state.result, state.results = answer, result, value
 
     def begin(self, forced: tuple[tuple[int, int], ...]) -> None:
         """Another path, with other (step, address) of forced branches, in order."""
         if forced:
             self._forces[: len(forced)] = forced
-        self._state[places.FORCED], self._state[places.FORCE_COUNT] = 0, len(forced)
-        self._state[places.ANSWERED] = 0
+        self._state.forced, self._state.force_count = 0, len(forced)
+        self._state.answered = 0
 
     def force(self, step: int) -> int | None:
         """The address that a branch is forced to before a step, which counts as done; None where none is."""
-        done = self._state[places.FORCED]
-        if done == self._state[places.FORCE_COUNT] or int(self._forces[done, 0]) != step:
+        done = self._state.forced
+        if done == self._state.force_count or int(self._forces[done, 0]) != step:
             return None
-        self._state[places.FORCED] = done + 1
+        self._state.forced = done + 1
         return int(self._forces[done, 1])
 
     def note(self, step: int, callee: int) -> None:
         """One more answered call: the step that called, and what."""
-        count = self._state[places.ANSWERED]
+        count = self._state.answered
         self._answers[count] = step, callee
-        self._state[places.ANSWERED] = count + 1
+        self._state.answered = count + 1
 
     def is_stuck(self, step: int) -> bool:
         """True where every place that the path comes back to is one that is not executed."""
-        count = self._state[places.ANSWERED]
+        count = self._state.answered
         return count >= STUCK and int(self._answers[count - STUCK, 0]) + STUCK + 1 > step
 
     @property
     def answered(self) -> tuple[tuple[int, int], ...]:
         """The (step, callee) of all answered calls of the path."""
-        return tuple(map(tuple, self._answers[: self._state[places.ANSWERED]].tolist()))
+        return tuple(map(tuple, self._answers[: self._state.answered].tolist()))
 
 
 # What ends a path, and what a path is given instead: memory that is not there, answers of the kernel.
@@ -125,7 +125,7 @@ MOST_PAGES = 32  # pages that one path may have mapped by asking for them
 _MOST_ADDRESS = 1 << 51  # the emulator does not survive memory that is mapped far above
 
 
-class CallStops(NativeStops):
+class CallStops(HookedStops):
     """Gives what a path asks for: memory where there is none, 0 from the kernel. An exit is the end of the path."""
 
     def __init__(self, machine: Machine) -> None:
@@ -158,7 +158,7 @@ class CallStops(NativeStops):
 
     def _leave_block(self, uc: Uc) -> None:
         """An access that a hook made possible in a Thumb IT block leaves the block's state behind, as a hooked store
-        does (`testbed.machine.python_hooks`): instructions of other code would not be executed by it."""
+        does (`testbed.machine.recording`): instructions of other code would not be executed by it."""
         if stale := self._settings.block_state:
             number = self._settings.registers[self._machine.arch.flags]
             if (flags := uc.reg_read(number)) & stale:
@@ -244,7 +244,9 @@ class Caller:
         self._start, self._back, self._stop = at, at + convention.back, at + convention.stop
         machine = Machine(arch, uc, callable_image.mappings, at, planted)
         clock = OwnClock(arch, uc, self._ids, callable_image.mappings)
-        self._run = NativeRun(machine, lambda run, journal: self._full(run, journal), CallStops, MOST_CODE)
+        full = self._full
+        self._run = HookedRun(machine, lambda run, journal: full(run, journal), CallStops, MOST_CODE, natively=False)
+        self.recorded = 0  # steps of all paths
         # Few instructions execute so often here that to learn what they write would pay: all registers are read.
         self._run.planned.plan(())
         clock.steps = lambda: self._run.steps
@@ -282,7 +284,7 @@ class Caller:
             self.natural[place - self.code] = self.alone[place - self.code] = HALT
         self.asked: dict[int, None] = {}  # pages that some path asked for
 
-    def _full(self, run: NativeRun, journal: bool) -> None:
+    def _full(self, run: HookedRun, journal: bool) -> None:
         """The journal grows; when the steps are used up the hooks stop by themselves."""
         if journal:
             self._journal_room *= 2
@@ -297,6 +299,8 @@ class Caller:
         """
         run, uc, stops = self._run, self._uc, self._stops
         assert steps < _ROOM
+        if self.recorded >= NATIVE_FROM:
+            run.go_native()
         uc.context_restore(self._context)
         for name, value in path.arguments:
             uc.reg_write(self._ids[name], value)
@@ -312,6 +316,7 @@ class Caller:
             status = run.go(at)
             over, at = self._after(status, steps)
         detail = stops.ending.detail if isinstance(stops.ending, Fault) else ""
+        self.recorded += run.steps
         return self._taken(over, detail, self._detours.answered)
 
     def _after(self, status: int, steps: int) -> tuple[Over | None, int]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from testbed.native import machine_code
-from testbed.native.forms import FORMS, Form
+from testbed.native.forms import FORMS, KernelForm
 from testbed.native.sources import is_native, made_from
 
 Compilable = TypeVar("Compilable", bound=Callable[..., Any])
@@ -27,15 +27,15 @@ VARIABLE = "TESTBED_JIT"
 
 def compiled(*, inline: bool = False, allocates: bool = False) -> Callable[[Compilable], Compilable]:
     """A kernel. Raises TypeError for a function that is not at the top of a native module."""
-    return _kernel(Form(inline, allocates))
+    return _kernel(KernelForm(inline, allocates))
 
 
 def callback(signature: str) -> Callable[[Compilable], Compilable]:
     """A kernel for C to call, at its `address`. Raises TypeError as ``compiled`` does."""
-    return _kernel(Form(signature=signature))
+    return _kernel(KernelForm(signature=signature))
 
 
-def _kernel(form: Form) -> Callable[[Compilable], Compilable]:
+def _kernel(form: KernelForm) -> Callable[[Compilable], Compilable]:
     def decorate(function: Compilable) -> Compilable:
         if not is_native(function.__module__) or "<locals>" in function.__qualname__:
             raise TypeError(

@@ -22,13 +22,14 @@ from numba.core import config, sigutils
 from numba.core.caching import _Cache
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.extending import typeof_impl
 
-from testbed.native import machine_code
+from testbed.native import emitted, machine_code
 from testbed.native.claims import claim, release
-from testbed.native.forms import FORMS, Form
+from testbed.native.forms import EMITTED, FORMS, KernelForm
 from testbed.native.sources import is_native, made_from
 
 _SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ERROR_MODEL")
@@ -54,7 +55,7 @@ def _called_form(kernel: Callable[..., Any]) -> Any:
     return numba.njit(no_cpython_wrapper=True, **_options(FORMS[kernel]))(kernel)
 
 
-def _options(form: Form) -> dict[str, bool]:
+def _options(form: KernelForm) -> dict[str, bool]:
     """Other threads run Python meanwhile."""
     options = {"nogil": True, "no_cfunc_wrapper": True}
     if not form.allocates:
@@ -66,14 +67,16 @@ def _options(form: Form) -> dict[str, bool]:
 
 @typeof_impl.register(FunctionType)  # type: ignore[untyped-decorator,unused-ignore]
 def _type_of_kernel(function: Callable[..., Any], _: object) -> Any:
-    """A kernel by its name in another one: a function that numba knows."""
+    """A kernel, or what is emitted in its place, by its name in another kernel: a function that numba knows."""
+    if function in EMITTED:
+        return cpu_target.typing_context.resolve_value_type(getattr(emitted, function.__name__))
     return types.Dispatcher(_called_form(function)) if function in FORMS else None
 
 
 class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
     """What numba asks for a function's machine code before it compiles, and tells afterwards."""
 
-    def __init__(self, kernel: Callable[..., Any], form: Form) -> None:
+    def __init__(self, kernel: Callable[..., Any], form: KernelForm) -> None:
         self._form = form
         self._name = machine_code.name_of(kernel)
         self._module = kernel.__module__

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
-class Form(NamedTuple):
+class KernelForm(NamedTuple):
     """How a kernel is compiled. ``inline``: it becomes part of whoever calls it. Unless it ``allocates``, it makes no
     array, and counts no references to those it is given. ``signature``: C calls it, with such arguments."""
 
@@ -15,4 +15,5 @@ class Form(NamedTuple):
     signature: str = ""
 
 
-FORMS: dict[Callable[..., Any], Form] = {}
+FORMS: dict[Callable[..., Any], KernelForm] = {}
+EMITTED: set[Callable[..., Any]] = set()  # what `testbed.native.emitted` has machine code for, by name

@@ -18,7 +18,7 @@ from pathlib import Path
 
 NATIVE = "native"
 _HERE = __name__.rpartition(".")[0]
-_COMPILER = Path(__file__).with_name("compiler.py")
+_COMPILERS = {name: Path(__file__).with_name(f"{name}.py") for name in ("compiler", "emitted")}
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n#]*)|import\s+([\w., ]+))", re.MULTILINE)
 
 
@@ -38,7 +38,7 @@ def made_from(module: str) -> str | None:
         files = reached(module)
         if not files:
             return None
-        for name, path in {"": _COMPILER, **files}.items():
+        for name, path in {**_COMPILERS, **files}.items():
             found.update(hashlib.sha256(name.encode("utf-8")).digest())
             found.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from unicorn import Uc
 
-from testbed.machine.native import places
-from testbed.machine.native.run import NativeStops
+from testbed.machine.hooked_run import HookedStops
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +33,14 @@ class Raised:
 KernelEntry = Called | Refused | Raised
 
 
-class KernelStops(NativeStops):
+class KernelStops(HookedStops):
     """Notes the first event of a piece of the run; nothing is recorded after it until the run goes on."""
 
     entered: KernelEntry | None = None
 
     def enter(self, entry: KernelEntry) -> None:
         self.entered = self.entered or entry
-        self.state[places.ENDED] = 1
+        self.state.ended = 1
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
         self.enter(Refused(access, address, size))

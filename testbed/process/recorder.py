@@ -1,4 +1,4 @@
-"""What a process does, step by step, in one sequence over all its threads: the native recorder, and the kernel's part.
+"""What a process does, step by step, in one sequence over all its threads: the recorder, and the kernel's part.
 
 What the kernel writes belongs to the step before, as what a system call's instruction does. A signal is a row of its
 own, of size 0.
@@ -15,9 +15,8 @@ from unicorn import x86_const as x86
 
 from testbed.arch import Arch, PerArch
 from testbed.machine.clock_reads import CLOCK_READS
-from testbed.machine.native import places
-from testbed.machine.native.code_ranges import CodeRange
-from testbed.machine.native.run import NativeRun
+from testbed.machine.code_ranges import CodeRange
+from testbed.machine.hooked_run import NATIVE_FROM, HookedRun
 from testbed.machine.start import Machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.process.address_space import WRITE, AddressSpace
@@ -67,7 +66,7 @@ ROOM = 1 << 18  # steps, and writes, that room is made for at first; then it is 
 SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end
 
 
-class ProcessRecorder(NativeRun):
+class ProcessRecorder(HookedRun):
     """A machine for a process. ``budget`` steps are allowed; ``slice`` steps without a stop are, once that is set.
 
     With a ``piece`` it stops after that many steps, `piece_is_full`, until these were taken; ``total`` counts all.
@@ -75,7 +74,9 @@ class ProcessRecorder(NativeRun):
 
     def __init__(self, arch: Arch, budget: int, piece: int | None = None) -> None:
         uc = powered_for_linux(arch)
-        super().__init__(Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops)
+        super().__init__(
+            Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops, natively=False
+        )
         self.arch, self.uc, self.ids = arch, uc, UNICORN[arch.name].registers
         self._clock_read = CLOCK_READS[arch.name]
         self._budget = budget
@@ -95,6 +96,8 @@ class ProcessRecorder(NativeRun):
     def execute(self, start: int) -> int:
         """Run from an address until something stops the machine; Unicorn's status."""
         self.kernel_stops.entered, self.reads_clock = None, False
+        if self.total >= NATIVE_FROM:
+            self.go_native()
         self.go_on()
         if not self._cut_short:
             self._slice_end = self.steps + self.slice if self.slice else self._budget + SLACK
@@ -107,14 +110,19 @@ class ProcessRecorder(NativeRun):
         self._cut_short &= stopped
         return status
 
+    @property
+    def _stop_at(self) -> int:
+        """The step before which the machine stops for a full piece, or for hooks of the other form."""
+        return self._piece if self.is_native else min(self._piece, NATIVE_FROM - self._before)
+
     def _limit(self) -> None:
-        self.limit_steps(min(self._room, max(min(self._slice_end, self._piece), self.steps)))
+        self.limit_steps(min(self._room, max(min(self._slice_end, self._stop_at), self.steps)))
 
     def _full(self, journal: bool) -> None:
         if journal:
             self._journal_room *= 2
             self.grow_writes(self._journal_room)
-        elif self.steps >= min(self._slice_end, self._piece):
+        elif self.steps >= min(self._slice_end, self._stop_at):
             self._cut_short = self.steps < self._slice_end
             self.stop()  # every time: inside an IT block the emulator forgets that it was asked
             self._make_room(self.steps + 1)
@@ -128,7 +136,7 @@ class ProcessRecorder(NativeRun):
             self._room = max(rows, min(2 * self._room, self._budget + SLACK))
             self.grow_steps(self._room)
 
-    def is_left_to_host(self, code: bytes, isa: int) -> bool:
+    def is_left_to_host(self, address: int, code: bytes) -> bool:
         if self._clock_read(code) is None:
             return False
         self.reads_clock = True
@@ -172,10 +180,7 @@ class ProcessRecorder(NativeRun):
     def add_signal(self, values: dict[str, int]) -> None:
         """A row of size 0: the registers that a signal interrupted."""
         self._make_room(self.steps + 1)
-        step = self.steps
-        self.rows.view(step + 1)[step * self.count :] = list(values.values())
-        self.sizes.view(step + 1)[step] = 0
-        self.state[places.STEPS] = step + 1
+        self.add_row(values.values())
 
     def journal_write(self, address: int, data: bytes) -> None:
         """Entries for what the kernel writes, numbered by the last step; before the first one there are none."""
@@ -201,7 +206,7 @@ class ProcessRecorder(NativeRun):
         columns = (np.uint32(self.steps - 1), addresses, sizes, parts)
         for column, piece in zip(self.journal, columns, strict=True):
             column.view(first + count)[first:] = piece
-        self.state[places.WRITES] = first + count
+        self.state.writes = first + count
 
     def drop_faulting(self, memory: AddressSpace) -> None:
         """Forget the last step, whose instruction was refused; what it wrote before, it wrote."""
@@ -217,7 +222,7 @@ class ProcessRecorder(NativeRun):
                 for column in (steps, addresses, sizes, _):
                     column[kept] = column[i]
                 kept += 1
-        self.state[places.WRITES] = kept
+        self.state.writes = kept
 
     @property
     def total(self) -> int:

@@ -11,7 +11,6 @@ from testbed.arch import PerArch
 from testbed.image import describe
 from testbed.image.disassembly import disassemble
 from testbed.machine.clock_reads import CLOCK_READS
-from testbed.machine.native import places
 from testbed.machine.stops import FETCHES
 from testbed.process.kernel_entry import Called, Raised, Refused
 from testbed.process.refusal import Refusal
@@ -149,7 +148,7 @@ def _execute(process: Process) -> None:
     recorder.plan_code(process.memory)
     status = recorder.execute(recorder.next_address())
     entered = recorder.kernel_stops.entered
-    if recorder.state[places.OVER]:
+    if recorder.state.over:
         raise ProcessEnds(None, "its steps are used up: raise the budget, or it never ends")
     if recorder.reads_clock:
         _read_clock(process)

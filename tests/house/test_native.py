@@ -11,9 +11,9 @@ from tests.house.sources import ROOT, imported, modules, relative
 
 pytestmark = pytest.mark.whole
 
-DECORATORS, COMPILER = "testbed.native.compiled", "testbed.native.compiler"
-# What compiled functions are written with. None of it compiles.
-VOCABULARY = frozenset(["numba.types", "numba.core.cgutils", "numba.extending.intrinsic", "numba.extending.overload"])
+DECORATORS = "testbed.native.compiled"
+COMPILERS = ("testbed.native.compiler", "testbed.native.emitted")
+WORDS = (DECORATORS, "testbed.native.memory")  # what kernels are written with
 EVERYWHERE = [path for folder in ("testbed", "unwinders", "programs", "benchmarks", "docs") for path in modules(folder)]
 
 
@@ -22,10 +22,9 @@ def dotted(path: Path) -> str:
 
 
 def compiles(path: Path) -> bool:
-    """Whether a file has kernels. To ask for one's compiled form is another matter."""
+    """Whether a file has kernels. To ask for the compiled form of one is another matter."""
     text = path.read_text(encoding="utf-8")  # most files need no parsing to see that they do not
-    made_by = (f"{DECORATORS}.compiled", f"{DECORATORS}.callback", "numba.extending.intrinsic")
-    return ("numba" in text or "compiled" in text) and any(name in made_by for name in imported(path))
+    return "compiled" in text and not {f"{DECORATORS}.compiled", f"{DECORATORS}.callback"}.isdisjoint(imported(path))
 
 
 COMPILED = [path for path in EVERYWHERE if compiles(path)]
@@ -33,12 +32,9 @@ COMPILED = [path for path in EVERYWHERE if compiles(path)]
 
 @pytest.mark.parametrize("path", EVERYWHERE, ids=relative)
 def test_the_compiler_is_asked_by_the_decorators_only(path: Path) -> None:
-    if dotted(path) == COMPILER:
-        return
-    for name in imported(path):
-        top = name.split(".")[0]
-        assert top != "numba" or name in VOCABULARY, f"{relative(path)} imports {name}: use {DECORATORS}"
-        assert top not in ("numba", "llvmlite") or is_native(dotted(path)), f"{relative(path)} imports {name}"
+    if dotted(path) not in COMPILERS:
+        for name in imported(path):
+            assert name.split(".")[0] not in ("numba", "llvmlite"), f"{relative(path)} imports {name}: use {DECORATORS}"
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=relative)
@@ -51,7 +47,7 @@ def test_compiled_functions_stand_in_native_modules_and_see_only_those(path: Pat
         seen.add(user)
         for name in imported(user):
             source = next((found for found in map(file_of, (name, name.rpartition(".")[0])) if found), None)
-            if source is None or dotted(source) == DECORATORS:
+            if source is None or dotted(source) in WORDS:
                 continue
             assert is_native(dotted(source)), f"{relative(user)}, seen by {relative(path)}, imports {name}"
             new += {source} - seen
@@ -64,4 +60,4 @@ def file_of(module: str) -> Path | None:
 
 
 def test_there_are_compiled_functions() -> None:
-    assert {"testbed.machine.native.hooks", "unwinders.rows.native.prefetch"} < set(map(dotted, COMPILED))
+    assert {"testbed.machine.native.hooks", "unwinders.rows.native.sweep"} < set(map(dotted, COMPILED))

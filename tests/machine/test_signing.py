@@ -10,7 +10,7 @@ from testbed.arch import ARCHES
 from testbed.image import Image, LoadedImage
 from testbed.machine import record, record_light, start_machine
 from testbed.machine.load import load
-from testbed.machine.native.record import record_native
+from testbed.machine.recording import record_native
 from testbed.machine.start import powered
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN

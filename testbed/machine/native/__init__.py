@@ -1,1 +1,1 @@
-"""The native recorder: compiled hooks, and the machine that runs with them."""
+"""The kernels of the recorder: the hooks, and what they work on."""

@@ -1,4 +1,4 @@
-"""The hooks of the native recorder: compiled functions that the emulator calls for every instruction and write.
+"""The hooks of the recorder: what the emulator calls before every instruction and every write.
 
 They keep a row of registers per step by copying the row before and reading again only what the instruction before may
 have written. For each pc a table holds that write set, in bits::
@@ -6,252 +6,203 @@ have written. For each pc a table holds that write set, in bits::
     0-58   the registers, by column
     59-60  how often it was checked: the first times all registers are read, and what changed is added to the set
     61     not known: all registers are read every time
-    63     settled: only these are read
+    62     settled: only these are read
 
-0 is an instruction that was not seen yet; ``LEARN``, a Python function, fills it in. ``GROW``, another one, makes room
-in the columns of steps, or, called with 1, in those of the journal. All that the hooks work on is reached through one
-array of words, ``state``, whose places are below, so that compiled code holds no address and can be kept on disk.
-
-Code lies in ranges: ``RANGES`` points to ``RANGE_COUNT`` of them, those that the program may write to first. ``CODE``,
-``CODE_SIZE`` and ``TABLE`` are the range that was executed last, so the others are searched only where it is left.
-
-Where ``HALTS`` is not 0 it points to a byte per byte of code from ``HALT_CODE`` on: the machine stops before an
-instruction whose byte is not 0, and ``HALTED`` says so; or, where the byte is not `HALT`, goes on elsewhere: see
-`testbed.machine.native.detours`.
+0 is an instruction that was not seen yet; the host fills it in (``learn``). All that the hooks work on is one record,
+``run`` (`testbed.machine.native.state`), so that compiled code holds no address and can be kept on disk.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from testbed.machine.native.detours import goes_elsewhere
-from testbed.machine.native.places import (
-    BLOCK_STATE,
-    BUDGET,
-    CAPACITY,
-    CODE,
-    CODE_SIZE,
-    COUNT,
-    ENDED,
-    ENTRY,
-    FLAGS,
-    GROW,
-    HALT_CODE,
-    HALT_SIZE,
-    HALTED,
-    HALTS,
-    HAS_ISAS,
-    IDS,
-    ISA_FLAG,
-    LEARN,
-    OVER,
-    OVER_PC,
-    PC,
-    POINTERS,
-    RANGE_COUNT,
-    RANGES,
-    READ,
-    READ_BATCH,
-    ROWS,
-    SET,
-    SIZES,
-    STEPS,
-    STOP,
-    TABLE,
-    WORD,
-    WRITABLE_COUNT,
-    WRITE_ADDRESSES,
-    WRITE_CAPACITY,
-    WRITE_REGISTER,
-    WRITE_SIZES,
-    WRITE_STEPS,
-    WRITE_VALUES,
-    WRITES,
+from testbed.machine.native.detours import goes_elsewhere, halt_at
+from testbed.machine.native.state import RUN
+from testbed.native.compiled import callback, compiled
+from testbed.native.memory import (
     call,
+    copy_words,
     load,
-    load_byte,
     load_id,
     lowest,
+    record_at,
     store,
     store_byte,
     store_step,
 )
-from testbed.native.compiled import callback, compiled
 
 RANGE = 3  # words of a range of code: its first address, its bytes, its table
 
 LONGEST = 16  # bytes of an instruction; Unicorn gives a magic number as the size of one it cannot decode
-REGISTERS = 0x07FF_FFFF_FFFF_FFFF
+REGISTERS = (1 << 59) - 1
 ONCE, CHECKS = 1 << 59, 3
-UNKNOWN, SETTLED = 1 << 61, 1 << 63
+UNKNOWN, SETTLED = 1 << 61, 1 << 62
 
-_U = types.uint64
-CODE_HOOK = "void(uint64, uint64, uint32, uint64)"  # engine, address, size, state
-WRITE_HOOK = "void(uint64, int32, uint64, int32, uint64, uint64)"  # engine, type, address, size, value, state
+CODE_HOOK = "void(int64, int64, uint32, int64)"  # engine, address, size, run
+WRITE_HOOK = "void(int64, int32, int64, int32, int64, int64)"  # engine, type, address, size, value, run
 
 
-@compiled(inline=True)
-def _has_room(step: Any, address: Any, state: Any) -> Any:
-    """Whether there is a row for this step, made if need be; where there is none, the run is over."""
-    if step >= load(state + _U(8 * BUDGET)):
-        store(state + _U(8 * ENDED), _U(1))
-        store(state + _U(8 * OVER), _U(1))
-        store(state + _U(8 * OVER_PC), address)
-        return False
-    if step >= load(state + _U(8 * CAPACITY)):
-        call(load(state + _U(8 * GROW)), _U(0), _U(0), _U(0), _U(0))
-        # An exception may have kept it from making room.
-        if load(state + _U(8 * ENDED)) != _U(0) or step >= load(state + _U(8 * CAPACITY)):
-            store(state + _U(8 * ENDED), _U(1))
-            return False
-    return True
+@callback(CODE_HOOK)
+def on_code(engine: Any, address: Any, size: Any, run: Any) -> None:
+    before_instruction(engine, address, size, record_at(RUN, run))
+
+
+@callback(WRITE_HOOK)
+def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, run: Any) -> None:
+    before_write(engine, address, size, value, record_at(RUN, run))
 
 
 @compiled(inline=True)
-def _halts(address: Any, state: Any) -> Any:
-    """Whether the machine shall stop before this instruction."""
-    halts, offset = load(state + _U(8 * HALTS)), address - load(state + _U(8 * HALT_CODE))
-    if halts == _U(0) or offset >= load(state + _U(8 * HALT_SIZE)) or load_byte(halts + offset) == types.uint8(0):
-        return False
-    store(state + _U(8 * HALTED), _U(1))
-    store(state + _U(8 * ENDED), _U(1))
-    return True
-
-
-@compiled(inline=True)
-def _read_written(engine: Any, address: Any, row: Any, written: Any, state: Any) -> None:
-    """A row is the row before, but for the pc and for what the instruction between may have written."""
-    eight = _U(8)
-    count, ids, read = load(state + _U(8 * COUNT)), load(state + _U(8 * IDS)), load(state + _U(8 * READ))
-    before = row - count * eight
-    for k in range(count):
-        store(row + _U(k) * eight, load(before + _U(k) * eight))
-    while written != _U(0):
-        k = lowest(written)
-        written &= written - _U(1)
-        call(read, engine, _U(load_id(ids + k * _U(4))), row + k * eight, _U(0))
-    store(row + load(state + _U(8 * PC)) * eight, address)
-
-
-@compiled(inline=True)
-def _read_all(engine: Any, row: Any, state: Any) -> None:
-    """A row of all registers; what changed is added to the write set of the instruction before."""
-    eight = _U(8)
-    count, pointers = load(state + _U(8 * COUNT)), load(state + _U(8 * POINTERS))
-    before = row - count * eight
-    for k in range(count):
-        store(pointers + _U(k) * eight, row + _U(k) * eight)
-    call(load(state + _U(8 * READ_BATCH)), engine, load(state + _U(8 * IDS)), pointers, count)
-    entry = load(state + _U(8 * ENTRY))
-    if entry == _U(0):
+def before_instruction(engine: Any, address: Any, size: Any, run: Any) -> None:
+    """A row for the instruction that executes now, unless the machine goes elsewhere or the run is over."""
+    step = run.steps
+    if goes_elsewhere(engine, address, step, run):
         return
-    known = load(entry)
-    if known != _U(0) and known & _U(UNKNOWN) == _U(0):
-        known += _U(ONCE)
-        for k in range(count):
-            if load(row + _U(k) * eight) != load(before + _U(k) * eight):
-                known |= _U(1) << _U(k)
-        if (known >> _U(59)) & _U(3) == _U(CHECKS):
-            known |= _U(SETTLED)
-        store(entry, known)
+    if run.ended != 0 or _halts(address, run) or not _has_room(step, address, run):
+        call(run.stop, engine, 0, 0, 0)
+        return
+    row = run.rows + 8 * step * run.count
+    if run.written & SETTLED:
+        _read_written(engine, address, row, run)
+    else:
+        _read_all(engine, row, run)
+    store_byte(run.sizes + step, size if size <= LONGEST else 1)
+    run.steps = step + 1
+    _expect(address, size, row, run)
 
 
 @compiled(inline=True)
-def _enter_range(address: Any, state: Any) -> Any:
+def before_write(engine: Any, address: Any, size: Any, value: Any, run: Any) -> None:
+    """An entry of the journal: memory at an address gets the lowest ``size`` bytes of a value."""
+    if run.ended == 0 and _has_room_for_write(run):
+        number = run.writes
+        store_step(run.write_steps + 4 * number, run.steps - 1)
+        store(run.write_addresses + 8 * number, address)
+        store_byte(run.write_sizes + number, size)
+        store(run.write_values + 8 * number, value if size >= 8 else value & ((1 << 8 * size) - 1))
+        run.writes = number + 1
+        _forget_written(address, size, run)
+    if run.block_state != 0:
+        _leave_block(engine, run)
+
+
+@compiled(inline=True)
+def _leave_block(engine: Any, run: Any) -> None:
+    """Undo what a hooked store in a Thumb IT block does to the processor.
+
+    Unicorn 2.1.4 writes the block's state back for the hook and forgets to clear it, so the code after the block runs
+    as if it were inside: `subs` sets no flags (https://github.com/unicorn-engine/unicorn/issues/2309). Nobody reads
+    that state but the next translation, so it may be cleared while the block is still running.
+    """
+    number = load_id(run.ids + 4 * run.flags)
+    call(run.read, engine, number, run.word, 0)
+    if load(run.word) & run.block_state:
+        store(run.word, load(run.word) & ~run.block_state)
+        call(run.write_register, engine, number, run.word, 0)
+
+
+@compiled(inline=True)
+def _has_room(step: Any, address: Any, run: Any) -> Any:
+    """Whether there is a row for this step, made if need be; where there is none, the run is over."""
+    if step >= run.budget:
+        run.ended = 1
+        run.over = 1
+        run.over_pc = address
+        return False
+    if step >= run.capacity:
+        call(run.grow, 0, 0, 0, 0)
+        if step >= run.capacity:  # an exception kept it from making room
+            run.ended = 1
+    return run.ended == 0
+
+
+@compiled(inline=True)
+def _has_room_for_write(run: Any) -> Any:
+    if run.writes >= run.write_capacity:
+        call(run.grow, 1, 0, 0, 0)
+        if run.writes >= run.write_capacity:
+            run.ended = 1
+    return run.ended == 0
+
+
+@compiled(inline=True)
+def _halts(address: Any, run: Any) -> Any:
+    """Whether the machine shall stop before this instruction."""
+    if halt_at(address, run) == 0:
+        return False
+    run.halted = 1
+    run.ended = 1
+    return True
+
+
+@compiled(inline=True)
+def _read_written(engine: Any, address: Any, row: Any, run: Any) -> None:
+    """A row is the row before, but for the pc and for what the instruction between may have written."""
+    copy_words(row, row - 8 * run.count, run.count)
+    written = run.written & REGISTERS
+    while written != 0:
+        k = lowest(written)
+        written &= written - 1
+        call(run.read, engine, load_id(run.ids + 4 * k), row + 8 * k, 0)
+    store(row + 8 * run.pc, address)
+
+
+@compiled(inline=True)
+def _read_all(engine: Any, row: Any, run: Any) -> None:
+    """A row of all registers; what changed is added to the write set of the instruction before."""
+    call(run.read_batch, engine, run.ids, run.pointers, run.count)
+    copy_words(row, run.cells, run.count)
+    if run.entry == 0:
+        return
+    known = load(run.entry)
+    if known == 0 or known & UNKNOWN:
+        return
+    known += ONCE
+    for k in range(run.count):
+        if load(row + 8 * k) != load(row + 8 * (k - run.count)):
+            known |= 1 << k
+    if (known >> 59) & 3 == CHECKS:
+        known |= SETTLED
+    store(run.entry, known)
+
+
+@compiled(inline=True)
+def _expect(address: Any, size: Any, row: Any, run: Any) -> None:
+    """Note the write set of the instruction that executes now, for the next row."""
+    run.written = 0
+    run.entry = 0
+    if not (0 <= address - run.code < run.code_size or _enter_range(address, run)):
+        return
+    isa = 0
+    if run.has_isas != 0:
+        isa = (load(row + 8 * run.flags) >> run.isa_flag) & 1
+    entry = run.table + 16 * (address - run.code) + 8 * isa
+    if load(entry) == 0:
+        call(run.learn, address, size, isa, 0)
+    run.written = load(entry)
+    run.entry = entry
+
+
+@compiled(inline=True)
+def _enter_range(address: Any, run: Any) -> Any:
     """Make the range of code that holds an address the one in use; whether there is one."""
-    ranges = load(state + _U(8 * RANGES))
-    for k in range(load(state + _U(8 * RANGE_COUNT))):
-        at = ranges + _U(k) * _U(8 * RANGE)
-        low, size = load(at), load(at + _U(8))
-        if address - low < size:
-            store(state + _U(8 * CODE), low)
-            store(state + _U(8 * CODE_SIZE), size)
-            store(state + _U(8 * TABLE), load(at + _U(16)))
+    for k in range(run.range_count):
+        at = run.ranges + 8 * RANGE * k
+        low, size = load(at), load(at + 8)
+        if 0 <= address - low < size:
+            run.code = low
+            run.code_size = size
+            run.table = load(at + 16)
             return True
     return False
 
 
 @compiled(inline=True)
-def _forget_written(address: Any, length: Any, state: Any) -> None:
+def _forget_written(address: Any, length: Any, run: Any) -> None:
     """Code that is written over: every instruction that the bytes may belong to is new."""
-    ranges, first = load(state + _U(8 * RANGES)), address - _U(LONGEST - 1)
-    for r in range(load(state + _U(8 * WRITABLE_COUNT))):
-        at = ranges + _U(r) * _U(8 * RANGE)
-        low, span = load(at), load(at + _U(8))
-        if address + length - low < span + _U(LONGEST):
-            for k in range(_U(LONGEST - 1) + length):
-                offset = first + _U(k) - low
-                if offset < span:
-                    entry = load(at + _U(16)) + offset * _U(16)
-                    store(entry, _U(0))
-                    store(entry + _U(8), _U(0))
-
-
-@compiled(inline=True)
-def _expect(address: Any, size: Any, row: Any, state: Any) -> None:
-    """Note the write set of the instruction that executes now, for the next row."""
-    if address - load(state + _U(8 * CODE)) >= load(state + _U(8 * CODE_SIZE)) and not _enter_range(address, state):
-        store(state + _U(8 * SET), _U(0))
-        store(state + _U(8 * ENTRY), _U(0))
-        return
-    offset = address - load(state + _U(8 * CODE))
-    isa = _U(0)
-    if load(state + _U(8 * HAS_ISAS)) != _U(0):
-        flags = load(row + load(state + _U(8 * FLAGS)) * _U(8))
-        isa = (flags >> load(state + _U(8 * ISA_FLAG))) & _U(1)
-    entry = load(state + _U(8 * TABLE)) + (offset * _U(2) + isa) * _U(8)
-    if load(entry) == _U(0):
-        call(load(state + _U(8 * LEARN)), address, _U(size), isa, _U(0))
-    store(state + _U(8 * SET), load(entry))
-    store(state + _U(8 * ENTRY), entry)
-
-
-@callback(CODE_HOOK)
-def on_code(engine: Any, address: Any, size: Any, state: Any) -> None:
-    step = load(state + _U(8 * STEPS))
-    if goes_elsewhere(engine, address, step, state):
-        return
-    if load(state + _U(8 * ENDED)) != _U(0) or _halts(address, state) or not _has_room(step, address, state):
-        call(load(state + _U(8 * STOP)), engine, _U(0), _U(0), _U(0))
-        return
-    row = load(state + _U(8 * ROWS)) + step * load(state + _U(8 * COUNT)) * _U(8)
-    written = load(state + _U(8 * SET))
-    if written >= _U(SETTLED):
-        _read_written(engine, address, row, written & _U(REGISTERS), state)
-    else:
-        _read_all(engine, row, state)
-    store_byte(load(state + _U(8 * SIZES)) + step, types.uint8(size if size <= types.uint32(LONGEST) else 1))
-    store(state + _U(8 * STEPS), step + _U(1))
-    _expect(address, size, row, state)
-
-
-@callback(WRITE_HOOK)
-def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, state: Any) -> None:
-    zero, eight = _U(0), _U(8)
-    length = _U(size)
-    if load(state + _U(8 * ENDED)) == zero:
-        number = load(state + _U(8 * WRITES))
-        if number >= load(state + _U(8 * WRITE_CAPACITY)):
-            call(load(state + _U(8 * GROW)), _U(1), zero, zero, zero)
-            if load(state + _U(8 * ENDED)) != zero or number >= load(state + _U(8 * WRITE_CAPACITY)):
-                store(state + _U(8 * ENDED), _U(1))
-                return
-        step = load(state + _U(8 * STEPS)) - _U(1)
-        store_step(load(state + _U(8 * WRITE_STEPS)) + number * _U(4), types.uint32(step))
-        store(load(state + _U(8 * WRITE_ADDRESSES)) + number * eight, address)
-        store_byte(load(state + _U(8 * WRITE_SIZES)) + number, types.uint8(length))
-        mask = ~zero >> (_U(64) - eight * length)
-        store(load(state + _U(8 * WRITE_VALUES)) + number * eight, value & mask)
-        store(state + _U(8 * WRITES), number + _U(1))
-        _forget_written(address, length, state)
-    stale = load(state + _U(8 * BLOCK_STATE))
-    if stale != zero:
-        # A hooked store in a Thumb IT block leaves the block's state behind: see `testbed.machine.python_hooks`.
-        word, flags = load(state + _U(8 * WORD)), load(state + _U(8 * FLAGS))
-        number = _U(load_id(load(state + _U(8 * IDS)) + flags * _U(4)))
-        call(load(state + _U(8 * READ)), engine, number, word, zero)
-        if load(word) & stale != zero:
-            store(word, load(word) & ~stale)
-            call(load(state + _U(8 * WRITE_REGISTER)), engine, number, word, zero)
+    for r in range(run.writable_count):
+        at = run.ranges + 8 * RANGE * r
+        low, size, table = load(at), load(at + 8), load(at + 16)
+        for offset in range(max(address - low - LONGEST + 1, 0), min(address - low + length, size)):
+            store(table + 16 * offset, 0)
+            store(table + 16 * offset + 8, 0)

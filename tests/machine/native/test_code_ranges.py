@@ -10,10 +10,13 @@ from unicorn.unicorn_const import UC_PROT_EXEC
 
 from testbed.image import Image
 from testbed.machine import record_light, start_machine
+from testbed.machine.chunks import isa_bit
+from testbed.machine.code_ranges import CodeRange
+from testbed.machine.hooked_run import HookedRun
 from testbed.machine.load import load
-from testbed.machine.native import hooks, places
-from testbed.machine.native.code_ranges import CodeRange
-from testbed.machine.native.run import NativeRun
+from testbed.machine.native import hooks
+from testbed.machine.unicorn_arches import UNICORN
+from testbed.native.compiled import VARIABLE
 from tests.machine.loops import LOOPS
 from tests.machine.snippets import image_of
 from tests.machine.stores import STORES
@@ -21,21 +24,21 @@ from tests.machine.stores import STORES
 ROOM = 1 << 14
 
 
-def ready(image: Image) -> NativeRun:
+def ready(image: Image) -> HookedRun:
     """A machine before its first step, with room for all of them."""
-    run = NativeRun(start_machine(load(image), seed=1), lambda run, journal: None)
+    run = HookedRun(start_machine(load(image), seed=1), lambda run, journal: None)
     run.grow_steps(ROOM)
     run.grow_writes(ROOM)
     run.begin(ROOM)
     return run
 
 
-def rows_of(run: NativeRun) -> np.ndarray:
+def rows_of(run: HookedRun) -> np.ndarray:
     run.go(run.machine.start)
     return np.array(run.rows.view(run.steps).reshape(-1, run.count))
 
 
-def cut(run: NativeRun, width: int, *, writable: bool, every: int = 1) -> list[CodeRange]:
+def cut(run: HookedRun, width: int, *, writable: bool, every: int = 1) -> list[CodeRange]:
     """The machine's code in ranges of some bytes; with ``every``, one in so many of them, and no other."""
     end = run.code + run.code_size
     return [CodeRange(low, min(width, end - low), writable) for low in range(run.code, end, width * every)]
@@ -53,6 +56,37 @@ def test_ranges_change_nothing(isa: str, width: int, every: int) -> None:
     assert len(known) > (1 if width <= 40 else 0), "nothing was learnt"
 
 
+@pytest.mark.parametrize("isa", STORES)
+@pytest.mark.parametrize("jit", ["0", "1"])
+def test_hooks_that_go_native_on_the_way_change_nothing(isa: str, jit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where write sets are used by hooks in Python, for nothing is to be compiled."""
+    monkeypatch.setenv(VARIABLE, jit)
+    image = image_of(isa, STORES[isa])
+    light = record_light(start_machine(load(image), seed=1), ROOM)
+    for first in (1, 50, 131):
+
+        def full(run: HookedRun, journal: bool) -> None:
+            run.stop()
+            run.limit_steps(run.steps + 1)
+
+        run = HookedRun(start_machine(load(image), seed=1), full, natively=False)
+        run.grow_steps(ROOM)
+        run.grow_writes(ROOM)
+        run.begin(ROOM)
+        run.limit_steps(first)
+        run.go(run.machine.start)
+        pc = UNICORN[image.arch.name].registers[image.arch.pc]
+        if run.last_pc() == run.machine.uc.reg_read(pc):
+            run.drop_last()
+        assert first <= run.steps < first + 8
+        run.go_native()
+        run.limit_steps(ROOM)
+        run.go_on()
+        run.go(run.machine.uc.reg_read(pc) | isa_bit(run.machine))
+        assert np.array_equal(run.rows.view(run.steps).reshape(-1, run.count), light.registers)
+        assert np.array_equal(run.journal[3].view(run.writes), light.writes.value)
+
+
 def test_ranges_that_are_planned_once_more_stay_known() -> None:
     run = ready(image_of("x86_64", LOOPS["x86_64"]))
     before = cut(run, 2048, writable=False)
@@ -63,7 +97,7 @@ def test_ranges_that_are_planned_once_more_stay_known() -> None:
     run.planned.plan([*before, CodeRange(0x1000, 64)])
     for span, entries in known.items():
         assert np.array_equal(run.planned._planned[span].entries, entries)
-    assert run.state[places.RANGE_COUNT] == 3
+    assert run.state.range_count == 3
 
 
 def test_what_is_forgotten_is_what_the_bytes_may_belong_to() -> None:
@@ -86,5 +120,5 @@ def test_code_far_away_takes_no_room() -> None:
     far = replace(next(m for m in machine.mappings if m.permissions & UC_PROT_EXEC), address=0xFFFF_0000)
     near = replace(far, address=0x0040_0000 + (1 << 22))
     for beside, size in ((far, before), (near, near.address + len(near.data) - ready(image).code)):
-        run = NativeRun(replace(machine, mappings=(*machine.mappings, beside)), lambda run, journal: None)
+        run = HookedRun(replace(machine, mappings=(*machine.mappings, beside)), lambda run, journal: None)
         assert run.code_size == size

@@ -1,4 +1,4 @@
-"""The native recorder writes down what the light one does, to the last bit."""
+"""Compiled hooks, which read only what was written, record what those in Python do, which read all registers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from testbed.campaign.units import units
 from testbed.image import Image, LoadedImage
 from testbed.machine import Machine, Tape, record, record_light, recording, start_machine
 from testbed.machine.load import load
-from testbed.machine.native import record as native
-from testbed.machine.native.record import record_native
+from testbed.machine.recording import record_native
 from testbed.machine.stops import Fault
 from testbed.machine.write_sets import write_set
 from testbed.trace import Exited
@@ -71,14 +70,15 @@ def test_on_every_program(arch: str, request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize("isa", STORES)
 @pytest.mark.parametrize("chunk", [1, 7, 64])
 def test_where_the_columns_grow_changes_nothing(isa: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "CHUNK", chunk)
+    monkeypatch.setattr(recording, "CHUNK", chunk)
+    monkeypatch.setattr(recording, "ROOM", chunk + 1)
     light, _ = both(image_of(isa, STORES[isa]))
     assert light.ending == Exited(42) and len(light.sizes) > 2 * chunk and len(light.writes) > 2 * chunk
 
 
 def test_stores_in_it_blocks_across_growing_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     for chunk in (1, 2, 3, 1000):
-        monkeypatch.setattr(native, "CHUNK", chunk)
+        monkeypatch.setattr(recording, "CHUNK", chunk)
         assert both(image_of("thumb", IT_STORES))[0].ending == Exited(15)
 
 
@@ -170,7 +170,7 @@ def test_a_long_run_goes_over_to_the_native_recorder_and_is_the_same(isa: str, m
         return record_native(machine, budget)
 
     whole = record(image)
-    monkeypatch.setattr(native, "record_native", counted)
+    monkeypatch.setattr(recording, "record_native", counted)
     for start, budget, native_runs in ((100, 5000, 1), (len(whole), 5000, 0), (100, 100, 0), (100, 120, 1)):
         monkeypatch.setattr(recording, "NATIVE_FROM", start)
         asked.clear()

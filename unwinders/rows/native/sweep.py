@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 
 from testbed.contract.native import SPECIFICATION, STOPPED
 from testbed.native.compiled import compiled
+from testbed.native.memory import prefetch
 from testbed.trace.flat.native import FlatMemory, SweptWrites, store
 from unwinders.rows.native.chain import finish, known_already
 from unwinders.rows.native.codes import CALLER, INTERRUPTED, ROWS, UNASKED, StepOut
-from unwinders.rows.native.prefetch import AHEAD, prefetch
+from unwinders.rows.native.prefetch import AHEAD
 from unwinders.rows.native.row import FOUND, NOWHERE, row_at, step_out
 
 # What stops a sweep: its end, an array that is full, or a pc whose row has not been asked for.

@@ -29,7 +29,7 @@ from unwinders.rows.native import sweep as swept
 from unwinders.rows.native.chain import SweptNodes
 from unwinders.rows.native.codes import CALLER, INTERRUPTED
 from unwinders.rows.native.plan import Plan, fits
-from unwinders.rows.native.prefetch import lines, teach_compiler
+from unwinders.rows.native.prefetch import lines
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
 
 # Columns of nodes: `testbed.contract.backtraces.Nodes`, then what only the sweep needs.
@@ -166,8 +166,6 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
         plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
     is_long = len(trace) >= NATIVE_FROM or is_kept(swept.sweep)
-    if is_long:
-        teach_compiler()
     while True:
         if len(plan) != known:
             known = len(plan)

@@ -5,14 +5,14 @@ A program of one file has one range. A process has one per piece of memory that 
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.machine.native import hooks, places
+from testbed.machine.native import hooks
+from testbed.machine.native.state import RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class WriteSets:
 class PlannedCode:
     """The ranges that the hooks know, in the array that they search."""
 
-    def __init__(self, state: ctypes.Array[ctypes.c_uint64]) -> None:
+    def __init__(self, state: RunState) -> None:
         self._state = state
         self._planned: dict[CodeRange, WriteSets] = {}
         self._words = np.zeros(0, np.uint64)
@@ -55,11 +55,10 @@ class PlannedCode:
         words = [(each.low, each.size, sets.entries.ctypes.data) for each, sets in self._planned.items()]
         self._words = np.array(words, np.uint64).reshape(-1)
         state = self._state
-        state[places.RANGES] = self._words.ctypes.data
-        state[places.RANGE_COUNT] = len(ordered)
-        state[places.WRITABLE_COUNT] = sum(each.writable for each in ordered)
-        for place in (places.CODE, places.CODE_SIZE, places.TABLE, places.SET, places.ENTRY):
-            state[place] = 0  # the range in use, and the entry of the instruction that was last, may be gone
+        state.ranges, state.range_count = self._words.ctypes.data, len(ordered)
+        state.writable_count = sum(each.writable for each in ordered)
+        # The range in use, and the entry of the instruction that was last, may be gone.
+        state.code = state.code_size = state.table = state.written = state.entry = 0
 
     def learn(self, address: int, isa: int, entry: int) -> None:
         """Note what is known of an instruction. Its address lies in a range."""
@@ -72,3 +71,8 @@ class PlannedCode:
             first, last = max(low - hooks.LONGEST + 1, span.low), min(end, span.low + span.size)
             if first < last:
                 sets.entries[sets.place(first, 0) : sets.place(last, 0)] = 0
+
+    def forget_all(self) -> None:
+        """Every instruction is new."""
+        ranges, self._planned = tuple(self._planned), {}
+        self.plan(ranges)

@@ -1,4 +1,4 @@
-"""The light recorder: its rows, its journal of writes, and the memory of any step."""
+"""The recorder with hooks in Python: its rows, its journal of writes, and the memory of any step."""
 
 from __future__ import annotations
 
