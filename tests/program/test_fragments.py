@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -131,13 +129,3 @@ def test_every_fragment_is_shared() -> None:
     for path in folder.iterdir():
         users = [s.path.name for s in sources if f"fragments/{path.name}" in {f.name for f in s.fragments}]
         assert len(users) > 1, f"{path.name} is included by {users}"
-
-
-def test_the_package_has_every_file_of_the_corpus() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = settings["tool"]["setuptools"]["package-data"]["programs"]
-    folder = ROOT / "programs"
-    for path in folder.rglob("*.*"):
-        if path.suffix not in (".py", ".pyc"):
-            name = path.relative_to(folder).as_posix()
-            assert any(fnmatchcase(name, p) and name.count("/") == p.count("/") for p in patterns), name
