@@ -104,7 +104,7 @@ def _limits(what: Confinement) -> Iterator[tuple[int, int, int]]:
 def confining(what: Confinement) -> Iterator[Callable[[], None]]:
     """What a child calls before it becomes another program: system calls only. It holds as long as this context.
 
-    `testbed.build.confined_start` does without a call between fork and exec, which is dear in a large process.
+    `testbed.build.confined` does without a call between fork and exec, which is dear in a large process.
     """
     with taken_away(what) as taken:
 

@@ -2,7 +2,7 @@
 
 * It reads decimal numbers as hexadecimal or not, depending on uninitialised memory: it gets hexadecimal ones only.
 * It crashes on sections: it gets labels, instructions, ``.space`` and ``.p2align`` only. Data is written by us.
-* It crashes on some wrong operands: it runs in a process of its own (`keystone_process`).
+* It crashes on some wrong operands: it runs in a process of its own (`call_keystone`).
 * It is too old for some instructions: `keystone_isas` has their bytes.
 * It takes a branch to a literal address for a wrong one behind data: targets are labels, always.
 * It assembles some operands to wrong code, silently: a program's bytes are compared with those that clang's assembler
@@ -15,22 +15,79 @@ one's statements, until no size changes.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 from capstone import Cs
 
 from testbed.arch import Arch, Isa
 from testbed.build.compile import assembled_text
-from testbed.build.keystone_isas import keystone_isa
-from testbed.build.keystone_process import call_keystone
+from testbed.build.confined import SYSTEM, start_confined
+from testbed.build.confinement import Confinement
+from testbed.build.keystone_isas import KeystoneIsa, keystone_isa
 from testbed.build.source_place import Place
 from testbed.build.spellings import SPELLINGS
 from testbed.build.statements import Align, Assembly, Data, Fill, Label, SourceInstruction, Statement
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import BuildError, ToolchainMissing
+
+# One call of keystone 0.9.2, in a process of its own.
+#
+# keystone does not only refuse what it cannot assemble: a misaligned branch target ends the whole process ("LLVM
+# ERROR"), ``strd #8, [d0]`` is a segmentation fault, ``rep`` before a register never returns. A typing error in a
+# source must not do that to a test run or a notebook. A child process costs 60 ms, once per build.
+
+_CPU_SECONDS = 3  # an ordinary source takes 0.002
+_MEMORY = 2 << 30  # bytes
+_REFUSED = 3  # the child's exit status where keystone gave an error code
+
+# Arguments: the folder with the keystone package, the names of keystone's architecture and mode, the address.
+_CHILD = f"""
+import sys
+sys.path.insert(0, sys.argv[1])
+import keystone
+try:
+    opened = keystone.Ks(*(getattr(keystone, name) for name in sys.argv[2:4]))
+    code, _ = opened.asm(sys.stdin.read(), int(sys.argv[4]), as_bytes=True)
+except keystone.KsError as error:
+    print(error, end="", file=sys.stderr)
+    sys.exit({_REFUSED})
+sys.stdout.buffer.write(code or b"")
+"""
+
+
+def call_keystone(isa: KeystoneIsa, text: str, address: int) -> tuple[bytes, str]:
+    """The bytes of ``text`` at ``address``, and "" or the reason for which there are none.
+
+    Raises ToolchainMissing where the package is not installed.
+    """
+    spec = find_spec("keystone")
+    if spec is None or not spec.submodule_search_locations:
+        raise ToolchainMissing("keystone", "pip install keystone-engine==0.9.2")
+    folder = Path(next(iter(spec.submodule_search_locations))).parent
+    command = [sys.executable, "-I", "-S", "-c", _CHILD, str(folder), isa.arch, isa.mode, str(address)]
+    python = (Path(sys.executable).resolve().parent, Path(sys.prefix), Path(sys.base_prefix))
+    what = Confinement(_CPU_SECONDS, _MEMORY, 0, (*SYSTEM, *python, folder))
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with start_confined(command, what, environment=os.environ, **pipes) as child:
+        code, said = child.communicate(text.encode())
+    printed = said.decode("utf-8", "replace").strip().splitlines()
+    if child.returncode == _REFUSED:
+        return b"", printed[-1] if printed else "refused"
+    if child.returncode < 0:
+        return b"", f"it died of {signal.Signals(-child.returncode).name}"
+    if child.returncode:
+        return b"", printed[-1] if printed else f"it ended with status {child.returncode}"
+    return (code, "") if code else (b"", "nothing was assembled")
+
 
 _MOST_ROUNDS = 10
 _ALIGNED = 4096  # .p2align counts from where the code starts

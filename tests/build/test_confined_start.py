@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.build import confined_start
-from testbed.build.confined import SYSTEM
-from testbed.build.confined_start import _limit, start_confined
+from testbed.build import confined
+from testbed.build.confined import SYSTEM, _limit, start_confined
 from testbed.build.confinement import Confinement
 
 ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "PYTHONPATH": "/nowhere"}
@@ -86,7 +85,7 @@ def test_an_interrupt_leaves_no_tool_behind(tmp_path: Path, monkeypatch: pytest.
         seen.append(process)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(confined_start, "_limit", interrupted)
+    monkeypatch.setattr(confined, "_limit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         printed(tmp_path, "sleep", "60")
     assert os.waitstatus_to_exitcode(os.waitpid(seen[0], 0)[1]) == -signal.SIGKILL
@@ -98,7 +97,7 @@ def test_where_memory_is_limited_no_thread_is_waited_for(tmp_path: Path, monkeyp
     def no_thread(_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(confined_start.Thread, "start", no_thread)
+    monkeypatch.setattr(confined.Thread, "start", no_thread)
     with pytest.raises(AssertionError):
         printed(tmp_path, "true")
     resource.setrlimit(resource.RLIMIT_AS, (1 << 45, unlimited[1]))

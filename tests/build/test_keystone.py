@@ -9,8 +9,8 @@ import pytest
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build import keystone, link
+from testbed.build.keystone import call_keystone
 from testbed.build.keystone_isas import KEYSTONE, KeystoneIsa
-from testbed.build.keystone_process import call_keystone
 from testbed.build.link import assemble_program
 from testbed.build.recipes import RECIPES
 from testbed.program.model import program_from_text
