@@ -17,12 +17,19 @@ import click
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES
-from testbed.campaign.known_scores import FILE, KnownScores, known_scores, write_known
 from testbed.campaign.matrix import DIED, judge_units, native_for
-from testbed.campaign.phase_counts import ScoredUnit, score_unit
 from testbed.campaign.results import Unit
-from testbed.campaign.score_card import ScoreCard
-from testbed.campaign.score_sample import sample_units, traps_of
+from testbed.campaign.score_card import (
+    FILE,
+    KnownScores,
+    ScoreCard,
+    ScoredUnit,
+    known_scores,
+    sample_units,
+    score_unit,
+    traps_of,
+    write_known,
+)
 from testbed.campaign.units import units
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import is_spec, strategies_named, unwinder_cmd

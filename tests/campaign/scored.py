@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from testbed.campaign.known_scores import KnownScores, KnownUnwinder
-from testbed.campaign.phase_counts import Miss, ScoredUnit
 from testbed.campaign.results import Unit
-from testbed.campaign.score_card import ScoreCard
+from testbed.campaign.score_card import KnownScores, KnownUnwinder, Miss, ScoreCard, ScoredUnit
 from testbed.truth.phases import PHASES
 from testbed.verdicts.counts import Counts, SiteKind
 from testbed.words.outcome import Outcome

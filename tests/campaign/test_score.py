@@ -10,11 +10,21 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.known_scores import FILE, KnownScores, KnownUnwinder, as_kept, known_scores, write_known
-from testbed.campaign.phase_counts import ScoredUnit, all_the_same, score_unit
 from testbed.campaign.results import Unit
-from testbed.campaign.score_card import ScoreCard
-from testbed.campaign.score_sample import sample_units, traps_of
+from testbed.campaign.score_card import (
+    FILE,
+    KnownScores,
+    KnownUnwinder,
+    ScoreCard,
+    ScoredUnit,
+    all_the_same,
+    as_kept,
+    known_scores,
+    sample_units,
+    score_unit,
+    traps_of,
+    write_known,
+)
 from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace
 from testbed.referee import present

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from testbed.campaign.known_scores import known_scores
 from testbed.campaign.results import Unit
+from testbed.campaign.score_card import known_scores
 from tests.cli.command import Testbed
 
 ROOT = Path(__file__).parents[2]

@@ -108,7 +108,7 @@ def test_every_line_between_them_is_one_of_the_schema(
 
 def test_what_we_write_needs_no_json_reader(run: Run) -> None:
     """As the page promises: no spaces, no key twice in a line."""
-    from testbed.protocol.messages import session_lines, snapshot_line
+    from testbed.protocol.conversation import session_lines, snapshot_line
 
     snapshot = run.trace.snapshot(30)
     text = session_lines(run.arch, snapshot.images, None) + snapshot_line(1, snapshot, 128, 1024)

@@ -11,8 +11,7 @@ import pytest
 
 import testbed
 from testbed.image import LoadedImage
-from testbed.protocol.conversation import Conversation
-from testbed.protocol.messages import readable, session_lines, snapshot_line
+from testbed.protocol.conversation import Conversation, readable, session_lines, snapshot_line
 from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 

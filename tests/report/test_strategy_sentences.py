@@ -7,8 +7,8 @@ import re
 import pytest
 
 from programs import PROGRAMS
-from testbed.campaign.phase_counts import score_unit
 from testbed.campaign.results import Unit
+from testbed.campaign.score_card import score_unit
 from testbed.report.stepper_data import answer_data
 from testbed.report.strategy_sentences import strategy_sentence
 from testbed.runs.judging import judge_all

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from testbed.serve.edited_source import EditedSource, read_edit
-from testbed.serve.guard import MAX_BODY
-from testbed.serve.server import KEPT_PAGES, MOST_CONNECTIONS, EditorServer
+from testbed.serve.server import KEPT_PAGES, MAX_BODY, MOST_CONNECTIONS, EditorServer
 from testbed.words.errors import UsageError
 
 EDIT = {"program": "leaf_call", "suffix": ".arm64.S", "text": "ret", "arch": "arm64", "recipe": ""}

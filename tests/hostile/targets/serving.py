@@ -12,8 +12,7 @@ from random import Random
 from typing import Any
 
 from testbed.serve.edited_source import EditedSource
-from testbed.serve.guard import Guard
-from testbed.serve.server import _Handler
+from testbed.serve.server import Guard, _Handler
 from testbed.words.errors import UsageError
 from tests.hostile.damage import damaged_bytes, damaged_json, damaged_text
 from tests.hostile.target import Target

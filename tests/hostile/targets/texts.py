@@ -13,7 +13,7 @@ import click
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.assembly import read_assembly
-from testbed.campaign.known_scores import FILE, known_scores
+from testbed.campaign.score_card import FILE, known_scores
 from testbed.cli import cli
 from testbed.cli.check import files_named
 from testbed.generate.evaluate import evaluate
