@@ -12,136 +12,16 @@ from testbed.build.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
-class StartProc:
-    simple: bool  # without the rules that the ABI says hold at a function's entry
+class CfiDirective:
+    """``.cfi_NAME``: registers, numbers, or the bytes of ``.cfi_escape``. ``startproc`` has a 1 where it is simple."""
+
+    name: str
+    operands: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EndProc:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class DefCfa:
-    register: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class DefCfaOffset:
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class DefCfaRegister:
-    register: int
-
-
-@dataclass(frozen=True, slots=True)
-class AdjustCfaOffset:
-    by: int
-
-
-@dataclass(frozen=True, slots=True)
-class AtCfaOffset:
-    """``.cfi_offset``: the caller's value is stored at CFA + offset."""
-
-    register: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class AtRegisterOffset:
-    """``.cfi_rel_offset``: the caller's value is stored at offset from the register that the CFA is counted from."""
-
-    register: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class IsCfaOffset:
-    """``.cfi_val_offset``: the caller's value is CFA + offset."""
-
-    register: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class InRegister:
-    register: int
-    other: int
-
-
-@dataclass(frozen=True, slots=True)
-class RestoreInitial:
-    register: int
-
-
-@dataclass(frozen=True, slots=True)
-class MakeUndefined:
-    register: int
-
-
-@dataclass(frozen=True, slots=True)
-class KeepSame:
-    register: int
-
-
-@dataclass(frozen=True, slots=True)
-class RememberState:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class RestoreState:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Escape:
-    """Bytes that go into the table as they are."""
-
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class NegateRaState:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class BKeyFrame:
-    """``.cfi_b_key_frame``: the return address is signed with key B."""
-
-
-@dataclass(frozen=True, slots=True)
-class MarkSignalFrame:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class ReturnColumn:
-    register: int
-
-
-CfiRule = (
-    DefCfa
-    | DefCfaOffset
-    | DefCfaRegister
-    | AdjustCfaOffset
-    | AtCfaOffset
-    | AtRegisterOffset
-    | IsCfaOffset
-    | InRegister
-    | RestoreInitial
-    | MakeUndefined
-    | KeepSame
-    | RememberState
-    | RestoreState
-    | Escape
-    | NegateRaState
-)
-CfiDirective = StartProc | EndProc | MarkSignalFrame | BKeyFrame | ReturnColumn | CfiRule
+def cfi(name: str, *operands: int) -> CfiDirective:
+    """``.cfi_NAME`` with its operands."""
+    return CfiDirective(name, operands)
 
 
 @dataclass(frozen=True, slots=True)

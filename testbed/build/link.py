@@ -45,22 +45,22 @@ def procedures_of(assembly: Assembly, code: AssembledCode) -> Iterator[Procedure
         if not isinstance(statement, Cfi):
             continue
         place, directive = statement.place, statement.directive
-        if isinstance(directive, d.StartProc):
+        if directive.name == "startproc":
             if now is not None:
                 raise place.error(f".cfi_startproc inside the one of line {now.place.line}")
-            now = Procedure(place, at, at, (), simple=directive.simple)
+            now = Procedure(place, at, at, (), simple=bool(directive.operands))
             continue
         if now is None:
             raise place.error("a .cfi directive outside .cfi_startproc and .cfi_endproc")
         match directive:
-            case d.EndProc():
+            case d.CfiDirective("endproc"):
                 yield replace(now, end=at)
                 now = None
-            case d.MarkSignalFrame():
+            case d.CfiDirective("signal_frame"):
                 now = replace(now, signal_frame=True)
-            case d.BKeyFrame():
+            case d.CfiDirective("b_key_frame"):
                 now = replace(now, b_key=True)
-            case d.ReturnColumn(register):
+            case d.CfiDirective("return_column", (register,)):
                 now = replace(now, return_column=register)
             case _:
                 now = replace(now, rules=(*now.rules, (at, place, directive)))

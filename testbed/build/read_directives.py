@@ -38,52 +38,30 @@ def read_cfi(place: Place, arch: Arch, name: str, operands: tuple[str, ...]) -> 
     def number(text: str) -> int:
         return _of_64_bits(place, Expression(place, text).constant())
 
-    match name, operands:
-        case ".cfi_startproc", () | ("simple",):
-            return d.StartProc(simple=bool(operands))
-        case ".cfi_endproc", ():
-            return d.EndProc()
-        case ".cfi_def_cfa", (of, offset):
-            return d.DefCfa(register(of), number(offset))
-        case ".cfi_def_cfa_offset", (offset,):
-            return d.DefCfaOffset(number(offset))
-        case ".cfi_def_cfa_register", (of,):
-            return d.DefCfaRegister(register(of))
-        case ".cfi_adjust_cfa_offset", (by,):
-            return d.AdjustCfaOffset(number(by))
-        case ".cfi_offset", (of, offset):
-            return d.AtCfaOffset(register(of), number(offset))
-        case ".cfi_rel_offset", (of, offset):
-            return d.AtRegisterOffset(register(of), number(offset))
-        case ".cfi_val_offset", (of, offset):
-            return d.IsCfaOffset(register(of), number(offset))
-        case ".cfi_register", (of, other):
-            return d.InRegister(register(of), register(other))
-        case ".cfi_restore", (of,):
-            return d.RestoreInitial(register(of))
-        case ".cfi_undefined", (of,):
-            return d.MakeUndefined(register(of))
-        case ".cfi_same_value", (of,):
-            return d.KeepSame(register(of))
-        case ".cfi_remember_state", ():
-            return d.RememberState()
-        case ".cfi_restore_state", ():
-            return d.RestoreState()
-        case ".cfi_escape", (_, *_):
-            return d.Escape(_bytes(place, operands))
-        case ".cfi_negate_ra_state", ():
-            return d.NegateRaState()
-        case ".cfi_b_key_frame", ():
-            return d.BKeyFrame()
-        case ".cfi_signal_frame", ():
-            return d.MarkSignalFrame()
-        case ".cfi_return_column", (of,):
-            return d.ReturnColumn(register(of))
     if name not in _CFI:
         raise place.error(f"unknown directive {name}; {nearest(name, _CFI)}")
-    raise place.error(f"{name} takes {_CFI[name]}, not {', '.join(operands) or 'nothing'}")
+    short, takes = name.removeprefix(".cfi_"), _CFI[name]
+    if takes == "bytes" and operands:
+        return d.cfi(short, *_bytes(place, operands))
+    if name == ".cfi_startproc" and operands == ("simple",):
+        return d.cfi(short, 1)  # without the rules that the ABI says hold at a function's entry
+    kinds = _KINDS.get(takes)
+    if kinds is None or len(kinds) != len(operands):
+        raise place.error(f"{name} takes {takes}, not {', '.join(operands) or 'nothing'}")
+    values = zip(kinds, operands, strict=True)
+    return d.cfi(short, *(register(text) if kind == "r" else number(text) for kind, text in values))
 
 
+# What a directive takes, in words, and as registers and numbers.
+_KINDS = {
+    "nothing": "",
+    "nothing or 'simple'": "",
+    "a register": "r",
+    "two registers": "rr",
+    "an offset": "n",
+    "a number": "n",
+    "a register and an offset": "rn",
+}
 _CFI: Mapping[str, str] = {
     ".cfi_startproc": "nothing or 'simple'",
     ".cfi_endproc": "nothing",

@@ -15,31 +15,31 @@ from tests.build.procedures import ARM32, ARM64, HERE, X86, procedure
 @pytest.mark.parametrize(
     ("rule", "encoded"),
     [
-        (d.DefCfa(7, 16), "0c 07 10"),
-        (d.DefCfa(7, 200), "0c 07 c8 01"),
-        (d.DefCfa(7, -16), "12 07 02"),
-        (d.DefCfaOffset(16), "0e 10"),
-        (d.DefCfaOffset(-8), "13 01"),
-        (d.DefCfaRegister(6), "0d 06"),
-        (d.AdjustCfaOffset(8), "0e 10"),  # the CFA is rsp + 8 at entry
-        (d.AtCfaOffset(6, -16), "86 02"),
-        (d.AtCfaOffset(70, -16), "05 46 02"),
-        (d.AtCfaOffset(6, 16), "11 06 7e"),
-        (d.AtRegisterOffset(6, 0), "86 01"),
-        (d.IsCfaOffset(7, -8), "14 07 01"),
-        (d.IsCfaOffset(7, 0), "14 07 00"),
-        (d.IsCfaOffset(7, 8), "15 07 7f"),
-        (d.InRegister(3, 12), "09 03 0c"),
-        (d.RestoreInitial(6), "c6"),
-        (d.RestoreInitial(70), "06 46"),
-        (d.MakeUndefined(16), "07 10"),
-        (d.KeepSame(3), "08 03"),
-        (d.Escape(b"\x2e\x10"), "2e 10"),
-        (d.NegateRaState(), "2d"),
+        (d.cfi("def_cfa", 7, 16), "0c 07 10"),
+        (d.cfi("def_cfa", 7, 200), "0c 07 c8 01"),
+        (d.cfi("def_cfa", 7, -16), "12 07 02"),
+        (d.cfi("def_cfa_offset", 16), "0e 10"),
+        (d.cfi("def_cfa_offset", -8), "13 01"),
+        (d.cfi("def_cfa_register", 6), "0d 06"),
+        (d.cfi("adjust_cfa_offset", 8), "0e 10"),  # the CFA is rsp + 8 at entry
+        (d.cfi("offset", 6, -16), "86 02"),
+        (d.cfi("offset", 70, -16), "05 46 02"),
+        (d.cfi("offset", 6, 16), "11 06 7e"),
+        (d.cfi("rel_offset", 6, 0), "86 01"),
+        (d.cfi("val_offset", 7, -8), "14 07 01"),
+        (d.cfi("val_offset", 7, 0), "14 07 00"),
+        (d.cfi("val_offset", 7, 8), "15 07 7f"),
+        (d.cfi("register", 3, 12), "09 03 0c"),
+        (d.cfi("restore", 6), "c6"),
+        (d.cfi("restore", 70), "06 46"),
+        (d.cfi("undefined", 16), "07 10"),
+        (d.cfi("same_value", 3), "08 03"),
+        (d.cfi("escape", *b"\x2e\x10"), "2e 10"),
+        (d.cfi("negate_ra_state"), "2d"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_a_directive_is_encoded_as_dwarf_says(rule: d.CfiRule, encoded: str) -> None:
+def test_a_directive_is_encoded_as_dwarf_says(rule: d.CfiDirective, encoded: str) -> None:
     assert encode_procedure(procedure((0x1000, rule)), X86).hex(" ") == encoded
 
 
@@ -61,22 +61,22 @@ def test_an_advance_takes_the_shortest_form(distance: int, encoded: str) -> None
 
 
 def test_rules_at_one_place_share_an_advance() -> None:
-    rules: list[tuple[int, d.CfiRule]] = [
-        (0x1001, d.DefCfaOffset(16)),
-        (0x1001, d.AtCfaOffset(6, -16)),
-        (0x1004, d.DefCfaRegister(6)),
+    rules: list[tuple[int, d.CfiDirective]] = [
+        (0x1001, d.cfi("def_cfa_offset", 16)),
+        (0x1001, d.cfi("offset", 6, -16)),
+        (0x1004, d.cfi("def_cfa_register", 6)),
     ]
     assert encode_procedure(procedure(*rules), X86).hex(" ") == "41 0e 10 86 02 43 0d 06"
 
 
 def test_adjusting_goes_on_from_the_remembered_offset() -> None:
     """After .cfi_restore_state the CFA's offset is what it was when remembered, not what was set in between."""
-    rules: list[d.CfiRule] = [
-        d.AdjustCfaOffset(8),
-        d.RememberState(),
-        d.AdjustCfaOffset(-8),
-        d.RestoreState(),
-        d.AdjustCfaOffset(8),
+    rules: list[d.CfiDirective] = [
+        d.cfi("adjust_cfa_offset", 8),
+        d.cfi("remember_state"),
+        d.cfi("adjust_cfa_offset", -8),
+        d.cfi("restore_state"),
+        d.cfi("adjust_cfa_offset", 8),
     ]
     assert encode_procedure(procedure(*((0x1000, r) for r in rules)), X86).hex(" ") == "0e 10 0a 0e 08 0b 0e 18"
 
@@ -90,18 +90,18 @@ def test_initial_rules_are_the_abis() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ([d.AtCfaOffset(6, -12)], r"^a\.S:7:5: the offset -12 is no multiple of 8"),
-        ([d.RestoreState()], r"^a\.S:7:5: \.cfi_restore_state without \.cfi_remember_state"),
-        ([d.RememberState()], r"^a\.S:7:5: \.cfi_remember_state without \.cfi_restore_state"),
+        ([d.cfi("offset", 6, -12)], r"^a\.S:7:5: the offset -12 is no multiple of 8"),
+        ([d.cfi("restore_state")], r"^a\.S:7:5: \.cfi_restore_state without \.cfi_remember_state"),
+        ([d.cfi("remember_state")], r"^a\.S:7:5: \.cfi_remember_state without \.cfi_restore_state"),
     ],
 )
-def test_what_the_format_cannot_say_is_an_error_at_its_line(rules: list[d.CfiRule], message: str) -> None:
+def test_what_the_format_cannot_say_is_an_error_at_its_line(rules: list[d.CfiDirective], message: str) -> None:
     with pytest.raises(BuildError, match=message):
         encode_procedure(procedure(*((0x1000, rule) for rule in rules)), X86)
 
 
 def test_eh_frame_layout_byte_for_byte() -> None:
-    frame = write_eh_frame([procedure((0x1001, d.DefCfaOffset(16)))], X86, 0x2000)
+    frame = write_eh_frame([procedure((0x1001, d.cfi("def_cfa_offset", 16)))], X86, 0x2000)
     cie = "14 00 00 00 00 00 00 00 01 7a 52 00 01 78 10 01 1b 0c 07 08 90 01 00 00"
     # length, distance back to the CIE, 0x1000 - 0x2020, 0x40 bytes, no augmentation, instructions, padding
     fde = "14 00 00 00 1c 00 00 00 e0 ef ff ff 40 00 00 00 00 41 0e 10 00 00 00 00"
@@ -110,7 +110,7 @@ def test_eh_frame_layout_byte_for_byte() -> None:
 
 
 def test_debug_frame_layout_byte_for_byte() -> None:
-    content = write_debug_frame([procedure((0x1004, d.DefCfaOffset(8)))], ARM32)
+    content = write_debug_frame([procedure((0x1004, d.cfi("def_cfa_offset", 8)))], ARM32)
     cie = "10 00 00 00 ff ff ff ff 04 00 04 00 01 7c 0e 0c 0d 00 00 00"
     fde = "10 00 00 00 00 00 00 00 00 10 00 00 40 00 00 00 44 0e 08 00"
     assert content.hex(" ") == f"{cie} {fde}"

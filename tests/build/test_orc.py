@@ -24,7 +24,7 @@ def written(*procedures: Procedure) -> list[tuple[int, tuple[int, int, int]]]:
     return list(zip(pcs, struct.iter_unpack("<hhH", entries), strict=True))
 
 
-def said(*rules: tuple[int, d.CfiRule]) -> list[tuple[int, tuple[int, int, int]]]:
+def said(*rules: tuple[int, d.CfiDirective]) -> list[tuple[int, tuple[int, int, int]]]:
     """The entries of one procedure, without the one at its end: nothing is known from there on."""
     found = written(procedure(*rules))
     assert found[-1][1] == NOTHING
@@ -38,31 +38,31 @@ def test_the_header_is_the_hash_of_the_kernels_file() -> None:
 @pytest.mark.parametrize(
     ("rules", "entry"),
     [
-        ((d.DefCfaOffset(16), d.AtCfaOffset(6, -16)), (16, -16, 0x215)),
-        ((d.DefCfa(6, 16), d.AtCfaOffset(6, -16)), (16, -16, 0x214)),
-        ((d.DefCfaOffset(0x7FFF),), (0x7FFF, 0, 0x205)),
-        ((d.DefCfa(10, 0),), (0, 0, 0x206)),
-        ((d.DefCfa(13, 0),), (0, 0, 0x207)),
-        ((d.DefCfa(5, 0),), (0, 0, 0x203)),
-        ((d.DefCfa(1, 0),), (0, 0, 0x202)),
-        ((d.Escape(b"\x0f\x03\x76\x78\x06"),), (-8, 0, 0x208)),
-        ((d.Escape(b"\x10\x06\x02\x76\x00"),), (8, 0, 0x245)),
-        ((d.MakeUndefined(16),), END),
-        ((d.KeepSame(6),), ENTRY),
-        ((d.AtCfaOffset(3, -16),), ENTRY),
+        ((d.cfi("def_cfa_offset", 16), d.cfi("offset", 6, -16)), (16, -16, 0x215)),
+        ((d.cfi("def_cfa", 6, 16), d.cfi("offset", 6, -16)), (16, -16, 0x214)),
+        ((d.cfi("def_cfa_offset", 0x7FFF),), (0x7FFF, 0, 0x205)),
+        ((d.cfi("def_cfa", 10, 0),), (0, 0, 0x206)),
+        ((d.cfi("def_cfa", 13, 0),), (0, 0, 0x207)),
+        ((d.cfi("def_cfa", 5, 0),), (0, 0, 0x203)),
+        ((d.cfi("def_cfa", 1, 0),), (0, 0, 0x202)),
+        ((d.cfi("escape", *b"\x0f\x03\x76\x78\x06"),), (-8, 0, 0x208)),
+        ((d.cfi("escape", *b"\x10\x06\x02\x76\x00"),), (8, 0, 0x245)),
+        ((d.cfi("undefined", 16),), END),
+        ((d.cfi("same_value", 6),), ENTRY),
+        ((d.cfi("offset", 3, -16),), ENTRY),
         # What follows cannot be said.
-        ((d.DefCfaOffset(0x8000),), NOTHING),
-        ((d.DefCfa(10, 8),), NOTHING),  # the kernel would not add the offset
-        ((d.DefCfa(11, 0),), NOTHING),
-        ((d.Escape(b"\x0f\x03\x77\x08\x06"),), NOTHING),
-        ((d.Escape(b"\x16\x06\x01\x30"),), NOTHING),
-        ((d.AtCfaOffset(16, -16),), NOTHING),
-        ((d.IsCfaOffset(6, -16),), NOTHING),
-        ((d.MakeUndefined(6),), NOTHING),
-        ((d.AtCfaOffset(6, -0x8001),), NOTHING),
+        ((d.cfi("def_cfa_offset", 0x8000),), NOTHING),
+        ((d.cfi("def_cfa", 10, 8),), NOTHING),  # the kernel would not add the offset
+        ((d.cfi("def_cfa", 11, 0),), NOTHING),
+        ((d.cfi("escape", *b"\x0f\x03\x77\x08\x06"),), NOTHING),
+        ((d.cfi("escape", *b"\x16\x06\x01\x30"),), NOTHING),
+        ((d.cfi("offset", 16, -16),), NOTHING),
+        ((d.cfi("val_offset", 6, -16),), NOTHING),
+        ((d.cfi("undefined", 6),), NOTHING),
+        ((d.cfi("offset", 6, -0x8001),), NOTHING),
     ],
 )
-def test_an_entry(rules: tuple[d.CfiRule, ...], entry: tuple[int, int, int]) -> None:
+def test_an_entry(rules: tuple[d.CfiDirective, ...], entry: tuple[int, int, int]) -> None:
     found = said(*((0x1008, rule) for rule in rules))
     assert found == ([(0x1000, ENTRY)] if entry == ENTRY else [(0x1000, ENTRY), (0x1008, entry)])
 

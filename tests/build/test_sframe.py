@@ -14,7 +14,7 @@ from testbed.build.tables.sframe import write_sframe
 from tests.build.procedures import ARM64, X86, procedure
 
 ADDRESS = 0x5000
-PUSHED = ((0x1001, d.DefCfaOffset(16)), (0x1001, d.AtCfaOffset(6, -16)))
+PUSHED = ((0x1001, d.cfi("def_cfa_offset", 16)), (0x1001, d.cfi("offset", 6, -16)))
 
 
 def parts(procedures: list[Procedure], arch: Arch = X86) -> tuple[bytes, bytes, bytes]:
@@ -24,7 +24,7 @@ def parts(procedures: list[Procedure], arch: Arch = X86) -> tuple[bytes, bytes, 
     return content[:28], content[28 : 28 + 20 * count], content[28 + 20 * count :]
 
 
-def rows(*rules: tuple[int, d.CfiRule], arch: Arch = X86, end: int = 0x1040) -> str:
+def rows(*rules: tuple[int, d.CfiDirective], arch: Arch = X86, end: int = 0x1040) -> str:
     return parts([procedure(*rules, end=end)], arch)[2].hex(" ")
 
 
@@ -46,15 +46,15 @@ def test_an_entry_is_a_distance_a_size_and_where_its_rows_are() -> None:
     [
         ((), "00 03 08"),
         (PUSHED, "00 03 08 01 05 10 f0"),
-        (((0x1004, d.DefCfa(6, 16)), (0x1004, d.AtCfaOffset(6, -16))), "00 03 08 04 04 10 f0"),
-        (((0x1004, d.DefCfaOffset(0x80)),), "00 03 08 04 23 80 00"),
-        (((0x1004, d.DefCfaOffset(0x8000)),), "00 03 08 04 43 00 80 00 00"),
-        (((0x1000, d.MakeUndefined(16)),), "00 01"),
-        (((0x1004, d.AtCfaOffset(3, -16)),), "00 03 08"),  # a register that it does not know changes nothing
-        (((0x1004, d.Escape(b"\x2e\x10")),), "00 03 08"),
+        (((0x1004, d.cfi("def_cfa", 6, 16)), (0x1004, d.cfi("offset", 6, -16))), "00 03 08 04 04 10 f0"),
+        (((0x1004, d.cfi("def_cfa_offset", 0x80)),), "00 03 08 04 23 80 00"),
+        (((0x1004, d.cfi("def_cfa_offset", 0x8000)),), "00 03 08 04 43 00 80 00 00"),
+        (((0x1000, d.cfi("undefined", 16)),), "00 01"),
+        (((0x1004, d.cfi("offset", 3, -16)),), "00 03 08"),  # a register that it does not know changes nothing
+        (((0x1004, d.cfi("escape", *b"\x2e\x10")),), "00 03 08"),
     ],
 )
-def test_rows_on_x86_64(rules: tuple[tuple[int, d.CfiRule], ...], said: str) -> None:
+def test_rows_on_x86_64(rules: tuple[tuple[int, d.CfiDirective], ...], said: str) -> None:
     assert rows(*rules) == said
 
 
@@ -62,14 +62,14 @@ def test_rows_on_x86_64(rules: tuple[tuple[int, d.CfiRule], ...], said: str) -> 
     ("rules", "said"),
     [
         ((), "00 03 00"),
-        (((0x1004, d.DefCfaOffset(32)), (0x1004, d.AtCfaOffset(30, -24)), (0x1004, d.AtCfaOffset(29, -32))),
+        (tuple((0x1004, d.cfi(*said)) for said in (("def_cfa_offset", 32), ("offset", 30, -24), ("offset", 29, -32))),
          "00 03 00 04 07 20 e8 e0"),
-        (((0x1004, d.DefCfaOffset(16)), (0x1004, d.AtCfaOffset(30, -8))), "00 03 00 04 05 10 f8"),
-        (((0x1004, d.NegateRaState()),), "00 03 00 04 83 00"),
-        (((0x1000, d.MakeUndefined(30)),), "00 01"),
+        (((0x1004, d.cfi("def_cfa_offset", 16)), (0x1004, d.cfi("offset", 30, -8))), "00 03 00 04 05 10 f8"),
+        (((0x1004, d.cfi("negate_ra_state")),), "00 03 00 04 83 00"),
+        (((0x1000, d.cfi("undefined", 30)),), "00 01"),
     ],
 )  # fmt: skip
-def test_rows_on_arm64(rules: tuple[tuple[int, d.CfiRule], ...], said: str) -> None:
+def test_rows_on_arm64(rules: tuple[tuple[int, d.CfiDirective], ...], said: str) -> None:
     assert rows(*rules, arch=ARM64) == said
 
 
@@ -83,18 +83,18 @@ def test_the_size_of_a_function_decides_how_wide_starts_are(size: int, kind: int
 @pytest.mark.parametrize(
     ("arch", "rule"),
     [
-        (X86, d.DefCfa(10, 0)),
-        (X86, d.Escape(b"\x0f\x03\x76\x78\x06")),
-        (X86, d.Escape(b"\x16\x06\x01\x30")),
-        (X86, d.AtCfaOffset(16, -16)),
-        (X86, d.InRegister(16, 1)),
-        (X86, d.IsCfaOffset(6, -16)),
-        (X86, d.MakeUndefined(6)),
-        (ARM64, d.AtCfaOffset(29, -16)),  # the frame pointer without the link register
-        (ARM64, d.InRegister(30, 17)),
+        (X86, d.cfi("def_cfa", 10, 0)),
+        (X86, d.cfi("escape", *b"\x0f\x03\x76\x78\x06")),
+        (X86, d.cfi("escape", *b"\x16\x06\x01\x30")),
+        (X86, d.cfi("offset", 16, -16)),
+        (X86, d.cfi("register", 16, 1)),
+        (X86, d.cfi("val_offset", 6, -16)),
+        (X86, d.cfi("undefined", 6)),
+        (ARM64, d.cfi("offset", 29, -16)),  # the frame pointer without the link register
+        (ARM64, d.cfi("register", 30, 17)),
     ],
 )
-def test_a_function_of_which_one_row_cannot_be_said_is_left_out_whole(arch: Arch, rule: d.CfiRule) -> None:
+def test_a_function_of_which_one_row_cannot_be_said_is_left_out_whole(arch: Arch, rule: d.CfiDirective) -> None:
     kept = procedure(start=0x2000, end=0x2010)
     _, entries, _ = parts([procedure((0x1008, rule)), kept], arch)
     assert len(entries) == 20

@@ -27,7 +27,7 @@ class Procedure:
     place: Place
     start: int
     end: int
-    rules: tuple[tuple[int, Place, d.CfiRule], ...]
+    rules: tuple[tuple[int, Place, d.CfiDirective], ...]
     simple: bool = False
     signal_frame: bool = False
     return_column: int | None = None
@@ -43,16 +43,16 @@ def data_alignment(arch: Arch) -> int:
     return -_UNIT[arch.name]
 
 
-def initial_rules(arch: Arch) -> tuple[d.CfiRule, ...]:
+def initial_rules(arch: Arch) -> tuple[d.CfiDirective, ...]:
     """What holds at a function's first instruction: the CFA, and the return address where the call pushed it."""
     sp, column = arch.by_name[arch.sp].dwarf, arch.by_name[arch.return_address].dwarf
     assert sp is not None
     assert column is not None
-    rules: tuple[d.CfiRule, ...] = (d.DefCfa(sp, arch.entry_cfa),)
-    return rules if arch.link else (*rules, d.AtCfaOffset(column, -arch.entry_cfa))
+    rules: tuple[d.CfiDirective, ...] = (d.cfi("def_cfa", sp, arch.entry_cfa),)
+    return rules if arch.link else (*rules, d.cfi("offset", column, -arch.entry_cfa))
 
 
-def encode_rules(rules: Iterable[d.CfiRule], arch: Arch, place: Place) -> bytes:
+def encode_rules(rules: Iterable[d.CfiDirective], arch: Arch, place: Place) -> bytes:
     """Rules without any advance between them: those of a CIE."""
     encoder = _Encoder(arch, 0)
     return b"".join(encoder.encode(rule, place) for rule in rules)
@@ -94,49 +94,50 @@ class _Encoder:
         self.cfa_offset = cfa_offset
         self.remembered: list[int] = []
 
-    def encode(self, rule: d.CfiRule, place: Place) -> bytes:
+    def encode(self, rule: d.CfiDirective, place: Place) -> bytes:
         match rule:
-            case d.DefCfa(register, offset):
+            case d.CfiDirective("def_cfa", (register, offset)):
                 self.cfa_offset = offset
                 if offset < 0:
                     return bytes([_DEF_CFA_SF]) + uleb128(register) + sleb128(self.factored(offset, place))
                 return bytes([_DEF_CFA]) + uleb128(register) + uleb128(offset)
-            case d.DefCfaOffset(offset):
+            case d.CfiDirective("def_cfa_offset", (offset,)):
                 return self.set_cfa_offset(offset, place)
-            case d.AdjustCfaOffset(by):
+            case d.CfiDirective("adjust_cfa_offset", (by,)):
                 return self.set_cfa_offset(self.cfa_offset + by, place)
-            case d.DefCfaRegister(register):
+            case d.CfiDirective("def_cfa_register", (register,)):
                 return bytes([_DEF_CFA_REGISTER]) + uleb128(register)
-            case d.AtCfaOffset(register, offset):
+            case d.CfiDirective("offset", (register, offset)):
                 return self.at_offset(register, offset, place)
-            case d.AtRegisterOffset(register, offset):
+            case d.CfiDirective("rel_offset", (register, offset)):
                 return self.at_offset(register, offset - self.cfa_offset, place)
-            case d.IsCfaOffset(register, offset):
+            case d.CfiDirective("val_offset", (register, offset)):
                 steps = self.factored(offset, place)
                 if steps < 0:
                     return bytes([_VAL_OFFSET_SF]) + uleb128(register) + sleb128(steps)
                 return bytes([_VAL_OFFSET]) + uleb128(register) + uleb128(steps)
-            case d.InRegister(register, other):
+            case d.CfiDirective("register", (register, other)):
                 return bytes([_REGISTER]) + uleb128(register) + uleb128(other)
-            case d.RestoreInitial(register):
+            case d.CfiDirective("restore", (register,)):
                 short = register < 0x40
                 return bytes([_RESTORE | register]) if short else bytes([_RESTORE_EXTENDED]) + uleb128(register)
-            case d.MakeUndefined(register):
+            case d.CfiDirective("undefined", (register,)):
                 return bytes([_UNDEFINED]) + uleb128(register)
-            case d.KeepSame(register):
+            case d.CfiDirective("same_value", (register,)):
                 return bytes([_SAME_VALUE]) + uleb128(register)
-            case d.RememberState():
+            case d.CfiDirective("remember_state"):
                 self.remembered.append(self.cfa_offset)
                 return bytes([_REMEMBER])
-            case d.RestoreState():
+            case d.CfiDirective("restore_state"):
                 if not self.remembered:
                     raise place.error(".cfi_restore_state without .cfi_remember_state")
                 self.cfa_offset = self.remembered.pop()
                 return bytes([_RESTORE_STATE])
-            case d.Escape(content):
-                return content
-            case d.NegateRaState():
+            case d.CfiDirective("escape", content):
+                return bytes(content)
+            case d.CfiDirective("negate_ra_state"):
                 return bytes([_NEGATE_RA_STATE])
+        raise place.error(f".cfi_{rule.name} is no rule of a row")
 
     def set_cfa_offset(self, offset: int, place: Place) -> bytes:
         _check_range(offset, place)

@@ -13,7 +13,7 @@ from testbed.build import directives as d
 from testbed.build.tables.cfi_program import Procedure, initial_rules
 from testbed.build.tables.escapes import CfaComputed, CfaStoredAt, Computed, NoRule, StoredAt, decode_escape
 
-Said = d.AtCfaOffset | d.IsCfaOffset | d.InRegister | d.MakeUndefined | d.KeepSame | StoredAt | Computed
+Said = d.CfiDirective | StoredAt | Computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ def cfi_states(procedure: Procedure, arch: Arch) -> Iterator[CfiState]:
             yield replace(now, end=address)
             now = replace(now, start=address)
         match rule:
-            case d.RememberState():
+            case d.CfiDirective("remember_state"):
                 remembered.append(now)
-            case d.RestoreState():
+            case d.CfiDirective("restore_state"):
                 if not remembered:
                     raise place.error(".cfi_restore_state without .cfi_remember_state")
                 now = replace(remembered.pop(), start=address)
@@ -60,27 +60,27 @@ def cfi_states(procedure: Procedure, arch: Arch) -> Iterator[CfiState]:
         yield replace(now, end=procedure.end)
 
 
-def _after(now: CfiState, rule: d.CfiRule, initial: CfiState) -> CfiState:
+def _after(now: CfiState, rule: d.CfiDirective, initial: CfiState) -> CfiState:
     register, offset = now.cfa or (None, 0)
     match rule:
-        case d.DefCfa(base, distance):
+        case d.CfiDirective("def_cfa", (base, distance)):
             return replace(now, cfa=(base, distance), cfa_stored=False)
-        case d.DefCfaOffset(distance):
+        case d.CfiDirective("def_cfa_offset", (distance,)):
             return replace(now, cfa=None if register is None else (register, distance))
-        case d.AdjustCfaOffset(by):
+        case d.CfiDirective("adjust_cfa_offset", (by,)):
             return replace(now, cfa=None if register is None else (register, offset + by))
-        case d.DefCfaRegister(base):
+        case d.CfiDirective("def_cfa_register", (base,)):
             return replace(now, cfa=(base, offset))
-        case d.AtRegisterOffset(name, distance):
-            return replace(now, rules=now.rules | {name: d.AtCfaOffset(name, distance - offset)})
-        case d.RestoreInitial(name):
+        case d.CfiDirective("rel_offset", (name, distance)):
+            return replace(now, rules=now.rules | {name: d.cfi("offset", name, distance - offset)})
+        case d.CfiDirective("restore", (name,)):
             rules = {key: said for key, said in now.rules.items() if key != name}
             return replace(now, rules=rules | ({name: initial.rules[name]} if name in initial.rules else {}))
-        case d.NegateRaState():
+        case d.CfiDirective("negate_ra_state"):
             return replace(now, signed=not now.signed)
-        case d.Escape(content):
-            return _after_escape(now, content)
-        case d.AtCfaOffset(name) | d.IsCfaOffset(name) | d.InRegister(name) | d.MakeUndefined(name) | d.KeepSame(name):
+        case d.CfiDirective("escape", content):
+            return _after_escape(now, bytes(content))
+        case d.CfiDirective("offset" | "val_offset" | "register" | "undefined" | "same_value", (name, *_)):
             return replace(now, rules=now.rules | {name: rule})
         case _:
             return now

@@ -78,9 +78,9 @@ def _entry(state: CfiState, procedure: Procedure, arch: Arch) -> _Entry:
     assert fp is not None
     if state.opaque or procedure.signal_frame or procedure.return_column not in (None, ra):
         return _Entry()
-    if isinstance(state.rules.get(ra), d.MakeUndefined):
+    if state.rules.get(ra) == d.cfi("undefined", ra):
         return _Entry(kind=_END_OF_STACK)
-    if state.cfa is None or state.rules.get(ra) != d.AtCfaOffset(ra, -arch.entry_cfa):
+    if state.cfa is None or state.rules.get(ra) != d.cfi("offset", ra, -arch.entry_cfa):
         return _Entry()
     base, offset = arch.by_dwarf.get(state.cfa[0], ""), state.cfa[1]
     register = _FP_INDIRECT if state.cfa_stored else numbers.get(base)
@@ -89,9 +89,9 @@ def _entry(state: CfiState, procedure: Procedure, arch: Arch) -> _Entry:
     if offset and base not in (arch.sp, *arch.frame_pointers):
         return _Entry()  # the kernel takes the others as they are
     match state.rules.get(fp):
-        case None | d.KeepSame():
+        case None | d.CfiDirective("same_value"):
             place, bp_register = 0, _SAME
-        case d.AtCfaOffset(_, place):
+        case d.CfiDirective("offset", (_, place)):
             bp_register = _PREVIOUS_SP
         case StoredAt(_, holder, place) if holder == fp:
             bp_register = numbers[arch.frame_pointers[0]]

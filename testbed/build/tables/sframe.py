@@ -118,12 +118,18 @@ def _row(state: CfiState, start: int, arch: Arch) -> _Row | None:
     if state.opaque or state.cfa_stored or state.cfa is None or state.cfa[0] not in (sp, fp):
         return None
     base, distance = state.cfa
-    saved = [state.rules.get(register, d.KeepSame(register)) for register in (ra, fp)]
-    if isinstance(saved[0], d.MakeUndefined):
+    saved = [state.rules.get(register, d.cfi("same_value", register)) for register in (ra, fp)]
+    if saved[0] == d.cfi("undefined", ra):
         return _Row(state.start - start, True, (), False)
-    if not all(isinstance(rule, d.AtCfaOffset | d.KeepSame) for rule in saved):
-        return None
-    places = [rule.offset if isinstance(rule, d.AtCfaOffset) else None for rule in saved]
+    places: list[int | None] = []
+    for rule in saved:
+        match rule:
+            case d.CfiDirective("offset", (_, place)):
+                places.append(place)
+            case d.CfiDirective("same_value"):
+                places.append(None)
+            case _:
+                return None
     if arch.entry_cfa:
         if places[0] != -arch.entry_cfa:
             return None
