@@ -198,22 +198,26 @@ def counted_columns(
     whole: NDArray[np.bool_] | None = None,
 ) -> Counts:
     """Sites in columns, counted: ``outcome`` numbers OUTCOMES, ``cause`` the ``causes``, ``phase`` PHASES."""
-    code = outcome.astype(np.int32)
+    judged, exact = ~transition, (outcome == OUTCOMES.index(Outcome.EXACT)) & ~transition
+    sites = np.flatnonzero(judged if phase is not None else judged & ~exact)  # most are exact, and of one kind
+    code = outcome[sites].astype(np.int32)
     for column, most in ((cause, len(causes)), (phase, len(PHASES)), (whole, 2)):
         if column is not None:
             code *= most
-            code += column
-    code[transition] = -1
-    numbers = np.bincount(code + 1)
+            code += column[sites]
+    numbers = np.bincount(code)
     kinds, firsts = Counter[SiteKind](), dict[SiteKind, int]()
-    for place in np.flatnonzero(numbers[1:]).tolist():
-        first = int(np.argmax(code == place))
+    if phase is None and exact.any():
+        kinds[SiteKind(Outcome.EXACT)] = int(np.count_nonzero(exact))
+        firsts[SiteKind(Outcome.EXACT)] = int(np.argmax(exact))
+    for place in np.flatnonzero(numbers).tolist():
+        first = int(sites[np.argmax(code == place)])
         kind = SiteKind(
             OUTCOMES[outcome[first]],
             "" if cause is None else causes[cause[first]],
             None if phase is None else PHASES[phase[first]],
             whole is not None and bool(whole[first]),
         )
-        kinds[kind] += int(numbers[place + 1])
+        kinds[kind] += int(numbers[place])
         firsts[kind] = min(firsts.get(kind, first), first)
     return Counts(dict(kinds), firsts, len(outcome) - kinds.total(), callers)

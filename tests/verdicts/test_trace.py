@@ -20,6 +20,7 @@ from testbed.contract.unwinder import Limit, Unwinder
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.columns import COLUMNS
+from testbed.truth.phases import phases
 from testbed.verdicts.counts import OUTCOMES, Callers
 from testbed.verdicts.one import counted, judge_backtrace
 from testbed.verdicts.trace import Verdicts, explained_by, judge_trace
@@ -49,6 +50,8 @@ def compared(run: Run, unwinder: Unwinder) -> Verdicts:
         assert found.transition[step] == verdict.transition, where
         assert found[step] == verdict, where
     assert found.counts() == counted(expected)
+    phase = phases(run.watched)
+    assert found.counts(phase=phase) == counted(expected, phase)
     return found
 
 
