@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Tests that start with an empty cache do not compile everything once more."""
     for marker in sampling.MARKERS:
         config.addinivalue_line("markers", marker)
-    os.environ.setdefault(machine_code.VARIABLE, str(machine_code.folder()))
+    os.environ.setdefault(machine_code.VARIABLE, str(machine_code.CODE.folder))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -14,14 +14,14 @@ from pathlib import Path
 from testbed.arch import Arch, Isa
 from testbed.build.recipe import Recipe, Tool
 from testbed.program.model import Program, Source
-from testbed.store import KEY_LENGTH, KEY_PATTERN, Store, key_of
+from testbed.store import KEY_LENGTH, KEY_PATTERN, KeptFiles, key_of
 from testbed.words.code_versions import code_of_files, version_of
 from testbed.words.errors import BuildError
 from testbed.words.temporary import WorkFolder
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
 _SUFFIXES = ("so", *sorted({tool.suffix for tool in Tool}))
-BUILT = Store(room="", patterns=tuple(f"*.{KEY_PATTERN}.{suffix}" for suffix in _SUFFIXES), beside=True)
+BUILT = KeptFiles(room="", patterns=tuple(f"*.{KEY_PATTERN}.{suffix}" for suffix in _SUFFIXES), beside=True)
 
 
 def build_key(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> str:

@@ -19,14 +19,14 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import FOLDER_OF
 from testbed.runs.run import Run
-from testbed.store import Store
+from testbed.store import KeptFiles
 from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
 from testbed.words import errors
 from testbed.words.code_versions import code_of_files
 from testbed.words.errors import UnwindError
 
-ANSWERS = Store(room="answers", patterns=("*.answers",))
+ANSWERS = KeptFiles(room="answers", patterns=("*.answers",))
 _JUDGED = ("limits.py", "findings.py")  # how names of files end that say how answers are judged
 _ROOMS = ("export", "remote", "referee/process")
 

@@ -19,11 +19,11 @@ from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import BUDGET, SEED, build_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.store import Store, key_of
+from testbed.store import KeptFiles, key_of
 from testbed.words.code_versions import code_of, versions_of
 
 _LIBRARIES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
-RESULTS = Store(room="judged", patterns=("*.judged",))
+RESULTS = KeptFiles(room="judged", patterns=("*.judged",))
 
 
 def kept_result(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder]) -> UnitResult | None:

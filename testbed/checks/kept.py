@@ -14,7 +14,7 @@ from pathlib import Path
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.image.macho import MAGICS
-from testbed.store import Store, key_of
+from testbed.store import KeptFiles, key_of
 from testbed.store.codec import to_json
 from testbed.words.code_versions import code_of, versions_of
 
@@ -22,8 +22,8 @@ _LIBRARIES = ("unicorn", "numpy", "capstone", "pyelftools", "numba", "ziglang")
 _PACKAGES = ("testbed", "unwinders")
 MOST = 256  # checks that are kept
 
-CHECKS = Store(room="checked", patterns=("*.checked",))
-GROUPS = Store(room="checked", patterns=("*.group",))  # `testbed.checks.kept_groups`
+CHECKS = KeptFiles(room="checked", patterns=("*.checked",))
+GROUPS = KeptFiles(room="checked", patterns=("*.group",))  # `testbed.checks.kept_groups`
 
 
 def stands_alone(content: bytes) -> bool:

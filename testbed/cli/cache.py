@@ -17,11 +17,11 @@ def command(clear: bool) -> None:
     from testbed.campaign.kept_answers import ANSWERS
     from testbed.campaign.kept_results import RESULTS
     from testbed.checks.kept import CHECKS, GROUPS
-    from testbed.native import machine_code
+    from testbed.native.machine_code import CODE
     from testbed.words.files import cache_folder
     from testbed.words.own_files import distrusted
 
-    counted = ((BUILT, "files"), (RESULTS, "results"), (CHECKS, "checks"), (machine_code, "compiled functions"))
+    counted = ((BUILT, "files"), (RESULTS, "results"), (CHECKS, "checks"), (CODE, "compiled functions"))
     if clear:
         GROUPS.clear()
         removed = [f"{store.clear()} {what}" for store, what in counted]
@@ -29,6 +29,6 @@ def command(clear: bool) -> None:
     else:
         held = [f"{count} {what}, {size / 1e6:.1f} MB" for store, what in counted for count, size in [store.usage()]]
         click.echo(f"{cache_folder()}: {'; '.join(held)} (--clear removes them)")
-        folders = (*(store.folder for store in (BUILT, RESULTS, CHECKS, ANSWERS)), machine_code.folder())
+        folders = [store.folder for store in (BUILT, RESULTS, CHECKS, ANSWERS, CODE)]
         for why in filter(None, map(distrusted, folders)):
             click.echo(why, err=True)

@@ -29,7 +29,7 @@ from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of
 from testbed.generate.program import shape_named
-from testbed.native import machine_code
+from testbed.native.machine_code import CODE, VARIABLE
 from testbed.words.errors import UsageError
 from testbed.words.temporary import WorkFolder
 
@@ -102,7 +102,7 @@ def command(
     until = time.monotonic() + 60 * minutes if minutes else None
     # Nobody builds these programs twice: they are not kept among the built files of the user. Compiled functions are.
     with WorkFolder("fuzz") as folder:
-        places = {"TESTBED_CACHE": str(folder), machine_code.VARIABLE: str(machine_code.folder())}
+        places = {"TESTBED_CACHE": str(folder), VARIABLE: str(CODE.folder)}
         before = {name: os.environ.get(name) for name in places}
         os.environ.update(places)
         try:

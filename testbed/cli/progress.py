@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from testbed.native import machine_code
+from testbed.native.machine_code import CODE
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def long_work(what: str, noun: str, total: int | None = None) -> Iterator[LongWo
     if not sys.stderr.isatty():
         yield LongWork(what, noun, total)
         return
-    if not machine_code.usage()[0]:
+    if not any(CODE.files()):
         click.echo("compiling what judges, this once (15 to 60 seconds)", err=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

@@ -12,7 +12,6 @@ import hashlib
 import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -30,6 +29,7 @@ from numba.extending import typeof_impl
 from testbed.native import emitted, machine_code
 from testbed.native.claims import claim, release
 from testbed.native.forms import EMITTED, FORMS, KernelForm
+from testbed.native.machine_code import CODE
 from testbed.native.sources import is_native, made_from
 
 _SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ERROR_MODEL")
@@ -87,22 +87,22 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
 
     @property
     def cache_path(self) -> str:
-        return str(machine_code.folder())
+        return str(CODE.folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code kept for some types, or None. Of numba's own library code needs only what makes arrays: to look
         through all of it (``refresh``), as numba does before it compiles, is a third of the time of a short run."""
         if self._form.allocates:
             rtsys.initialize(target_context)
-        key, path = self._key(sig, target_context.codegen()), self._path(sig)
-        if path is None:
+        key, file = self._key(sig, target_context.codegen()), self._file(sig)
+        if file is None:
             return None
-        if (content := machine_code.read(path)) is None:
-            claim(path)
-            content = machine_code.read(path)
+        if (content := CODE.get(file)) is None:
+            claim(CODE.path(file))
+            content = CODE.get(file)
             if content is None:
                 return None
-            release(path)
+            release(CODE.path(file))
         try:
             held, code = pickle.loads(content)
             return CompileResult._rebuild(target_context, *code) if held == key else None
@@ -110,26 +110,26 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        path = self._path(sig)
-        if path is None:
+        file = self._file(sig)
+        if file is None:
             return
         try:
             if not data.library.has_dynamic_globals and made_from.__wrapped__(self._module) == self._sources:
-                machine_code.keep(path, dumps((self._key(sig, data.codegen), data._reduce())))
+                machine_code.keep(file, dumps((self._key(sig, data.codegen), data._reduce())))
         finally:
-            release(path)
+            release(CODE.path(file))
 
     def _key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         settings = tuple(str(getattr(config, name, "")) for name in _SETTINGS)
         return self._sources, self._name, self._line, self._form, sig, codegen.magic_tuple(), settings
 
-    def _path(self, sig: Any) -> Path | None:
+    def _file(self, sig: Any) -> str | None:
         if self._sources is None or not self._enabled:
             return None
         for cls in _tuple_classes(getattr(sig, "args", sig)):
             if not is_native(cls.__module__):
                 raise TypeError(f"{self._name} takes a {cls.__qualname__}, whose fields no native module says")
-        return machine_code.path_of(self._sources, self._name, hashlib.sha256(repr(sig).encode("utf-8")).hexdigest())
+        return machine_code.file_of(self._sources, self._name, hashlib.sha256(repr(sig).encode("utf-8")).hexdigest())
 
     def enable(self) -> None:
         self._enabled = True
@@ -139,7 +139,7 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
 
     def flush(self) -> None:
         if self._sources is not None:
-            machine_code.forget(self._sources, self._name)
+            CODE.forget(machine_code.file_of(self._sources, self._name, "*"))
 
 
 def _tuple_classes(kinds: Any) -> Iterator[type]:

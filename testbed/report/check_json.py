@@ -19,7 +19,6 @@ from testbed.store.codec import OR_NULL, Keyword, Natural, taken
 from testbed.words.outcome import Outcome
 
 _TOTALS = ("instructions", "executed", "forced", "static", "never", "without_row")
-Texts = tuple[str, ...]
 
 
 WrongThingForm = TypedDict(
@@ -36,8 +35,8 @@ LaterForm = TypedDict(
     "LaterForm",
     {
         "where": Annotated[str, "function+0x4"],
-        "directives": Texts,
-        "replaced": Annotated[Texts, "What they stand for; none: they are more."],
+        "directives": tuple[str, ...],
+        "replaced": Annotated[tuple[str, ...], "What they stand for; none: they are more."],
     },
 )
 
@@ -45,8 +44,8 @@ LaterForm = TypedDict(
 RepairForm = TypedDict(
     "RepairForm",
     {
-        "directives": Annotated[Texts, "What belongs to the place, or stands for the directives replaced."],
-        "replaced": Annotated[Texts, "Directives of the function that the new ones stand for."],
+        "directives": Annotated[tuple[str, ...], "What belongs to the place, or stands for the directives replaced."],
+        "replaced": Annotated[tuple[str, ...], "Directives of the function that the new ones stand for."],
         "replaced_at": Annotated[
             str | None, OR_NULL, "Where what is replaced stands, if not before the finding's instruction."
         ],
@@ -184,7 +183,7 @@ CheckedFileForm = TypedDict(
     {
         "file": Annotated[Path, taken("check.path")],
         "arch": Annotated[Arch, taken("check.arch")],
-        "tables": Annotated[Texts, taken("check.tables"), "The sections that were checked."],
+        "tables": Annotated[tuple[str, ...], taken("check.tables"), "The sections that were checked."],
         "answer": Annotated[str, taken(lambda told: answer(file_name(told.check), [told.check])), "One sentence."],
         "seed": Annotated[int, taken("check.seed")],
         "runs": Annotated[Natural, taken("check.runs"), "Calls that were made."],
@@ -193,7 +192,7 @@ CheckedFileForm = TypedDict(
             Natural, taken("check.compared"), "Pairs of an instruction and a visit to it that were held against a row."
         ],
         "kept": Annotated[bool, taken("check.kept"), "Read back from an earlier check of the same content."],
-        "notes": Annotated[Texts, taken("check.notes")],
+        "notes": Annotated[tuple[str, ...], taken("check.notes")],
         "coverage": Annotated[CoverageForm, taken(lambda told: _coverage(told.check))],
         "dropped": Annotated[
             Mapping[str, Natural],
@@ -235,7 +234,7 @@ CheckForm = TypedDict(
         "known": Annotated[Natural, "Findings that the baseline has."],
         "files": tuple[CheckedFileForm, ...],
         "broken": Annotated[tuple[BrokenForm, ...], "Files, and functions of files, that could not be checked."],
-        "gone": Annotated[Texts, "Findings that the baseline has and the files have no more."],
+        "gone": Annotated[tuple[str, ...], "Findings that the baseline has and the files have no more."],
     },
 )
 
@@ -280,7 +279,9 @@ LintForm = TypedDict(
             "Why the run did not get to its end: of what comes after that nothing is said.",
         ],
         "disagreements": Annotated[
-            Texts, taken("run.disagreements"), "Where the program's header declares other frames than were watched."
+            tuple[str, ...],
+            taken("run.disagreements"),
+            "Where the program's header declares other frames than were watched.",
         ],
         "status": Annotated[Literal[0, 1, 2], "The exit status: 1 where something is wrong."],
         "tables": tuple[LintedTableForm, ...],

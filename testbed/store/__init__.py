@@ -45,7 +45,7 @@ def key_of(*parts: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class KeptFiles:
     """Files of one kind: in which folder, and by which patterns they are known there.
 
     ``room`` is a folder inside the cache folder, or "" for that itself; the environment variable ``variable`` names
@@ -151,6 +151,9 @@ class Store:
             removed = True
         if self.beside:
             _checksum_path(path).unlink(missing_ok=True)
+        if path.parent != self.folder:
+            with suppress(OSError):  # something else is in it
+                path.parent.rmdir()
         return removed
 
 

@@ -15,8 +15,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from testbed.words.files import checksum, write_whole
-
 _ROOT = 0
 
 
@@ -34,21 +32,6 @@ def own_bytes(path: Path) -> bytes:
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         _check(kind, path)
         return file.read()
-
-
-def own_content(path: Path) -> bytes | None:
-    """What `keep_own` wrote; None where there is no such file, or one that is not whole or not only ours."""
-    try:
-        said, _, content = own_bytes(path).partition(b"\n")
-    except OSError:
-        return None
-    return content if said == checksum(content) else None
-
-
-def keep_own(path: Path, content: bytes) -> None:
-    """Write a file that `own_content` reads: a line with the checksum of the rest, then the rest. Raises OSError."""
-    own_folder(path.parent)
-    write_whole(path, checksum(content) + b"\n" + content)
 
 
 def own_folder(path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from testbed.cli import progress
 from testbed.cli.progress import long_work
+from testbed.native import machine_code
 
 
 def test_off_a_terminal_there_is_a_line_now_and_then(
@@ -28,11 +31,12 @@ def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_first_work_of_all_is_told_to_wait_for_the_compiler(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
-    for kept, told in ((0, True), (3, False)):
-        monkeypatch.setattr(progress.machine_code, "usage", lambda kept=kept: (kept, 0))
+    monkeypatch.setenv(machine_code.VARIABLE, str(tmp_path))
+    for told in (True, False):
         with long_work("recording x", "steps"):
             pass
         assert ("compiling what judges" in capsys.readouterr().err) is told
+        machine_code.keep(machine_code.file_of("a" * 64, "f", "1" * 64), b"code")

@@ -47,7 +47,7 @@ def told(cache: Path, *arguments: str, before: str = "", **environment: str) -> 
 
 
 def settings_for(cache: Path) -> dict[str, str]:
-    return {**os.environ, "TESTBED_CACHE": str(cache), machine_code.VARIABLE: str(machine_code.folder())}
+    return {**os.environ, "TESTBED_CACHE": str(cache), machine_code.VARIABLE: str(machine_code.CODE.folder)}
 
 
 @pytest.fixture(scope="module")
@@ -135,17 +135,3 @@ def test_damaged_and_misdated_files_of_the_cache_are_made_again(tmp_path: Path, 
         content[len(content) // 2] ^= 0x55
         path.write_bytes(content)
     assert told(cache).stdout == right
-
-
-def test_compiled_functions_that_are_damaged_are_compiled_again(tmp_path: Path) -> None:
-    """A file with any byte changed is none: it is made anew, and read again."""
-    place = tmp_path / "native"
-    assert machine_code.read(place / "missing") is None
-    machine_code.keep(place / "kept", b"code")
-    assert machine_code.read(place / "kept") == b"code"
-    whole = (place / "kept").read_bytes()
-    for at in range(len(whole)):
-        (place / "kept").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert machine_code.read(place / "kept") is None
-    machine_code.keep(place / "kept", b"code")
-    assert machine_code.read(place / "kept") == b"code"

@@ -18,7 +18,7 @@ from testbed.cli.cache import command
 from testbed.native import machine_code
 from testbed.native.compiled import VARIABLE, callback, compiled, is_kept, native
 from testbed.native.compiler import compiled_form
-from testbed.words.files import checksum
+from testbed.native.machine_code import CODE, file_of
 from tests.native.example import Pair, difference
 
 FUNCTION = "tests.native.example.difference"
@@ -74,26 +74,22 @@ def test_code_is_kept_for_each_kind_of_arguments(folder: Path) -> None:
 
 
 def _other_code(content: bytes) -> bytes:
-    key, code = pickle.loads(content.partition(b"\n")[2])
-    other = pickle.dumps(((*key[:1], "another.function", *key[2:]), code))
-    return checksum(other) + b"\n" + other
+    key, code = pickle.loads(content)
+    return pickle.dumps(((*key[:1], "another.function", *key[2:]), code))
 
 
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda content: b"",
-    "cut off": lambda content: content[:-100],
-    "one bit": lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
-    "whole, but nothing that can be read": lambda content: checksum(b"\x80nothing") + b"\n\x80nothing",
-    "whole, but of another function": _other_code,
+FOREIGN: dict[str, Callable[[bytes], bytes]] = {
+    "nothing that can be read": lambda content: b"\x80nothing",
+    "of another function": _other_code,
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_damaged_code_is_compiled_again(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
+def test_code_that_is_whole_and_foreign_is_compiled_again(folder: Path, foreign: Callable[[bytes], bytes]) -> None:
     fresh()(Pair(5, 2))
     (path,) = folder.glob(f"*/{FUNCTION}.*.code")
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
+    file = str(path.relative_to(folder))
+    CODE.keep(file, foreign(CODE.get(file) or b""))
     second = fresh()
     assert second(Pair(5, 2)) == 3 and hits(second) == 0
     third = fresh()
@@ -112,53 +108,22 @@ def test_a_folder_that_cannot_be_used_costs_only_time(folder: Path) -> None:
     assert fresh()(Pair(5, 2)) == 3
 
 
-@pytest.mark.parametrize("what", ["file", "folder"])
-def test_code_that_others_may_have_written_is_compiled_again(folder: Path, what: str) -> None:
-    fresh()(Pair(5, 2))
-    (path,) = folder.glob(f"*/{FUNCTION}.*.code")
-    (path if what == "file" else path.parent).chmod(0o777)
-    second = fresh()
-    assert second(Pair(5, 2)) == 3 and hits(second) == 0
-
-
 def test_the_cache_command_says_what_is_not_used(folder: Path) -> None:
-    machine_code.keep(machine_code.path_of("a" * 64, "f", "1" * 64), b"code")
+    CODE.keep(file_of("a" * 64, "f", "1" * 64), b"code")
     assert "is not used" not in CliRunner().invoke(command).output
     folder.parent.chmod(0o777)
     assert f"{folder.parent} is not used: other users may write it" in CliRunner().invoke(command).output
 
 
-def test_only_code_is_counted_and_removed_of_whatever_sources(folder: Path) -> None:
-    for sources in ("a" * 64, "b" * 64):
-        for types in ("1" * 64, "2" * 64):
-            machine_code.keep(machine_code.path_of(sources, "f", types), b"code")
-    (folder / "mine").mkdir()
-    (folder / "mine" / "f.code").write_text("code")
-    size = len(checksum(b"code") + b"\ncode")
-    assert machine_code.usage() == (4, 4 * size)
-    assert "; 4 compiled functions, 0.0 MB (" in CliRunner().invoke(command).output
-    machine_code.forget("a" * 64, "f")
-    assert machine_code.usage() == (2, 2 * size)
-    assert "and 2 compiled functions from" in CliRunner().invoke(command, ["--clear"]).output
-    assert machine_code.usage() == (0, 0)
-    assert [path.name for path in folder.iterdir()] == ["mine"]
-
-
-def test_code_of_sources_long_gone_is_forgotten_when_there_are_new_ones(folder: Path) -> None:
-    paths = [machine_code.path_of(sources * 64, "f", "1" * 64) for sources in "abc"]
-    for path in paths[:2]:
-        machine_code.keep(path, b"code")
-    os.utime(paths[0].parent, (0, 0))
-    machine_code.keep(paths[1], b"code")
-    assert paths[0].exists()  # nothing new
-    machine_code.keep(paths[2], b"code")
-    assert [path.exists() for path in paths] == [False, True, True]
-
-
-def test_another_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(machine_code.VARIABLE, str(tmp_path / "elsewhere"))
-    assert fresh()(Pair(5, 2)) == 3
-    assert len(list((tmp_path / "elsewhere").glob(f"*/{FUNCTION}.*.code"))) == 1
+def test_code_of_sources_long_gone_is_forgotten_when_there_are_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "_MOST", 2)
+    files = [file_of(sources * 64, "f", "1" * 64) for sources in "abc"]
+    for age, file in enumerate(files):
+        machine_code.keep(file, b"code")
+        if file != files[-1]:
+            os.utime(CODE.path(file), (age, age))
+    assert [CODE.get(file) for file in files] == [None, b"code", b"code"]
+    assert not CODE.path(files[0]).parent.exists()
 
 
 def test_a_function_elsewhere_is_refused() -> None:

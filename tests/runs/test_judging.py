@@ -20,5 +20,5 @@ def test_a_run_is_judged_natively_earlier_where_that_was_compiled_before(
     assert [is_soon_native(steps) for steps in lengths] == [False, False, False, True]
     sources = made_from(judge_steps.__module__)
     assert sources is not None
-    machine_code.keep(machine_code.path_of(sources, machine_code.name_of(judge_steps), "0" * 64), b"code")
+    machine_code.keep(machine_code.file_of(sources, machine_code.name_of(judge_steps), "0" * 64), b"code")
     assert [is_soon_native(steps) for steps in lengths] == [False, True, True, True]

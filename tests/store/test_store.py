@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.store import KEY_PATTERN, Store, key_of
+from testbed.store import KEY_PATTERN, KeptFiles, key_of
 from testbed.store.codec import to_json
 
-LINE = Store(room="line", patterns=("*.kept", "*.more"), variable="TESTBED_LINES")
-BESIDE = Store(room="", patterns=(f"*.{KEY_PATTERN}.elf",), beside=True)
+LINE = KeptFiles(room="line", patterns=("*.kept", "*.more"), variable="TESTBED_LINES")
+BESIDE = KeptFiles(room="", patterns=(f"*.{KEY_PATTERN}.elf",), beside=True)
 NAMES = {LINE: "a.kept", BESIDE: f"a.{'0f' * 12}.elf"}
 
 
@@ -26,12 +26,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=[LINE, BESIDE], ids=["line", "beside"])
-def store(request: pytest.FixtureRequest) -> Store:
-    made: Store = request.param
+def store(request: pytest.FixtureRequest) -> KeptFiles:
+    made: KeptFiles = request.param
     return made
 
 
-def test_what_was_kept_comes_back_under_its_name_and_key(store: Store) -> None:
+def test_what_was_kept_comes_back_under_its_name_and_key(store: KeptFiles) -> None:
     name = NAMES[store]
     assert store.get(name) is None
     for content in (b"content", b"", b"\n\nmore\x00"):
@@ -46,7 +46,7 @@ def test_every_part_decides_a_key() -> None:
     assert len({key_of(*each) for each in parts}) == len(parts)
 
 
-def test_a_file_with_any_byte_changed_is_not_there(store: Store) -> None:
+def test_a_file_with_any_byte_changed_is_not_there(store: KeptFiles) -> None:
     store.keep(NAMES[store], b"content")
     for path in list(store.folder.iterdir()):
         whole = path.read_bytes()
@@ -62,7 +62,7 @@ def test_a_file_with_any_byte_changed_is_not_there(store: Store) -> None:
         assert store.get(NAMES[store]) == b"content"
 
 
-def test_what_others_may_have_written_is_not_there(store: Store) -> None:
+def test_what_others_may_have_written_is_not_there(store: KeptFiles) -> None:
     store.keep(NAMES[store], b"content")
     for path in (*store.folder.iterdir(), store.folder):
         mode = path.stat().st_mode
@@ -77,7 +77,7 @@ def test_what_others_may_have_written_is_not_there(store: Store) -> None:
         assert store.get(NAMES[store]) == b"content"
 
 
-def test_folders_are_for_this_user_alone(store: Store, cache: Path) -> None:
+def test_folders_are_for_this_user_alone(store: KeptFiles, cache: Path) -> None:
     before = os.umask(0)
     try:
         store.keep(NAMES[store], b"content")
@@ -87,7 +87,7 @@ def test_folders_are_for_this_user_alone(store: Store, cache: Path) -> None:
     assert not any(path.stat().st_mode & 0o077 for path in store.folder.iterdir())
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing(store: Store, cache: Path) -> None:
+def test_a_folder_that_cannot_be_written_keeps_nothing(store: KeptFiles, cache: Path) -> None:
     cache.write_text("a file where a folder should be: nobody can write below it, not even root")
     store.keep(NAMES[store], b"content")
     assert store.get(NAMES[store]) is None and store.usage() == (0, 0) and store.clear() == 0
@@ -95,7 +95,7 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(store: Store, cache: Path
         store.put(NAMES[store], b"content")
 
 
-def test_a_write_that_fails_leaves_what_was_there(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_what_was_there(store: KeptFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     store.keep(NAMES[store], b"content")
     there = sorted(store.folder.iterdir())
     monkeypatch.setattr(os, "replace", lambda *names: (_ for _ in ()).throw(OSError("disk full")))
@@ -103,7 +103,7 @@ def test_a_write_that_fails_leaves_what_was_there(store: Store, monkeypatch: pyt
     assert store.get(NAMES[store]) == b"content" and sorted(store.folder.iterdir()) == there
 
 
-def test_many_may_write_and_read_at_once(store: Store) -> None:
+def test_many_may_write_and_read_at_once(store: KeptFiles) -> None:
     contents = [bytes([number]) * 100_000 for number in range(4)]
 
     def work(content: bytes) -> set[bytes | None]:
@@ -120,7 +120,7 @@ def test_many_may_write_and_read_at_once(store: Store) -> None:
     assert store.get(NAMES[store]) == b"last" and store.usage()[0] == 1
 
 
-def test_only_its_own_files_are_counted_and_removed(store: Store) -> None:
+def test_only_its_own_files_are_counted_and_removed(store: KeptFiles) -> None:
     assert store.usage() == (0, 0) and store.clear() == 0, "the folder need not exist"
     names = [f"{letter}{NAMES[store]}" for letter in "abc"]
     for name in names:
@@ -135,7 +135,7 @@ def test_only_its_own_files_are_counted_and_removed(store: Store) -> None:
     assert list(store.folder.iterdir()) == [notes]
 
 
-def test_those_that_were_used_last_stay(store: Store) -> None:
+def test_those_that_were_used_last_stay(store: KeptFiles) -> None:
     names = [f"{number}{NAMES[store]}" for number in range(5)]
     for number, name in enumerate(names):
         store.keep(name, b"content")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from testbed.words import own_files
-from testbed.words.own_files import distrusted, keep_own, own_bytes, own_content, own_folder
+from testbed.words.own_files import distrusted, own_bytes, own_folder
 
 Given = Callable[[Path], None]
 
@@ -30,8 +31,10 @@ def given_away(monkeypatch: pytest.MonkeyPatch) -> Given:
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     path = tmp_path / "cache" / "kept" / "a"
-    keep_own(path, b"content")
-    assert own_content(path) == b"content" and own_bytes(path).endswith(b"\ncontent")
+    own_folder(path.parent)
+    path.write_bytes(b"content")
+    path.chmod(0o600)
+    assert own_bytes(path) == b"content"
     return path
 
 
@@ -49,21 +52,17 @@ def test_folders_are_made_for_this_user_alone_whatever_new_files_are_like(tmp_pa
 def test_what_others_may_write_is_not_taken(kept: Path, mode: int, what: str) -> None:
     changed = kept if what == "file" else kept.parent
     changed.chmod(mode | 0o700)
-    assert own_content(kept) is None and f"{changed} is not used: other users may write it" in distrusted(changed)
+    assert f"{changed} is not used: other users may write it" in distrusted(changed)
     with pytest.raises(PermissionError, match="other users may write it"):
         own_bytes(kept)
     if what == "folder":
         with pytest.raises(PermissionError):
-            keep_own(kept.with_name("new"), b"x")
-    else:
-        keep_own(kept, b"new")
-        assert own_content(kept) == b"new", "written anew, it is ours again"
+            own_folder(kept.parent)
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_what_belongs_to_another_user_is_not_taken(kept: Path, what: str, given_away: Given) -> None:
     given_away(kept if what == "file" else kept.parent)
-    assert own_content(kept) is None
     with pytest.raises(PermissionError, match="belongs to another user"):
         own_bytes(kept)
 
@@ -72,7 +71,8 @@ def test_a_group_may_write_where_it_has_only_this_user(kept: Path, monkeypatch: 
     kept.chmod(0o660)
     for alone in (True, False):
         monkeypatch.setattr(own_files, "_has_only_this_user", lambda group, alone=alone: alone)
-        assert (own_content(kept) == b"content") is alone
+        with nullcontext() if alone else pytest.raises(PermissionError):
+            assert own_bytes(kept) == b"content"
     monkeypatch.undo()
     assert not own_files._has_only_this_user(4_000_000_000), "no such group"
 
@@ -80,10 +80,6 @@ def test_a_group_may_write_where_it_has_only_this_user(kept: Path, monkeypatch: 
 def test_what_is_no_regular_file_is_not_waited_for(kept: Path) -> None:
     os.mkfifo(kept.with_name("pipe"), 0o600)
     for path in (kept.with_name("pipe"), kept.parent, kept.with_name("gone"), kept / "below"):
-        assert own_content(path) is None
+        with pytest.raises(OSError, match=r"regular|directory|No such"):
+            own_bytes(path)
     assert distrusted(kept.with_name("gone")) == "" == distrusted(kept.parent)
-
-
-def test_a_damaged_file_is_none(kept: Path) -> None:
-    kept.write_bytes(kept.read_bytes() + b"x")
-    assert own_content(kept) is None

@@ -156,7 +156,7 @@ def _read(content: bytes) -> None:
     (place / "prog").chmod(0o755)
     environment = {
         "TESTBED_CACHE": str(place / "cache"),
-        machine_code.VARIABLE: str(machine_code.folder()),
+        machine_code.VARIABLE: str(machine_code.CODE.folder),
         "TMPDIR": str(place),
         "HOME": str(place),
     }
