@@ -1,6 +1,6 @@
 """Checks as JSON: what ``testbed check --format json`` and ``testbed lint --json`` write, as types.
 
-A form says what is written of a value, and its schema is made from it (`testbed.report.json_forms`).
+A form says what is written of a value, and its schema is made from it (`testbed.report.schemas`).
 """
 
 from __future__ import annotations

@@ -9,11 +9,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from testbed.checks.model import AT_CALLS_ONLY, FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
-from testbed.checks.watched_run import TableLint
 from testbed.report.phrases import count, share
 from testbed.words.printable import printable
+
+if TYPE_CHECKING:  # a kept check is told in a moment: nothing is loaded that runs programs
+    from testbed.checks.watched_run import TableLint
 
 EVIDENCE = {
     HowKnown.EXECUTED: "seen when it was executed",
