@@ -3,3 +3,4 @@
 from typing import Literal
 
 JsonVersion = Literal[1]  # of the JSON that commands print, but a run's: raised when readers would be misled
+JSON_VERSION: JsonVersion = 1

@@ -12,6 +12,7 @@ from typing import Any
 from testbed.contract.frames import Backtrace
 from testbed.image.debug import debug_info
 from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin
+from testbed.report import JSON_VERSION
 from testbed.trace import Snapshot
 
 
@@ -120,7 +121,7 @@ def perf(one: PrintedBacktrace) -> Iterator[str]:
 def frames_data(one: PrintedBacktrace) -> dict[str, Any]:
     """The named frames as JSON: one object per call, and what is unsure."""
     return {
-        "schema": 1,
+        "schema": JSON_VERSION,
         "frames": [_frame_data(one, frame) for frame in one.names.frames],
         "unsure": [
             {"frame": u.physical, "certainty": u.certainty.name, "because": u.because, "candidates": u.candidates}

@@ -9,6 +9,7 @@ from testbed.contract.frames import Backtrace
 from testbed.foreign.read import Foreign
 from testbed.image import LoadedImage
 from testbed.naming.symbolize import symbolize
+from testbed.report import JSON_VERSION
 from testbed.report.debugger_styles import frames_data, gdb, shown
 
 NOTE = "nobody watched this stack: these are claims, not judged"
@@ -40,7 +41,7 @@ def foreign_text(of: Foreign, said: Mapping[str, Backtrace]) -> Iterator[str]:
 def foreign_data(of: Foreign, said: Mapping[str, Backtrace]) -> dict[str, Any]:
     """The same as values of JSON: ``schema/unwind.json``."""
     return {
-        "schema": 1,
+        "schema": JSON_VERSION,
         "file": str(of.dump.path),
         "kind": of.dump.kind,
         "arch": of.dump.arch.name,

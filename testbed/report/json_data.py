@@ -186,10 +186,6 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
     }
 
 
-def _summary(cell: Cell) -> dict[str, Any]:
-    return counts(cell) | {"callers": encoded(CallersForm, cell.callers)}
-
-
 def _names(traits: Iterable[Trait]) -> list[str]:
     return sorted(trait.name for trait in traits)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from testbed.campaign.score_card import Placed, ScoreCard
+from testbed.report import JSON_VERSION
 from testbed.truth.phases import Phase
 from testbed.verdicts.counts import Counts
 from testbed.words.traps import TRAPS
 
-SCHEMA = 1
 Commands = Mapping[str, str]
 """The options by which the command line is told of each unwinder: ``-u fp_chain``, ``--unwinder-cmd ./mine``."""
 
@@ -18,7 +18,7 @@ Commands = Mapping[str, str]
 def score_data(card: ScoreCard, commands: Commands, *, everything: bool) -> dict[str, Any]:
     """The card as JSON has it."""
     return {
-        "schema": SCHEMA,
+        "schema": JSON_VERSION,
         "units": len(card.judged),
         "sites": sum(sum(result.sites) for result in card.judged),
         "sample": not everything,
