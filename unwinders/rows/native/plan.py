@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,20 +53,6 @@ class _NoRegisters(Mapping[str, int]):
         self.__getitem__(name)
 
 
-class _RowFacts(NamedTuple):
-    """The columns of `Rows` that hold no rules."""
-
-    first: int
-    end: int
-    same: int
-    uses: int
-    zero: int
-    is_slow: bool
-    may_stay: bool
-    is_signed: bool
-    found_by: int
-
-
 @dataclass(eq=False)
 class Plan:
     """The rows asked for until now. ``registers`` are those that any of them names; SP and frame pointers first."""
@@ -82,7 +68,7 @@ class Plan:
     _cfa: list[CodedRule] = field(default_factory=list)
     _return_address: list[CodedRule] = field(default_factory=list)
     _rules: list[CodedRule] = field(default_factory=list)
-    _facts: list[_RowFacts] = field(default_factory=list)
+    _facts: list[tuple[int | bool, ...]] = field(default_factory=list)  # the columns of `Rows` that hold no rules
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -138,7 +124,7 @@ class Plan:
         used |= {row.outermost_if_zero or arch.sp, row.return_address if address.kind == SAME else arch.sp}
         self._cfa.append(coded_rule(row.cfa, "", index, word))
         self._return_address.append(address)
-        facts = _RowFacts(
+        facts = (
             len(self._rules),
             len(self._rules) + len(explicit),
             sum(1 << i for i in same),
@@ -163,7 +149,7 @@ class Plan:
         return Planned(self.lookup, Rows(cfa, address, rules, *columns), word, code, signature, pointers)
 
 
-# Of the columns of `_RowFacts`.
+# Of the columns of `Rows` that hold no rules.
 _TYPES = (*[np.int64] * 2, *[np.uint64] * 2, np.int64, *[np.bool_] * 3, np.int32)
 
 

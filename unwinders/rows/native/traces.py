@@ -9,6 +9,7 @@ on nothing but a frame's pc and kind; outside all images not even on the pc.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,7 @@ VALUES = 2  # the only one with a column per register
 
 AHEAD = 1 << 16  # steps whose pcs are asked for at once
 NATIVE_FROM = 5_000  # steps; as many are swept as Python while the sweep is compiled
+LOADED_FROM = 500  # steps; as many are swept as Python while what was compiled before is loaded
 
 Unwind = Callable[[Snapshot], Backtrace]
 
@@ -62,11 +64,6 @@ def over_traces(unwind: Unwind, rows_for: Callable[[Arch], RowFor]) -> Callable[
         return found
 
     return unwind_trace
-
-
-def walk_trace(trace: Trace, row_for: RowFor, unwind: Unwind) -> Backtraces:
-    """The backtraces of every step: what ``walk(snapshot, row_for)`` says at each of them."""
-    return _walked(trace, plan_for(trace, row_for), row_for, unwind)
 
 
 def plan_for(trace: Trace, row_for: RowFor) -> Plan | None:
@@ -165,7 +162,8 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     if not len(plan):  # else the walk says where a row is missing
         plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
     known = -1
-    is_long = len(trace) >= NATIVE_FROM or is_kept(swept.sweep)
+    is_loaded = len(trace) >= LOADED_FROM or "numba" in sys.modules
+    is_long = len(trace) >= NATIVE_FROM or (is_loaded and is_kept(swept.sweep))
     while True:
         if len(plan) != known:
             known = len(plan)

@@ -29,7 +29,7 @@ from testbed.trace import Exited, Region, Snapshot, Trace, Writes
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.frames import START, image
 from tests.unwinders.said import said
-from unwinders.rows.native.traces import walk_trace
+from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import RowFor, walk
 
 STACK, STACK_SIZE = 0x8004, 0x19C  # neither begins nor ends on a granule
@@ -169,7 +169,7 @@ def compared(trace: Trace, row_for: RowFor) -> Backtraces:
     def unwind(snapshot: Snapshot) -> Backtrace:
         return walk(snapshot, row_for)
 
-    found = walk_trace(trace, row_for, unwind)
+    found = over_traces(unwind, lambda arch: row_for)(trace)
     for step in range(len(trace)):
         assert said(found[step]) == said(unwind(trace.snapshot(step))), f"seed {trace.seed}, step {step}"
     return found

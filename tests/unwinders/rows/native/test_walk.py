@@ -41,7 +41,7 @@ from tests.unwinders.rows.native.random_walks import (
 from tests.unwinders.said import said
 from unwinders.chains.fp_chain import FP_CHAIN
 from unwinders.rows.native import traces
-from unwinders.rows.native.traces import walk_trace
+from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import MAX_FRAMES, RowFor, walk
 from unwinders.tables.eh_frame import EH_FRAME
 
@@ -141,7 +141,7 @@ def test_rows_that_depend_on_registers_are_refused() -> None:
 
     trace = trace_of(ARM64, [{"pc": P0, "sp": 0x8010}], [], 0)
     with pytest.raises(TypeError, match="depends on sp"):
-        walk_trace(trace, row_for, lambda snapshot: walk(snapshot, row_for))
+        over_traces(lambda snapshot: walk(snapshot, row_for), lambda arch: row_for)(trace)
 
 
 def test_a_trace_without_a_step_has_no_backtraces() -> None:
