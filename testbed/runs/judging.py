@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from testbed.contract.frames import Backtrace
@@ -45,14 +45,15 @@ def _judge(run: Run, step: int, said: Backtrace, limits: tuple[Limit, ...]) -> V
 def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:
     """The verdicts of one strategy at every step of a run.
 
-    ``natively`` decides between the walk over the whole trace, where the strategy has one, and one snapshot after the
+    ``natively`` decides between the judge of whole traces, for a strategy that walks them, and one verdict after the
     other; both say the same. None: whatever is faster for this run alone (`is_soon_native`).
     """
     if natively is None:
         natively = is_soon_native(len(run))
     limits = unwinder.limits_on(run.arch)
-    if natively and unwinder.unwind_trace is not None and run.in_columns:
-        backtraces = unwinder.unwind_trace(run.trace)
-        return judge_trace(run.watched, backtraces, declared=run.built.traits, limits=limits)
-    said = (unwinder.unwind(run.trace.snapshot(step)) for step in range(len(run)))
+    said: Iterable[Backtrace] = (unwinder.unwind(run.trace.snapshot(step)) for step in range(len(run)))
+    if unwinder.unwind_trace is not None and run.in_columns:
+        said = swept = unwinder.unwind_trace(run.trace)
+        if natively:
+            return judge_trace(run.watched, swept, declared=run.built.traits, limits=limits)
     return tuple(first_answers((_judge(run, step, each, limits), each) for step, each in enumerate(said)))

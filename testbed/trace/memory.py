@@ -14,6 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.trace.sparse import used_pages
 from testbed.words.errors import UnreadableMemory
 
 GRANULE = 8
@@ -29,8 +30,6 @@ class Region:
     @cached_property
     def used(self) -> NDArray[np.bool_]:
         """For each page of the data: is there anything but zeros?"""
-        from testbed.trace.sparse import used_pages  # it loads compiled code, which short runs do without
-
         return used_pages(self.data)
 
     @property

@@ -32,16 +32,6 @@ def apply_writes(
             word >>= np.uint64(8)
 
 
-@compiled()
-def note_used_pages(words: Any, used: Any) -> None:
-    """Mark the pages in which a word is not zero."""
-    for page in range(len(words) * 8 // PAGE):
-        for i in range(page * PAGE // 8, (page + 1) * PAGE // 8):
-            if words[i] != np.uint64(0):
-                used[page] = True
-                break
-
-
 NEVER, WHOLE, IN_PARTS = range(3)  # how a word was stored last
 
 

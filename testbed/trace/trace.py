@@ -17,6 +17,7 @@ from testbed.trace.memory import History, Memory, Region, Writes
 from testbed.trace.snapshot import Snapshot
 from testbed.words.errors import EmulationError
 
+NATIVE_FROM = 2_000  # steps; below that, loading compiled code costs more than it saves
 LAST_BIT = 63
 
 
@@ -78,7 +79,7 @@ class Trace:
         from testbed.trace.native import note_changes
 
         out = np.empty(len(self), np.uint64)
-        native(note_changes)(np.asarray(self.registers), out)
+        native(note_changes, when=len(self) >= NATIVE_FROM)(np.asarray(self.registers), out)
         return out
 
     def interrupted(self, step: int) -> bool:
