@@ -185,10 +185,24 @@ def test_a_sign_state_is_tried_where_nothing_is_signed() -> None:
 
 
 def test_a_return_address_may_be_said_before_or_after_it_was_changed() -> None:
+    """And any address between the two: who counts it on over data behind the call comes by there."""
     run = ran("behind_call", "arm64")
-    caller = run.truth(run.step_at("take")).frames[1]
+    step, table = run.step_at("take"), table_of(run, "eh_frame")
+    caller = run.truth(step).frames[1]
     assert caller.goes_on
-    assert not checked(run, table_of(run, "eh_frame")).wrong.any()
+    assert not checked(run, table).wrong.any()
+    between = caller.pc + caller.goes_on >> 1
+    assert caller.pc < between < caller.goes_on
+    for place in (caller.pc - 4, caller.pc, between, caller.goes_on, caller.goes_on + 4):
+        wrong = checked(run, with_rules(table, x30=Constant(place))).wrong[step] & RETURN_ADDRESS
+        assert (wrong == 0) == (caller.pc <= place <= caller.goes_on)
+
+
+def test_a_signature_that_a_row_does_not_tell_of_is_one_thing() -> None:
+    run = ran("pac_ret", "arm64", "keystone")
+    checks, signed = checked(run, with_rules(table_of(run, "eh_frame"), **{RA_SIGNED: Constant(0)})), run.watched.signed
+    assert (checks.compared & signed).any()
+    assert (checks.wrong[checks.compared] & SIGNATURE != 0).tolist() == signed[checks.compared].tolist()
 
 
 @pytest.mark.parametrize("distance", [-0x40_0000, 0x1000, 0x7000_0000_0000, 0xFFFF_FFFF_8000_0000])
