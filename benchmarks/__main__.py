@@ -15,7 +15,7 @@ from benchmarks.protocol import protocol
 from benchmarks.recorders import memory, recording, scaling
 from benchmarks.referees import referees
 from benchmarks.report import as_data, as_markdown, write_picture
-from benchmarks.starting import matrices, starting
+from benchmarks.starting import first_uses, matrices, starting
 from benchmarks.table import Table
 from benchmarks.traces import traces
 from testbed.words.errors import TestbedError
@@ -29,6 +29,7 @@ PARTS: dict[str, Callable[[bool, int], Table]] = {
     "traces": lambda quick, rounds: traces(quick=quick, rounds=min(rounds, 3)),
     "scaling": lambda quick, rounds: scaling(quick=quick, rounds=rounds),
     "starting": lambda quick, rounds: starting(quick=quick, rounds=rounds),
+    "first_uses": lambda quick, rounds: first_uses(quick=quick, rounds=min(rounds, 3)),
     "matrices": lambda quick, rounds: matrices(quick=quick, rounds=min(rounds, 3)),
     "memory": lambda quick, rounds: memory(quick=quick),
 }

@@ -37,7 +37,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert said.exit_code == 0, said.output
     data = json.loads(files["json"].read_text(encoding="utf-8"))
     tables = data["tables"]
-    parts = "recording judging referees protocol traces scaling starting matrices memory"
+    parts = "recording judging referees protocol traces scaling starting first_uses matrices memory"
     assert set(tables) == set(parts.split())
     assert tables["protocol"]["rows"][0]["strategy"] == "fp_chain"
     assert {"frame_pointers_in_python"} <= {row["strategy"] for row in tables["protocol"]["rows"]}

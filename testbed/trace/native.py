@@ -9,6 +9,7 @@ import numpy as np
 from testbed.native.compiled import compiled
 
 PAGE = 4096  # bytes
+NATIVE_FROM = 10_000  # steps, or writes; fewer are gone through in Python before a kernel is loaded
 
 
 @compiled()

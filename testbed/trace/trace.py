@@ -76,7 +76,7 @@ class Trace:
     @cached_property
     def changed(self) -> NDArray[np.uint64]:
         """Which registers are not what they were at the step before, as `changed_bits`; at step 0 all of them."""
-        from testbed.trace.native import note_changes
+        from testbed.trace.native import NATIVE_FROM, note_changes
 
         out = np.empty(len(self), np.uint64)
         native(note_changes, when=len(self) >= NATIVE_FROM)(np.asarray(self.registers), out)

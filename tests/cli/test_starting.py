@@ -18,6 +18,7 @@ import testbed
 from programs import PROGRAMS
 from testbed.cli import COMMANDS
 from testbed.contract.unwinder import Unwinder
+from testbed.native.machine_code import VARIABLE
 from testbed.referee import REFEREE_OF, REFEREES
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,14 @@ def test_a_run_reads_one_program_and_asks_no_referee() -> None:
     assert process.of(*(f"testbed.referee.{room}" for room in ("process", *FOLDERS))) == set()
     assert process.of("numba", "numpy.ma", "jinja2", "multiprocessing") == set()
     assert process.of("testbed.report.matrix_html", "testbed.image.macho", "testbed.image.debug.lines") == set()
+
+
+def test_a_check_of_one_function_waits_for_no_compiler(tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text("raise SystemError('the compiler was loaded')")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", VARIABLE: str(tmp_path)}
+    command = [sys.executable, "-m", "testbed.cli", "check", str(ROOT / "docs/examples/sum.S"), "--arch", "arm64"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 1 and "sum+0x10" in done.stdout, done.stderr
 
 
 FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/strategy.py"))
