@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from testbed.contract.rows import (
     RA_SIGNED,
     AtCfa,
+    AtExpression,
+    CfaPlus,
     Constant,
     IsExpression,
     Operation,
     RegisterPlus,
+    Rule,
+    SameValue,
+    Undefined,
+    UnwindRow,
 )
 from testbed.words.errors import MalformedTable, NoUnwindInfo
-from tests.unwinders.cfi_programs import DEF_CFA, one, rule
 from tests.unwinders.frames import (
     ARM32,
     ARM64,
@@ -35,199 +43,192 @@ from tests.unwinders.frames import (
 from unwinders.formats.cfi import cfi_table
 
 NOP2 = b"\0\0"
+DEF_CFA = b"\x0c\x07\x08"  # DW_CFA_def_cfa rsp, 8: a row needs a CFA
+ARM64_CFA, ARM32_CFA = b"\x0c\x1f\x00", b"\x0c\x0d\x00"  # sp, 0
+EXPRESSION = b"\x0f" + block(b"\x77\x08")  # a CFA by an expression
+
+Options = Mapping[str, Any]
+AS_USUAL: Options = {}  # x86-64, code in units of 1 and data in units of -8 bytes
+RESTORES = (b"\xc3", b"\x06\x03")
+ON_ARM64: Options = {"arch": ARM64, "code": 4}
 
 
-# 6.4.2.1 Row creation
+def rsp(offset: int) -> RegisterPlus:
+    return RegisterPlus("rsp", offset)
 
 
-def test_set_loc_starts_a_row_at_an_address() -> None:
-    before, after = rows(b"\x01" + u(8, START + 0x20) + b"\x0e\x10", DEF_CFA)
-    assert (before.start, before.end, before.cfa) == (START, START + 0x20, RegisterPlus("rsp", 8))
-    assert (after.start, after.end, after.cfa) == (START + 0x20, START + SIZE, RegisterPlus("rsp", 16))
+def rbp(offset: int) -> RegisterPlus:
+    return RegisterPlus("rbp", offset)
 
 
-@pytest.mark.parametrize(
-    "instruction", [b"\x48", b"\x02\x08", b"\x03\x08\x00", b"\x04\x08\x00\x00\x00"], ids=["6bit", "1", "2", "4"]
+def sp(offset: int) -> RegisterPlus:
+    return RegisterPlus("sp", offset)
+
+
+def one(instructions: bytes, initial: bytes = DEF_CFA, **options: Any) -> UnwindRow:
+    """The last row of an FDE."""
+    return rows(instructions, initial, **options)[-1]
+
+
+# instructions, those of the CIE, how they are read, CFA by the distance from the function's start
+CFAS: list[tuple[bytes, bytes, Options, Mapping[int, Rule]]] = [
+    # 6.4.2.1 Row creation
+    (b"\x01" + u(8, START + 0x20) + b"\x0e\x10", DEF_CFA, AS_USUAL, {0: rsp(8), 0x20: rsp(16)}),
+    # an advance is factored by the code's alignment
+    *(
+        (advance + b"\x0e\x10", ARM64_CFA, ON_ARM64, {0: sp(0), 32: sp(16)})
+        for advance in (b"\x48", b"\x02\x08", b"\x03\x08\x00", b"\x04\x08\x00\x00\x00")
+    ),
+    (b"\x40\x0e\x10", DEF_CFA, AS_USUAL, {0: rsp(16)}),  # by nothing: no row of its own
+    (
+        b"\x03" + u(2, SIZE) + b"\x0e\x10",
+        DEF_CFA,
+        AS_USUAL,
+        {0: rsp(8)},
+    ),  # GNU as: a directive after the last instruction
+    (b"\x44\x0c\x07\x08", b"", AS_USUAL, {4: rsp(8)}),  # pcs before a CFA is defined have no row
+    # 6.4.2.2 CFA definition
+    (b"\x0c\x06\x10", DEF_CFA, AS_USUAL, {0: rbp(16)}),
+    (b"\x12\x1f" + sleb(-2), DEF_CFA, ON_ARM64, {0: sp(16)}),  # factored by the data's alignment
+    (b"\x12\x1f" + sleb(-2), b"", ON_ARM64, {0: sp(16)}),  # pyelftools 0.33 does not factor it
+    (b"\x0c\x07\x10\x0d\x06", DEF_CFA, AS_USUAL, {0: rbp(16)}),
+    (b"\x0e" + uleb(4096), DEF_CFA, AS_USUAL, {0: rsp(4096)}),
+    (b"\x13" + sleb(-3), DEF_CFA, AS_USUAL, {0: rsp(24)}),
+    (
+        b"\x0f" + block(b"\x77\x08\x06"),
+        DEF_CFA,
+        AS_USUAL,
+        {0: IsExpression((Operation(0x77, (8,), 0), Operation(6, (), 2)))},
+    ),
+    # a negative offset is the word that assemblers write it as
+    *((set_offset + uleb(2**64 - 16), DEF_CFA, AS_USUAL, {0: rsp(-16)}) for set_offset in (b"\x0e", b"\x0c\x07")),
+    *((set_offset + uleb(2**63 - 1), DEF_CFA, AS_USUAL, {0: rsp(2**63 - 1)}) for set_offset in (b"\x0e", b"\x0c\x07")),
+    *((b"\x0e" + uleb(2**bits - 16), ARM32_CFA, {"arch": ARM32}, {0: sp(-16)}) for bits in (32, 64)),
+    # 6.4.2.4 Row states: they nest
+    (b"\x0a\x0e\x10\x0a\x0e\x18\x41\x0b\x41\x0b", DEF_CFA, AS_USUAL, {0: rsp(24), 1: rsp(16), 2: rsp(8)}),
+    # 6.4.2.5 Padding, and what vendors added
+    (b"\0\0\0", DEF_CFA, AS_USUAL, {0: rsp(8)}),
+    (b"\x2e\x10", DEF_CFA, AS_USUAL, {0: rsp(8)}),  # DW_CFA_GNU_args_size
+]
+
+# instructions, those of the CIE, how they are read, the rules of the last row
+RULES: list[tuple[bytes, bytes, Options, Mapping[str, Rule]]] = [
+    # 6.4.2.3 Register rules
+    (b"\x07\x03", DEF_CFA, AS_USUAL, {"rbx": Undefined()}),
+    (b"\x08\x03", DEF_CFA, AS_USUAL, {"rbx": SameValue()}),
+    (b"\x83\x02", DEF_CFA, AS_USUAL, {"rbx": AtCfa(-16)}),
+    (b"\x05" + uleb(72) + uleb(3), ARM64_CFA, {"arch": ARM64}, {"d8": AtCfa(-24)}),
+    (b"\x05" + uleb(264) + uleb(2), ARM32_CFA, {"arch": ARM32, "data": -4}, {"d8": AtCfa(-8)}),
+    (b"\x11\x03" + sleb(-2), DEF_CFA, AS_USUAL, {"rbx": AtCfa(16)}),
+    (b"\x14\x03\x02", DEF_CFA, AS_USUAL, {"rbx": CfaPlus(-16)}),
+    (b"\x15\x03" + sleb(-2), DEF_CFA, AS_USUAL, {"rbx": CfaPlus(16)}),
+    (b"\x09\x03\x0c", DEF_CFA, AS_USUAL, {"rbx": RegisterPlus("r12", 0)}),
+    (b"\x10\x03" + block(b"\x76\x70"), DEF_CFA, AS_USUAL, {"rbx": AtExpression((Operation(0x76, (-16,), 0),))}),
+    (b"\x16\x03" + block(b"\x76\x70"), DEF_CFA, AS_USUAL, {"rbx": IsExpression((Operation(0x76, (-16,), 0),))}),
+    # restore and restore_extended go back to the rule of the CIE, or to none
+    *((b"\x07\x03" + restore, DEF_CFA + b"\x83\x02", AS_USUAL, {"rbx": AtCfa(-16)}) for restore in RESTORES),
+    *((b"\x83\x02" + restore, DEF_CFA, AS_USUAL, {}) for restore in RESTORES),
+    (DEF_CFA + b"\x83\x02\xc3", b"", AS_USUAL, {}),  # a CIE without instructions
+    # what vendors added
+    (b"\x2e" + uleb(200) + b"\x83\x02", DEF_CFA, AS_USUAL, {"rbx": AtCfa(-16)}),
+    (b"\x2f\x03\x02", DEF_CFA, AS_USUAL, {"rbx": AtCfa(16)}),  # DW_CFA_GNU_negative_offset_extended
+    (b"\x2d", ARM64_CFA, {"arch": ARM64}, {RA_SIGNED: Constant(1)}),
+    (b"\x41\x2d\x41\x2d", ARM64_CFA, ON_ARM64, {RA_SIGNED: Constant(0)}),
+    (b"\x2c", ARM64_CFA, {"arch": ARM64}, {RA_SIGNED: Constant(3)}),  # with the pc: both bits
+    (b"\x2d\x0a\x41\x2d\x41\x0b", ARM64_CFA, {"arch": ARM64}, {RA_SIGNED: Constant(1)}),  # a state keeps it
+]
+
+CUT_OFF = (
+    *("02", "0301", "04010101", "0100", "06", "07", "0c", "0c07", "83", "0583", "0903"),
+    *("0f", "0f0530", "1003", "16030230", "2e80"),
 )
-def test_advance_loc_is_factored_by_the_code_alignment(instruction: bytes) -> None:
-    before, after = rows(instruction + b"\x0e\x10", b"\x0c\x1f\x00", arch=ARM64, code=4)
-    assert before.end == after.start == START + 32
-    assert after.cfa == RegisterPlus("sp", 16)
+
+# instructions, those of the CIE, how they are read, what is wrong, the offset of it from the first instruction
+MALFORMED: list[tuple[bytes, bytes, Options, str, int | None]] = [
+    (NOP2 + b"\x03" + u(2, SIZE + 1), DEF_CFA, AS_USUAL, "the FDE is for 0x1000 to 0x1100", 2),
+    (b"\x41\x01" + u(8, START), DEF_CFA, AS_USUAL, "goes from 0x1001 to 0x1000", 1),
+    *(
+        (b"", DEF_CFA + advance, AS_USUAL, "a CIE moves the location", None)
+        for advance in (b"\x41", b"\x02\x01", b"\x03\x01\x00", b"\x01" + u(8, START))
+    ),
+    # half a CFA without the other half
+    *(
+        (before + half, b"", AS_USUAL, "register \\+ offset CFA", len(before))
+        for half in (b"\x0d\x06", b"\x0e\x10", b"\x13\x10")
+        for before in (b"", EXPRESSION)
+    ),
+    *((b"", DEF_CFA + b"\x83\x02" + restore, AS_USUAL, "a CIE restores", None) for restore in RESTORES),
+    (b"\x0a\x0b\x0b", DEF_CFA, AS_USUAL, "no row is remembered", 2),
+    (b"\x0b", DEF_CFA + b"\x0a", AS_USUAL, "no row is remembered", 0),  # the CIE's states are not the FDE's
+    (b"\x0a" * 1025, DEF_CFA, AS_USUAL, "more than 1024 remembered", 1024),
+    *(
+        (opcode, b"", {"arch": arch}, f"no meaning on {arch}", None)
+        for arch in (X86_64, ARM32)
+        for opcode in (b"\x2c", b"\x2d")
+    ),
+    *(
+        (NOP2 + bytes([opcode]), DEF_CFA, AS_USUAL, f"no call frame instruction {opcode:#04x}", 2)
+        for opcode in sorted(set(range(0x40)) - {*range(0x17), 0x2C, 0x2D, 0x2E, 0x2F})
+    ),
+    *((bytes.fromhex(cut_off), DEF_CFA, AS_USUAL, "bytes are needed", None) for cut_off in CUT_OFF),
+    (b"\x0f\x02\x30\x01", b"", AS_USUAL, "no DWARF operation 0x01", 3),  # the operation's own offset
+    (b"".join(b"\x08" + uleb(number) for number in range(257)), DEF_CFA, AS_USUAL, "more than 256 registers", None),
+]
 
 
-def test_advance_by_zero_makes_no_row() -> None:
-    (row,) = rows(b"\x40\x0e\x10", DEF_CFA)
-    assert (row.start, row.cfa) == (START, RegisterPlus("rsp", 16))
+@pytest.mark.parametrize(("instructions", "initial", "options", "cfas"), CFAS)
+def test_instructions_make_rows(
+    instructions: bytes, initial: bytes, options: Options, cfas: Mapping[int, Rule]
+) -> None:
+    made = rows(instructions, initial, **options)
+    assert {row.start - START: row.cfa for row in made} == cfas
+    assert [row.end - START for row in made] == [*(start for start in cfas if start != min(cfas)), SIZE]
 
 
-def test_advance_to_the_very_end_makes_no_row() -> None:
-    """GNU as writes what a directive after the last instruction says: it holds nowhere."""
-    (row,) = rows(b"\x03" + u(2, SIZE) + b"\x0e\x10", DEF_CFA)
-    assert (row.end, row.cfa) == (START + SIZE, RegisterPlus("rsp", 8))
+@pytest.mark.parametrize(("instructions", "initial", "options", "rules"), RULES)
+def test_instructions_make_rules(
+    instructions: bytes, initial: bytes, options: Options, rules: Mapping[str, Rule]
+) -> None:
+    assert one(instructions, initial, **options).registers == rules
 
 
-def test_advance_beyond_the_end_is_malformed() -> None:
-    with pytest.raises(MalformedTable, match="the FDE is for 0x1000 to 0x1100") as raised:
-        rows(NOP2 + b"\x03" + u(2, SIZE + 1), DEF_CFA)
-    assert raised.value.offset == instructions_at(DEF_CFA) + 2
+@pytest.mark.parametrize(("instructions", "initial", "options", "said", "offset"), MALFORMED)
+def test_instructions_are_malformed(
+    instructions: bytes, initial: bytes, options: Options, said: str, offset: int | None
+) -> None:
+    with pytest.raises(MalformedTable, match=said) as raised:
+        rows(instructions, initial, **options)
+    assert raised.value.section == ".debug_frame"
+    assert offset is None or raised.value.offset == instructions_at(initial) + offset
 
 
-def test_set_loc_backwards_is_malformed() -> None:
-    with pytest.raises(MalformedTable, match="goes from 0x1001 to 0x1000"):
-        rows(b"\x41\x01" + u(8, START), DEF_CFA)
-
-
-@pytest.mark.parametrize("instruction", [b"\x41", b"\x02\x01", b"\x03\x01\x00", b"\x01" + u(8, START)])
-def test_moving_the_location_in_a_cie_is_malformed(instruction: bytes) -> None:
-    with pytest.raises(MalformedTable, match="a CIE moves the location"):
-        rows(b"", DEF_CFA + instruction)
-
-
-# 6.4.2.2 CFA definition
-
-
-def test_def_cfa_is_not_factored() -> None:
-    assert one(b"\x0c\x06\x10").cfa == RegisterPlus("rbp", 16)
-
-
-def test_def_cfa_sf_is_factored_by_the_data_alignment() -> None:
-    assert one(b"\x12\x1f" + sleb(-2), arch=ARM64, code=4).cfa == RegisterPlus("sp", 16)
-
-
-def test_def_cfa_register_keeps_the_offset() -> None:
-    assert one(b"\x0c\x07\x10\x0d\x06").cfa == RegisterPlus("rbp", 16)
-
-
-def test_def_cfa_offset_keeps_the_register() -> None:
-    assert one(b"\x0e" + uleb(4096)).cfa == RegisterPlus("rsp", 4096)
-
-
-@pytest.mark.parametrize("instruction", [b"\x0e", b"\x0c\x07"])
-def test_a_negative_cfa_offset_is_the_word_that_assemblers_write_it_as(instruction: bytes) -> None:
-    assert one(instruction + uleb(2**64 - 16)).cfa == RegisterPlus("rsp", -16)
-    assert one(instruction + uleb(2**63 - 1)).cfa == RegisterPlus("rsp", 2**63 - 1)
-    for size in (32, 64):
-        assert one(b"\x0e" + uleb(2**size - 16), b"\x0c\x0d\x08", arch=ARM32).cfa == RegisterPlus("sp", -16)
-
-
-def test_def_cfa_offset_sf_is_factored() -> None:
-    assert one(b"\x13" + sleb(-3)).cfa == RegisterPlus("rsp", 24)
-
-
-def test_def_cfa_expression() -> None:
-    assert one(b"\x0f" + block(b"\x77\x08\x06")).cfa == IsExpression((Operation(0x77, (8,), 0), Operation(0x06, (), 2)))
-
-
-@pytest.mark.parametrize("instruction", [b"\x0d\x06", b"\x0e\x10", b"\x13\x10"])
-@pytest.mark.parametrize("before", [b"", b"\x0f" + block(b"\x77\x08")], ids=["no CFA", "expression"])
-def test_half_a_cfa_without_the_other_half_is_malformed(instruction: bytes, before: bytes) -> None:
-    with pytest.raises(MalformedTable, match="register \\+ offset CFA") as raised:
-        rows(before + instruction)
-    assert raised.value.offset == instructions_at() + len(before)
-
-
-def test_pcs_before_a_cfa_is_defined_have_no_row() -> None:
-    (row,) = rows(b"\x44\x0c\x07\x08")
-    assert row.start == START + 4
-
-
-# 6.4.2.5 Padding, and what vendors added
-
-
-def test_nop_does_nothing() -> None:
-    assert rows(b"\0\0\0", DEF_CFA) == rows(b"", DEF_CFA)
-
-
-def test_gnu_args_size_does_nothing_for_unwinding() -> None:
-    padded = rows(b"\x2e" + uleb(200) + b"\x83\x02", DEF_CFA)
-    assert [(row.cfa, row.registers) for row in padded] == [(RegisterPlus("rsp", 8), {"rbx": AtCfa(-16)})]
-
-
-def test_gnu_negative_offset_extended() -> None:
-    assert rule(b"\x2f\x03\x02") == AtCfa(16)
+def test_remember_and_restore_state_bring_back_the_registers_and_the_cfa() -> None:
+    saved, changed, back = rows(b"\x83\x02\x0a\x41\x07\x03\x0c\x06\x20\x41\x0b", DEF_CFA)
+    assert (changed.cfa, changed.registers["rbx"]) == (rbp(32), Undefined())
+    assert (back.cfa, back.registers) == (saved.cfa, saved.registers) == (rsp(8), {"rbx": AtCfa(-16)})
 
 
 def test_aarch64_negate_ra_state_toggles() -> None:
-    sp = b"\x0c\x1f\x00"
-    states = [row.registers.get(RA_SIGNED) for row in rows(b"\x41\x2d\x41\x2d", sp, arch=ARM64, code=4)]
+    states = [row.registers.get(RA_SIGNED) for row in rows(b"\x41\x2d\x41\x2d", ARM64_CFA, **ON_ARM64)]
     assert states == [None, Constant(1), Constant(0)]
 
 
-def test_aarch64_negate_ra_state_with_pc_toggles_both_bits() -> None:
-    assert rule(b"\x2c", RA_SIGNED, b"\x0c\x1f\x00", arch=ARM64) == Constant(3)
-
-
-@pytest.mark.parametrize("arch", [X86_64, ARM32], ids=str)
-@pytest.mark.parametrize("opcode", [b"\x2c", b"\x2d"])
-def test_negate_ra_state_elsewhere_is_malformed(arch, opcode: bytes) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(MalformedTable, match=f"no meaning on {arch}"):
-        rows(opcode, arch=arch)
-
-
-def test_remember_state_keeps_the_signing_state() -> None:
-    last = rows(b"\x2d\x0a\x41\x2d\x41\x0b", b"\x0c\x1f\x00", arch=ARM64)[-1]
-    assert last.registers[RA_SIGNED] == Constant(1)
-
-
-@pytest.mark.parametrize("opcode", sorted(set(range(0x40)) - {*range(0x17), 0x2C, 0x2D, 0x2E, 0x2F}))
-def test_an_unknown_instruction_is_malformed_at_its_offset(opcode: int) -> None:
-    with pytest.raises(MalformedTable, match=f"no call frame instruction {opcode:#04x}") as raised:
-        rows(NOP2 + bytes([opcode]), DEF_CFA)
-    assert (raised.value.section, raised.value.offset) == (".debug_frame", instructions_at(DEF_CFA) + 2)
-
-
-@pytest.mark.parametrize(
-    "cut",
-    [
-        "02",
-        "0301",
-        "04010101",
-        "0100",
-        "0c",
-        "0c07",
-        "83",
-        "0583",
-        "0903",
-        "0f",
-        "0f0530",
-        "1003",
-        "16030230",
-        "2e80",
-        "07",
-        "06",
-    ],
-)
-def test_an_operand_that_is_cut_off_is_malformed(cut: str) -> None:
-    with pytest.raises(MalformedTable, match="bytes are needed"):
-        rows(bytes.fromhex(cut), DEF_CFA)
-
-
-def test_a_malformed_expression_names_its_own_offset() -> None:
-    with pytest.raises(MalformedTable, match="no DWARF operation 0x01") as raised:
-        rows(b"\x0f\x02\x30\x01")
-    assert raised.value.offset == instructions_at() + 3
-
-
-def test_rules_for_endless_registers_are_malformed() -> None:
-    with pytest.raises(MalformedTable, match="more than 256 registers"):
-        rows(b"".join(b"\x08" + uleb(number) for number in range(257)), DEF_CFA)
-    (row,) = rows(b"".join(b"\x08" + uleb(number) for number in range(256)), DEF_CFA)
-    assert len(row.registers) == 256
+def test_a_row_may_have_as_many_as_256_registers() -> None:
+    assert len(one(b"".join(b"\x08" + uleb(number) for number in range(256))).registers) == 256
 
 
 # The row itself
 
 
 def test_a_row_says_where_it_came_from_and_what_returns() -> None:
-    (row,) = rows(b"", DEF_CFA)
+    row = one(b"")
     assert row.found_by == f".debug_frame+{len(cie(DEF_CFA)):#x}"
     assert (row.return_address, row.signal_frame) == ("rip", False)
 
 
-@pytest.mark.parametrize(("arch", "name"), [(X86_64, "rip"), (ARM64, "x30"), (ARM32, "lr")], ids=str)
-def test_the_return_address_column_is_named_by_the_architecture(arch, name: str) -> None:  # type: ignore[no-untyped-def]
-    (row,) = rows(b"", b"\x0c\x07\x08", arch=arch)
-    assert row.return_address == name
+def test_the_return_address_column_is_named_by_the_architecture() -> None:
+    names = [one(b"", arch=arch).return_address for arch in (X86_64, ARM64, ARM32)]
+    assert names == ["rip", "x30", "lr"]
 
 
 def test_registers_that_are_not_recorded_keep_their_number() -> None:
@@ -244,14 +245,7 @@ def test_where_fdes_overlap_the_first_one_holds() -> None:
     table = cfi_table(image(_debug_frame=(0, section)), ".debug_frame")
     spans = [(row.start, row.end, row.cfa.offset) for row in table if isinstance(row.cfa, RegisterPlus)]
     assert spans == [(0x1000, 0x1010, 24), (0x1010, 0x1020, 16), (0x1020, 0x1040, 24), (0x1040, 0x1050, 40)]
-    assert [table.at(pc) is None for pc in (0xFFF, 0x1000, 0x101F, 0x1020, 0x104F, 0x1050)] == [
-        True,
-        False,
-        False,
-        False,
-        False,
-        True,
-    ]
+    assert [pc for pc in (0xFFF, 0x1000, 0x101F, 0x1020, 0x104F, 0x1050) if table.at(pc) is None] == [0xFFF, 0x1050]
 
 
 def test_a_table_is_read_once_per_image() -> None:
@@ -264,33 +258,14 @@ def test_a_missing_section_is_no_unwind_info() -> None:
         cfi_table(image(), ".eh_frame")
 
 
-# What pyelftools 0.33 decodes wrongly: each is legal, and frequent in one producer or another.
-
-
-def test_library_trap_def_cfa_sf_counts_in_data_alignment_units() -> None:
-    assert one(b"\x12\x1f\x7e", b"", arch=ARM64, code=4, data=-8).cfa == RegisterPlus("sp", 16)
-
-
-def test_library_trap_gnu_args_size_in_an_fde_is_a_no_op() -> None:
-    assert one(b"\x2e\x10").cfa == RegisterPlus("rsp", 8)
-
-
-def test_library_trap_restore_when_the_cie_has_no_instructions() -> None:
-    assert one(DEF_CFA + b"\x83\x02\xc3", b"").registers == {}
-
-
-def test_library_trap_negate_ra_state_is_not_dropped() -> None:
-    assert rule(b"\x2d", RA_SIGNED, b"\x0c\x1f\x00", arch=ARM64) == Constant(1)
-
-
-def test_library_trap_signal_frame_without_augmentation_data() -> None:
-    """GNU as writes "S" alone into .debug_frame: there is nothing to skip."""
+def test_a_signal_frame_needs_no_augmentation_data() -> None:
+    """GNU as writes "S" alone into .debug_frame: there is nothing to skip. pyelftools 0.33 skips."""
     section = cie(DEF_CFA, augmentation=b"S") + fde()
     (row,) = cfi_table(image(_debug_frame=(0, section)), ".debug_frame")
     assert row.signal_frame
 
 
-def test_library_trap_a_truncated_cie_is_a_typed_error() -> None:
+def test_a_truncated_cie_is_a_typed_error() -> None:
     section = entry(b"\xff\xff\xff\xff\x01zR") + fde()
     with pytest.raises(MalformedTable) as raised:
         told(cfi_table(image(_debug_frame=(0, section)), ".debug_frame"))
