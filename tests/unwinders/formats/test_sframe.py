@@ -1,29 +1,205 @@
-"""`.sframe`, field by field in the order of the specification: header and function entries."""
+"""`.sframe`, field by field in the order of the specification: header, function entries, rows, flexible rows."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pytest
 
+from testbed.arch import Arch
 from testbed.contract.rows import (
+    RA_SIGNED,
     AtCfa,
+    AtRegister,
+    CfaPlus,
+    Constant,
     RegisterPlus,
+    Rule,
+    SameValue,
+    Undefined,
 )
+from testbed.image import LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.frames import ARM32, ARM64, SIZE, START, image, u
+from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, image, snapshot, u, words
 from tests.unwinders.sframes import (
     ADDRESS,
+    ATTRIBUTES,
     ENTRY,
+    FP,
     HEADER,
+    SIGNED,
+    SP,
     error,
     fre,
+    made,
     one,
     read,
     section,
 )
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe import read_functions, read_header, sframe_table
+from unwinders.tables.sframe import SFRAME
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2, 3])
+
+Fields = Mapping[str, Any]
+Spans = Sequence[tuple[int, int, Rule | None]]
+
+
+def rsp(offset: int) -> RegisterPlus:
+    return RegisterPlus("rsp", offset)
+
+
+def control(register: int | None, *, stored: bool) -> int:
+    """A control word of a flexible row: what the offset behind it counts from."""
+    return (0 if register is None else register << 3 | 1) | stored << 1
+
+
+GOOD = section((START, 16, [fre(0, 8)]))
+TWO = [(START, 16, [fre(0, 8)]), (START + 16, 16, [fre(0, 8)])]
+BACKWARDS = [(START + 16, 16, [fre(0, 8)]), (START, 16, [fre(0, 8)])]
+FLEXIBLE: Fields = {"version": 3, "kind": 1}
+
+
+def with_word(at: int, value: int) -> bytes:
+    return GOOD[:at] + u(4, value) + GOOD[at + 4 :]
+
+
+# content, what is wrong with it, the offset of that
+MALFORMED: list[tuple[bytes, str, int | None]] = [
+    # The header
+    (section(magic=0x1234), "magic number is 0x1234", 0),
+    (section(magic=0xE2DE), "big-endian", 0),
+    *((section(version=v, flags=flags), "flags", 3) for v, flags in ((1, 4), (1, 8), (2, 8), (3, 0x80))),
+    *((section(abi=abi), f"for ABI {abi}", 4) for abi in (0, 1, 2, 4)),
+    # parts outside the section: two counts, two offsets
+    *(
+        (with_word(at, value), "reach past the end", told)
+        for at, told in ((8, 0x14), (0x10, 0x18), (0x14, 0x14), (0x18, 0x18))
+        for value in (0x1000, 0xFFFF_FFFF)
+    ),
+    (section(*TWO, total=1), "functions have more", HEADER + ENTRY[2]),
+    (section(*TWO, total=100), "100 rows do not fit", None),
+    # Function entries
+    (section((-16, 32, [fre(0, 8)])), "leaves the address space", None),
+    (section(*BACKWARDS, flags=5), "not sorted", HEADER),
+    (section((START, 16, [fre(0, 8)]), info=3), "rows of type 3", HEADER),
+    (section((START, 16, [fre(0, 8)]), info=0x10, block=0), "blocks of no bytes", HEADER),
+    (section((START, 0xFFFF_FFF0, [fre(0, 8)]), info=0x10, block=1), "more than 262144 rows", None),
+    (section((START, 32, [fre(0x1000, 24, width=4)]), info=0x12, version=1, flags=0), "a mask of 0x1000", None),
+    (section((START, 16, [fre(0, 8)]), version=3, kind=2), "functions of type 2", None),
+    (with_word(HEADER + 8, 100), "past the end of all rows", None),
+    # Rows
+    (section((START, 16, [fre(0)]), version=1, flags=0), "without words", None),
+    (section((START, 16, [fre(0, 16, -16, -24)])), "1 words too many", None),
+    (section((START, 16, [b"\0\x63" + bytes(8)])), "words of size 3", HEADER + ENTRY[2]),
+    (section((START, 64, [fre(8, 8), fre(4, 16)])), r"a row for \+0x4", HEADER + ENTRY[2] + 3),
+    # Flexible rows
+    *(
+        (section((START, 16, [fre(0, word, 8)]), **FLEXIBLE), "no register", HEADER + ENTRY[3] + ATTRIBUTES + 2)
+        for word in (control(None, stored=True), 0)
+    ),
+    (section((START, 16, [fre(0, control(31, stored=False), 8)]), **FLEXIBLE), "register 31", None),
+]
+
+# rows of a function at START, fields of the section, its rows by (start, end, CFA) from START
+ROWS: list[tuple[list[bytes], Fields, Spans]] = [
+    # the first word counts from SP or FP; words have one, two or four bytes
+    *(
+        ([fre(0, offset, base=base, size=size)], {}, [(0, SIZE, RegisterPlus(register, offset))])
+        for base, register in ((SP, "rsp"), (FP, "rbp"))
+        for size, offset in ((1, 8), (1, -128), (2, 0x1234), (2, -2), (4, 0x123456), (4, -3))
+    ),
+    # the start of a row has one, two or four bytes
+    *(
+        (
+            [fre(0, 8, width=width), fre(5, 16, width=width)],
+            {"info": kind, "version": version, "flags": 0},
+            [(0, 5, rsp(8)), (5, SIZE, rsp(16))],
+        )
+        for version in (1, 2, 3)
+        for kind, width in ((0, 1), (1, 2), (2, 4))
+    ),
+    ([fre(0, 8), fre(4, 16), fre(4, 24)], {}, [(0, 4, rsp(8)), (4, SIZE, rsp(24))]),  # of two for one pc the later
+    ([fre(0, 8), fre(32, 16)], {"size": 16}, [(0, 16, rsp(8))]),  # a row behind the end covers nothing
+    ([fre(4, 8)], {"size": 16}, [(4, 16, rsp(8))]),  # code before the first row has none
+    # rows of a repeated block hold in each of them
+    *(
+        (
+            [fre(0, 16), fre(11, 24)],
+            {"size": 40, "info": 0x10, "block": 16, "version": version},
+            [(0, 11, rsp(16)), (11, 16, rsp(24)), (16, 27, rsp(16)), (27, 32, rsp(24)), (32, 40, rsp(16))],
+        )
+        for version in (2, 3)
+    ),
+    # a row that starts behind its block is never in force
+    ([fre(0, 16), fre(16, 24)], {"size": 32, "info": 0x10, "block": 16}, [(0, 16, rsp(16)), (16, 32, rsp(16))]),
+    # 0x81, read without a sign, is register 16 (0x91, register 18, does not exist)
+    ([fre(0, control(16, stored=False), 8)], FLEXIBLE, [(0, SIZE, RegisterPlus("rip", 8))]),
+]
+
+# words of a flexible row, its CFA, where the return address and rbp are
+FLEXIBLE_ROWS: list[tuple[tuple[int, ...], Rule, Rule, Rule]] = [
+    ((control(10, stored=False), 0), RegisterPlus("r10", 0), AtCfa(-8), SameValue()),
+    ((control(6, stored=True), -8), AtRegister("rbp", -8), AtCfa(-8), SameValue()),
+    ((control(7, stored=False), 8, 0, control(None, stored=True), -16), rsp(8), AtCfa(-8), AtCfa(-16)),
+    ((control(6, stored=True), -8, 0, control(6, stored=True), 0),
+     AtRegister("rbp", -8), AtCfa(-8), AtRegister("rbp", 0)),
+    ((control(7, stored=False), 8, control(None, stored=True), -24), rsp(8), AtCfa(-24), SameValue()),
+    ((control(7, stored=False), 8, control(2, stored=False), 4, 1 << 3, 8),
+     rsp(8), RegisterPlus("rcx", 4), CfaPlus(8)),
+]  # fmt: skip
+
+# rows of a function, fields of the section, architecture, rules that are told of each row (None: no rule)
+REGISTERS: list[tuple[list[bytes], Fields, Arch, list[dict[str, Rule | None]]]] = [
+    ([fre(0, 16)], {"fp": -16, "ra": -8}, X86_64, [{"rbp": AtCfa(-16), "rip": AtCfa(-8)}]),  # both have fixed places
+    ([fre(0, 16, -16)], {}, X86_64, [{"rip": AtCfa(-8), "rbp": AtCfa(-16)}]),  # ra has: the second word is fp's
+    # neither has: the second word is ra's, the third fp's
+    (
+        [fre(0, 0), fre(4, 32, -8), fre(8, 32, -24, -32)],
+        {},
+        ARM64,
+        [
+            {"x30": None, "x29": SameValue()},
+            {"x30": AtCfa(-8), "x29": SameValue()},
+            {"x30": AtCfa(-24), "x29": AtCfa(-32)},
+        ],
+    ),
+    # a signed return address is marked where the architecture signs
+    (
+        [fre(0, 0), fre(4, 16, -8, -16, extra=SIGNED)],
+        {},
+        ARM64,
+        [{RA_SIGNED: None}, {RA_SIGNED: Constant(1)}],
+    ),
+    ([fre(0, 8, extra=SIGNED)], {}, X86_64, [{RA_SIGNED: None}]),
+]
+
+
+@pytest.mark.parametrize(("content", "said", "offset"), MALFORMED)
+def test_a_section_is_malformed(content: bytes, said: str, offset: int | None) -> None:
+    found = error(content, said)
+    assert offset is None or found.offset == offset
+
+
+@pytest.mark.parametrize(("fres", "fields", "spans"), ROWS)
+def test_rows_hold_where_their_function_says(fres: list[bytes], fields: Fields, spans: Spans) -> None:
+    assert [(row.start - START, row.end - START, row.cfa) for row in one(*fres, **fields)] == spans
+
+
+@pytest.mark.parametrize(("words_", "cfa", "ra", "fp"), FLEXIBLE_ROWS)
+def test_flexible_rows_count_from_any_register(words_: tuple[int, ...], cfa: Rule, ra: Rule, fp: Rule) -> None:
+    (row,) = one(fre(0, *words_), **FLEXIBLE)
+    assert (row.cfa, row.registers["rip"], row.registers["rbp"]) == (cfa, ra, fp)
+
+
+@pytest.mark.parametrize(("fres", "fields", "arch", "rules"), REGISTERS)
+def test_words_are_places_of_registers(
+    fres: list[bytes], fields: Fields, arch: Arch, rules: list[dict[str, Rule | None]]
+) -> None:
+    found = one(*fres, arch=arch, **fields)
+    assert [{name: row.registers.get(name) for name in told} for row, told in zip(found, rules, strict=True)] == rules
 
 
 # The header.
@@ -34,28 +210,10 @@ def test_an_image_without_the_section_has_no_unwind_info() -> None:
         sframe_table(image())
 
 
-def test_the_magic_number_is_checked() -> None:
-    assert error(section(magic=0x1234), "magic number is 0x1234").offset == 0
-
-
-def test_a_section_of_the_other_endianness_is_named_so() -> None:
-    assert error(section(magic=0xE2DE), "big-endian").offset == 0
-
-
 @pytest.mark.parametrize("version", [0, 4, 255])
 def test_an_unknown_version_is_unsupported(version: int) -> None:
     with pytest.raises(UnsupportedRule, match=f"version {version}"):
         read(section()[:2] + bytes([version]) + section()[3:])
-
-
-@pytest.mark.parametrize(("version", "flags"), [(1, 4), (1, 8), (2, 8), (3, 0x80)])
-def test_a_flag_that_the_version_does_not_have_is_malformed(version: int, flags: int) -> None:
-    assert error(section(version=version, flags=flags), "flags").offset == 3
-
-
-@pytest.mark.parametrize("abi", [0, 1, 2, 4])
-def test_a_section_for_another_abi_is_malformed(abi: int) -> None:
-    assert error(section(abi=abi), f"for ABI {abi}").offset == 4
 
 
 def test_an_architecture_without_an_abi_number_has_no_table() -> None:
@@ -63,21 +221,9 @@ def test_an_architecture_without_an_abi_number_has_no_table() -> None:
         read(section(), ARM32)
 
 
-def test_the_fixed_places_of_fp_and_ra_hold_in_every_row() -> None:
-    (row,) = one(fre(0, 16), fp=-16, ra=-8)
-    assert (row.registers["rbp"], row.registers["rip"]) == (AtCfa(-16), AtCfa(-8))
-
-
 def test_offsets_count_from_the_end_of_the_auxiliary_header() -> None:
     plain, longer = (read(section((START, SIZE, [fre(0, 8)]), auxiliary=b"?" * n)) for n in (0, 5))
     assert [(r.start, r.end, r.cfa) for r in plain] == [(r.start, r.end, r.cfa) for r in longer]
-
-
-def test_parts_outside_the_section_are_malformed() -> None:
-    good = section((START, SIZE, [fre(0, 8)]))
-    for at, told in ((8, 0x14), (0x10, 0x18), (0x14, 0x14), (0x18, 0x18)):  # counts, then offsets
-        for value in (0x1000, 0xFFFF_FFFF):
-            assert error(good[:at] + u(4, value) + good[at + 4 :], "reach past the end").offset == told
 
 
 @VERSIONS
@@ -89,13 +235,7 @@ def test_a_section_that_is_cut_off_anywhere_is_malformed(version: int) -> None:
 
 
 def test_the_header_counts_the_rows_of_all_functions() -> None:
-    two = [(START, 16, [fre(0, 8)]), (START + 16, 16, [fre(0, 8)])]
-    assert len(read(section(*two, total=2))) == 2
-    assert error(section(*two, total=1), "functions have more").offset == HEADER + ENTRY[2]
-    error(section(*two, total=100), "100 rows do not fit")
-
-
-def test_an_empty_section_has_no_rows() -> None:
+    assert len(read(section(*TWO, total=2))) == 2
     assert read(section()) == ()
 
 
@@ -106,8 +246,8 @@ def test_an_empty_section_has_no_rows() -> None:
 def test_a_start_counts_from_its_own_place_or_from_the_section(version: int, flags: int) -> None:
     found = read(section((START, 16, [fre(0, 8)]), (START + 32, 16, [fre(0, 24)]), version=version, flags=flags))
     assert [(row.start, row.end, row.cfa) for row in found] == [
-        (START, START + 16, RegisterPlus("rsp", 8)),
-        (START + 32, START + 48, RegisterPlus("rsp", 24)),
+        (START, START + 16, rsp(8)),
+        (START + 32, START + 48, rsp(24)),
     ]
 
 
@@ -116,59 +256,14 @@ def test_version_3_has_starts_beyond_two_gigabytes() -> None:
     assert [row.start for row in read(section((far, 16, [fre(0, 8)]), version=3))] == [far]
 
 
-def test_a_function_that_leaves_the_address_space_is_malformed() -> None:
-    error(section((-16, 32, [fre(0, 8)])), "leaves the address space")
-
-
-def test_a_table_that_calls_itself_sorted_must_be() -> None:
-    backwards = [(START + 16, 16, [fre(0, 8)]), (START, 16, [fre(0, 8)])]
-    assert error(section(*backwards, flags=5), "not sorted").offset == HEADER
-    assert [row.start for row in read(section(*backwards, flags=4))] == [START, START + 16]
+def test_a_table_that_does_not_call_itself_sorted_need_not_be() -> None:
+    assert [row.start for row in read(section(*BACKWARDS, flags=4))] == [START, START + 16]
 
 
 def test_where_functions_overlap_a_sorted_table_has_the_later_one_and_another_the_first() -> None:
     overlapping = [(START, 64, [fre(0, 8)]), (START + 16, 16, [fre(0, 24)])]
-    in_sorted = read(section(*overlapping, flags=5))
-    assert [(r.start - START, r.end - START) for r in in_sorted] == [(0, 16), (16, 32)]
-    in_other = read(section(*overlapping, flags=4))
-    assert [(r.start - START, r.end - START) for r in in_other] == [(0, 64)]
-
-
-def test_a_row_type_that_does_not_exist_is_malformed() -> None:
-    assert error(section((START, 16, [fre(0, 8)]), info=3), "rows of type 3").offset == HEADER
-
-
-@VERSIONS
-@pytest.mark.parametrize(("kind", "width"), [(0, 1), (1, 2), (2, 4)])
-def test_the_start_of_a_row_has_one_two_or_four_bytes(version: int, kind: int, width: int) -> None:
-    found = one(fre(0, 8, width=width), fre(5, 16, width=width), info=kind, version=version, flags=0)
-    assert [(row.start - START, row.end - START, row.cfa) for row in found] == [
-        (0, 5, RegisterPlus("rsp", 8)),
-        (5, SIZE, RegisterPlus("rsp", 16)),
-    ]
-
-
-@pytest.mark.parametrize("version", [2, 3])
-def test_rows_of_a_repeated_block_hold_in_each_of_them(version: int) -> None:
-    found = one(fre(0, 16), fre(11, 24), size=40, info=0x10, block=16, version=version)
-    assert [(row.start - START, row.end - START) for row in found] == [
-        (0, 11), (11, 16), (16, 27), (27, 32), (32, 40),
-    ]  # fmt: skip
-    assert [row.cfa for row in found[:2]] == [RegisterPlus("rsp", 16), RegisterPlus("rsp", 24)]
-    assert found[2].cfa == found[0].cfa
-
-
-def test_a_row_that_starts_behind_its_block_is_never_in_force() -> None:
-    found = one(fre(0, 16), fre(16, 24), size=32, info=0x10, block=16)
-    assert {row.cfa for row in found} == {RegisterPlus("rsp", 16)}
-
-
-def test_a_repeated_block_of_no_bytes_is_malformed() -> None:
-    assert error(section((START, 16, [fre(0, 8)]), info=0x10, block=0), "blocks of no bytes").offset == HEADER
-
-
-def test_repeated_blocks_cannot_make_rows_without_bound() -> None:
-    error(section((START, 0xFFFF_FFF0, [fre(0, 8)]), info=0x10, block=1), "more than 262144 rows")
+    for flags, spans in ((5, [(0, 16), (16, 32)]), (4, [(0, 64)])):
+        assert [(r.start - START, r.end - START) for r in read(section(*overlapping, flags=flags))] == spans
 
 
 def test_version_1_masks_the_pc_with_the_start_of_a_row() -> None:
@@ -178,29 +273,61 @@ def test_version_1_masks_the_pc_with_the_start_of_a_row() -> None:
     assert where == [11, 15, 27, 31]
 
 
-def test_version_1_masks_are_small() -> None:
-    content = section((START, 32, [fre(0x1000, 24, width=4)]), info=0x12, version=1, flags=0)
-    error(content, "a mask of 0x1000")
-
-
-def test_the_key_that_signs_return_addresses_is_read() -> None:
-    for info, key in ((0, "A"), (0x20, "B")):
-        content = section((START, 16, [fre(0, 8)]), info=info, abi=2, ra=0)
-        reader = Reader(".sframe", ADDRESS, content)
-        ((function,), unplaced) = read_functions(reader, read_header(reader, ARM64), ARM64)
-        assert (function.key, unplaced) == (key, None)
+@pytest.mark.parametrize(("info", "key"), [(0, "A"), (0x20, "B")])
+def test_the_key_that_signs_return_addresses_is_read(info: int, key: str) -> None:
+    content = section((START, 16, [fre(0, 8)]), info=info, abi=2, ra=0)
+    reader = Reader(".sframe", ADDRESS, content)
+    ((function,), unplaced) = read_functions(reader, read_header(reader, ARM64), ARM64)
+    assert (function.key, unplaced) == (key, None)
 
 
 def test_a_signal_frame_is_one_in_version_3_only() -> None:
-    for version, signal in ((2, False), (3, True)):
-        (row,) = one(fre(0, 8), info=0x80, version=version)
-        assert row.signal_frame is signal
+    assert [one(fre(0, 8), info=0x80, version=version)[0].signal_frame for version in (2, 3)] == [False, True]
 
 
-def test_a_reserved_function_type_is_malformed() -> None:
-    error(section((START, 16, [fre(0, 8)]), version=3, kind=2), "functions of type 2")
+# Rows.
 
 
-def test_rows_that_start_past_the_end_are_malformed() -> None:
-    good = section((START, 16, [fre(0, 8)]))
-    error(good[: HEADER + 8] + u(4, 100) + good[HEADER + 12 :], "past the end of all rows")
+@pytest.mark.parametrize("arch", [X86_64, ARM64], ids=str)
+def test_registers_that_the_format_does_not_know_are_unknown(arch: Arch) -> None:
+    (row,) = one(fre(0, 16), arch=arch)
+    unknown = {name for name, rule in row.registers.items() if rule == Undefined()}
+    assert unknown == set(arch.preserved) - set(arch.frame_pointers)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_row_without_words_is_the_outermost_frame(version: int) -> None:
+    (row,) = one(fre(0), version=version)
+    assert (row.cfa, row.registers) == (None, {"rip": Undefined()})
+
+
+def test_code_before_the_first_row_of_a_function_has_none() -> None:
+    table = sframe_table(made(section((START, 16, [fre(4, 8)]))))
+    assert table.at(START + 3) is None
+    assert table.at(START + 4) is not None
+
+
+# The strategy.
+
+
+def test_the_strategy_walks_to_the_row_that_is_the_outermost_frame() -> None:
+    content = section(
+        (START, 0x40, [fre(0, 8), fre(1, 16, -16), fre(4, 16, -16, base=FP)]), (START + 0x40, 0x40, [fre(0)])
+    )
+    loaded = LoadedImage(made(content), 0x10_0000)
+    base = START + 0x10_0000
+    values = {register.name: 0 for register in X86_64.registers} | {"rip": base + 8, "rsp": 0x8000, "rbp": 0x8010}
+    stack = bytes(0x10) + words(X86_64, 0x9999, base + 0x50)
+    said = SFRAME.unwind(snapshot(X86_64, values, [(0x8000, stack)], [loaded]))
+    assert (said.stopped, [frame.pc - base for frame in said.frames]) == (None, [8, 0x50])
+    assert said.frames[0].cfa == 0x8020
+    assert dict(said.frames[1].registers) == {"rip": base + 0x50, "rsp": 0x8020, "rbp": 0x9999}
+    assert said.frames[1].found_by == f".sframe+{HEADER + 2 * ENTRY[2] + 3 + 4:#x}"
+
+
+def test_the_strategy_stops_where_no_row_covers_the_pc() -> None:
+    loaded = LoadedImage(made(section((START, 4, [fre(0, 8)]))))
+    values = {register.name: 0 for register in X86_64.registers} | {"rip": START + 4, "rsp": 0x8000}
+    said = SFRAME.unwind(snapshot(X86_64, values, [(0x8000, bytes(64))], [loaded]))
+    assert isinstance(said.stopped, NoUnwindInfo)
+    assert len(said.frames) == 1
