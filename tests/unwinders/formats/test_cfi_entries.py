@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+
 import pytest
 
 from testbed.contract.rows import RegisterPlus, UnwindRow
@@ -15,8 +18,17 @@ DEF_CFA = b"\x0c\x07\x08"
 EH_ADDRESS = 0x4000
 
 
-def debug_frame(data: bytes, *, word: int = 8) -> list[Fde]:
-    return fdes(Reader(".debug_frame", 0, data), word)
+Readers = Callable[[bytes], list[Fde]]
+Told = Mapping[str, object]
+
+
+def debug_frame(data: bytes) -> list[Fde]:
+    return fdes(Reader(".debug_frame", 0, data), 8)
+
+
+def debug_frame_of_words(data: bytes) -> list[Fde]:
+    """With addresses of four bytes."""
+    return fdes(Reader(".debug_frame", 0, data), 4)
 
 
 def eh_frame(data: bytes) -> list[Fde]:
@@ -49,139 +61,121 @@ def eh_fde(at: int, *, cie_at: int = 0, area: bytes | None = b"", start: int = S
     return entry(body + (block(area) if area is not None else b""))
 
 
-@pytest.mark.parametrize("version", [1, 3, 4])
-def test_cie_versions(version: int) -> None:
-    """The return-address column is one byte in version 1 and a ULEB128 later; version 4 has two sizes more."""
-    ra = 16 if version == 1 else 300
-    (found,) = debug_frame(cie(DEF_CFA, version=version, code=4, data=-4, ra=ra) + fde())
-    assert (found.cie.code_factor, found.cie.data_factor, found.cie.return_register) == (4, -4, ra)
-    assert (found.start, found.end) == (START, START + SIZE)
+FIRST = eh_cie()
+WIDE_FIRST = eh_cie(wide=True)
+AT_WIDE = len(WIDE_FIRST) + 12  # of an FDE's fields behind it
+PLRSB = eh_cie(
+    b"zPLRSBG", b"\x9b" + u(4, 0x1234) + b"\x1b" + b"\x1b"
+)  # the personality: pcrel + indirect, as C++ has it
+SKIPPED = eh_cie(b"zR?", b"\x1b\xde\xad")
+BROKEN = entry(b"\0\0\0\0\x01zR\0" + uleb(1) + b"\x78\x10" + uleb(100) + b"\x1b")
+
+# a section, the reader of it, what its FDEs are
+READ: list[tuple[bytes, Readers, Sequence[Told]]] = [
+    # The return-address column is one byte in version 1 and a ULEB128 later; version 4 has two sizes more.
+    *(
+        (
+            cie(DEF_CFA, version=version, code=4, data=-4, ra=ra) + fde(),
+            debug_frame,
+            [{"code_factor": 4, "data_factor": -4, "return_register": ra, "start": START, "end": START + SIZE}],
+        )
+        for version, ra in ((1, 16), (3, 300), (4, 300))
+    ),
+    (cie(DEF_CFA, ra=14, data=-4) + fde(word=4), debug_frame_of_words, [{"start": START, "end": START + SIZE}]),
+    # pointers of .eh_frame are relative, and the CIE pointer counts back
+    (
+        FIRST + eh_fde(len(FIRST)),
+        eh_frame,
+        [{"start": START, "end": START + SIZE, "has_data": True, "offset": len(FIRST)}],
+    ),
+    (
+        PLRSB + eh_fde(len(PLRSB), area=u(4, 0)),
+        eh_frame,
+        [{"is_signal": True, "pointer_encoding": 0x1B, "start": START, "bytes_of_fde": 0}],
+    ),
+    # an unknown letter is skipped by the length of the data
+    (SKIPPED + eh_fde(len(SKIPPED)), eh_frame, [{"start": START, "bytes_of_cie": len(DEF_CFA)}]),
+    # DWARF 5, section 7.4: the length escape, and an id and a CIE pointer of eight bytes
+    (
+        cie(DEF_CFA, id=b"\xff" * 8, wide=True) + entry(u(8, 0) + u(8, START) + u(8, SIZE), wide=True),
+        debug_frame,
+        [{"start": START, "cie_offset": 0}],
+    ),
+    # LSB 5.0, section 10.6.1: the length is extended, the CIE id and pointer stay four bytes
+    (
+        WIDE_FIRST
+        + entry(u(4, AT_WIDE) + u(4, START - (EH_ADDRESS + AT_WIDE + 4)) + u(4, SIZE) + block(b""), wide=True),
+        eh_frame,
+        [{"start": START}],
+    ),
+    # a zero length ends .eh_frame, and is padding in .debug_frame
+    (FIRST + eh_fde(len(FIRST)) + u(4, 0) + eh_fde(len(FIRST) * 2 + 24), eh_frame, [{"start": START}]),
+    (
+        cie(DEF_CFA) + fde() + u(4, 0) + fde(start=START + SIZE),
+        debug_frame,
+        [{"start": START}, {"start": START + SIZE}],
+    ),
+    # a CIE may stand behind its FDE
+    (fde(pointer=u(4, len(fde()))) + cie(DEF_CFA), debug_frame, [{"start": START, "cie_offset": len(fde())}]),
+    (cie(DEF_CFA) + fde(start=0) + fde(), debug_frame, [{"start": START}]),  # FDEs of removed functions are left out
+]
+
+# a section, the reader of it, what is wrong, the offset of that
+MALFORMED: list[tuple[bytes, Readers, str, int | None]] = [
+    *((cie(version=version) + fde(), debug_frame, f"version {version}", None) for version in (0, 2, 5, 255)),
+    (cie(version=4, word=4) + fde(), debug_frame, "4-byte addresses", None),
+    *(
+        (cie(augmentation=unknown) + fde(), debug_frame, "cannot be skipped", None)
+        for unknown in (b"R", b"eh", b"armcc+", b"S?")
+    ),
+    # the first pc is omitted or indirect
+    *(
+        (
+            eh_cie(area=bytes([encoding])) + eh_fde(len(FIRST)),
+            eh_frame,
+            f"pointer encoding {encoding:#x}",
+            len(FIRST),
+        )
+        for encoding in (0xFF, 0x9B, 0x80)
+    ),
+    (cie(DEF_CFA) + fde() + fde(pointer=u(4, len(cie(DEF_CFA)))), debug_frame, "there is none", None),
+    *(
+        (cie(DEF_CFA) + fde(pointer=u(4, outside)), debug_frame, "names a CIE at .*, outside the section", None)
+        for outside in (0x7FFF_FFFF, 200)
+    ),
+    (cie(DEF_CFA) + u(4, 0x1000) + bytes(8), debug_frame, "reaches past the end", len(cie(DEF_CFA))),
+    *(
+        (u(4, reserved) + bytes(64), debug_frame, "reaches past", None)
+        for reserved in range(0xFFFF_FFF0, 0xFFFF_FFFF, 5)
+    ),
+    (BROKEN + eh_fde(len(BROKEN)) + bytes(200), eh_frame, "100 bytes are needed", None),
+    (cie(DEF_CFA) + fde(start=2**64 - 16, size=17), debug_frame, "leaves the address space", None),
+]
 
 
-@pytest.mark.parametrize("version", [0, 2, 5, 255])
-def test_another_cie_version_is_malformed(version: int) -> None:
-    with pytest.raises(MalformedTable, match=f"version {version}"):
-        debug_frame(cie(version=version) + fde())
+def told_of(found: Fde) -> dict[str, object]:
+    """What an FDE and its CIE say, by name."""
+    sizes = {"bytes_of_fde": found.instructions, "bytes_of_cie": found.cie.instructions}
+    of_cie = {field.name: getattr(found.cie, field.name) for field in fields(found.cie)}
+    of_fde = {field.name: getattr(found, field.name) for field in fields(found)}
+    return of_cie | of_fde | {"cie_offset": found.cie.offset} | {name: end - at for name, (at, end) in sizes.items()}
 
 
-def test_a_version_4_cie_for_other_addresses_is_malformed() -> None:
-    with pytest.raises(MalformedTable, match="4-byte addresses"):
-        debug_frame(cie(version=4, word=4) + fde())
+@pytest.mark.parametrize(("section", "reader", "expected"), READ)
+def test_a_section_is_read(section: bytes, reader: Readers, expected: Sequence[Told]) -> None:
+    for found, said in zip(reader(section), expected, strict=True):
+        assert told_of(found).items() >= said.items()
 
 
-def test_addresses_have_the_width_of_the_architecture() -> None:
-    (found,) = debug_frame(cie(DEF_CFA, ra=14, data=-4) + fde(word=4), word=4)
-    assert (found.start, found.end) == (START, START + SIZE)
-
-
-def test_eh_frame_pointers_are_relative_and_the_cie_pointer_counts_back() -> None:
-    first = eh_cie()
-    (found,) = eh_frame(first + eh_fde(len(first)))
-    assert (found.start, found.end, found.cie.has_data, found.offset) == (START, START + SIZE, True, len(first))
-
-
-def test_augmentations_personality_lsda_signal_and_key() -> None:
-    """The personality's encoding is pcrel + indirect, as position-independent C++ has it: it is read over."""
-    first = eh_cie(b"zPLRSBG", b"\x9b" + u(4, 0x1234) + b"\x1b" + b"\x1b")
-    (found,) = eh_frame(first + eh_fde(len(first), area=u(4, 0)))
-    assert (found.cie.is_signal, found.cie.pointer_encoding, found.start) == (True, 0x1B, START)
-    assert found.instructions[0] == found.instructions[1]
-
-
-def test_an_unknown_letter_is_skipped_by_the_length_of_the_data() -> None:
-    first = eh_cie(b"zR?", b"\x1b\xde\xad")
-    (found,) = eh_frame(first + eh_fde(len(first)))
-    assert (found.start, found.cie.instructions[1] - found.cie.instructions[0]) == (START, len(DEF_CFA))
-
-
-@pytest.mark.parametrize("augmentation", [b"R", b"eh", b"armcc+", b"S?"])
-def test_an_unknown_augmentation_without_a_length_is_malformed(augmentation: bytes) -> None:
-    with pytest.raises(MalformedTable, match="cannot be skipped"):
-        debug_frame(cie(augmentation=augmentation) + fde())
-
-
-@pytest.mark.parametrize("encoding", [0xFF, 0x9B, 0x80], ids=hex)
-def test_an_fde_whose_first_pc_is_omitted_or_indirect_is_malformed(encoding: int) -> None:
-    first = eh_cie(area=bytes([encoding]))
-    with pytest.raises(MalformedTable, match=f"pointer encoding {encoding:#x}") as raised:
-        eh_frame(first + eh_fde(len(first)))
-    assert raised.value.offset == len(first)
-
-
-def test_64_bit_entries_in_debug_frame() -> None:
-    """DWARF 5, section 7.4: the length escape, and an id and a CIE pointer of eight bytes."""
-    first = cie(DEF_CFA, id=b"\xff" * 8, wide=True)
-    body = u(8, 0) + u(8, START) + u(8, SIZE)
-    (found,) = debug_frame(first + entry(body, wide=True))
-    assert (found.start, found.cie.offset) == (START, 0)
-
-
-def test_64_bit_entries_in_eh_frame() -> None:
-    """LSB 5.0, section 10.6.1: the length is extended, the CIE id and pointer stay four bytes."""
-    first = eh_cie(wide=True)
-    at = len(first) + 12
-    body = u(4, at) + u(4, START - (EH_ADDRESS + at + 4)) + u(4, SIZE) + block(b"")
-    (found,) = eh_frame(first + entry(body, wide=True))
-    assert found.start == START
-
-
-def test_a_zero_length_ends_eh_frame_and_is_padding_in_debug_frame() -> None:
-    first = eh_cie()
-    both = first + eh_fde(len(first)) + u(4, 0) + eh_fde(len(first) * 2 + 24)
-    assert len(eh_frame(both)) == 1
-    first = cie(DEF_CFA)
-    assert len(debug_frame(first + fde() + u(4, 0) + fde(start=START + SIZE))) == 2
-
-
-def test_a_cie_may_stand_behind_its_fde() -> None:
-    lead = fde(pointer=u(4, len(fde())))
-    (found,) = debug_frame(lead + cie(DEF_CFA))
-    assert (found.start, found.cie.offset) == (START, len(lead))
-
-
-def test_fdes_of_removed_functions_are_left_out() -> None:
-    section = cie(DEF_CFA) + fde(start=0) + fde()
-    assert [found.start for found in debug_frame(section)] == [START]
+@pytest.mark.parametrize(("section", "reader", "said", "offset"), MALFORMED)
+def test_a_section_is_malformed(section: bytes, reader: Readers, said: str, offset: int | None) -> None:
+    with pytest.raises(MalformedTable, match=said) as raised:
+        reader(section)
+    assert offset is None or raised.value.offset == offset
 
 
 def test_cies_without_fdes_make_no_rows() -> None:
     assert len(cfi_table(image(_debug_frame=(0, cie(DEF_CFA) + cie(DEF_CFA))), ".debug_frame")) == 0
-
-
-def test_an_fde_that_names_no_cie_is_malformed() -> None:
-    section = cie(DEF_CFA) + fde() + fde(pointer=u(4, len(cie(DEF_CFA))))
-    with pytest.raises(MalformedTable, match="there is none"):
-        debug_frame(section)
-
-
-@pytest.mark.parametrize("pointer", [0x7FFF_FFFF, 200])
-def test_an_fde_that_names_a_cie_outside_is_malformed(pointer: int) -> None:
-    with pytest.raises(MalformedTable):
-        debug_frame(cie(DEF_CFA) + fde(pointer=u(4, pointer)))
-
-
-def test_an_entry_beyond_the_section_is_malformed_at_its_offset() -> None:
-    section = cie(DEF_CFA) + u(4, 0x1000) + bytes(8)
-    with pytest.raises(MalformedTable, match="reaches past the end") as raised:
-        debug_frame(section)
-    assert raised.value.offset == len(cie(DEF_CFA))
-
-
-@pytest.mark.parametrize("length", range(0xFFFF_FFF0, 0xFFFF_FFFF, 5))
-def test_reserved_lengths_are_malformed(length: int) -> None:
-    with pytest.raises(MalformedTable, match="reaches past"):
-        debug_frame(u(4, length) + bytes(64))
-
-
-def test_augmentation_data_beyond_its_entry_is_malformed() -> None:
-    broken = entry(b"\0\0\0\0\x01zR\0" + uleb(1) + b"\x78\x10" + uleb(100) + b"\x1b")
-    with pytest.raises(MalformedTable, match="100 bytes are needed"):
-        eh_frame(broken + eh_fde(len(broken)) + bytes(200))
-
-
-def test_a_range_that_leaves_the_address_space_is_malformed() -> None:
-    with pytest.raises(MalformedTable, match="leaves the address space"):
-        debug_frame(cie(DEF_CFA) + fde(start=2**64 - 16, size=17))
 
 
 def test_every_cut_of_a_section_is_read_or_typed() -> None:
