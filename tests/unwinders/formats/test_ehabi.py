@@ -32,6 +32,7 @@ from unwinders.formats.ehabi_rows import exidx_row, exidx_table
 from unwinders.tables.ehabi import EHABI
 
 CODE_END = START + 0x1000
+RESERVED_BITS = (0x90B0_B0B0, 0xA0B0_B0B0, 0xC0B0_B0B0, 0xFFFF_FFFF)
 
 
 def row(second: int, table: bytes | None = None) -> UnwindRow:
@@ -131,85 +132,64 @@ def test_code_that_a_linker_joined_to_the_first_function_is_not_the_first(
     assert [found.start for found in exidx_table(searched)] == [START, START + 0x20, START + 0x60]
 
 
+OWN_ROUTINE = prel31(START, TABLE)
+
+# second word of the index, words of the table, size of the frame
+FRAMES: list[tuple[int, tuple[int, ...], int]] = [
+    (0x8000_0102, (), 4 + 8 + 12),  # inline: the most significant byte comes first
+    (at(4), (0, POP_R4_LR, 0x0000_0000), 8),  # routine 0 in the table has three bytes
+    # routines 1 and 2 have two bytes and more words, which 0xb0 ends early; behind the counted words is their own data
+    *(
+        (at(0), (0x8000_0000 | routine << 24 | count << 16, *more, 0xDEAD_BEEF), size)
+        for routine in (1, 2)
+        for count, more, size in ((0, (), 8), (1, (0,), 4 + 4 * 5), (2, (0, 0xB0FF_FFFF), 4 + 4 * 5))
+    ),
+    # a routine of the program's own is followed by counted words
+    (at(0), (OWN_ROUTINE, 0x0000_01B0, 0xDEAD_BEEF), 4 + 8),
+    (at(0), (OWN_ROUTINE, 0x0001_02B0, 0xDEAD_BEEF), 8 + 12),
+    (at(0), (OWN_ROUTINE, 0x0100_0000, 0x0000_0001, 0xDEAD_BEEF), 6 * 4 + 8),
+]
+
+# second word of the index, words of the table, what is said of them
+REFUSED: list[tuple[int, tuple[int, ...] | None, type[Exception], str]] = [
+    *(
+        (word, None, MalformedTable, r"\.ARM\.exidx\+0x4: .*: only personality routine 0")
+        for word in (0x81B0_B0B0, 0x82B0_B0B0, 0x8FB0_B0B0)
+    ),
+    *((word, None, MalformedTable, r"\.ARM\.exidx\+0x4: .* are not zero") for word in RESERVED_BITS),
+    *((at(0), (word,), MalformedTable, r"\.ARM\.extab\+0x\d: .* are not zero") for word in RESERVED_BITS),
+    *((at(0), (0x80B0_B0B0 | n << 24,), UnsupportedRule, f"personality routine {n} is reserved") for n in (3, 7, 15)),
+    # words beyond the section
+    (at(0), (0x8102_B0B0, 0), MalformedTable, r"\.ARM\.extab\+0x0: \d+ more words"),
+    (at(0), (0x82FF_B0B0, 0), MalformedTable, r"\.ARM\.extab\+0x0: \d+ more words"),
+    (at(0), (0x0000_0010, 0x02B0_B0B0), MalformedTable, r"\.ARM\.extab\+0x0: \d+ more words"),
+    # an entry outside the table
+    *(
+        (at(offset), (FINISH, FINISH), MalformedTable, r"\.ARM\.exidx\+0x4: the entry is said to be at")
+        for offset in (-4, 8, 0x1000)
+    ),
+    (at(0), None, MalformedTable, r"not in \.ARM\.extab"),
+    # The place of a broken operation is its byte's: the first of a little-endian word has the highest address.
+    (0x80FF_B0B0, None, UnsupportedRule, r"\.ARM\.exidx\+0x6: 0xff is spare"),
+    (at(0), (0x8101_0000, 0x0000_00B2), MalformedTable, r"\.ARM\.extab\+0x4: the entry ends"),
+]
+
+
 def test_an_inline_entry_has_three_bytes_of_operations() -> None:
     said = row(POP_R4_LR)
     assert (said.cfa, said.registers) == (RegisterPlus("sp", 8), {"r4": AtCfa(-8), "lr": AtCfa(-4)})
     assert (said.start, said.end, said.found_by) == (START, CODE_END, ".ARM.exidx+0x0")
-    assert row(0x8000_0102).cfa == RegisterPlus("sp", 4 + 8 + 12), "the most significant byte comes first"
 
 
-@pytest.mark.parametrize("word", [0x81B0_B0B0, 0x82B0_B0B0, 0x8FB0_B0B0])
-def test_only_routine_0_can_be_inline(word: int) -> None:
-    with pytest.raises(MalformedTable, match=r"\.ARM\.exidx\+0x4: .*: only personality routine 0"):
-        row(word)
+@pytest.mark.parametrize(("second", "words", "size"), FRAMES)
+def test_an_entry_is_a_frame(second: int, words: tuple[int, ...], size: int) -> None:
+    assert row(second, table(*words)).cfa == RegisterPlus("sp", size)
 
 
-@pytest.mark.parametrize("word", [0x90B0_B0B0, 0xA0B0_B0B0, 0xC0B0_B0B0, 0xFFFF_FFFF])
-def test_reserved_bits_are_malformed_in_both_sections(word: int) -> None:
-    with pytest.raises(MalformedTable, match=r"\.ARM\.exidx\+0x4: .* are not zero"):
-        row(word)
-    with pytest.raises(MalformedTable, match=r"\.ARM\.extab\+0x\d: .* are not zero"):
-        row(at(0), table(word))
-
-
-def test_routine_0_in_the_table_has_three_bytes() -> None:
-    said = row(at(4), table(0, POP_R4_LR, 0x0000_0000))
-    assert said.cfa == RegisterPlus("sp", 8)
-
-
-@pytest.mark.parametrize("routine", [1, 2])
-@pytest.mark.parametrize(
-    ("content", "size"),
-    [((0x0000,), 8), ((0x0100, 0x0000_0000), 4 + 4 * 5), ((0x0200, 0x0000_0000, 0xB0FF_FFFF), 4 + 4 * 5)],
-)
-def test_routines_1_and_2_have_two_bytes_and_more_words(routine: int, content: tuple[int, ...], size: int) -> None:
-    """0xb0 ends them early; what comes after the counted words is the routine's own data."""
-    first, *more = content
-    count = first >> 8
-    head = 0x8000_0000 | routine << 24 | count << 16 | 0x0000
-    assert row(at(0), table(head, *more, 0xDEAD_BEEF)).cfa == RegisterPlus("sp", size)
-
-
-@pytest.mark.parametrize("routine", [3, 7, 15])
-def test_other_routines_are_reserved(routine: int) -> None:
-    with pytest.raises(UnsupportedRule, match=f"personality routine {routine} is reserved"):
-        row(at(0), table(0x80B0_B0B0 | routine << 24))
-
-
-@pytest.mark.parametrize(
-    ("counted", "size"),
-    [((0x0000_01B0,), 4 + 8), ((0x0001_02B0,), 8 + 12), ((0x0100_0000, 0x0000_0001), 6 * 4 + 8)],
-)
-def test_a_routine_of_the_programs_own_is_followed_by_counted_words(counted: tuple[int, ...], size: int) -> None:
-    said = row(at(0), table(prel31(START, TABLE), *counted, 0xDEAD_BEEF))
-    assert said.cfa == RegisterPlus("sp", size)
-
-
-@pytest.mark.parametrize(("head", "at_word"), [(0x8102_B0B0, 0), (0x82FF_B0B0, 0), (0x0000_0010, 0)])
-def test_words_beyond_the_section_are_malformed(head: int, at_word: int) -> None:
-    words_after = (0x02B0_B0B0,) if head >> 31 == 0 else (0,)
-    with pytest.raises(MalformedTable, match=rf"\.ARM\.extab\+{at_word:#x}: \d+ more words"):
-        row(at(0), table(head, *words_after))
-
-
-@pytest.mark.parametrize("offset", [-4, 8, 0x1000])
-def test_an_entry_outside_the_table_is_malformed(offset: int) -> None:
-    with pytest.raises(MalformedTable, match=r"\.ARM\.exidx\+0x4: the entry is said to be at"):
-        row(at(offset), table(FINISH, FINISH))
-
-
-def test_an_entry_without_a_table_section_is_malformed() -> None:
-    with pytest.raises(MalformedTable, match=r"not in \.ARM\.extab"):
-        row(at(0))
-
-
-def test_the_place_of_a_broken_operation_is_that_of_its_byte() -> None:
-    """In a little-endian word the first byte of operations has the highest address."""
-    with pytest.raises(UnsupportedRule, match=r"\.ARM\.exidx\+0x6: 0xff is spare"):
-        row(0x80FF_B0B0)
-    with pytest.raises(MalformedTable, match=r"\.ARM\.extab\+0x4: the entry ends") as caught:
-        row(at(0), table(0x8101_0000, 0x0000_00B2))
-    assert caught.value.offset == 4
+@pytest.mark.parametrize(("second", "words", "error", "said"), REFUSED)
+def test_an_entry_is_refused(second: int, words: tuple[int, ...] | None, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        row(second, None if words is None else table(*words))
 
 
 def test_only_the_entry_that_is_found_can_be_broken() -> None:

@@ -24,32 +24,37 @@ def caller(text: str, *stack: int, **registers: int) -> Frame:
     return found
 
 
-def test_applied_the_return_address_loses_its_thumb_bit() -> None:
-    found = caller("84 08", 0x1234, 0x1041)
-    assert (found.pc, found.registers["r7"], found.registers["sp"]) == (0x1040, 0x1234, STACK + 8)
+# operations, words on the stack, the frame's registers, those of the caller
+CALLERS: list[tuple[str, tuple[int, ...], dict[str, int], dict[str, int]]] = [
+    ("84 08", (0x1234, 0x1041), {}, {"pc": 0x1040, "r7": 0x1234, "sp": STACK + 8}),  # without the Thumb bit
+    ("8c 00", (0x1010, 0x1020), {"lr": 0x1030}, {"pc": 0x1020}),  # a popped pc wins over lr
+    ("b0", (), {"lr": 0x1030}, {"pc": 0x1030}),
+    # `pop {r7}; mov sp, r7; pop {lr}`: vsp is what the stack says, not what this frame's r7 is.
+    (
+        "80 08 97 84 00",
+        (STACK + 8, 0x5, 0x1040, 0x6),
+        {"r7": 0x666},
+        {"pc": 0x1040, "sp": STACK + 12, "r7": STACK + 8},
+    ),
+    ("86 00", (STACK + 12, 0x1040), {}, {"pc": 0x1040, "sp": STACK + 12}),  # a popped sp is the caller's
+]
 
 
-def test_applied_a_popped_pc_wins_over_lr() -> None:
-    assert caller("8c 00", 0x1010, 0x1020, lr=0x1030).pc == 0x1020
-    assert caller("b0", lr=0x1030).pc == 0x1030
+@pytest.mark.parametrize(("text", "stack", "registers", "expected"), CALLERS)
+def test_operations_give_the_callers_registers(
+    text: str, stack: tuple[int, ...], registers: dict[str, int], expected: dict[str, int]
+) -> None:
+    found = caller(text, *stack, **registers)
+    assert {"pc": found.pc} | {name: found.registers[name] for name in expected if name != "pc"} == expected
 
 
-def test_applied_vsp_comes_from_the_register_as_it_was_popped() -> None:
-    """`pop {r7}; mov sp, r7; pop {lr}`: vsp is what the stack says, not what this frame's r7 is."""
-    found = caller("80 08 97 84 00", STACK + 8, 0x5, 0x1040, 0x6, r7=0x666)
-    assert (found.pc, found.registers["sp"], found.registers["r7"]) == (0x1040, STACK + 12, STACK + 8)
-
-
-def test_applied_a_popped_sp_is_the_callers() -> None:
-    found = caller("86 00", STACK + 12, 0x1040)
-    assert (found.pc, found.registers["sp"]) == (0x1040, STACK + 12)
-
-
-def test_a_stack_found_through_two_loads_is_refused() -> None:
-    with pytest.raises(UnsupportedRule, match="vsp is taken from r8"):
-        row("80 08 97 80 10 98")
-
-
-def test_a_pop_from_a_loaded_stack_that_was_left_is_refused() -> None:
-    with pytest.raises(UnsupportedRule, match="r4 was popped from a stack"):
-        row("80 08 97 a0 9b")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("80 08 97 80 10 98", "vsp is taken from r8"),  # a stack found through two loads
+        ("80 08 97 a0 9b", "r4 was popped from a stack"),  # which was left
+    ],
+)
+def test_a_stack_that_loads_lead_away_from_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UnsupportedRule, match=said):
+        row(text)
