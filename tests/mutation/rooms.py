@@ -146,7 +146,6 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                         "tests/unwinders/analysis/test_function_bounds.py",
                     ),
                     tuple(f"tests/unwinders/analysis/test_control_flow{part}.py" for part in ("", "_limits")),
-                    ("tests/unwinders/analysis/test_called_functions.py", "tests/unwinders/analysis/test_veneers.py"),
                     ("tests/unwinders/analysis/test_function_code.py",),
                     ("tests/unwinders/analysis/test_landings.py", "tests/unwinders/analysis/test_landing_pads.py"),
                     ("tests/unwinders/analysis/test_analysis_budget.py",),

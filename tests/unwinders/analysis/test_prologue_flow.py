@@ -1,170 +1,288 @@
-"""Control flow: what is known where ways part and meet."""
+"""Control flow: what is known where ways part and meet, behind calls, and where code leaves its function.
+
+A case is the code of a function, and what the rows at some of its offsets say: the CFA and registers (None: no rule),
+or why there is no row.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined
 from testbed.words.errors import NoUnwindInfo
-from tests.unwinders.code import START, assembled, image_of, row_in
+from tests.unwinders.code import START, assembled, image_of
 from unwinders.analysis.function_rows import row_at
 
-
-def cfa_before(isa: str, text: str, statement: int) -> Rule | None:
-    """The CFA before the given statement of a function."""
-    parts = [part.strip() for part in text.split(";")]
-    return row_in(isa, assembled(isa, text), len(assembled(isa, "; ".join(parts[:statement])))).cfa
+Code = str | bytes
+Symbols = tuple[tuple[str, int, int], ...]  # name, offset, size; none: one function covers it all
+Said = Mapping[int, Mapping[str, Rule | None] | str]
 
 
-def test_an_early_return_does_not_reach_the_code_behind_it() -> None:
-    code = assembled("x86_64", "push rbx; test rdi, rdi; jne 0x1008; pop rbx; ret; pop rbx; ret")
-    assert row_in("x86_64", code, 7).cfa == RegisterPlus("rsp", 8)
-    assert row_in("x86_64", code, 8).cfa == RegisterPlus("rsp", 16)
+def rsp(distance: int, **registers: Rule | None) -> dict[str, Rule | None]:
+    """A row of x86-64 whose CFA counts from rsp."""
+    return {"cfa": RegisterPlus("rsp", distance), **registers}
 
 
-def test_where_two_frames_meet_there_is_no_row_without_a_frame_pointer() -> None:
-    code = assembled("x86_64", "test rdi, rdi; je 0x1006; push rax; nop; ret")
-    assert row_in("x86_64", code, 5).cfa == RegisterPlus("rsp", 8)
-    with pytest.raises(NoUnwindInfo, match="leads to the CFA"):
-        row_in("x86_64", code, 6)
+def sp(distance: int, **registers: Rule | None) -> dict[str, Rule | None]:
+    return {"cfa": RegisterPlus("sp", distance), **registers}
 
 
-def test_where_two_frames_meet_the_frame_pointer_still_leads_to_the_cfa() -> None:
-    code = assembled("x86_64", "push rbp; mov rbp, rsp; test rdi, rdi; je 0x100a; push rax; nop; leave; ret")
-    assert row_in("x86_64", code, 10).cfa == RegisterPlus("rbp", 16)
-    assert row_in("x86_64", code, 12).cfa == RegisterPlus("rsp", 8)
+def cfa(register: str, distance: int) -> dict[str, Rule | None]:
+    return {"cfa": RegisterPlus(register, distance)}
 
 
-def test_a_register_clobbered_on_one_way_is_where_it_was_saved() -> None:
-    code = assembled("x86_64", "push rbx; test rdi, rdi; je 0x1008; xor ebx, ebx; nop; pop rbx; ret")
-    assert row_in("x86_64", code, 8).registers["rbx"] == AtCfa(-16)
-    code = assembled("x86_64", "test rdi, rdi; je 0x1007; xor ebx, ebx; nop; ret")
-    assert row_in("x86_64", code, 7).registers["rbx"] == Undefined()
+NO_FRAME, NO_WAY = "leads to the CFA", "no way from the function's entry"
+POPPED_EARLY = "push {r4, lr}; cmp r0, #0; popeq {r4, lr}; "  # what is true of it depends on the flags
+RETHROWN = "push rbx; mov rbx, rsi; call 0x9000; mov rax, rbx; pop rbx; jmp rax; "  # then where exceptions land
+
+WAYS: list[tuple[str, Sequence[Code], Said]] = [
+    # An early return does not reach the code behind it.
+    ("x86_64", ["push rbx; test rdi, rdi; jne 0x1008; pop rbx; ret; pop rbx; ret"], {7: rsp(8), 8: rsp(16)}),
+    # Where two frames meet there is no row without a frame pointer, and one with it.
+    ("x86_64", ["test rdi, rdi; je 0x1006; push rax; nop; ret"], {5: rsp(8), 6: NO_FRAME}),
+    (
+        "x86_64",
+        ["push rbp; mov rbp, rsp; test rdi, rdi; je 0x100a; push rax; nop; leave; ret"],
+        {10: cfa("rbp", 16), 12: rsp(8)},
+    ),
+    # A register clobbered on one way is where it was saved, or lost.
+    ("x86_64", ["push rbx; test rdi, rdi; je 0x1008; xor ebx, ebx; nop; pop rbx; ret"], {8: {"rbx": AtCfa(-16)}}),
+    ("x86_64", ["test rdi, rdi; je 0x1007; xor ebx, ebx; nop; ret"], {7: {"rbx": Undefined()}}),
+    # A call whose way on contradicts another way does not return: `abort`, behind which the jump's label stands.
+    ("x86_64", ["test rdi, rdi; jne 0x100b; push rax; call 0x9000; ret"], {11: rsp(8), 6: rsp(16)}),
+    # Nor does one behind which one way has rbx in its slot only, and the other has it unchanged and stored nothing.
+    (
+        "x86_64",
+        [
+            "sub rsp, 24; test rdi, rdi; jne 0x1015; mov [rsp + 8], rbx; xor ebx, ebx; call 0x9000; "
+            "nop; add rsp, 24; ret"
+        ],
+        {0x15: {"rbx": None}, 0x10: {"rbx": AtCfa(-24)}},
+    ),
+    # A jump table has as many cases as its index was compared with. Behind it lies code that no case begins with: read
+    # as one more case, it leads into the middle of one.
+    (
+        "thumb",
+        [
+            "push {r4, lr}; cmp r0, #1; bhi 0x100e; tbh [pc, r0, lsl #1]",
+            (6).to_bytes(2, "little") * 2,  # halved distances from the table
+            "pop {r4, pc}",
+            (7).to_bytes(2, "little") * 3,
+            "sub sp, #8; add sp, #8; pop {r4, pc}",
+        ],
+        {0x18: sp(16), 0x0E: sp(8)},
+    ),
+    # Constants between the code are no code.
+    (
+        "thumb",
+        [
+            "push {r4, lr}; ldr r0, [pc, #8]; cmp r0, r1; bne 0x1010; bx r2; nop",
+            bytes.fromhex("00b5 00b5"),  # push {lr}, twice
+            "movs r4, #0; pop {r4, pc}",
+        ],
+        {0x10: sp(8), 0x0E: "no way"},
+    ),
+    # Code that no way leads to changes nothing that a way leads to.
+    (
+        "x86_64",
+        ["push rcx; test rdi, rdi; jne 0x100a; jmp rax; xor ebx, ebx; nop; pop rcx; ret"],
+        {10: {"rbx": None}, 8: rsp(16)},
+    ),
+    # Exceptions land in the frame with all that is saved on some way.
+    (
+        "x86_64",
+        [
+            "test rdi, rdi; jne 0x1013; sub rsp, 8; call 0x9000; add rsp, 8; ret; "
+            "push rbx; call 0x9000; pop rbx; ret; mov ebx, 1; ret"
+        ],
+        {0x20: rsp(16, rbx=AtCfa(-16))},
+    ),
+    # A tail call through a pointer is no jump table: behind it exceptions land, in the frame of the call before it.
+    ("x86_64", [RETHROWN + ".byte 0xf3, 0x0f, 0x1e, 0xfa; mov rdi, rax; ret"], {0x16: rsp(16)}),  # endbr64
+    ("x86_64", [RETHROWN + "mov rdi, rax; ret"], {0x12: rsp(16)}),
+    # A jump through a register goes where no other way leads.
+    (
+        "x86_64",
+        ["push rbx; jmp rax; xor ebx, ebx; pop rbx; ret"],
+        {3: rsp(16), 5: {"rbx": AtCfa(-16)}},
+    ),
+    ("x86_64", ["push rbx; pop rbx; ret; mov eax, ebx; ret"], {3: NO_WAY}),
+    # A table branch is read, and its table is no code.
+    (
+        "thumb",
+        [
+            "push {r4, r5, r6, r7, lr}; movs r4, #1; tbb [pc, r0]",
+            bytes([2, 4, 2, 5]),  # halved distances from the table
+            "movs r5, #1; nop; movs r6, #1; movs r7, #1; pop {r4, r5, r6, r7, pc}",
+        ],
+        {0x14: sp(20, r4=AtCfa(-20), r7=AtCfa(-8)), 8: NO_WAY},
+    ),
+    # Predicated returns leave the frame of those who stay.
+    (
+        "a32",
+        ["push {r4, lr}; cmp r0, #0; addeq sp, sp, #0; popeq {r4, pc}; mov r4, #1; pop {r4, pc}"],
+        {16: sp(8), 20: sp(8)},
+    ),
+    # Under one condition two instructions see one state, and a branch under it takes that state away.
+    ("a32", [POPPED_EARLY + "bxeq lr; mov r4, #1; pop {r4, pc}"], {16: sp(8), 12: NO_FRAME}),
+    (
+        "a32",
+        [POPPED_EARLY + "beq 0x9000; mov r4, #1; adds r4, r4, #1; pop {r4, pc}"],
+        {16: sp(8), 20: sp(8), 24: sp(8), 12: NO_FRAME},
+    ),
+    ("a32", [POPPED_EARLY + "bne 0x9000; mov r4, #1; adds r4, r4, #1; pop {r4, pc}"], {16: sp(0)}),
+    # A probing loop ends at its limit.
+    (
+        "x86_64",
+        ["lea r11, [rsp - 0x5000]; sub rsp, 0x1000; mov qword ptr [rsp], 0; cmp rsp, r11; jne 0x1008; nop; ret"],
+        {28: rsp(0x5008), 23: cfa("r11", 0x5008)},
+    ),
+    # Push and return is a jump.
+    ("x86_64", ["lea rax, [rip + 3]; push rax; ret; int3; push rbx; ret"], {10: rsp(8)}),
+    # A signal's trampoline is refused.
+    ("x86_64", ["mov eax, 15; syscall"], {0: "signal"}),
+    ("x86_64", ["mov eax, 60; syscall"], {0: rsp(8)}),
+]
+
+FUNCTION: Symbols = (("f", 0, 0x10),)
+TWO_FUNCTIONS: Symbols = (*FUNCTION, ("g", 0x10, 0))
+MOVED = "stp x29, x30, [sp, #-32]!; b 0x1010; ldp x29, x30, [sp], #32; ret; "
+THUNK_END = "e807000000 f390 0faee8 ebf9 488d642408 c3"  # call 1f; 2: pause; lfence; jmp 2b; 1: lea rsp, [rsp + 8]; ret
+PROFILED = "push {lr}; bl 0x1010; add r0, r0, #4; bx lr; "
+PROFILERS = (  # GCC's -pg: push {lr}; bl __gnu_mcount_nc. The GNU C library's calls on, and ends in bx ip.
+    "push {lr}; ldr lr, [sp, #4]; ldr pc, [sp], #8",
+    "push {r0, r1, r2, r3, lr}; bic r1, lr, #1; ldr r0, [sp, #20]; bl 0x9000; pop {r0, r1, r2, r3, r12, lr}; bx r12",
+)
+BEFORE_CONSTANT: Code = "push {r4, lr}; ldr r3, [pc, #12]; cbz r3, 0x100c; pop {r4, pc}; nop; nop; bl 0x9000"
+
+CALLS: list[tuple[str, Sequence[Code], Symbols, Said]] = [
+    # A return thunk's call of its own end is none, nor is a retpoline's: it returns to where rax says.
+    ("x86_64", [bytes.fromhex(THUNK_END)], (), {0: rsp(8), 0xC: rsp(16), 0x11: rsp(8)}),
+    (
+        "x86_64",
+        [bytes.fromhex("e807000000 f390 0faee8 ebf9 48890424 c3")],
+        (),
+        {0: rsp(8), 0xC: rsp(16), 0x10: rsp(16)},
+    ),
+    # A subroutine that returns has a caller: push rbx; call 1f; pop rbx; ret; 1: push rcx; pop rcx; ret.
+    (
+        "x86_64",
+        [bytes.fromhex("53 e802000000 5b c3 51 59 c3")],
+        (),
+        {1: rsp(16), 6: rsp(16), 8: rsp(8), 9: rsp(16)},
+    ),
+    # An address that is called for and taken is pushed, as position-independent code of old does:
+    # push rbx; call 1f; 1: pop rbx; xor ebx, ebx; pop rbx; ret.
+    (
+        "x86_64",
+        [bytes.fromhex("53 e800000000 5b 31db 5b c3")],
+        (),
+        {6: rsp(24), 7: rsp(16), 9: rsp(16, rbx=AtCfa(-16)), 10: rsp(8)},
+    ),
+    # A call that is none is where its state goes, whatever was called before:
+    # push rbx; call far; call 1f; 1: pop rbx; xor ebx, ebx; pop rbx; ret. Behind the first call another state holds.
+    (
+        "x86_64",
+        [bytes.fromhex("53 e8fa7f0000 e800000000 5b 31db 5b c3")],
+        (),
+        {11: rsp(24), 12: rsp(16), 14: rsp(16)},
+    ),
+    (
+        "x86_64",
+        [bytes.fromhex("5050 e8f97f0000 5858" + THUNK_END)],
+        (),
+        {9: rsp(8), 21: rsp(16), 26: rsp(8)},
+    ),
+    # A profiler takes the return address that is pushed for it: it is in lr again.
+    *(
+        (
+            "a32",
+            [PROFILED + profiler],
+            (*FUNCTION, ("profiler", 0x10, 0)),
+            {0: sp(0), 4: sp(4), 8: sp(0, lr=None), 12: sp(0)},
+        )
+        for profiler in PROFILERS
+    ),
+    # One that goes on for more than 64 instructions is followed no further: a callee like others.
+    *(
+        (
+            "a32",
+            ["push {lr}; bl 0x100c; nop; " + "nop; " * (length - 3) + PROFILERS[0]],
+            (("f", 0, 0xC), ("profiler", 0xC, 0)),
+            {8: sp(depth)},
+        )
+        for length, depth in ((40, 0), (70, 4))
+    ),
+    # Another callee leaves the word on top where it is.
+    (
+        "a32",
+        ["push {lr}; bl 0x1010; nop; pop {pc}; push {r4, lr}; pop {r4, pc}"],
+        TWO_FUNCTIONS,
+        {0: sp(0), 4: sp(4), 8: sp(4, lr=AtCfa(-4)), 12: sp(4)},
+    ),
+    # A callee that pops its arguments is looked at.
+    (
+        "x86_64",
+        ["push 1; push 2; call 0x100b; nop; ret", "mov rax, [rsp + 8]; ret 16"],
+        (("f", 0, 11), ("g", 11, 8)),
+        {10: rsp(8)},
+    ),
+    # A call in front of a constant does not return: read as instructions, the constant overwrites r6, and goes on into
+    # the function (nop; mov r6, r1) or back (mov r6, r1; b back).
+    *(
+        ("thumb", (BEFORE_CONSTANT, constant), (), {at: sp(8, r6=None) for at in (2, 4, 6, 0xC)})
+        for constant in (bytes.fromhex("00bf 0e46"), bytes.fromhex("0e46 f6e7"))
+    ),
+    # A call in two instructions comes back with the frame that it left.
+    ("x86_64", ["sub rsp, 8; lea rax, [rip + 6]; push rax; jmp 0x9000; nop; add rsp, 8; ret"], (), {17: rsp(16)}),
+    (
+        "arm64",
+        ["str x30, [sp, #-16]!; .byte 0x5e, 0, 0, 0x10; b 0x9000; nop; ldr x30, [sp], #16; ret"],
+        (),
+        {12: sp(16)},
+    ),
+    ("a32", ["push {r4, lr}; mov lr, pc; b 0x9000; nop; pop {r4, pc}"], (), {12: sp(8)}),
+    # A subroutine that goes on where the function does is one though it never comes back: both ways lead to where the
+    # stack is left for another, and that the return address is lost there says nothing.
+    (
+        "x86_64",
+        ["test rdi, rdi; jne 0x100c; call 0x100b; ret; nop; mov rsp, [rdi]; jmp qword ptr [rdi + 8]"],
+        (),
+        {0xA: rsp(8), 0xB: rsp(8), 0xC: rsp(8)},
+    ),
+    # Behind an instruction that a linker has moved out of the function, for a processor's erratum, it goes on.
+    ("arm64", [MOVED + "ldr x0, [x0, #8]; b 0x1008"], FUNCTION, {8: sp(32), 12: sp(0)}),
+    ("arm64", [MOVED + "str x19, [sp, #16]; b 0x1008"], FUNCTION, {8: {"x19": AtCfa(-16)}}),
+    # Other code without a symbol is left by a tail call.
+    ("arm64", [MOVED + "ldr x0, [x0, #8]; b 0x100c"], FUNCTION, {8: NO_WAY}),  # it goes on somewhere else
+    ("arm64", [MOVED + "ldr x0, [x0, #8]; cbz x0, 0x1008; ret"], FUNCTION, {8: NO_WAY}),
+    ("arm64", [MOVED + "nop; nop; nop; b 0x1008"], FUNCTION, {8: NO_WAY}),  # too long for one
+    ("arm64", [MOVED + "b 0x1008"], FUNCTION, {8: NO_WAY}),
+    ("arm64", [MOVED + "ldr x0, [x0, #8]; ret"], FUNCTION, {8: NO_WAY}),
+    # A function that does one thing is no moved instruction.
+    ("arm64", [MOVED + "ldr x0, [x0, #8]; b 0x1008"], (*FUNCTION, ("g", 0x10, 8)), {8: NO_WAY}),
+]
 
 
-def test_a_call_whose_way_on_contradicts_another_way_does_not_return() -> None:
-    """``abort`` in the middle: the label behind the call is reached by the jump only, with no frame."""
-    code = assembled("x86_64", "test rdi, rdi; jne 0x100b; push rax; call 0x9000; ret")
-    assert row_in("x86_64", code, 11).cfa == RegisterPlus("rsp", 8)
-    assert row_in("x86_64", code, 6).cfa == RegisterPlus("rsp", 16)
+@pytest.mark.parametrize(("isa", "parts", "said"), WAYS)
+def test_where_ways_part_and_meet(isa: str, parts: Sequence[Code], said: Said) -> None:
+    rows_say(isa, parts, (), said)
 
 
-def test_a_call_behind_which_a_register_would_be_lost_does_not_return() -> None:
-    """Behind the call one way has rbx in its slot only, the other has it unchanged and stored nothing."""
-    text = (
-        "sub rsp, 24; test rdi, rdi; jne 0x1015; mov [rsp + 8], rbx; xor ebx, ebx; call 0x9000; nop; add rsp, 24; ret"
-    )
-    code = assembled("x86_64", text)
-    assert row_in("x86_64", code, 0x15).registers.get("rbx") is None
-    assert row_in("x86_64", code, 0x10).registers["rbx"] == AtCfa(-24)
+@pytest.mark.parametrize(("isa", "parts", "symbols", "said"), CALLS)
+def test_calls_and_what_comes_back(isa: str, parts: Sequence[Code], symbols: Symbols, said: Said) -> None:
+    rows_say(isa, parts, symbols, said)
 
 
-def test_a_jump_table_has_as_many_cases_as_its_index_was_compared_with() -> None:
-    """Behind the table lies code that no case begins with: read as one more case, it leads into the middle of one."""
-    head = assembled("thumb", "push {r4, lr}; cmp r0, #1; bhi 0x100e; tbh [pc, r0, lsl #1]")
-    table = (6).to_bytes(2, "little") * 2  # halved distances from the table
-    between = assembled("thumb", "pop {r4, pc}") + (7).to_bytes(2, "little") * 3
-    code = head + table + between + assembled("thumb", "sub sp, #8; add sp, #8; pop {r4, pc}")
-    assert row_in("thumb", code, 0x18).cfa == RegisterPlus("sp", 16)
-    assert row_in("thumb", code, 0x0E).cfa == RegisterPlus("sp", 8)
-
-
-def test_constants_between_the_code_are_no_code() -> None:
-    head = assembled("thumb", "push {r4, lr}; ldr r0, [pc, #8]; cmp r0, r1; bne 0x1010; bx r2; nop")
-    code = head + bytes.fromhex("00b5 00b5") + assembled("thumb", "movs r4, #0; pop {r4, pc}")  # push {lr}, twice
-    assert row_in("thumb", code, 0x10).cfa == RegisterPlus("sp", 8)
-    with pytest.raises(NoUnwindInfo, match="no way"):
-        row_in("thumb", code, 0x0E)
-
-
-def test_code_that_no_way_leads_to_changes_nothing_that_a_way_leads_to() -> None:
-    code = assembled("x86_64", "push rcx; test rdi, rdi; jne 0x100a; jmp rax; xor ebx, ebx; nop; pop rcx; ret")
-    assert row_in("x86_64", code, 10).registers.get("rbx") is None
-    assert row_in("x86_64", code, 8).cfa == RegisterPlus("rsp", 16)
-
-
-def test_exceptions_land_in_the_frame_with_all_that_is_saved_on_some_way() -> None:
-    frameless = "sub rsp, 8; call 0x9000; add rsp, 8; ret; "
-    code = assembled(
-        "x86_64", "test rdi, rdi; jne 0x1013; " + frameless + "push rbx; call 0x9000; pop rbx; ret; mov ebx, 1; ret"
-    )
-    row = row_in("x86_64", code, len(code) - 1)
-    assert (row.cfa, row.registers["rbx"]) == (RegisterPlus("rsp", 16), AtCfa(-16))
-
-
-def test_a_tail_call_through_a_pointer_is_no_jump_table() -> None:
-    """Behind the tail call lies where exceptions land, in the frame of the call before it."""
-    text = "push rbx; mov rbx, rsi; call 0x9000; mov rax, rbx; pop rbx; jmp rax; endbr64; mov rdi, rax; ret"
-    for marked in (text, text.replace("endbr64; ", "")):
-        code = assembled("x86_64", marked.replace("endbr64", ".byte 0xf3, 0x0f, 0x1e, 0xfa"))
-        assert row_in("x86_64", code, len(code) - 1).cfa == RegisterPlus("rsp", 16)
-
-
-def test_a_jump_through_a_register_goes_where_no_other_way_leads() -> None:
-    code = assembled("x86_64", "push rbx; jmp rax; xor ebx, ebx; pop rbx; ret")
-    assert row_in("x86_64", code, 3).cfa == RegisterPlus("rsp", 16)
-    assert row_in("x86_64", code, 5).registers["rbx"] == AtCfa(-16)
-
-
-def test_code_that_nothing_leads_to_is_unknown() -> None:
-    with pytest.raises(NoUnwindInfo, match="no way from the function's entry"):
-        row_in("x86_64", assembled("x86_64", "push rbx; pop rbx; ret; mov eax, ebx; ret"), 3)
-
-
-def test_a_table_branch_is_read_and_its_table_is_no_code() -> None:
-    head = assembled("thumb", "push {r4, r5, r6, r7, lr}; movs r4, #1; tbb [pc, r0]")
-    table = bytes([2, 4, 2, 5])  # halved distances from the table
-    cases = assembled("thumb", "movs r5, #1; nop; movs r6, #1; movs r7, #1; pop {r4, r5, r6, r7, pc}")
-    code = head + table + cases
-    last = row_in("thumb", code, len(head + table) + 8)
-    assert (last.cfa, last.registers["r4"], last.registers["r7"]) == (RegisterPlus("sp", 20), AtCfa(-20), AtCfa(-8))
-    with pytest.raises(NoUnwindInfo):
-        row_in("thumb", code, len(head))
-
-
-def test_predicated_returns_leave_the_frame_of_those_who_stay() -> None:
-    text = "push {r4, lr}; cmp r0, #0; addeq sp, sp, #0; popeq {r4, pc}; mov r4, #1; pop {r4, pc}"
-    assert cfa_before("a32", text, 4) == RegisterPlus("sp", 8)
-    assert cfa_before("a32", text, 5) == RegisterPlus("sp", 8)
-
-
-def test_under_one_condition_two_instructions_see_one_state() -> None:
-    text = "push {r4, lr}; cmp r0, #0; popeq {r4, lr}; bxeq lr; mov r4, #1; pop {r4, pc}"
-    assert cfa_before("a32", text, 4) == RegisterPlus("sp", 8)
-    with pytest.raises(NoUnwindInfo):  # before bxeq it depends on the flags
-        cfa_before("a32", text, 3)
-
-
-def test_a_branch_under_a_condition_takes_the_state_under_it_away() -> None:
-    text = "push {r4, lr}; cmp r0, #0; popeq {r4, lr}; beq 0x9000; mov r4, #1; adds r4, r4, #1; pop {r4, pc}"
-    assert [cfa_before("a32", text, i) for i in (4, 5, 6)] == [RegisterPlus("sp", 8)] * 3
-    with pytest.raises(NoUnwindInfo):  # before beq it depends on the flags
-        cfa_before("a32", text, 3)
-    text = text.replace("beq", "bne")  # the other way round: what is left has been popped
-    assert cfa_before("a32", text, 4) == RegisterPlus("sp", 0)
-
-
-def test_a_probing_loop_ends_at_its_limit() -> None:
-    loop = "lea r11, [rsp - 0x5000]; sub rsp, 0x1000; mov qword ptr [rsp], 0; cmp rsp, r11; jne 0x1008; nop; ret"
-    assert cfa_before("x86_64", loop, 5) == RegisterPlus("rsp", 0x5008)
-    assert cfa_before("x86_64", loop, 3) == RegisterPlus("r11", 0x5008)
-
-
-def test_a_callee_that_pops_its_arguments_is_looked_at() -> None:
-    caller = "push 1; push 2; call 0x100b; nop; ret"
-    code = assembled("x86_64", caller)
-    size = len(code)
-    code = code.ljust(11, b"\xcc") + assembled("x86_64", "mov rax, [rsp + 8]; ret 16")
-    image = image_of("x86_64", code, ("f", 0, size), ("g", 11, len(code) - 11))
-    assert row_at(image, START + size - 1).cfa == RegisterPlus("rsp", 8)
-
-
-def test_push_and_return_is_a_jump() -> None:
-    code = assembled("x86_64", "lea rax, [rip + 3]; push rax; ret; int3; push rbx; ret")
-    assert row_in("x86_64", code, 10).cfa == RegisterPlus("rsp", 8)
-
-
-def test_a_signals_trampoline_is_refused() -> None:
-    with pytest.raises(NoUnwindInfo, match="signal"):
-        row_in("x86_64", assembled("x86_64", "mov eax, 15; syscall"), 0)
-    assert row_in("x86_64", assembled("x86_64", "mov eax, 60; syscall"), 0).cfa == RegisterPlus("rsp", 8)
+def rows_say(isa: str, parts: Sequence[Code], symbols: Symbols, said: Said) -> None:
+    code = b"".join(part if isinstance(part, bytes) else assembled(isa, part) for part in parts)
+    image = image_of(isa, code, *symbols)
+    for at, known in said.items():
+        if isinstance(known, str):
+            with pytest.raises(NoUnwindInfo, match=known):
+                row_at(image, START + at)
+        else:
+            row = row_at(image, START + at)
+            assert {name: row.cfa if name == "cfa" else row.registers.get(name) for name in known} == known
