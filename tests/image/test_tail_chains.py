@@ -39,49 +39,53 @@ def links(answer: Chain) -> list[str]:
     return [link.function.name for link in answer.links]
 
 
-def test_one_chain_is_certain_and_runs_from_the_target_to_before_the_executing_function() -> None:
-    answer = chain({"a": ["b"], "b": ["c"], "c": ["d"], "d": []}, "d")
-    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["a", "b", "c"])
-    answer = chain({"a": ["b"], "b": []}, "a")
-    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, [])
+CERTAIN, AMBIGUOUS, UNKNOWN = Certainty.CERTAIN, Certainty.AMBIGUOUS, Certainty.UNKNOWN
+Calls = dict[str, list[str]]
+CYCLE: Calls = {"a": ["b"], "b": ["a", "c"], "c": []}
+
+# tail calls, the function that executes, how certain the chain is, its links, what is said of it
+CHAINS: list[tuple[Calls, str, Certainty, list[str], str]] = [
+    # It runs from the target to before the executing function.
+    ({"a": ["b"], "b": ["c"], "c": ["d"], "d": []}, "d", CERTAIN, ["a", "b", "c"], ""),
+    ({"a": ["b"], "b": []}, "a", CERTAIN, [], ""),
+    # Side branches and cycles that lead elsewhere do not matter.
+    ({"a": ["b", "x", "y"], "b": ["c"], "x": ["y"], "y": [], "c": ["x"]}, "c", CERTAIN, ["a", "b"], ""),
+    ({"a": ["b", "x"], "b": [], "x": ["y"], "y": ["x"]}, "b", CERTAIN, ["a"], ""),
+    # Two ways are ambiguous; a short cut is a second one.
+    ({"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}, "d", AMBIGUOUS, [], ""),
+    ({"a": ["b", "c"], "b": ["c"], "c": []}, "c", AMBIGUOUS, [], ""),
+    # So is a cycle on the way, even where each function is passed once only, and a function that calls itself.
+    *((CYCLE, executing, AMBIGUOUS, [], "laps") for executing in ("a", "b", "c")),
+    ({"a": ["a", "b"], "b": []}, "b", AMBIGUOUS, [], ""),
+    # No listed tail call reaches it.
+    ({"a": [], "b": []}, "b", UNKNOWN, [], "no listed tail call leads from a"),
+]
 
 
-def test_side_branches_that_lead_elsewhere_do_not_matter() -> None:
-    answer = chain({"a": ["b", "x", "y"], "b": ["c"], "x": ["y"], "y": [], "c": ["x"]}, "c")
-    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["a", "b"])
+@pytest.mark.parametrize(("calls", "executing", "certainty", "expected", "because"), CHAINS)
+def test_a_chain_is_certain_ambiguous_or_unknown(
+    calls: Calls, executing: str, certainty: Certainty, expected: list[str], because: str
+) -> None:
+    answer = chain(calls, executing)
+    assert (answer.certainty, links(answer)) == (certainty, expected)
+    assert because in answer.because
 
 
-def test_two_ways_are_ambiguous_and_both_are_named() -> None:
+def test_two_ways_are_both_named() -> None:
     answer = chain({"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": []}, "d")
-    assert (answer.certainty, answer.links) == (Certainty.AMBIGUOUS, ())
     assert sorted(answer.candidates) == [("a", "b"), ("a", "c")]
-
-
-def test_a_short_cut_is_a_second_way() -> None:
-    assert chain({"a": ["b", "c"], "b": ["c"], "c": []}, "c").certainty is Certainty.AMBIGUOUS
-
-
-@pytest.mark.parametrize("executing", ["a", "b", "c"])
-def test_a_cycle_on_the_way_is_ambiguous_even_where_each_function_is_passed_once_only(executing: str) -> None:
-    answer = chain({"a": ["b"], "b": ["a", "c"], "c": []}, executing)
-    assert (answer.certainty, answer.links) == (Certainty.AMBIGUOUS, ())
-    assert "laps" in answer.because
-
-
-def test_a_cycle_that_does_not_lead_there_does_not_matter() -> None:
-    answer = chain({"a": ["b", "x"], "b": [], "x": ["y"], "y": ["x"]}, "b")
-    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["a"])
-
-
-def test_a_function_that_calls_itself_is_a_cycle() -> None:
-    assert chain({"a": ["a", "b"], "b": []}, "b").certainty is Certainty.AMBIGUOUS
 
 
 @pytest.mark.parametrize("where", ["a", "b", "x"])
 def test_a_jump_through_a_pointer_anywhere_within_reach_makes_it_unknown(where: str) -> None:
     answer = chain({"a": ["b", "x"], "b": ["c"], "c": [], "x": []}, "c", pointer=where)
-    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
+    assert (answer.certainty, answer.links) == (UNKNOWN, ())
     assert "a pointer" in answer.because
+
+
+def test_call_sites_that_are_not_all_listed_prove_nothing() -> None:
+    answer = chain({"a": ["b"], "b": []}, "b", unlisted=("a",))
+    assert (answer.certainty, answer.links) == (UNKNOWN, ())
 
 
 TO_LEAF = BASE + 0x80
@@ -107,57 +111,31 @@ def through_a_pointer(expression: bytes, *, clobbered: bool = False) -> Chain:
     return tail_chain(info, BASE + 8, next(f for f in info.functions if f.name == "leaf"))
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        b"\x03" + address(TO_LEAF),  # DW_OP_addr
-        b"\x03" + address(AT_CONSTANT) + b"\x06",  # DW_OP_deref of what nobody writes
-        b"\x03" + address(AT_CONSTANT - 0x90) + b"\x23\x90\x01\x06",  # DW_OP_plus_uconst
-    ],
-)
-def test_a_pointer_that_is_always_the_same_is_followed(expression: bytes) -> None:
-    answer = through_a_pointer(expression)
-    assert (answer.certainty, links(answer)) == (Certainty.CERTAIN, ["first"])
+# the expression of a pointer, whether the call clobbers it, how certain the chain is, what is said of it
+POINTERS: list[tuple[bytes, bool, Certainty, str]] = [
+    # A pointer that is always the same is followed:
+    (b"\x03" + address(TO_LEAF), False, CERTAIN, ""),  # DW_OP_addr
+    (b"\x03" + address(AT_CONSTANT) + b"\x06", False, CERTAIN, ""),  # DW_OP_deref of what nobody writes
+    (b"\x03" + address(AT_CONSTANT - 0x90) + b"\x23\x90\x01\x06", False, CERTAIN, ""),  # DW_OP_plus_uconst
+    # one that may be another is not:
+    (b"", False, UNKNOWN, "a pointer"),
+    (b"\x55", False, UNKNOWN, "a pointer"),  # DW_OP_reg5
+    (b"\x75\x08\x06", False, UNKNOWN, "a pointer"),  # DW_OP_breg5 8, DW_OP_deref
+    (b"\xa3\x01\x55", False, UNKNOWN, "a pointer"),  # DW_OP_entry_value of DW_OP_reg5, as gcc writes it
+    (b"\x03" + address(AT_VARIABLE) + b"\x06", False, UNKNOWN, "a pointer"),  # a word that a store can change
+    (b"\x03" + address(0x9000) + b"\x06", False, UNKNOWN, "a pointer"),  # a word outside the file
+    (b"\x03" + address(TO_LEAF) + b"\x9f\x30", False, UNKNOWN, "a pointer"),
+    (b"\x06", False, UNKNOWN, "a pointer"),
+    (b"\x03" + address(TO_LEAF), True, UNKNOWN, ""),
+    (b"\x03" + address(BASE + 0x500), False, UNKNOWN, "0x1500"),  # no function
+]
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        b"",
-        b"\x55",  # DW_OP_reg5
-        b"\x75\x08\x06",  # DW_OP_breg5 8, DW_OP_deref
-        b"\xa3\x01\x55",  # DW_OP_entry_value of DW_OP_reg5, as gcc writes it
-        b"\x03" + address(AT_VARIABLE) + b"\x06",  # a word that a store can change
-        b"\x03" + address(0x9000) + b"\x06",  # a word outside the file
-        b"\x03" + address(TO_LEAF) + b"\x9f\x30",
-        b"\x06",
-    ],
-)
-def test_a_pointer_that_may_be_another_is_not_followed(expression: bytes) -> None:
-    answer = through_a_pointer(expression)
-    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
-    assert "a pointer" in answer.because
-
-
-def test_a_target_that_the_call_clobbers_is_not_followed() -> None:
-    assert through_a_pointer(b"\x03" + address(TO_LEAF), clobbered=True).certainty is Certainty.UNKNOWN
-
-
-def test_a_target_that_is_no_function_makes_it_unknown() -> None:
-    answer = through_a_pointer(b"\x03" + address(BASE + 0x500))
-    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
-    assert "0x1500" in answer.because
-
-
-def test_call_sites_that_are_not_all_listed_prove_nothing() -> None:
-    answer = chain({"a": ["b"], "b": []}, "b", unlisted=("a",))
-    assert (answer.certainty, answer.links) == (Certainty.UNKNOWN, ())
-
-
-def test_a_function_that_no_listed_tail_call_reaches_is_unknown() -> None:
-    answer = chain({"a": [], "b": []}, "b")
-    assert answer.certainty is Certainty.UNKNOWN
-    assert "no listed tail call leads from a" in answer.because
+@pytest.mark.parametrize(("expression", "clobbered", "certainty", "because"), POINTERS)
+def test_a_jump_through_a_pointer(expression: bytes, clobbered: bool, certainty: Certainty, because: str) -> None:
+    answer = through_a_pointer(expression, clobbered=clobbered)
+    assert (answer.certainty, links(answer)) == (certainty, ["first"] if certainty is CERTAIN else [])
+    assert because in answer.because
 
 
 def test_a_hundred_functions_in_a_row_and_a_mesh_of_thirty_end_soon() -> None:
