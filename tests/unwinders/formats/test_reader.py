@@ -20,42 +20,41 @@ def test_fixed_integers_are_little_endian_with_or_without_a_sign(size: int) -> N
     assert reader(data).signed(size) == -2
 
 
-@pytest.mark.parametrize("value", [0, 1, 63, 64, 127, 128, 129, 16256, 2**32, 2**63, 2**64 - 1])
-def test_uleb_round_trip(value: int) -> None:
-    assert reader(uleb(value)).uleb() == value
+LEBS: list[tuple[str, bytes, int]] = [
+    *(("uleb", uleb(value), value) for value in (0, 1, 63, 64, 127, 128, 129, 16256, 2**32, 2**63, 2**64 - 1)),
+    *(
+        ("sleb", sleb(value), value)
+        for value in (0, 1, -1, 63, 64, -64, -65, 127, -128, 129, -129, 2**63 - 1, -(2**63))
+    ),
+    # the examples of DWARF 5, figure 7.6.2 and 7.6.3
+    ("uleb", bytes([129 - 128 + 0x80, 1]), 129),
+    ("uleb", bytes([57 + 0x80, 100]), 12857),
+    ("sleb", bytes([0x7E]), -2),
+    ("sleb", bytes([127 + 0x80, 0]), 127),
+    ("sleb", bytes([0x80, 0x7F]), -128),
+    # padding is allowed up to ten bytes
+    ("uleb", b"\x81" + b"\x80" * 8 + b"\x00", 1),
+    ("sleb", b"\xff" * 9 + b"\x7f", -1),
+]
+
+MALFORMED_LEBS: list[tuple[str, bytes, str]] = [
+    ("uleb", b"\x80" * 10 + b"\x00", "more than 10 bytes"),
+    ("sleb", b"\x80" * 10 + b"\x00", "more than 10 bytes"),
+    ("uleb", b"\xff" * 9 + b"\x03", "does not fit"),
+    ("sleb", b"\xff" * 9 + b"\x01", "does not fit"),
+]
 
 
-@pytest.mark.parametrize("value", [0, 1, -1, 63, 64, -64, -65, 127, -128, 129, -129, 2**63 - 1, -(2**63)])
-def test_sleb_round_trip(value: int) -> None:
-    assert reader(sleb(value)).sleb() == value
+@pytest.mark.parametrize(("kind", "data", "value"), LEBS)
+def test_a_leb_is_a_number(kind: str, data: bytes, value: int) -> None:
+    assert getattr(reader(data), kind)() == value
 
 
-def test_leb_examples_of_the_standard() -> None:
-    """DWARF 5, figure 7.6.2 and 7.6.3."""
-    assert reader(bytes([129 - 128 + 0x80, 1])).uleb() == 129
-    assert reader(bytes([57 + 0x80, 100])).uleb() == 12857
-    assert reader(bytes([0x7E])).sleb() == -2
-    assert reader(bytes([127 + 0x80, 0])).sleb() == 127
-    assert reader(bytes([0x80, 0x7F])).sleb() == -128
-
-
-def test_leb_padding_is_allowed_up_to_ten_bytes() -> None:
-    assert reader(b"\x81" + b"\x80" * 8 + b"\x00").uleb() == 1
-    assert reader(b"\xff" * 9 + b"\x7f").sleb() == -1
-
-
-@pytest.mark.parametrize("read", ["uleb", "sleb"])
-def test_a_leb_of_eleven_bytes_is_malformed(read: str) -> None:
-    with pytest.raises(MalformedTable, match="more than 10 bytes") as raised:
-        getattr(reader(b"\x80" * 10 + b"\x00"), read)()
+@pytest.mark.parametrize(("kind", "data", "said"), MALFORMED_LEBS)
+def test_a_leb_is_malformed(kind: str, data: bytes, said: str) -> None:
+    with pytest.raises(MalformedTable, match=said) as raised:
+        getattr(reader(data), kind)()
     assert (raised.value.section, raised.value.offset) == (".eh_frame", 0)
-
-
-def test_a_leb_beyond_64_bits_is_malformed() -> None:
-    with pytest.raises(MalformedTable, match="does not fit"):
-        reader(b"\xff" * 9 + b"\x03").uleb()
-    with pytest.raises(MalformedTable, match="does not fit"):
-        reader(b"\xff" * 9 + b"\x01").sleb()
 
 
 def test_running_off_the_end_names_section_and_offset() -> None:

@@ -12,27 +12,46 @@ from tests.unwinders.search_tables import FRAME, HEADER, calling, cfa, frame_sec
 from unwinders.formats.eh_frame_hdr import search_table
 from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
 
+# a section, what is said of it
+REFUSED: list[tuple[bytes, type[Exception], str]] = [
+    *(
+        (header(listed(), version=version), MalformedTable, rf"\.eh_frame_hdr\+0x0: version {version}")
+        for version in (0, 2, 255)
+    ),
+    (
+        header(listed(), frame=0x5000),
+        MalformedTable,
+        r"\+0x4: the header is for an .eh_frame at 0x5000; it is at 0x4000",
+    ),
+    # a header without a table
+    *(
+        (b"\x01" + encodings + u(4, FRAME - HEADER - 4) + u(4, 0), NoUnwindInfo, "no search table")
+        for encodings in (b"\x1b\xff\x3b", b"\x1b\x03\xff", b"\x1b\xff\xff")
+    ),
+    # entries of no common size
+    *(
+        (header(listed(), encodings=encodings), MalformedTable, "cannot be searched")
+        for encodings in (b"\x1b\x03\x31", b"\x1b\x03\x39")
+    ),
+    # an indirect entry
+    (header(listed(), encodings=b"\x1b\x03\xbb"), MalformedTable, r"\+0xc: an entry has the pointer encoding 0xbb"),
+    # more entries than there are bytes
+    *(
+        (header(listed(), count=count), MalformedTable, r"\.eh_frame_hdr\+0x24: 4 bytes are needed, 0 are left")
+        for count in (4, 1000, 0xFFFF_FFFF)
+    ),
+]
 
-@pytest.mark.parametrize("version", [0, 2, 255])
-def test_version_1_is_the_only_one(version: int) -> None:
-    with pytest.raises(MalformedTable, match=rf"\.eh_frame_hdr\+0x0: version {version}"):
-        search_table(indexed(header(listed(), version=version)))
 
-
-def test_the_pointer_must_name_the_eh_frame_that_is_there() -> None:
-    with pytest.raises(MalformedTable, match=r"\+0x4: the header is for an .eh_frame at 0x5000; it is at 0x4000"):
-        search_table(indexed(header(listed(), frame=0x5000)))
+@pytest.mark.parametrize(("content", "error", "said"), REFUSED)
+def test_a_section_is_refused(content: bytes, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        search_table(indexed(content))
 
 
 def test_the_pointer_may_be_left_out() -> None:
     content = b"\x01\xff\x03\x3b" + u(4, 3) + header(listed())[12:]
     assert cfa(indexed(content), START) == RegisterPlus("rsp", 8)
-
-
-@pytest.mark.parametrize("encodings", [b"\x1b\xff\x3b", b"\x1b\x03\xff", b"\x1b\xff\xff"])
-def test_a_header_without_a_table_is_no_unwind_info(encodings: bytes) -> None:
-    with pytest.raises(NoUnwindInfo, match="no search table"):
-        search_table(indexed(b"\x01" + encodings + u(4, FRAME - HEADER - 4) + u(4, 0)))
 
 
 @pytest.mark.parametrize(
@@ -63,23 +82,6 @@ def test_the_entries_have_their_own_encoding(encoding: int, size: int, relative:
     content += b"\x11" * 24  # what lies behind them is none
     assert cfa(indexed(content), 0x1080) == RegisterPlus("rsp", 8)
     assert search_table(indexed(content)).fdes == frame_section()[1]
-
-
-@pytest.mark.parametrize("encoding", [0x31, 0x39])
-def test_entries_of_no_common_size_cannot_be_searched(encoding: int) -> None:
-    with pytest.raises(MalformedTable, match="cannot be searched"):
-        search_table(indexed(header(listed(), encodings=b"\x1b\x03" + bytes([encoding]))))
-
-
-def test_an_indirect_entry_is_malformed() -> None:
-    with pytest.raises(MalformedTable, match=r"\+0xc: an entry has the pointer encoding 0xbb"):
-        search_table(indexed(header(listed(), encodings=b"\x1b\x03\xbb")))
-
-
-@pytest.mark.parametrize("count", [4, 1000, 0xFFFF_FFFF])
-def test_more_entries_than_there_are_bytes_are_malformed(count: int) -> None:
-    with pytest.raises(MalformedTable, match=r"\.eh_frame_hdr\+0x24: 4 bytes are needed, 0 are left"):
-        search_table(indexed(header(listed(), count=count)))
 
 
 def test_an_entry_out_of_order_hides_its_own_function_only() -> None:
