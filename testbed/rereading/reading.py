@@ -10,15 +10,23 @@ from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
 
 from testbed.image import Image
+from testbed.rereading.compact_unwind import compact_unwind
 from testbed.rereading.dwarf import SecondReader, debug_frame, eh_frame
 from testbed.rereading.eh_frame_hdr import eh_frame_hdr
+from testbed.rereading.ehabi import exidx
+from testbed.rereading.orc import orc
 from testbed.rereading.rows import NoRow, SecondRow
+from testbed.rereading.sframe import sframe
 
 # By the section that a technique is named after: how its table is opened.
 FORMATS: Mapping[str, Callable[[Image], SecondReader]] = {
     ".eh_frame": eh_frame,
     ".eh_frame_hdr": eh_frame_hdr,
     ".debug_frame": debug_frame,
+    ".ARM.exidx": exidx,
+    ".sframe": sframe,
+    ".orc_unwind": orc,
+    "__compact_unwind": compact_unwind,
 }
 # What pyelftools, and the lines of this room, stumble over in damaged bytes.
 _DAMAGED = (

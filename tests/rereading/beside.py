@@ -24,6 +24,10 @@ TECHNIQUES = {  # which technique reads what
     ".eh_frame": "eh_frame",
     ".eh_frame_hdr": "eh_frame_hdr",
     ".debug_frame": "debug_frame",
+    ".ARM.exidx": "ehabi",
+    ".sframe": "sframe",
+    ".orc_unwind": "orc",
+    "__compact_unwind": "compact_unwind",
 }
 
 
