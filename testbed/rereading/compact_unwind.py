@@ -59,7 +59,9 @@ def compact_unwind(image: Image) -> SecondReader:
         if mode == dwarf_mode:
             if frames is None:
                 return NoRow("the encoding defers to __eh_frame, which is not there")
-            return frames.row_of(frames.place(found.encoding & 0xFF_FFFF), pc)
+            # A CIE stands at offset 0, so no FDE does: there the section is to be searched.
+            offset = found.encoding & 0xFF_FFFF
+            return frames.row_of(frames.place(offset), pc) if offset else frames.row_at(pc)
         cfa, returns, registers = meaning(found.encoding, mode, base + found.start, code_word)
         return SecondRow(arch, base + found.start, base + found.end, found.place, cfa, returns, registers)
 

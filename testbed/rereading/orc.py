@@ -16,9 +16,9 @@ from testbed.rereading.rows import Lost, NoRow, Plus, SecondRow, SecondRule, Wor
 
 _BASES = {2: "rdx", 3: "rdi", 4: "rbp", 5: "rsp", 6: "r10", 7: "r13"}
 _PREVIOUS_SP, _BP_INDIRECT, _SP_INDIRECT = 1, 8, 9
-_KEPT_BP: SecondRule = Plus("rbp")
 # Where an interrupt left them: struct pt_regs, or from its ip on.
-_IP, _SP, _SAVED_BP = 128, 152, 32
+_IP, _SP = 128, 152
+_SAVED = {"r15": 0, "r14": 8, "r13": 16, "r12": 24, "rbp": 32, "rbx": 40}
 
 
 class _Kind(Enum):
@@ -61,26 +61,29 @@ def orc(image: Image) -> SecondReader:
             return NoRow("the entry says that nothing is known here")
         if kind is _Kind.END:
             return SecondRow(arch, start, end, 6 * entry, None, Lost(), {}, False)
-        cfa, returns, bp = _rules(kind, sp_offset, bp_offset, bits)
-        return SecondRow(arch, start, end, 6 * entry, cfa, returns, {"rbp": bp}, False, is_signal)
+        cfa, returns, registers = _rules(kind, sp_offset, bp_offset, bits)
+        return SecondRow(arch, start, end, 6 * entry, cfa, returns, registers, False, is_signal)
 
     return row_at
 
 
-def _rules(kind: _Kind, sp_offset: int, bp_offset: int, bits: int) -> tuple[SecondRule, SecondRule, SecondRule]:
-    """The previous SP, the return address and the previous BP."""
+def _rules(
+    kind: _Kind, sp_offset: int, bp_offset: int, bits: int
+) -> tuple[SecondRule, SecondRule, dict[str, SecondRule]]:
+    """The previous SP, the return address and the registers that are known."""
     sp_register, bp_register = bits & 0x0F, bits >> 4 & 0x0F
     sp = _previous_sp(sp_register, sp_offset)
-    previous, returns, bp = sp, Word(_plus(sp, -8), 8), _KEPT_BP
+    previous, returns = sp, Word(_plus(sp, -8), 8)
+    registers: dict[str, SecondRule] = {"rbp": Plus("rbp")}
     if kind is not _Kind.CALL:
         frame = sp if kind is _Kind.REGISTERS else _plus(sp, -_IP)
         previous, returns = Word(_plus(frame, _SP), 8), Word(_plus(frame, _IP), 8)
+    if kind is _Kind.REGISTERS:
+        registers = {name: Word(_plus(sp, at), 8) for name, at in _SAVED.items()}
     if bp_register:
         base = sp if bp_register == _PREVIOUS_SP else Plus(_BASES[bp_register])
-        bp = Word(_plus(base, bp_offset), 8)
-    elif kind is _Kind.REGISTERS:
-        bp = Word(_plus(sp, _SAVED_BP), 8)
-    return previous, returns, bp
+        registers["rbp"] = Word(_plus(base, bp_offset), 8)
+    return previous, returns, registers
 
 
 def _plus(rule: SecondRule, offset: int) -> Plus:

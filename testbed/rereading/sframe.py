@@ -83,7 +83,9 @@ def _fdes(section: Section, head: _SframeHead, arch: Arch) -> Iterator[_SframeFd
 
 def _row(section: Section, head: _SframeHead, fde: _SframeFde, pc: int, arch: Arch) -> SecondRow | NoRow:
     wanted, found = pc - fde.start, None
-    if fde.info & _MASKED and fde.block:
+    if fde.info & _MASKED:
+        if not fde.block:
+            return NoRow("the second reader cannot read rows of version 1 that repeat")
         wanted %= fde.block
     at, width = fde.fres, 1 << (fde.info & 0x0F)
     for _ in range(fde.rows):

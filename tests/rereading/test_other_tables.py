@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from testbed.arch import Arch
-from testbed.rereading import SecondRow, reread
+from testbed.rereading import reread
 from tests.rereading.shown import shown
 from tests.unwinders import compact, sframes
 from tests.unwinders.frames import ARM64, START, X86_64, block, cie, entry, image, u
@@ -60,6 +60,7 @@ def test_sframe_the_outermost_frame_blocks_and_what_is_no_table() -> None:
     assert [sframe(FIRST, SECOND, at=at, info=0x10, block=16)[:12] for at in (0x17, 0x18, 0x20)] == [
         *("CFA rsp+0x8,", "CFA rsp+0x10", "CFA rsp+0x8,")
     ]
+    assert "that repeat" in sframe(FIRST, info=0x10, version=1)
     assert sframe(SECOND, at=7).startswith("no row: the FDE at .sframe+0x1c has no row")
     assert sframe(FIRST, auxiliary=b"1234") == sframe(FIRST)  # type: ignore[arg-type]
     assert sframe(FIRST, magic=0xDEE3).startswith("no row: the second reader cannot read .sframe: magic 0xdee3")
@@ -79,6 +80,7 @@ def orc(bits: int, sp: int = 0x10, bp: int = -0x10, *, others: Sequence[int] = (
 
 CALL = 2 << 8
 OLD = 5 | 0 << 8  # a call of the older layout
+SAVED = "r12 [rsp+0x28], r13 [rsp+0x20], r14 [rsp+0x18], r15 [rsp+0x10], rbp [rsp+0x30], rbx [rsp+0x38]"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ OLD = 5 | 0 << 8  # a call of the older layout
         (5 | 1 << 4 | CALL, "CFA rsp+0x10, returns to [rsp+0x8], rbp [rsp]"),
         (5 | 4 << 4 | CALL, "CFA rsp+0x10, returns to [rsp+0x8], rbp [rbp-0x10]"),
         (5 | CALL | 1 << 11, "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp, signal"),
-        (5 | 3 << 8 | 1 << 11, "CFA [rsp+0xa8], returns to [rsp+0x90], rbp [rsp+0x30], signal"),
+        (5 | 3 << 8 | 1 << 11, f"CFA [rsp+0xa8], returns to [rsp+0x90], {SAVED}, signal"),
         (5 | 4 << 8 | 1 << 11, "CFA [rsp+0x28], returns to [rsp+0x10], rbp rbp, signal"),
         (1 << 8, "CFA None, returns to lost"),
         (0, "no row: the entry says that nothing is known here"),
@@ -110,7 +112,7 @@ def test_orc_entries(bits: int, said: str) -> None:
     ("bits", "said"),
     [
         (OLD, "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp"),
-        (5 | 1 << 8, "CFA [rsp+0xa8], returns to [rsp+0x90], rbp [rsp+0x30], signal"),
+        (5 | 1 << 8, f"CFA [rsp+0xa8], returns to [rsp+0x90], {SAVED}, signal"),
         (5 | 2 << 8, "CFA [rsp+0x28], returns to [rsp+0x10], rbp rbp, signal"),
         (1 << 10, "CFA None, returns to lost"),
         (0, "no row: the entry says that nothing is known here"),
