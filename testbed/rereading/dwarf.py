@@ -12,7 +12,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -68,6 +68,7 @@ class FrameSection:
         self._info: Any = _Entries(
             io.BytesIO(section.data), len(section.data), section.address, structs, for_eh_frame=is_eh
         )
+        self._rows = lru_cache(maxsize=4096)(self._execute)
         self.unplaced = 0  # FDEs of which pyelftools cannot say where they are
 
     @cached_property
@@ -127,17 +128,23 @@ class FrameSection:
         """The row of an FDE at a pc that it covers."""
         if not place.start <= pc < place.end:
             return NoRow(f"the FDE at {self.name}+{place.offset:#x} does not cover {pc:#x}")
+        row = self._rows(place)
+        state = row.states[bisect_right(row.locations, pc) - 1]
+        return _row(self.arch, place, state, row.return_column, row.is_signal)
+
+    def _execute(self, place: _FdePlace) -> _FdeRows:
         fde = self._info._parse_entry_at(place.offset)
         cie = fde.cie
-        letters = bytes(cie.header.get("augmentation", b""))
-        moved = [i for i in fde.instructions if i.opcode == DW_CFA.set_loc]
-        if moved and cie.augmentation_dict.get("FDE_encoding", _ABSOLUTE) != _ABSOLUTE:
-            return NoRow("the second reader cannot read DW_CFA_set_loc with an encoded pointer")
+        if cie.augmentation_dict.get("FDE_encoding", _ABSOLUTE) != _ABSOLUTE and any(
+            instruction.opcode == DW_CFA.set_loc for instruction in fde.instructions
+        ):
+            raise ValueError("DW_CFA_set_loc with an encoded pointer")
         machine = _FdeMachine(self.arch, cie["code_alignment_factor"], cie["data_alignment_factor"])
-        machine.execute(cie.instructions, place.start, place.start)
-        machine.initial = dict(machine.state.rules)
-        machine.execute(fde.instructions, place.start, pc)
-        return _row(self.arch, place, machine.state, cie["return_address_register"], b"S" in letters)
+        machine.execute(cie.instructions, place.start)
+        machine.initial = machine.state.rules
+        rows = machine.execute(fde.instructions, place.start)
+        is_signal = b"S" in bytes(cie.header.get("augmentation", b""))
+        return _FdeRows([at for at, _ in rows], [state for _, state in rows], cie["return_address_register"], is_signal)
 
 
 def _row(arch: Arch, place: _FdePlace, state: _FdeState, column: int, signal_frame: bool) -> SecondRow | NoRow:
@@ -174,8 +181,18 @@ class _FdeState:
         return replace(self, rules=others if rule is None else others | {column: rule})
 
 
+@dataclass(frozen=True, slots=True)
+class _FdeRows:
+    """What one FDE says: from each location on a state."""
+
+    locations: Sequence[int]
+    states: Sequence[_FdeState]
+    return_column: int
+    is_signal: bool
+
+
 class _FdeMachine:
-    """Executes instructions up to the row of one pc."""
+    """Executes the instructions of a CIE, then those of an FDE."""
 
     def __init__(self, arch: Arch, code_factor: int, data_factor: int) -> None:
         self.arch, self.code_factor, self.data_factor = arch, code_factor, data_factor
@@ -183,17 +200,20 @@ class _FdeMachine:
         self.initial: dict[int, SecondRule] = {}
         self._remembered: list[_FdeState] = []
 
-    def execute(self, instructions: Sequence[Any], location: int, pc: int) -> None:
+    def execute(self, instructions: Sequence[Any], location: int) -> list[tuple[int, _FdeState]]:
+        """The state that holds from each location on. Of several for one location the last holds."""
+        rows = []
         for instruction in instructions:
             match instruction.opcode:
                 case DW_CFA.advance_loc | DW_CFA.advance_loc1 | DW_CFA.advance_loc2 | DW_CFA.advance_loc4:
+                    rows.append((location, self.state))
                     location += instruction.args[0] * self.code_factor
                 case DW_CFA.set_loc:
+                    rows.append((location, self.state))
                     location = instruction.args[0]
                 case _:
                     self._one(instruction.opcode, *instruction.args)
-            if location > pc:
-                return
+        return sorted([*rows, (location, self.state)], key=lambda row: row[0])
 
     def _one(self, opcode: int, first: Any = None, second: Any = None) -> None:
         state, factor = self.state, self.data_factor
