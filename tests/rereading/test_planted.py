@@ -17,7 +17,7 @@ from testbed.image import Image
 from testbed.words.errors import ToolchainMissing
 from tests.rereading.beside import TECHNIQUES, differences
 from unwinders import UNWINDERS
-from unwinders.formats import cfi_rows, compact_encodings, eh_frame_hdr, ehabi_operations, orc_rows, sframe_rows
+from unwinders.formats import cfi_rows, compact_unwind, eh_frame_hdr, ehabi_rows, orc, sframe
 
 Shifted = list[tuple[int, int]]
 
@@ -50,20 +50,20 @@ DEFECTS = {
         lambda arch, number: arch.by_dwarf.get(number + 1, "none"),
     ),
     "popped registers are one too high": (
-        *(".ARM.exidx", "big_frame", "arm32", "clang-O2", ehabi_operations, "_masked"),
+        *(".ARM.exidx", "big_frame", "arm32", "clang-O2", ehabi_rows, "_masked"),
         lambda mask, first_register: tuple(first_register + 1 + i for i in range(10) if mask >> i & 1),
     ),
     "a large distance is too small": (
-        *(".ARM.exidx", "big_frame", "arm32", "clang-O2", ehabi_operations, "_FURTHEST_ULEB"),
+        *(".ARM.exidx", "big_frame", "arm32", "clang-O2", ehabi_rows, "_FURTHEST_ULEB"),
         0x200,
     ),
-    "SP is taken for FP": (".sframe", "recursion", "x86_64", "clang-O2-sframe", sframe_rows, "_FROM_SP", 0),
+    "SP is taken for FP": (".sframe", "recursion", "x86_64", "clang-O2-sframe", sframe, "_FROM_SP", 0),
     "offsets of SP are zero": (
-        *(".orc_unwind", "leaf_call", "x86_64", "keystone", orc_rows, "_offset"),
+        *(".orc_unwind", "leaf_call", "x86_64", "keystone", orc, "_offset"),
         lambda entry: 0,
     ),
     "saved registers are other ones": (
-        *("__compact_unwind", "recursion", "x86_64", "macho-O2-nofp", compact_encodings, "permutation"),
+        *("__compact_unwind", "recursion", "x86_64", "macho-O2-nofp", compact_unwind, "permutation"),
         lambda number, count: tuple(range(7 - count, 7)),
     ),
 }
