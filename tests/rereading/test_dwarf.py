@@ -119,6 +119,16 @@ def test_the_index_is_believed(encoding: int) -> None:
     ]
 
 
+@pytest.mark.parametrize("header", ["021b033b", "011b03ff", "011bff3b", "011b035b"])
+def test_an_index_that_cannot_be_searched_is_no_row(header: str) -> None:
+    section, _ = eh_frame((START, 8, b""))
+    made = image(
+        _eh_frame=(0x4000, section), _eh_frame_hdr=(0x5000, bytes.fromhex(header) + u(4, 0) + u(4, 1) + bytes(8))
+    )
+    said = "no row: the second reader cannot read .eh_frame_hdr"
+    assert shown(reread(made, ".eh_frame_hdr", START)).startswith(said)
+
+
 @pytest.mark.parametrize(
     ("code", "value"),
     [

@@ -173,12 +173,15 @@ def test_compact_encodings_of_arm64(encoding: int, said: str) -> None:
     assert encoded(ARM64, encoding) == said
 
 
-def test_a_compact_encoding_may_defer_to_a_frame_entry() -> None:
-    head = cie(b"\x0c\x1f\x00", id=bytes(4), augmentation=b"zR", area=b"\x10", ra=30)
+@pytest.mark.parametrize("padding", [0, 1])
+def test_a_compact_encoding_may_defer_to_a_frame_entry(padding: int) -> None:
+    """By its offset, which need not be even; or by 0, where a CIE stands, to whichever covers the pc."""
+    head = cie(b"\x0c\x1f\x00" + bytes(padding), id=bytes(4), augmentation=b"zR", area=b"\x10", ra=30)
     at = len(head)
     start = compact.CODE - (compact.FRAME_ADDRESS + at + 8)
     frame = head + entry(u(4, at + 4) + u(8, start) + u(8, 0x100) + block(b"") + b"\x44\x0e\x20\x9e\x02")
-    assert encoded(ARM64, 0x0300_0000 | at, frame=frame) == "CFA sp+0x20, returns to [CFA-0x10]"
+    for offset in (at, 0):
+        assert encoded(ARM64, 0x0300_0000 | offset, frame=frame) == "CFA sp+0x20, returns to [CFA-0x10]"
 
 
 def test_compact_pages() -> None:
