@@ -24,7 +24,7 @@ _SECTION, _FRAMES = "__TEXT,__unwind_info", "__TEXT,__eh_frame"
 _REGULAR, _COMPRESSED = 2, 3
 
 
-class _Function(NamedTuple):
+class _EncodedFunction(NamedTuple):
     """What the table says of one function; addresses are offsets from the image's header."""
 
     start: int
@@ -68,7 +68,7 @@ def compact_unwind(image: Image) -> SecondReader:
     return row_at
 
 
-def _function_at(data: bytes, offset: int) -> _Function | None:
+def _function_at(data: bytes, offset: int) -> _EncodedFunction | None:
     version, common, count, _, _, index, pages = struct.unpack_from("<7I", data)
     if version != 1:
         raise ValueError(f"version {version}")
@@ -95,10 +95,10 @@ def _function_at(data: bytes, offset: int) -> _Function | None:
         own, _ = struct.unpack_from("<HH", data, page + 8)
         (encoding,) = struct.unpack_from("<I", data, page + own + 4 * (codes[i] - count))
     end = starts[i + 1] if i + 1 < entries else firsts[number + 1][0]
-    return _Function(starts[i], end, encoding, place)
+    return _EncodedFunction(starts[i], end, encoding, place)
 
 
-_Meaning = tuple[SecondRule, SecondRule, dict[str, SecondRule]]  # the CFA, the return address, the saved registers
+_FrameRules = tuple[SecondRule, SecondRule, dict[str, SecondRule]]  # the CFA, the return address, the saved registers
 
 
 def _saved(base: str, offset: int, names: Sequence[str | None], step: int = 8) -> dict[str, SecondRule]:
@@ -109,7 +109,7 @@ def _saved(base: str, offset: int, names: Sequence[str | None], step: int = 8) -
 _NUMBERED = ("rbx", "r12", "r13", "r14", "r15", "rbp")  # from 1 on
 
 
-def _x86_64(encoding: int, mode: int, start: int, code_word: Callable[[int], int]) -> _Meaning:
+def _x86_64(encoding: int, mode: int, start: int, code_word: Callable[[int], int]) -> _FrameRules:
     if mode == 1:  # a frame with rbp
         saved = [(None, *_NUMBERED)[encoding >> 3 * i & 7] for i in range(5)]
         registers = _saved("rbp", -8 * (encoding >> 16 & 0xFF), saved) | _saved("rbp", 0, ["rbp"])
@@ -139,7 +139,7 @@ _PAIRS = (*((bit, f"x{19 + 2 * bit}", f"x{20 + 2 * bit}") for bit in range(5)),)
 _PAIRS += (*((8 + bit, f"d{8 + 2 * bit}", f"d{9 + 2 * bit}") for bit in range(4)),)
 
 
-def _arm64(encoding: int, mode: int, start: int, code_word: Callable[[int], int]) -> _Meaning:
+def _arm64(encoding: int, mode: int, start: int, code_word: Callable[[int], int]) -> _FrameRules:
     names = [name for bit, *pair in _PAIRS if encoding >> bit & 1 for name in pair]
     if mode == 4:  # a frame record
         return Plus("x29", 16), Word(Plus("x29", 8), 8), _saved("x29", -8, names, -8) | _saved("x29", 0, ["x29"])
@@ -151,6 +151,6 @@ def _arm64(encoding: int, mode: int, start: int, code_word: Callable[[int], int]
 
 _NONE = "there are no Mach-O files of it"
 _DWARF_MODES = PerArch[int | None]({"x86_64": 4, "arm64": 3, "arm32": None}, because={"arm32": _NONE})
-_MEANINGS = PerArch[Callable[[int, int, int, Callable[[int], int]], _Meaning] | None](
+_MEANINGS = PerArch[Callable[[int, int, int, Callable[[int], int]], _FrameRules] | None](
     {"x86_64": _x86_64, "arm64": _arm64, "arm32": None}, because={"arm32": _NONE}
 )

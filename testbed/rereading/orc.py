@@ -21,12 +21,12 @@ _IP, _SP = 128, 152
 _SAVED = {"r15": 0, "r14": 8, "r13": 16, "r12": 24, "rbp": 32, "rbx": 40}
 
 
-class _Kind(Enum):
+class _EntryKind(Enum):
     NOTHING, END, CALL, REGISTERS, INTERRUPT = range(5)
 
 
 # Up to Linux 6.2 a kind has two bits, and a bit above them marks the end of the stack.
-_OLD_KINDS = (_Kind.CALL, _Kind.REGISTERS, _Kind.INTERRUPT)
+_OLD_KINDS = (_EntryKind.CALL, _EntryKind.REGISTERS, _EntryKind.INTERRUPT)
 _OLD_END = 1 << 10
 _SIGNAL = 1 << 11  # from Linux 6.4 on
 
@@ -52,14 +52,14 @@ def orc(image: Image) -> SecondReader:
         end = at[i + 1][0] if i + 1 < len(at) else code_end
         sp_offset, bp_offset, bits = halves[entry]
         if is_old:
-            nothing = _Kind.END if bits & _OLD_END else _Kind.NOTHING
+            nothing = _EntryKind.END if bits & _OLD_END else _EntryKind.NOTHING
             kind = _OLD_KINDS[bits >> 8 & 3] if bits & 0x0F else nothing
-            is_signal = kind is not _Kind.CALL
+            is_signal = kind is not _EntryKind.CALL
         else:
-            kind, is_signal = _Kind(bits >> 8 & 7), bool(bits & _SIGNAL)
-        if kind is _Kind.NOTHING:
+            kind, is_signal = _EntryKind(bits >> 8 & 7), bool(bits & _SIGNAL)
+        if kind is _EntryKind.NOTHING:
             return NoRow("the entry says that nothing is known here")
-        if kind is _Kind.END:
+        if kind is _EntryKind.END:
             return SecondRow(arch, start, end, 6 * entry, None, Lost(), {}, False)
         cfa, returns, registers = _rules(kind, sp_offset, bp_offset, bits)
         return SecondRow(arch, start, end, 6 * entry, cfa, returns, registers, False, is_signal)
@@ -68,17 +68,17 @@ def orc(image: Image) -> SecondReader:
 
 
 def _rules(
-    kind: _Kind, sp_offset: int, bp_offset: int, bits: int
+    kind: _EntryKind, sp_offset: int, bp_offset: int, bits: int
 ) -> tuple[SecondRule, SecondRule, dict[str, SecondRule]]:
     """The previous SP, the return address and the registers that are known."""
     sp_register, bp_register = bits & 0x0F, bits >> 4 & 0x0F
     sp = _previous_sp(sp_register, sp_offset)
     previous, returns = sp, Word(_plus(sp, -8), 8)
     registers: dict[str, SecondRule] = {"rbp": Plus("rbp")}
-    if kind is not _Kind.CALL:
-        frame = sp if kind is _Kind.REGISTERS else _plus(sp, -_IP)
+    if kind is not _EntryKind.CALL:
+        frame = sp if kind is _EntryKind.REGISTERS else _plus(sp, -_IP)
         previous, returns = Word(_plus(frame, _SP), 8), Word(_plus(frame, _IP), 8)
-    if kind is _Kind.REGISTERS:
+    if kind is _EntryKind.REGISTERS:
         registers = {name: Word(_plus(sp, at), 8) for name, at in _SAVED.items()}
     if bp_register:
         base = sp if bp_register == _PREVIOUS_SP else Plus(_BASES[bp_register])
