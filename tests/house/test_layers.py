@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "native",
         "arch",
         "image program",
-        "generate trace",
+        "generate trace rereading",
         "contract export build",
         "machine remote foreign protocol",
         "referee truth naming witness micro process",
@@ -162,6 +162,14 @@ def test_the_truth_knows_no_unwinder_no_rows_and_no_disassembler(path: Path) -> 
         assert room(module) not in ("contract", "verdicts", "runs", "campaign", "build"), module
         assert module.split(".")[0] not in ("capstone", "keystone", "elftools", "unwinders"), module
         assert "disassembly" not in module, module
+
+
+@pytest.mark.parametrize("path", modules("testbed/rereading"), ids=relative)
+def test_the_second_readers_of_tables_know_nothing_of_the_first(path: Path) -> None:
+    """And of nothing that tables are written with, nor of how rows are told to an unwinder."""
+    for module in imported(path):
+        if module.split(".")[0] == "testbed":
+            assert room(module) in ("words", "arch", "image", "rereading"), f"{relative(path)} imports {module}"
 
 
 SEEN_BY_BOTH_WITNESSES = frozenset(["arch", "words", "image", "trace"])

@@ -1,0 +1,27 @@
+"""Unwind tables read a second time, by pyelftools where that is right, else by lines that know the specification only.
+
+Whoever asks the reader of a technique whether its row is right hears that reader's own mistakes repeated as truth. So
+this room shares no code and no constants with `unwinders/` and with the writers of `testbed/build/tables/`::
+
+    row = reread(image, ".eh_frame", pc)             # a SecondRow, or a NoRow that says why there is none
+    caller = evaluate(row, registers, read_word)     # CFA, return address, registers; None is unknown
+"""
+
+from testbed.rereading.evaluation import Evaluated, evaluate
+from testbed.rereading.reading import FORMATS, reread
+from testbed.rereading.rows import CFA, ByExpression, Lost, NoRow, Plus, SecondRow, SecondRule, Word
+
+__all__ = [
+    "CFA",
+    "FORMATS",
+    "ByExpression",
+    "Evaluated",
+    "Lost",
+    "NoRow",
+    "Plus",
+    "SecondRow",
+    "SecondRule",
+    "Word",
+    "evaluate",
+    "reread",
+]
