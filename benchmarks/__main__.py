@@ -16,12 +16,12 @@ from benchmarks.recorders import memory, recording, scaling
 from benchmarks.referees import referees
 from benchmarks.report import as_data, as_markdown, write_picture
 from benchmarks.starting import first_uses, matrices, starting
-from benchmarks.table import Table
+from benchmarks.table import FigureTable
 from benchmarks.traces import traces
 from testbed.words.errors import TestbedError
 
 ROUNDS, QUICK_ROUNDS = 5, 2
-PARTS: dict[str, Callable[[bool, int], Table]] = {
+PARTS: dict[str, Callable[[bool, int], FigureTable]] = {
     "recording": lambda quick, rounds: recording(quick=quick, rounds=rounds),
     "judging": lambda quick, rounds: judging(quick=quick, rounds=rounds),
     "referees": lambda quick, rounds: referees(quick=quick, rounds=min(rounds, 3)),
@@ -36,7 +36,7 @@ PARTS: dict[str, Callable[[bool, int], Table]] = {
 _file = click.Path(dir_okay=False, path_type=Path)
 
 
-def measure(parts: tuple[str, ...], *, quick: bool, rounds: int) -> Iterator[Table]:
+def measure(parts: tuple[str, ...], *, quick: bool, rounds: int) -> Iterator[FigureTable]:
     """The tables of some parts (none named: all), as they are ready."""
     for name, part in PARTS.items():
         if not parts or name in parts:
@@ -70,7 +70,7 @@ def command(
         markdown.write_text(text, encoding="utf-8")
 
 
-def _picture(tables: list[Table], path: Path) -> str | None:
+def _picture(tables: list[FigureTable], path: Path) -> str | None:
     if not {"recording", "scaling"} <= {table.key for table in tables}:
         return None
     try:

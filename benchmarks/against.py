@@ -23,7 +23,7 @@ from statistics import median
 import click
 
 from benchmarks.report import described_machine
-from benchmarks.table import Table, TableValue, text_of
+from benchmarks.table import FigureTable, TableValue, text_of
 
 HERE = Path(__file__).parents[1]
 WORKLOAD = HERE / "benchmarks" / "workload.c"
@@ -187,7 +187,7 @@ def command(older: Path, python: str, only: tuple[str, ...], rounds: int, markdo
         f"*> {PATIENCE}*: stopped there. MB: the largest process, before and now. {described_machine()}",
     )
     columns = ("command", "before (s)", "now (s)", "now / before", "MB", "goal")
-    text = Table("against", "Before and after", columns, tuple(rows), notes).markdown()
+    text = FigureTable("against", "Before and after", columns, tuple(rows), notes).markdown()
     click.echo(text)
     if markdown:
         markdown.write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table, TableValue, spread
+from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, scale_for, workload
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
@@ -27,7 +27,7 @@ STEPS = 1_000_000  # of the trace that the snapshots are taken from
 Frames = Callable[[Snapshot], tuple[int, ...]]
 
 
-def judging(*, quick: bool, rounds: int) -> Table:
+def judging(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per frame of each evaluator, and how many times the first one's."""
     rows: list[tuple[TableValue, ...]] = []
     notes = [
@@ -74,7 +74,7 @@ def judging(*, quick: bool, rounds: int) -> Table:
         "× specification",
         "range (×)",
     )
-    return Table("judging", "Judging one frame", columns, tuple(rows), tuple(dict.fromkeys(notes)))
+    return FigureTable("judging", "Judging one frame", columns, tuple(rows), tuple(dict.fromkeys(notes)))
 
 
 def _specification(snapshot: Snapshot) -> tuple[int, ...]:

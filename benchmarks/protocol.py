@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.referees import STEPS, over
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table, TableValue, spread
+from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
@@ -22,7 +22,7 @@ from unwinders import UNWINDERS
 OURS = "fp_chain"  # the same technique, in this process
 
 
-def protocol(*, quick: bool, rounds: int) -> Table:
+def protocol(*, quick: bool, rounds: int) -> FigureTable:
     """Microseconds per snapshot, and snapshots per second: what is written, asked, answered and read."""
     rows: list[tuple[TableValue, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def protocol(*, quick: bool, rounds: int) -> Table:
         f"All of them follow frame pointers. `{OURS}` is called in this process; of the others each snapshot is a line "
         "to a process of theirs, and a line back (`docs/protocol.md`), one after the other.",
     )
-    return Table("protocol", "Throughput of unwinders in other languages", columns, tuple(rows), notes)
+    return FigureTable("protocol", "Throughput of unwinders in other languages", columns, tuple(rows), notes)
 
 
 def _built(folder: Path) -> Iterator[Unwinder]:

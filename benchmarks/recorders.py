@@ -15,7 +15,7 @@ from unicorn import unicorn_const as const
 
 from benchmarks.floor import fill_rows, run_empty_hooks
 from benchmarks.rounds import Contender, Measured, compare
-from benchmarks.table import Table, TableValue, spread
+from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
 from testbed.image import LoadedImage
 from testbed.machine import record
@@ -99,7 +99,7 @@ def run_pieces(target: BenchmarkTarget, scale: int) -> Callable[[object], None]:
     return run
 
 
-def recording(*, quick: bool, rounds: int) -> Table:
+def recording(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per step of each way to record, and how many times slower than the emulator alone."""
     wanted = {"unhooked": 10**7, "naive Python hooks": 20_000, "light recorder": 200_000, "native recorder": 10**7}
     wanted |= {EMPTY: 10**7, ROWS: 10**7, PIECES: 10**7}
@@ -133,7 +133,7 @@ def recording(*, quick: bool, rounds: int) -> Table:
         "same memory, so that cost is paid once; the setting up of the machine is counted there, and only there.",
     ]
     columns = ("target", "way", "steps", "ns per step", "range (ns)", "× unhooked", "range (×)")
-    return Table("recording", "Recording", columns, tuple(rows), tuple(notes + _missing()))
+    return FigureTable("recording", "Recording", columns, tuple(rows), tuple(notes + _missing()))
 
 
 def _filling(target: BenchmarkTarget, scale: int) -> Callable[[object], None]:
@@ -152,7 +152,7 @@ def _recorded(target: BenchmarkTarget, scale: int, recorder: Recorder) -> Trace:
     return record(LoadedImage(workload(target, scale).image), budget=FOREVER, recorder=recorder)
 
 
-def scaling(*, quick: bool, rounds: int) -> Table:
+def scaling(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per step of recording and of the truth, over runs of growing length."""
     target = TARGETS[0]
     lengths: Mapping[str, Sequence[int]] = {
@@ -184,7 +184,7 @@ def scaling(*, quick: bool, rounds: int) -> Table:
         *_missing(),
     )
     columns = ("part", "steps", "ns per step", "range (ns)", "× shortest", "range (×)")
-    return Table("scaling", "Cost per step over the length of a run", columns, tuple(rows), notes)
+    return FigureTable("scaling", "Cost per step over the length of a run", columns, tuple(rows), notes)
 
 
 def _observe(trace: Trace) -> Callable[[object], object]:
@@ -200,7 +200,7 @@ def _scaling_rows(
     ]
 
 
-def memory(*, quick: bool) -> Table:
+def memory(*, quick: bool) -> FigureTable:
     """Bytes per step: of the finished trace, of the process at its peak, and of a file."""
     rows: list[tuple[TableValue, ...]] = []
     save = optional("testbed.trace.file", "save_trace")
@@ -231,7 +231,7 @@ def memory(*, quick: bool) -> Table:
         *_missing(),
         *(() if save else (NO_FILES,)),
     )
-    return Table("memory", "Memory per step", columns, tuple(rows), notes)
+    return FigureTable("memory", "Memory per step", columns, tuple(rows), notes)
 
 
 def measure_memory(target: BenchmarkTarget, scale: int, name: str) -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table, TableValue, spread
+from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
@@ -18,7 +18,7 @@ STEPS = 20_000  # of the trace that the snapshots are taken from
 OURS = ("eh_frame", "debug_frame", "ehabi", "prologue_analysis", "fp_chain", "stack_scan")
 
 
-def referees(*, quick: bool, rounds: int) -> Table:
+def referees(*, quick: bool, rounds: int) -> FigureTable:
     """Microseconds per snapshot, and snapshots per second; the baseline is the first strategy of ours."""
     rows: list[tuple[TableValue, ...]] = []
     asked = [*(UNWINDERS[name] for name in OURS), *present().values()]
@@ -41,7 +41,7 @@ def referees(*, quick: bool, rounds: int) -> Table:
         "A real unwinder is asked as the matrix asks it: a library in a process of its own, with the registers and the "
         "stack in a message; a debugger as one process for the whole run. `judging` has the libraries by themselves.",
     )
-    return Table("referees", "Throughput of real unwinders beside our strategies", columns, tuple(rows), notes)
+    return FigureTable("referees", "Throughput of real unwinders beside our strategies", columns, tuple(rows), notes)
 
 
 def over(snapshots: Sequence[Snapshot], unwinder: Unwinder) -> Callable[[object], None]:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.table import Table, text_of
+from benchmarks.table import FigureTable, text_of
 
 _PACKAGES = ("unicorn", "numpy", "numba", "capstone", "ziglang")
 _HASH_SALT = "testbed"  # matplotlib names the parts of a picture at random without one
@@ -36,7 +36,7 @@ def described_machine() -> str:
     )
 
 
-def as_data(tables: Sequence[Table], *, date: str, rounds: int) -> dict[str, Any]:
+def as_data(tables: Sequence[FigureTable], *, date: str, rounds: int) -> dict[str, Any]:
     """Everything measured, as plain data."""
     return {
         "date": date,
@@ -46,14 +46,14 @@ def as_data(tables: Sequence[Table], *, date: str, rounds: int) -> dict[str, Any
     }
 
 
-def as_markdown(tables: Sequence[Table], *, date: str, rounds: int, options: str, picture: str | None) -> str:
+def as_markdown(tables: Sequence[FigureTable], *, date: str, rounds: int, options: str, picture: str | None) -> str:
     """The page that is committed as RESULTS.md."""
     head = _HEAD.format(options=options, date=date, machine=described_machine(), rounds=rounds)
     shown = [f"![Recording, and cost per step over the length of a run]({picture})\n"] if picture else []
     return "\n".join([head, *shown, *(table.markdown() for table in tables)])
 
 
-def write_picture(tables: Sequence[Table], path: Path) -> None:
+def write_picture(tables: Sequence[FigureTable], path: Path) -> None:
     """An SVG: how many times slower than the emulator alone, and the cost per step as runs grow.
 
     Raises ImportError where matplotlib is not installed.
@@ -79,7 +79,7 @@ def write_picture(tables: Sequence[Table], path: Path) -> None:
         pyplot.close(figure)
 
 
-def _slowdowns(axes: Any, table: Table) -> None:
+def _slowdowns(axes: Any, table: FigureTable) -> None:
     columns = zip(*(table.column(name) for name in ("target", "way", "× unhooked")), strict=True)
     ratios = {(str(target), str(way)): float(ratio or 0) for target, way, ratio in columns}
     targets, ways = (list(dict.fromkeys(key[i] for key in ratios)) for i in (0, 1))
@@ -94,7 +94,7 @@ def _slowdowns(axes: Any, table: Table) -> None:
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
 
 
-def _scaling(axes: Any, table: Table) -> None:
+def _scaling(axes: Any, table: FigureTable) -> None:
     columns = zip(*(table.column(name) for name in ("part", "steps", "ns per step")), strict=True)
     points = [(str(part), float(steps or 0), float(cost or 0)) for part, steps, cost in columns]
     for part in dict.fromkeys(point[0] for point in points):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.rounds import Contender, children_ns, compare
-from benchmarks.table import Table, spread
+from benchmarks.table import FigureTable, spread
 from testbed.words.files import cache_folder
 
 TESTBED = ("-m", "testbed.cli")
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 MILLION = 104  # rounds of the workload: a million steps
 
 
-def starting(*, quick: bool, rounds: int) -> Table:
+def starting(*, quick: bool, rounds: int) -> FigureTable:
     """Milliseconds of processor time per process, and how many times those of a Python that does nothing."""
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         place = Path(name)
@@ -44,10 +44,10 @@ def starting(*, quick: bool, rounds: int) -> Table:
         "Cold: the program is not built and kernels are not compiled, in a cache folder of its own for every start. "
         "The operating system has read all files before in both cases.",
     )
-    return Table("starting", "Starting", columns, rows, notes)
+    return FigureTable("starting", "Starting", columns, rows, notes)
 
 
-def first_uses(*, quick: bool, rounds: int) -> Table:
+def first_uses(*, quick: bool, rounds: int) -> FigureTable:
     """Seconds of processor time of a command with an empty cache, and of one that finds all there."""
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
         place = Path(name)
@@ -76,10 +76,10 @@ def first_uses(*, quick: bool, rounds: int) -> Table:
     notes = (
         "Processor time of all processes. A first use finds an empty cache: files are built, kernels are compiled.",
     )
-    return Table("first_uses", "First uses", columns, tuple(rows), notes)
+    return FigureTable("first_uses", "First uses", columns, tuple(rows), notes)
 
 
-def matrices(*, quick: bool, rounds: int) -> Table:
+def matrices(*, quick: bool, rounds: int) -> FigureTable:
     """Seconds of a matrix that has nothing to judge, and of one that has built files only."""
     chosen = ("-p", "leaf_call") if quick else ()
     with tempfile.TemporaryDirectory(prefix="testbed-") as name:
@@ -103,7 +103,7 @@ def matrices(*, quick: bool, rounds: int) -> Table:
     rows = tuple((name, files, *spread(m.nanoseconds.scaled(1e-9), m.ratio)) for name, m in measured.items())
     columns = ("matrix", "built files", "s", "range (s)", "× unchanged", "range (×)")
     notes = (f"All files are built already; {os.cpu_count()} processes, one a core.",)
-    return Table("matrices", "The matrix", columns, rows, notes)
+    return FigureTable("matrices", "The matrix", columns, rows, notes)
 
 
 def _process(cache: Path, *arguments: str) -> Callable[[object], None]:

@@ -12,7 +12,7 @@ TableValue = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FigureTable:
     """Rows of numbers under named columns; a column's name says its unit. ``notes`` say what is missing, and why."""
 
     key: str

@@ -8,7 +8,7 @@ from functools import partial
 
 from benchmarks.recorders import recorders
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table, TableValue, spread
+from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
 from testbed.build import Built
 from testbed.contract.backtraces import Backtraces
@@ -29,7 +29,7 @@ CHAIN = "fp_chain"
 PIECES = "all of it in pieces"
 
 
-def traces(*, quick: bool, rounds: int) -> Table:
+def traces(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per step, and per frame of each step, of every part; and all of them together in steps per second."""
     rows: list[tuple[TableValue, ...]] = []
     name, recorder = list(recorders().items())[-1]
@@ -67,7 +67,7 @@ def traces(*, quick: bool, rounds: int) -> Table:
         "by two pieces: each is judged by what is known then, and again if its end turns out to say more.",
     )
     columns = ("target", "part", "steps", "ns per step", "range (ns)", "ns per frame")
-    return Table("traces", "A whole trace", columns, tuple(rows), notes)
+    return FigureTable("traces", "A whole trace", columns, tuple(rows), notes)
 
 
 def _in_pieces(built: Built, unwinders: tuple[Unwinder, ...], _: object) -> tuple[Counts, ...]:
@@ -88,4 +88,4 @@ def _walk(unwinder: Unwinder, trace: Trace, _: object = None) -> Backtraces:
 
 
 def _judge(truth: Truth, walked: Backtraces, unwinder: Unwinder, _: object) -> Counts:
-    return judge_trace(truth, walked, limits=unwinder.limits).counts()
+    return judge_trace(truth, walked, unwinder).counts()

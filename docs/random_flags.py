@@ -63,7 +63,7 @@ def runs_table(runs: Sequence[dict[str, Any]]) -> str:
 
 def page(introduction: str, runs: Sequence[dict[str, Any]]) -> str:
     """The whole page."""
-    from testbed.campaign.compiler_defects import KNOWN_DEFECTS
+    from testbed.campaign.fuzz import KNOWN_DEFECTS
 
     results = [(run, run["result"]) for run in runs]
     units = sum((Counter(result["mistakes"]) for _, result in results), Counter[str]())

@@ -166,28 +166,12 @@ def referees() -> None:
     PAGE.write_text(f"{page}\n{section_of(PAGE.read_text(encoding='utf-8'))}", encoding="utf-8")
 
 
-def limits() -> None:
-    """docs/limits.md: what the limits of each strategy would hide."""
-    from limits_page import limits_page
-
-    introduction = (ROOT / "docs" / "limits.intro.md").read_text(encoding="utf-8")
-    (ROOT / "docs" / "limits.md").write_text(f"{introduction}\n{limits_page()}", encoding="utf-8")
-
-
 def proofs() -> None:
     """docs/proofs.md: what both witnesses say."""
     from proofs_page import proofs_page
 
     introduction = (ROOT / "docs" / "proofs.intro.md").read_text(encoding="utf-8")
     (ROOT / "docs" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
-
-
-def odd_code() -> None:
-    """docs/odd-code.md: code whose stack is easily told wrong, and the rules that hold it."""
-    from odd_code import odd_code_page
-
-    introduction = (ROOT / "docs" / "odd-code.intro.md").read_text(encoding="utf-8")
-    (ROOT / "docs" / "odd-code.md").write_text(odd_code_page(introduction), encoding="utf-8")
 
 
 def score() -> None:
@@ -242,13 +226,11 @@ PARTS = {
     "referees": DocumentPart(
         referees, "FINDINGS.md and docs/referees.md, but its section on processes (python -m tests.process.referees)"
     ),
-    "limits": DocumentPart(limits, "docs/limits.md, with the real unwinders that are installed"),
     "score": DocumentPart(score, "docs/scoreboard.md, from the known scores"),
     "pictures": DocumentPart(pictures, "the pictures of screens and pages; needs chromium"),
     "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
     "analysis": DocumentPart(analysis, "docs/analysis-of-libraries.md, all functions of libraries", by_default=False),
     "proofs": DocumentPart(proofs, "docs/proofs.md, both witnesses on everything", by_default=False),
-    "odd-code": DocumentPart(odd_code, "docs/odd-code.md, each rule is taken out of a copy once", by_default=False),
 }
 
 

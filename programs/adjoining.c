@@ -1,8 +1,8 @@
-// summary: a function right in front of another one, and a table without an index that names that other one first
+// summary: a function right in front of another one,
+//   and a table without an index that names that other one first
 // exit: 22
 // recipes: gcc-Os
 // flags: -fno-toplevel-reorder -Wl,--no-eh-frame-hdr
-// traits: ENTRY_LOST, NO_INDEX
 // frames: leaf = leaf, middle, main, _start
 
 // GCC puts `main` into a section that the linker places in front of all other code, so it ends where `_start` begins,

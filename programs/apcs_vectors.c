@@ -1,8 +1,8 @@
-// summary: a frame of the old procedure call standard with vector registers, which the epilogue loads from another one
+// summary: a frame of the old procedure call standard with vector registers,
+//   which the epilogue loads from another one
 // exit: 9
 // recipes: apcs-O2
 // wrong: work+0x24..work+0x2c
-// traits: VECTOR_RULE
 // frames: last = last, work, main, _start
 
 // GCC's -mapcs-frame. The epilogue loads d8 and d9 from ip, then SP from the frame. Behind the load GCC says that the CFA is

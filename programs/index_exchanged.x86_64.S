@@ -1,7 +1,7 @@
-// summary: a search table with two functions' entries the wrong way round, above a right table
+// summary: a search table with two functions' entries the wrong way round,
+//   above a right table
 // exit: 25
 // trap: 29 libunwind/libunwind#285
-// traits: WRONG_INDEX
 // exchanged: work, helper
 // recipes: keystone*
 // frames: work_body = work, main, _start

@@ -1,6 +1,6 @@
-// summary: signed return addresses: with both keys, in a leaf, around an early return, and behind branch targets
+// summary: signed return addresses: with both keys, in a leaf, around an early return,
+//   and behind branch targets
 // exit: 43
-// traits: B_KEY
 // cpu: signing
 // trap: 11 libunwind/libunwind#360, llvm/llvm-project#183482, llvm/llvm-project#84128, bytecodealliance/wasmtime#9290
 // trap: 35 https://docs.kernel.org/arch/arm64/pointer-authentication.html

@@ -1,6 +1,6 @@
-// summary: signed return addresses, and rows that say so too late, too early, and not behind an early return
+// summary: signed return addresses, and rows that say so too late, too early,
+//   and not behind an early return
 // exit: 43
-// traits: B_KEY
 // cpu: signing
 // trap: 11 llvm/llvm-project#137802, llvm/llvm-project#209950, ARM-software/abi-aa#327
 // twin: pac_ret

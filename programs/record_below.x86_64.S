@@ -1,6 +1,6 @@
-// summary: a record below SP, made for a leaf that makes none: the call puts the return address into it, as in Go's code
+// summary: a record below SP, made for a leaf that makes none: the call puts the return address into it,
+//   as in Go's code
 // exit: 42
-// traits: COUNTED_FROM_SP
 // frames: ahead = filler, main, _start
 // frames: zeros = zeros, filler, main, _start
 // frames: zeros_body = zeros, filler, main, _start

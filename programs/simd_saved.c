@@ -1,8 +1,8 @@
-// summary: a function that saves ten SIMD registers behind the instruction that makes room for them
+// summary: a function that saves ten SIMD registers behind the
+//   instruction that makes room for them
 // exit: 7
 // recipes: vector-*
 // wrong: work+0xb..work+0x51
-// traits: VECTOR_RULE
 // frames: clobber = clobber, work, main, _start
 
 // The Windows calling convention asks for it. LLVM writes the row of "sub rsp" behind the stores of SIMD registers that follow it (X86FrameLowering, emitPrologue).

@@ -1,8 +1,8 @@
-// summary: a function that saves SIMD registers behind the room for them, where an earlier call has left a return address
+// summary: a function that saves SIMD registers behind the room for them,
+//   where an earlier call has left a return address
 // exit: 22
 // recipes: vector-*
 // wrong: work+0xa..work+0x49
-// traits: VECTOR_RULE
 // frames: clobber = clobber, work, main, _start
 
 // As `simd_saved`: between "sub rsp" and its row, what the row takes for the return address is a word of the new room.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from testbed.campaign.results import Matrix
     from testbed.checks.model import FileCheck
     from testbed.contract.frames import Backtrace, Frame, FrameKind
-    from testbed.contract.unwinder import Limit, Unwinder
+    from testbed.contract.unwinder import Unwinder
     from testbed.naming.symbolize import NamedBacktrace
     from testbed.program.model import Program
     from testbed.report.widget import Stepper
@@ -48,7 +48,6 @@ __all__ = [
     "FileCheck",
     "Frame",
     "FrameKind",
-    "Limit",
     "Matrix",
     "NamedBacktrace",
     "Program",
@@ -74,7 +73,7 @@ _ROOMS = {  # where the names of __all__ are that this file does not define: as 
     "testbed.campaign.results": ("Matrix",),
     "testbed.checks.model": ("FileCheck",),
     "testbed.contract.frames": ("Backtrace", "Frame", "FrameKind"),
-    "testbed.contract.unwinder": ("Limit", "Unwinder"),
+    "testbed.contract.unwinder": ("Unwinder",),
     "testbed.naming.symbolize": ("NamedBacktrace",),
     "testbed.program.model": ("Program",),
     "testbed.runs.judging": ("judge", "judge_all"),

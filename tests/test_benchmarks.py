@@ -15,7 +15,7 @@ from benchmarks.__main__ import command
 from benchmarks.recorders import EMPTY, PIECES, ROWS, recorders, run_naive, run_recorder, run_unhooked
 from benchmarks.report import write_picture
 from benchmarks.rounds import Contender, compare
-from benchmarks.table import Table
+from benchmarks.table import FigureTable
 from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
 from testbed.arch import ARCHES
 from testbed.image import LoadedImage
@@ -113,7 +113,9 @@ def test_rounds_are_paired_and_interleaved() -> None:
 
 
 def test_tables_say_numbers_in_three_digits() -> None:
-    table = Table("t", "A table", ("name", "n"), (("a", 1234.5), ("b", 12.345), ("c", 1.2345), ("d", None)), ("Why.",))
+    table = FigureTable(
+        "t", "A table", ("name", "n"), (("a", 1234.5), ("b", 12.345), ("c", 1.2345), ("d", None)), ("Why.",)
+    )
     assert table.markdown() == (
         "## A table\n\n| name | n |\n|---|---:|\n| a | 1,234 |\n| b | 12.3 |\n| c | 1.23 |\n| d | - |\n\nWhy.\n"
     )
@@ -140,13 +142,13 @@ def test_libunwind_finds_every_caller() -> None:
 
 def test_the_picture_shows_what_the_tables_say(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pip install matplotlib")
-    recording = Table(
+    recording = FigureTable(
         "recording",
         "",
         ("target", "way", "× unhooked"),
         (("arm64", "unhooked", 1.0), ("arm64", "slow", 4321.0), ("arm64", "fast", 4.0)),
     )
-    scaling = Table("scaling", "", ("part", "steps", "ns per step"), (("truth", 10, 5.0), ("truth", 1000, 5.0)))
+    scaling = FigureTable("scaling", "", ("part", "steps", "ns per step"), (("truth", 10, 5.0), ("truth", 1000, 5.0)))
     path = tmp_path / "picture.svg"
     write_picture([recording, scaling], path)
     root = ElementTree.parse(path).getroot()

@@ -120,7 +120,9 @@ def test_the_command_finds_a_value_by_its_module() -> None:
 def test_only_cells_that_can_be() -> None:
     only = replace(LIAR, arches=frozenset({"arm64"}))
     assert {cell.unit.arch for cell in plan(only, programs="leaf_call")} == {"arm64"}
-    assert all(cell.unwinder.limits == UNWINDERS["fp_chain"].limits for cell in plan("fp_chain", programs="leaf_call"))
+    assert all(
+        cell.unwinder.assumption == UNWINDERS["fp_chain"].assumption for cell in plan("fp_chain", programs="leaf_call")
+    )
     with pytest.raises(UsageError, match="no unit matches"):
         plan(LIAR, programs="leaf_call", arch="x86_64", recipe="keystone-thumb")
     with pytest.raises(UsageError, match="no unwinder"):

@@ -12,7 +12,6 @@ from testbed.build.recipes import Recipe, Tool, recipes_for
 from testbed.image import Image, read_image
 from testbed.program.model import Program, Source
 from testbed.words.errors import BuildError, UsageError
-from testbed.words.traits import Trait
 
 # Files that a source names and that are not its own: refused with the line, before any tool sees it.
 #
@@ -46,8 +45,7 @@ __all__ = ["Built", "build"]
 class Built:
     """A program as built by one recipe for one instruction set: the file, and what its image says.
 
-    ``traits`` are the declared ones: of the source's header and of the recipe. ``tools`` are the versions of what
-    built it.
+    ``tools`` are the versions of what built it.
     """
 
     program: Program
@@ -57,7 +55,6 @@ class Built:
     source: Source
     path: Path
     image: Image = field(repr=False)
-    traits: frozenset[Trait]
     tools: str = ""
 
     @property
@@ -92,7 +89,6 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         source=source,
         path=path,
         image=read_image(path, _frame_records(source, arch, recipe)),
-        traits=source.header.traits | recipe.traits_on(arch),
         tools=cache.tool_version(source, arch, recipe),
     )
 

@@ -12,7 +12,6 @@ from testbed.build.targets import MACH_O
 from testbed.program.model import Language, Program, Source
 from testbed.program.start import SHADOW_START, START
 from testbed.words.catalogue import matches
-from testbed.words.traits import Trait
 
 
 class Tool(Enum):
@@ -54,19 +53,13 @@ _TAKES = {
 }
 
 
-# Where LLVM writes call frame information in emitPrologue alone:
-# https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp
-_PROLOGUES_ONLY = frozenset({"arm32"})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """One way to build: a tool, its flags, and what is true of the result.
 
     ``isa`` is the instruction set built for, where an architecture has several (None: its first). ``arches`` are
-    those that it builds for (None: all). ``traits``
-    are facts about everything this recipe builds. ``frame_records`` names the layout by instruction set where
-    the compiler does not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
+    those that it builds for (None: all). ``frame_records`` names the layout by instruction set where the compiler does
+    not use the default. ``one_object``: a C program and its ``_start`` are assembled together,
     for tables that the linker joins wrongly when they come from several objects. ``opt_in``: the matrix has it only
     for programs whose header names it under ``recipes``; by name it builds every program that it can, unless it is
     ``by_name``: then only those. ``shadow``: its ``_start`` makes a shadow call stack. ``start_lines`` come before that
@@ -79,7 +72,6 @@ class Recipe:
     isa: str | None = None
     arches: frozenset[str] | None = None
     flags: tuple[str, ...] = ()
-    traits: frozenset[Trait] = frozenset()
     frame_records: Mapping[str, str] = field(default_factory=dict)
     one_object: bool = False
     opt_in: bool = False
@@ -93,11 +85,6 @@ class Recipe:
         start = SHADOW_START[isa.name] if self.shadow else START[isa.name]
         assert start is not None, f"{self.name} keeps a shadow call stack, and {isa.name} has none"
         return self.start_lines + start
-
-    def traits_on(self, arch: Arch) -> frozenset[Trait]:
-        """The declared traits of what this recipe builds for an architecture."""
-        writes_no_epilogues = self.tool in (Tool.CLANG, Tool.OTHER_CLANG) and arch.name in _PROLOGUES_ONLY
-        return self.traits | {Trait.NO_EPILOGUE_ROWS} if writes_no_epilogues else self.traits
 
     def isa_on(self, arch: Arch) -> Isa | None:
         """The instruction set this recipe builds for on an architecture, or None: it is not for that one."""

@@ -15,18 +15,16 @@ from testbed.words.catalogue import matches
 from testbed.words.data_file import WORDS, Table, read_toml, tables_in
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
-from testbed.words.traits import Trait
 
 __all__ = ["PREBUILT", "RECIPES", "SELECTION", "Recipe", "Tool", "first_recipe", "recipe_named", "recipes_for"]
 
 _FILE = Path(__file__).with_name("recipes.toml")
 _KEYS: dict[str, type | str] = {
     **dict.fromkeys(("name", "summary", "tool", "isa", "start_lines", "cpu"), str),
-    **dict.fromkeys(("arches", "flags", "traits"), WORDS),
+    **dict.fromkeys(("arches", "flags"), WORDS),
     **dict.fromkeys(("one_object", "opt_in", "by_name", "shadow"), bool),
     "frame_records": dict,
 }
-_NO_POINTER = "-fomit-frame-pointer"
 
 
 def recipes_in(path: Path, content: Mapping[str, Any]) -> dict[str, Recipe]:
@@ -42,14 +40,10 @@ def recipes_in(path: Path, content: Mapping[str, Any]) -> dict[str, Recipe]:
 
 def _recipe(table: Table) -> Recipe:
     keys = dict(table.keys)
-    traits = {table.chosen("traits", name, Trait.__members__) for name in keys.pop("traits", ())}
-    if _NO_POINTER in keys.get("flags", ()):
-        traits.add(Trait.FP_OMITTED)
     arches = keys.pop("arches", None)
     return Recipe(
         **{**keys, "tool": table.chosen("tool", keys["tool"], Tool.__members__)},
         arches=None if arches is None else frozenset(table.chosen("arches", name, ARCHES).name for name in arches),
-        traits=frozenset(traits),
     )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from testbed.arch import ARCHES
 from testbed.campaign.results import Cell, CountedCause, Difference, Unit
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.naming.beside import folded_names
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
@@ -65,22 +64,21 @@ def _cell(unit: Unit, unwinder: Unwinder, counts: Counts, tell: Callable[[int], 
         **vars(counts),
         unit=unit,
         unwinder=unwinder.name,
-        causes=_causes(counts, unwinder.limits_on(ARCHES[unit.arch])),
+        causes=_causes(counts, told),
         first=told(counts.first_step(lambda kind: not kind.exact)),
         first_unexplained=told(counts.first_step(lambda kind: kind.unexplained)),
         first_lie=told(counts.first_step(lambda kind: kind.lying)),
     )
 
 
-def _causes(counts: Counts, limits: Sequence[Limit]) -> tuple[CountedCause, ...]:
-    """What was explained, by limit and outcome, in the limits' words; the most frequent first. Of several limits with
-    the same mechanism and outcome the first speaks: the others explain nothing more."""
+def _causes(counts: Counts, tell: Callable[[int], Difference | None]) -> tuple[CountedCause, ...]:
+    """What was foretold, by clause and outcome, in the words of the clause's first site; the most frequent first."""
     told = []
-    for (mechanism, outcome), steps in counts.shown.items():
-        place = next(i for i, li in enumerate(limits) if outcome in li.outcomes and li.mechanism == mechanism)
-        told.append((-steps, place, CountedCause(limits[place].because, limits[place].reference, outcome, steps)))
-    told.sort(key=lambda each: (*each[:2], OUTCOMES.index(each[2].outcome)))
-    return tuple(cause for _, _, cause in told)
+    for (clause, outcome), steps in counts.shown.items():
+        first = counts.first_step(lambda kind, clause=clause: kind.clause == clause and not kind.exact)  # type: ignore[misc]
+        if difference := tell(first):
+            told.append(CountedCause(clause, difference.because, outcome, steps))
+    return tuple(sorted(told, key=lambda each: (-each.steps, each.clause, OUTCOMES.index(each.outcome))))
 
 
 def difference(
@@ -97,7 +95,6 @@ def difference(
     true = folded_names(run.frame_names(run.truth(step).frames))
     claimed = folded_names(run.frame_names(said.frames))
     end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {run.stop(said)}"
-    limit = verdict.explained_by
     where = run.where(snapshot.pc)
     line = run.calls(run.truth(step).frames[0])[0].line
     source = f"{line.name}:{line.line}, " if line is not None and line.line else ""
@@ -105,9 +102,8 @@ def difference(
         number,
         where,
         verdict.outcome,
-        limit.mechanism if limit else None,
+        None if verdict.unexplained else verdict.clause,
         f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
         f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}.",
-        limit.because if limit else run.difference(verdict),
-        limit.reference if limit else "",
+        run.difference(verdict) if verdict.unexplained or not verdict.failed else run.reason(verdict.failed, step),
     )

@@ -71,7 +71,6 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
         said, before = unwinder.unwind(run[step]), True
     snapshot = run[step]
     verdict = judge(run, snapshot, said, unwinder)
-    limit = finding.limit
     return Reproduction(
         referee,
         finding,
@@ -82,7 +81,7 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
         folded_names(run.place(frame) for frame in run.truth(step).frames) + " (root)",
         _words(run, step, said),
         verdict,
-        shows=limit.covers(verdict.outcome, verdict.frame, lambda frame: run.lazy_traits(step, frame)),
+        shows=not verdict.exact,
     )
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from testbed.arch import ARCHES, Arch
+from testbed.build.recipe import Tool
 from testbed.build.recipes import RECIPES, Recipe
-from testbed.campaign.compiler_defects import declared, known_defects
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.results import Unit, UnitResult
-from testbed.campaign.units import run_unit, units
-from testbed.checks.row_columns import Evaluate
+from testbed.campaign.results import Cell, Unit, UnitResult
+from testbed.campaign.units import units
 from testbed.contract.unwinder import Unwinder
+from testbed.generate.c_runtime import CONVENTION, VECTORS
 from testbed.generate.names import PREFIXES, named, parts_of
 from testbed.generate.program import generated_program, program_of
 from testbed.generate.shape import Shape
@@ -78,35 +78,23 @@ def judge_case(
     case: Unit,
     unwinders: Sequence[Unwinder],
     *,
-    evaluate: Evaluate | None = None,
     natively: bool | None = None,
 ) -> UnitResult:
-    """A unit of `cases`, built, run and judged, as by `judge_unit`; its failures are values.
-
-    ``evaluate`` computes DWARF expressions, where a compiler is known to write wrong ones.
-    """
-    return replace(_judged(case, generated_program(case.program), unwinders, evaluate, natively), unit=case)
+    """A unit of `cases`, built, run and judged, as by `judge_unit`; its failures are values."""
+    return replace(_judged(case, generated_program(case.program), unwinders, natively), unit=case)
 
 
-def _judged(
-    case: Unit,
-    program: Program,
-    unwinders: Sequence[Unwinder],
-    evaluate: Evaluate | None,
-    natively: bool | None = None,
-) -> UnitResult:
-    """A program in the place of a case's. Where its compiler is known to write wrong tables with its flags, and
-    something is unexplained, it is judged once more, with those instructions declared."""
+def _judged(case: Unit, program: Program, unwinders: Sequence[Unwinder], natively: bool | None = None) -> UnitResult:
+    """A program in the place of a case's; where its table is wrong, with the mistakes that its compiler is
+    known to make with its flags."""
     unit, programs = replace(case, program=program.name), {program.name: program}
     result = judge_unit(unit, programs, unwinders, natively=natively)
     recipe, arch = RECIPES[case.recipe], ARCHES[case.arch]
     isa, source = recipe.isa_on(arch), recipe.source_of(program, arch)
     known = known_defects(recipe, isa.name, source.header.flags) if isa and source else ()
-    if result.failed or not known or all(cell.first_unexplained is None for cell in result.cells):
+    if not any(map(shows_a_wrong_table, result.cells)):
         return result
-    told = declared(program, run_unit(unit, programs), unwinders, known, evaluate)
-    again = judge_unit(unit, {program.name: told}, unwinders, natively=natively)
-    return replace(again, mistakes=tuple(each.program for each in known))
+    return replace(result, mistakes=tuple(each.program for each in known))
 
 
 def failures(result: UnitResult) -> tuple[Failure, ...]:
@@ -124,7 +112,6 @@ def shrunk(
     shape: Shape,
     failure: Failure,
     unwinders: Sequence[Unwinder],
-    evaluate: Evaluate | None = None,
 ) -> FuzzFinding:
     """The finding of a failure of a case: the flags it needs, then the smallest shape that fails in the same way."""
     prefix, _, flags = parts_of(case.program)
@@ -134,7 +121,7 @@ def shrunk(
     def fails(smaller: Shape, with_flags: tuple[str, ...]) -> bool:
         nonlocal smallest
         program = program_of(smaller, PREFIXES[prefix], flags=with_flags)
-        result = _judged(case, program, chosen, evaluate)
+        result = _judged(case, program, chosen)
         same = next((each for each in failures(result) if each.kind == failure.kind), None)
         smallest = same or smallest
         return same is not None
@@ -144,3 +131,102 @@ def shrunk(
         if fails(shape, fewer):
             flags = fewer
     return FuzzFinding(case, shrink(shape, lambda smaller: fails(smaller, flags)), flags, smallest)
+
+
+# Tables that compilers are known to write wrongly with some flags: what is said of a program whose rows are false.
+
+TABLES = ("eh_frame", "debug_frame")  # strategies that have a compiler's own rows
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDefect:
+    """A compiler's mistake: with a flag that begins with one of ``flags``, on these instruction sets.
+
+    ``program`` is the one of the corpus that shows it, and ``mistake`` what it is. Where a ``callee`` is called, the
+    row is wrong of the caller, although it may be right before the call and after it.
+    """
+
+    tool: Tool
+    isas: frozenset[str]
+    flags: tuple[str, ...]
+    program: str
+    mistake: str
+    callee: str = ""
+
+
+_X86_64, _ARM32 = frozenset({"x86_64"}), frozenset({"a32", "thumb"})
+_ARM = _ARM32 | {"arm64"}
+
+KNOWN_DEFECTS = (
+    KnownDefect(
+        Tool.GCC,
+        _ARM,
+        ("-fpatchable-function-entry",),
+        "entry_nops",
+        "rows begin behind the room to patch at an entry",
+    ),
+    KnownDefect(
+        Tool.GCC,
+        _X86_64,
+        ("-mfunction-return=thunk",),
+        "return_thunk",
+        "the row of a thunk's last instruction counts a word that is gone",
+    ),
+    KnownDefect(
+        Tool.GCC,
+        _X86_64,
+        ("-mstackrealign", "-mforce-drap"),
+        "realigned_calls",
+        "rows of a realigned frame count from a frame pointer that is popped",
+    ),
+    KnownDefect(
+        Tool.GCC,
+        _X86_64,
+        ("-frename-registers", "-funroll-loops"),
+        "renamed_drap",
+        "a realigned frame's epilogue has the caller's SP in another register than its row",
+    ),
+    KnownDefect(
+        Tool.GCC,
+        _ARM32,
+        ("-pg",),
+        "profiled",
+        "no row counts the word pushed before a profiler's call; a leaf's says there that lr has the return address",
+        "__gnu_mcount_nc",
+    ),
+    KnownDefect(
+        Tool.GCC,
+        frozenset({"a32"}),
+        ("-mapcs-frame",),
+        "apcs_tail_call",
+        "the row of a tail call's jump counts the words that the load of the caller's SP has taken with it",
+    ),
+    KnownDefect(
+        Tool.CLANG,
+        _X86_64,
+        (CONVENTION, VECTORS),
+        "simd_saved",
+        "the row of a frame with SIMD registers comes behind their stores",
+    ),
+    KnownDefect(
+        Tool.CLANG,
+        frozenset({"arm64"}),
+        ("-mspeculative-load-hardening",),
+        "masked_return",
+        "the row of an epilogue comes behind the masks of the registers that it loads",
+    ),
+)
+
+
+def known_defects(recipe: Recipe, isa: str, flags: Sequence[str]) -> tuple[KnownDefect, ...]:
+    """The mistakes that may show in what this recipe builds with these flags."""
+    return tuple(
+        known
+        for known in KNOWN_DEFECTS
+        if known.tool is recipe.tool and isa in known.isas and any(flag.startswith(known.flags) for flag in flags)
+    )
+
+
+def shows_a_wrong_table(cell: Cell) -> bool:
+    """True where what a compiler wrote does not lead to the caller: a row is missing, or says what is not so."""
+    return cell.unwinder in TABLES and bool(cell.shown)

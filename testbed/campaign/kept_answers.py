@@ -1,8 +1,8 @@
-"""What real unwinders said, kept beside the built files: asking them is slow, and limits change more often.
+"""What real unwinders said, kept beside the built files: asking them is slow.
 
-An answer follows from the recorded run, the tool, and our code that asks it; how it is judged is no part of it. So a
-limit can be changed, and every kept answer judged anew, without asking any tool. There is one file per unit and
-strategy. More steps of a run are added to those that are there.
+An answer follows from the recorded run, the tool, and our code that asks it; how it is judged is no part of it, nor
+what is known against the tool. There is one file per unit and strategy. More steps of a run are added to those that are
+there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from testbed.words.code_versions import code_of_files
 from testbed.words.errors import UnwindError
 
 ANSWERS = KeptFiles(room="answers", patterns=("*.answers",))
-_JUDGED = ("limits.py", "findings.py")  # how names of files end that say how answers are judged
+_KNOWN = "findings.toml"  # what is known against a tool: no part of how it is asked
 _ROOMS = ("export", "remote", "referee/process")
 
 
@@ -125,4 +125,4 @@ def _code(tool: str) -> str:
     root = Path(errors.__file__).parents[1]
     rooms = (root / room for room in (*_ROOMS, f"referee/{tool}"))
     files = (path for room in rooms for path in sorted(room.glob("*.*")))
-    return code_of_files((path for path in files if path.is_file() and not path.name.endswith(_JUDGED)), root)
+    return code_of_files((path for path in files if path.is_file() and path.name != _KNOWN), root)

@@ -1,7 +1,7 @@
 """Flags for compilers, by the number of a generated program: other frames than the recipes' make, of the same source.
 
 What a flag makes compilers call, the program brings (`testbed.generate.c_runtime`). Instructions at which a compiler's
-table is known to be wrong with a flag are found and declared (`testbed.campaign.compiler_defects`). Left out is what
+table is known to be wrong with a flag are found and declared (`testbed.campaign.fuzz`). Left out is what
 needs a run-time library of its own (``-fsplit-stack``), and thunks for indirect calls (``-mretpoline``,
 ``-mindirect-branch=thunk``, on x86_64 clang's ``-mspeculative-load-hardening``): `programs/retpoline.x86_64.S`. On
 arm64 that flag masks what an epilogue loads, and who follows values knows none of it: `programs/masked_return.c`.

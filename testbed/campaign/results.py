@@ -34,32 +34,33 @@ class Unit:
 class Difference:
     """One site that is not exact: where, what kind, and sentences that a stranger understands.
 
-    ``seen`` says what is true there and what was said, ``because`` why. ``mechanism`` and ``reference`` are those of
-    the limit that explains it; None and "" where nothing does.
+    ``seen`` says what is true there and what was said, ``because`` why. ``clause`` is the name of the one that fails
+    there, "" where no assumption is stated; None where the answer is not what its unwinder is held to.
     """
 
     step: int
     where: str
     outcome: Outcome
-    mechanism: str | None
+    clause: str | None
     seen: str
     because: str
-    reference: str = ""
 
     @property
     def sentence(self) -> str:
         """All of it."""
-        if self.mechanism is None:
+        if self.clause is None:
             return f"{self.seen} UNEXPLAINED: {self.because}."
-        return f"{self.seen} Because {self.because} ({self.reference})."
+        return f"{self.seen} Because {self.because}."
 
 
 @dataclass(frozen=True, slots=True)
 class CountedCause:
-    """Why a strategy is not exact at some ``steps``, which came out as one outcome: the limit that explains them."""
+    """Why a strategy is not exact at some ``steps``, which came out as one outcome: the clause of its assumption that
+    fails at all of them, and ``because``, with the evidence of the first.
+    """
 
+    clause: str
     because: str
-    reference: str
     outcome: Outcome
     steps: int
 
@@ -69,7 +70,8 @@ class Cell(Counts):
     """One strategy on one unit, counted.
 
     ``causes`` says in sentences what `shown` counts, the most frequent one first. ``first`` is the first site that is
-    not exact, ``first_unexplained`` the first that nothing excuses, ``first_lie`` the first that says something false.
+    not exact, ``first_unexplained`` the first that is not what its unwinder is held to, ``first_lie`` the first that
+    says something false.
     """
 
     unit: Unit
@@ -162,7 +164,7 @@ class Matrix:
             import pandas
         except ImportError as missing:
             raise UsageError("to_pandas needs pandas: pip install 'unwind-testbed[notebooks]'") from missing
-        counts = ("sites", "exact", "explained", "unexplained", "lying", "transition")
+        counts = ("sites", "exact", "foretold", "luck", "unexplained", "lying", "transition")
         callers = ("said", "true", "found")
         columns = ["program", "arch", "recipe", "unwinder", *counts, *(f"n_{outcome.value}" for outcome in Outcome)]
         columns += [f"callers_{name}" for name in callers]

@@ -3,14 +3,14 @@
 The paths are those that the tables are held against (`testbed.checks.groups`), the truth is what was watched of them.
 An instruction is judged at its first visit on a path that a function took by itself, else on a forced one. Who calls is
 a file of a few instructions without any table, ``_start``: an unwinder that has found all frames up to there, and
-stops, has said what can be known.
+stops, has said what can be known. A reader of tables is held to honesty: that a row is right is what is checked here,
+and nothing that it may assume.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,8 @@ from testbed.checks.groups import FileAtWork, fits, is_long, opened
 from testbed.checks.inputs import program_file
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.assumption import TableRow
+from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.image import LoadedImage, describe, read_image
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.exploration import TakenPath
@@ -29,9 +30,9 @@ from testbed.micro.plans import PLANS
 from testbed.naming.beside import folded_names
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth, observe
-from testbed.truth.frame_traits import LazyTraits
 from testbed.verdicts.counts import Counts
 from testbed.verdicts.one import Verdict, counted, judge_backtrace
+from testbed.verdicts.trace import failed_in
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.outcome import Outcome
 from testbed.words.temporary import WorkFolder
@@ -43,8 +44,8 @@ _FAILURES = (Outcome.CRASHED, Outcome.HUNG)
 class CalledLie:
     """The first instruction of a function at which something false is said, or the unwinder dies or gives no answer.
 
-    ``address`` is the file's own; ``true`` and ``said`` are functions, innermost first. ``explained`` is the mechanism
-    of the declared limit that it shows, "" where there is none.
+    ``address`` is the file's own; ``true`` and ``said`` are functions, innermost first. ``explained`` is the clause
+    of the unwinder's assumption that fails, "" where that is not why.
     """
 
     address: int
@@ -74,7 +75,7 @@ class CalledVerdicts(Counts):
 
     @property
     def unexcused(self) -> int:
-        """The lies and failures that no declared limit explains."""
+        """The lies and failures that are not foretold."""
         return self.number(lambda kind: kind.unexplained and (kind.lying or kind.dead))
 
 
@@ -159,8 +160,8 @@ def _with(
             snapshot.arch,
             stack,
             said,
-            traits=cache(lambda frame, step=step: LazyTraits(truth, truth.frame_site(step, frame), frozenset())),
-            limits=unwinder.limits_on(snapshot.arch),
+            held_to=HeldTo.HONESTY if isinstance(unwinder.assumption, TableRow) else unwinder.held_to,
+            failed=failed_in(truth, unwinder, step),
             transition=bool(truth.transition[step]),
         )
         verdicts.append(verdict)
@@ -177,12 +178,10 @@ def _keep(
     where = describe(snapshot.images, snapshot.pc)
     function = where.rpartition("+")[0] or where
     before = lies.get(function)
-    if before is None or (before.explained and verdict.explained_by is None):
+    if before is None or (before.explained and verdict.unexplained):
         address = snapshot.pc - snapshot.images[0].bias
-        mechanism = verdict.explained_by.mechanism if verdict.explained_by else ""
-        lies[function] = CalledLie(
-            address, where, verdict.outcome.value, *stacks, verdict.difference, mechanism, forced
-        )
+        clause = "" if verdict.unexplained else verdict.clause
+        lies[function] = CalledLie(address, where, verdict.outcome.value, *stacks, verdict.difference, clause, forced)
 
 
 def _names(snapshot: Snapshot, pcs: Sequence[int]) -> str:

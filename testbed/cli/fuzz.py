@@ -24,7 +24,6 @@ from testbed.campaign.results import Unit
 from testbed.cli.choice import matching
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named, unwinder_cmd, words_for
-from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of
@@ -136,7 +135,7 @@ def _batches(first: int, seeds: int, until: float | None) -> Iterator[range]:
 def _fuzz(
     planned: Sequence[Unit], unwinders: Sequence[Unwinder], jobs: int, until: float | None, report: _Report
 ) -> None:
-    work = partial(judge_case, unwinders=unwinders, evaluate=evaluate_rule, natively=native_for(len(planned), jobs))
+    work = partial(judge_case, unwinders=unwinders, natively=native_for(len(planned), jobs))
     known = {finding.failure.kind for finding in report.findings}
     with long_work("judging", "units", len(planned)) as progress:
         for result in judge_units(planned, work, jobs=min(jobs, max(len(planned), 1)), died=unit_died):
@@ -152,7 +151,7 @@ def _fuzz(
                     continue
                 known.add(failure.kind)
                 progress.at(progress.done, what=f"shrinking {result.unit} {failure.unwinder}")
-                report.findings.append(shrunk(result.unit, shape_named(name), failure, unwinders, evaluate_rule))
+                report.findings.append(shrunk(result.unit, shape_named(name), failure, unwinders))
             if until is not None and time.monotonic() >= until:
                 return
 

@@ -70,33 +70,31 @@ def _arches(as_json: bool) -> Iterator[Listed]:
     yield catalogue_text.arches_data(ARCHES) if as_json else catalogue_text.arches_table(ARCHES)
 
 
-def _limits(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
-    """Of everybody an overview; of those who are named each limit, and why."""
-    from testbed.arch import ARCHES
+def _assumptions(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
+    """Of our techniques, or of those that are named: what must hold of each frame, clause by clause."""
     from testbed.report import catalogue_text
 
-    chosen = _with_limits(names)
+    chosen = _matching(names)
     if as_json:
-        yield catalogue_text.limits_data(chosen, ARCHES.values())
-    elif names:
-        for unwinder in chosen:
-            yield from catalogue_text.limits_told(unwinder)
-        yield "A+B: both hold of the frame that goes wrong. A<1: A holds of the one that it called, A>1: of its caller."
+        yield catalogue_text.assumptions_data(chosen)
     else:
-        yield catalogue_text.limits_overview(chosen)
-        yield ""
-        yield "about: a fact about the frame that goes wrong, and how many limits begin with it, if several."
-        yield f"`testbed list limits -u {chosen[0].name}` tells each limit of a strategy, and why it is one."
+        for unwinder in chosen:
+            yield from catalogue_text.assumptions_told(unwinder)
 
 
-def _with_limits(names: Sequence[str]) -> list[Unwinder]:
-    """Our strategies and those of real tools, whose names match a pattern; none: all. Raises UsageError for a typo."""
+def _matching(names: Sequence[str]) -> list[Unwinder]:
+    """Our strategies and those of real tools whose names match a pattern; without one all of ours.
+
+    Raises UsageError for a typo.
+    """
     from testbed.referee import REFEREES
     from testbed.words.catalogue import matches
     from testbed.words.nearest import nearest
     from unwinders import UNWINDERS
 
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
+    if not names:
+        return list(UNWINDERS.values())
     for name in names:
         if not any(matches(each.name, (name,)) for each in everyone):
             raise UsageError(f"no strategy matches {name!r}; {nearest(name, [each.name for each in everyone])}")
@@ -111,70 +109,31 @@ _CATALOGUES: Mapping[str, Callable[..., Iterator[Listed]]] = MappingProxyType(
         "referees": _referees,
         "recipes": _recipes,
         "arches": _arches,
-        "limits": _limits,
+        "assumptions": _assumptions,
     }
 )
-
-
-def _print_shares(every: int) -> None:
-    """Of the units of each architecture one in so many, from all over the matrix."""
-    from programs import PROGRAMS
-    from testbed.arch import ARCHES
-    from testbed.build.recipes import RECIPES
-    from testbed.campaign.shares import shares_of_units
-    from testbed.campaign.units import units
-    from testbed.cli.progress import long_work
-    from testbed.cli.terminal import console_for_reports
-    from testbed.referee import REFEREES
-    from testbed.report.catalogue_text import shares_table
-    from unwinders import UNWINDERS
-
-    everyone = _with_limits(())
-    chosen = [
-        unit
-        for arch in ARCHES.values()
-        for unit in units(PROGRAMS.values(), (arch,), RECIPES.values())[every // 2 :: every]
-    ]
-    here = {*UNWINDERS, *(each.name for one in REFEREES.values() if one.find() is not None for each in one.unwinders)}
-    with long_work("judging", "units", len(chosen)) as work:
-        found = shares_of_units(work.each(chosen), PROGRAMS, everyone, here)
-    console_for_reports().print(shares_table(found, [each.name for each in everyone], list(ARCHES)))
 
 
 @click.command("list")
 @click.argument("what", type=click.Choice(list(_CATALOGUES)))
 @click.option("--traps", is_flag=True, help="With programs: the traps, the programs that show each, where it happened.")
 @click.option(
-    "--share",
-    is_flag=True,
-    help="With limits: at which share of sites a made-up lie would be explained, and at which one is told.",
-)
-@click.option(
-    "--every", type=click.IntRange(1), default=20, show_default=True, help="With --share: of so many units one."
-)
-@click.option(
-    "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="With limits: each limit of these, and why."
+    "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="With assumptions: those of these alone."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/list.json).")
-def command(what: str, traps: bool, share: bool, every: int, names: tuple[str, ...], as_json: bool) -> None:
+def command(what: str, traps: bool, names: tuple[str, ...], as_json: bool) -> None:
     """What the catalogues hold."""
     from testbed.cli.terminal import console_for_reports
 
-    if names and (what != "limits" or share):
-        raise UsageError(f"-u goes with limits, not with {'--share' if what == 'limits' else what}")
+    if names and what != "assumptions":
+        raise UsageError(f"-u goes with assumptions, not with {what}")
     listed = partial(_CATALOGUES[what], names=names) if names else _CATALOGUES[what]
     if as_json:
-        if share or traps:
-            raise UsageError("--json lists a catalogue: not with --share or --traps")
+        if traps:
+            raise UsageError("--json lists a catalogue: not with --traps")
         json.dump(next(listed(True)), sys.stdout, indent=1)
         sys.stdout.write("\n")
         return
-    if share:
-        if what != "limits":
-            raise UsageError(f"--share goes with limits, not with {what}")
-        _print_shares(every)
-        return
-
     if traps:
         if what != "programs":
             raise UsageError(f"--traps goes with programs, not with {what}")

@@ -34,7 +34,6 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program, programs_in
-from testbed.protocol.foreign_unwinder import HONEST_STOPS
 from testbed.trace import Snapshot, Trace
 from testbed.words.catalogue import Catalogue, joined
 from testbed.words.errors import BrokenAnswer, TestbedError, ToolCrashed, ToolHung, UnwindError, UsageError
@@ -192,7 +191,6 @@ def brought(value: Any, called: str, name: str | None = None) -> Unwinder:
         name=name or unwinder.name,
         unwind=guarded(unwinder.unwind),
         unwind_trace=None if unwinder.unwind_trace is None else _told(unwinder.unwind_trace, called),
-        limits=unwinder.limits or HONEST_STOPS,
         repeatable=False,
     )
 

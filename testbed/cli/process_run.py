@@ -29,14 +29,12 @@ from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.files import regular_bytes
 from testbed.words.printable import printable_lines
-from unwinders import UNWINDERS
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
     from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess
     from testbed.profiling.samples import SampledProfile
 
 BUDGET = 4_000_000
-BELIEVED = ("eh_frame", "debug_frame", "ehabi")  # whose tables real tools believe, those first that they prefer
 
 
 def is_process(program: str | None, options: ProcessOptions) -> bool:
@@ -159,11 +157,11 @@ def _whole(
     process = watched_process(given["program"], given["seed"], budget, own)
     images = [loaded.image for loaded in process.run.images]
     applicable = _applicable(images, named)
-    shares, readers = [], [UNWINDERS[name] for name in BELIEVED]
+    shares = []
     with long_work("judging", "strategies", len(applicable)) as work:
         for unwinder in applicable:
             sample = own.asked_at or steps_asked(unwinder)
-            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=sample, readers=readers))
+            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=sample))
             work.advance(f"judging {unwinder.name}")
     return process, applicable, shares
 
@@ -199,11 +197,8 @@ def _in_pieces(
         long = run_in_pieces(given["program"], **_inputs(given["seed"], budget, own), **asked)
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)
-    readers = [UNWINDERS[name] for name in BELIEVED]
     with long_work("judging", "steps", long.run.steps) as work:
-        return judge_in_pieces(
-            long, applicable, evaluate=evaluate_rule, sample=own.asked_at, readers=readers, progress=work.at
-        )
+        return judge_in_pieces(long, applicable, evaluate=evaluate_rule, sample=own.asked_at, progress=work.at)
 
 
 def _show_thread(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
@@ -280,6 +275,5 @@ _OF_STEPS = {
     "--plot": "plot",
     "--trace": "trace",
     "--recipe": "recipe",
-    "--trait": "traits",
     "--frame-record": "frame_records",
 }

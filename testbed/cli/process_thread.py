@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from testbed.cli.progress import long_work
-from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
 from testbed.profiling.judge import follows_tables
 from testbed.profiling.result import WatchedProcess
-from testbed.profiling.thread_run import reason_at, thread_at, thread_run
+from testbed.profiling.thread_run import thread_at, thread_run
 from testbed.words.errors import UsageError
 
 MOST_ON_A_PAGE = 100_000  # steps; a page takes some 100 bytes for each, and a browser lays all of them out
@@ -29,11 +28,8 @@ def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwind
 
     run, row = thread_at(process, location)
 
-    def reason(unwinder: Unwinder) -> str | None:
-        return reason_at(run, row, unwinder, evaluate_rule)
-
     number = row - run.thread.begins
-    return print_site(console_for_reports(), run, row, unwinders, number=number, explain=explain, reason=reason)
+    return print_site(console_for_reports(), run, row, unwinders, number=number, explain=explain)
 
 
 def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:

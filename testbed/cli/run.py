@@ -55,7 +55,6 @@ class RunOptions:
     chunk: int | None
     jobs: int
     fresh: bool
-    traits: tuple[str, ...]
     frame_records: tuple[str, ...]
     trace: Path | None
     as_json: bool
@@ -109,13 +108,6 @@ class RunOptions:
     help="Run in pieces of this many steps, however short the run (default: only what is longer than 2 million steps).",
 )
 @click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
-@click.option(
-    "--trait",
-    "traits",
-    multiple=True,
-    metavar="NAME",
-    help="Of a program file: what a header would declare, for example NO_TABLE or FP_OMITTED; repeatable.",
-)
 @click.option(
     "--frame-record",
     "frame_records",
@@ -199,7 +191,7 @@ def _executed(options: RunOptions, named: Sequence[Unwinder]) -> Run | LongRun:
     if program is None:
         raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
     with status(f"building and running {program}"):
-        facts, folders = FileFacts(options.traits, options.frame_records), corpus(options.folders, [program])
+        facts, folders = FileFacts(options.frame_records), corpus(options.folders, [program])
         how = (options.arch, options.recipe, seed, budget, options.fresh)
         found = named_part(folders, program, *how, facts, chunk=options.chunk)
     if isinstance(found, Run):

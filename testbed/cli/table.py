@@ -44,7 +44,7 @@ def command(
     PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF or Mach-O file; the rows are
     those that a strategy applies, in the shape of `readelf --debug-dump=frames-interp`. With --compare, the program
     also runs, so that rules with other words can be compared by what they mean; exit status 1 says that some mean
-    something else and no declared limit explains it.
+    something else and that is not foretold.
     """
     from testbed.report.table_text import table_page
 

@@ -13,50 +13,25 @@ Three rungs; a strategy takes the highest that fits:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
-from testbed.arch import Arch
+from testbed.contract.assumption import Assumption, CodeRow
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.rows import RowTable
 from testbed.image import Image
 from testbed.trace import Snapshot, Trace
-from testbed.words.outcome import Outcome
-from testbed.words.traits import OF_WORDS, Trait
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A fact about a technique: at a frame with ``trait`` it shows as one of ``outcomes``, and why.
+class HeldTo(Enum):
+    """What an unwinder is held to: when a run of it fails."""
 
-    The frame is the one at which the verdict goes wrong (`testbed.verdicts.comparing`), or ``inner`` frames further in
-    (further out, where it is negative): a fact about another frame explains nothing. ``also`` are traits that the frame
-    must have besides: with them the trait is the mechanism. A limit explains; it never excuses a bug. Every (limit,
-    outcome) pair must occur in the corpus, on every architecture that the limit holds on. ``arches`` are those where it
-    holds (None: all).
-    """
-
-    trait: Trait
-    outcomes: frozenset[Outcome]
-    because: str
-    reference: str
-    arches: frozenset[str] | None = None
-    also: frozenset[Trait] = frozenset()
-    inner: int = 0
-
-    @property
-    def mechanism(self) -> str:
-        """The traits by name, ``PROLOGUE+UNLINKED``; ``<1``: of the frame one further in, ``>1``: further out."""
-        names = "+".join(trait.name for trait in (self.trait, *sorted(self.also, key=lambda trait: trait.name)))
-        return names + (f"<{self.inner}" if self.inner > 0 else f">{-self.inner}" if self.inner else "")
-
-    def covers(self, outcome: Outcome, frame: int, traits: Callable[[int], Container[Trait]]) -> bool:
-        """True where this limit explains an outcome that goes wrong at a frame; ``traits`` are those of any frame."""
-        if outcome not in self.outcomes or frame < self.inner:
-            return False
-        there = traits(frame - self.inner)
-        return self.trait in there and all(trait in there for trait in self.also)
+    ASSUMPTION = "its assumption: where that holds it is exact, where it fails it says what the clause foretells"
+    OPEN = "what the trace shows does not decide its assumption: where that and the answer disagree is counted"
+    HONESTY = "honesty: it claims nothing false, and gives an answer"
+    COUNTS = "its counts: a tool of others, which fails no run; tests notice where its outcomes change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +40,10 @@ class Unwinder:
 
     ``rows`` is what it claims at every pc of an image, for techniques that are tables. ``unwind_trace`` says for every
     step of a trace what ``unwind`` says, only faster: `unwinders.rows.native.traces` makes it. ``arches`` None means
-    all; ``needs`` are sections without which it has nothing to say (such cells are left out of the matrix). ``tool``
-    says which program or library, and which version of it, stands behind a strategy that is not ours. What stands
-    behind one that is not ``repeatable`` may change unseen: its results are not kept.
+    all; ``assumption`` is what must hold of each frame for it to be right. ``needs`` are sections without which it has
+    nothing to say (such cells are left out of the matrix). ``tool`` says which program or library, and which version of
+    it, stands behind a strategy that is not ours; one that is ``counted`` fails no run. What stands behind one
+    that is not ``repeatable`` may change unseen: its results are not kept.
     """
 
     name: str
@@ -77,8 +53,9 @@ class Unwinder:
     unwind_trace: Callable[[Trace], Backtraces] | None = None
     arches: frozenset[str] | None = None
     needs: frozenset[str] = frozenset()
-    limits: tuple[Limit, ...] = ()
+    assumption: Assumption | None = None
     tool: Callable[[], str] | None = None
+    counted: bool = False
     repeatable: bool = True
 
     def __str__(self) -> str:
@@ -86,13 +63,17 @@ class Unwinder:
 
     @property
     def soon_judged(self) -> bool:
-        """True where every step of a long run is judged soon: traces are followed, and no limit searches the stack."""
-        return self.unwind_trace is not None and not any(limit.trait in OF_WORDS for limit in self.limits)
+        """True where every step of a long run is judged soon: whole traces are followed."""
+        return self.unwind_trace is not None
+
+    @property
+    def held_to(self) -> HeldTo:
+        if self.counted:
+            return HeldTo.COUNTS
+        if self.assumption is None:
+            return HeldTo.HONESTY
+        return HeldTo.OPEN if isinstance(self.assumption, CodeRow) else HeldTo.ASSUMPTION
 
     def applies_to(self, image: Image) -> bool:
         """True where this strategy exists for the image's architecture and the sections it needs are there."""
         return (self.arches is None or image.arch.name in self.arches) and self.needs <= image.sections.keys()
-
-    def limits_on(self, arch: Arch) -> tuple[Limit, ...]:
-        """The limits that hold on an architecture."""
-        return tuple(limit for limit in self.limits if limit.arches is None or arch.name in limit.arches)

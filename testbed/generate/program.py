@@ -270,7 +270,6 @@ def source_of(
     else:  # GCC copies the return address below a frame that it realigns
         realigned = any(function.align for function in shape.functions) or not _REALIGNING.isdisjoint(flags)
         traits = [Trait.REALIGNED] if realigned else []
-        traits += [Trait.VECTOR_RULE] if VECTORS in flags or has_convention(flags) else []
     lines = [f"// recipes: {', '.join(recipes)}"] if recipes else []
     lines += [f"// traits: {', '.join(trait.name for trait in traits)}"] if traits else []
     lines += [f"// flags: {' '.join(flags)}"] if flags else []

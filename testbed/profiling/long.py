@@ -29,7 +29,6 @@ def judge_in_pieces(
     *,
     evaluate: Evaluate | None = None,
     sample: int | None = None,
-    readers: Sequence[Unwinder] = (),
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[CountedProcess, list[StrategyShare]]:
     """Every thread, counted, and every strategy, as `judge_process` has it. ``progress`` is told how many are done."""
@@ -51,7 +50,7 @@ def judge_in_pieces(
             for i, (unwinder, sampled) in enumerate(zip(unwinders, asked, strict=True)):
                 rows = _rows(window, None if sampled is None else sampled[number])
                 if len(rows):
-                    said = judge_thread(part, unwinder, rows, evaluate, readers)
+                    said = judge_thread(part, unwinder, rows, evaluate)
                     shares[i] = joined_shares(unwinder, [shares[i], said])
             steps, activations = steps + part.steps, activations + part.activations
             transition += part.transition

@@ -6,15 +6,10 @@ import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
-from testbed.checks.row_columns import Evaluate
-from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.process import ProcessRun
-from testbed.profiling.judge import declared_of, follows_tables, judge_thread
 from testbed.profiling.result import WatchedProcess, WatchedThread
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
@@ -92,7 +87,6 @@ def _run_in(process: ProcessRun, thread: WatchedThread, loaded: LoadedImage) -> 
         source=source,
         path=process.path,
         image=image,
-        traits=declared_of(thread),
     )
     return ThreadRun(built, thread.watched.trace, thread.watched, process, thread)
 
@@ -117,14 +111,3 @@ def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:
         except UsageError as error:  # another thread may come there
             refused.append((run.times(location), error))
     raise max(refused, key=lambda each: each[0])[1]
-
-
-def reason_at(run: ThreadRun, row: int, unwinder: Unwinder, evaluate: Evaluate | None) -> str | None:
-    """The function whose row is wrong, where a strategy that follows tables is not exact; "" where none is.
-
-    None for a strategy that its limits explain.
-    """
-    if not follows_tables(unwinder):
-        return None
-    share = judge_thread(run.thread, unwinder, np.array([row], np.int64), evaluate)
-    return "; ".join(f"{place}: {place.because}" for place in share.places if place.explained)

@@ -5,7 +5,7 @@
 ``summary``               one sentence: what is interesting here (required in the corpus)
 ``exit``                  the status that the program exits with (required there): proof that it ran right
 ``entry``                 the entry symbol (default ``_start``)
-``traits``                declared traits, comma-separated names of ``Trait`` members
+``traits``                declared words for people, comma-separated names of ``Trait`` members
 ``frames``                ``LOCATION = f, g, h``: the true frames whenever execution is at LOCATION (a
                           symbol or a label, optionally ``+0x4`` and ``#2`` for the second visit only)
 ``logical``               ``LOCATION = f, [g], <h>``: the calls that the source made to get there: ``[g]`` was

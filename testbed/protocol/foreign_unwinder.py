@@ -1,7 +1,7 @@
 """A command as a strategy: it is started once in each process of ours, and again where it died.
 
 What becomes of the program is an outcome at the snapshot where it happened: `ToolCrashed`, `BrokenAnswer`, `ToolHung`.
-Nobody declared what it cannot know, so its honest stops are told as such; whatever else is not exact is unexplained.
+It states no assumption, so it is held to honesty: a lie, a crash or a hang fails its run, an honest stop does not.
 """
 
 from __future__ import annotations
@@ -14,29 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.protocol.answers import Hello
 from testbed.protocol.conversation import Conversation
 from testbed.trace import Snapshot
 from testbed.words.errors import ForeignStop, ToolCrashed, ToolHung, UnwindError, UsageError
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 SECONDS = 5.0  # for one snapshot
 CRASHES, HANGS = 40, 3  # at snapshots of one program: then it is not asked about that program any more
 ALL_HANGS = 12  # in one process of ours: then it is not asked at all
-
-_UNDECLARED = "the strategy comes from outside and declares no limits: it says why it stops, and claims nothing more"
-HONEST_STOPS = tuple(  # every frame has a caller, or is the outermost one
-    Limit(
-        trait=trait,
-        outcomes=frozenset({Outcome.REFUSED, Outcome.STOPPED}),
-        because=_UNDECLARED,
-        reference="docs/protocol.md",
-    )
-    for trait in (Trait.CALLED, Trait.ROOT)
-)
 
 
 def foreign_unwinder(command: str | Sequence[str], *, seconds: float = SECONDS) -> Unwinder:
@@ -55,7 +42,6 @@ def foreign_unwinder(command: str | Sequence[str], *, seconds: float = SECONDS) 
         summary=f"from outside: {shlex.join(words)}",
         unwind=program.unwind,
         arches=hello.arches,
-        limits=HONEST_STOPS,
         tool=lambda: version,
         repeatable=False,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 
 
@@ -29,8 +29,8 @@ class Finding:
     """A lie or a crash of a real tool on correct tables, and the smallest program of the corpus that shows it.
 
     ``unwinder`` is the referee's strategy that showed it and ``tool`` the version it was seen with, on the day
-    ``since`` (YYYY-MM-DD). ``at`` is a location as ``testbed run --at`` takes it. ``limit`` is how the matrix knows
-    such sites: it explains them from then on, and its ``because`` names the row, rule or heuristic at fault.
+    ``since`` (YYYY-MM-DD). ``at`` is a location as ``testbed run --at`` takes it. ``because`` names
+    the row, rule or heuristic at fault, and ``reference`` is where that is written.
     ``upstream`` is the address of the report or the fix, or "" where a search found none. ``of_technique`` says that it
     shows what the technique cannot know, such as code without a table: nothing that a correct tool would get right.
     """
@@ -43,7 +43,8 @@ class Finding:
     arch: str
     recipe: str
     at: str
-    limit: Limit
+    because: str
+    reference: str = ""
     upstream: str = ""
     of_technique: bool = False
 
@@ -58,7 +59,7 @@ class Referee:
     """One real tool: how to find it, what brings it, and a strategy for each way in which it is used.
 
     ``find`` is None where it is not installed; it never raises and starts no process that could outlive it. The
-    strategies' limits include those of its ``findings``. ``by_hand`` is a command that asks the tool without us about
+    ``by_hand`` is a command that asks the tool without us about
     ``program`` (the file) and ``snapshot.core`` or ``snapshot.dmp`` (one of its instructions); "" for what is a
     library. ``own_file`` makes a further file for it of a snapshot, whose program is ``program`` beside it.
     """

@@ -2,5 +2,5 @@
 
 from typing import Literal
 
-JsonVersion = Literal[1]  # of the JSON that commands print, but a run's: raised when readers would be misled
-JSON_VERSION: JsonVersion = 1
+JsonVersion = Literal[2]  # of the JSON that commands print, but a run's: raised when readers would be misled
+JSON_VERSION: JsonVersion = 2

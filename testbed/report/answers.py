@@ -18,10 +18,8 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import is_soon_native, judge
 from testbed.runs.run import Run
-from testbed.verdicts.counts import OUTCOMES
-from testbed.verdicts.one import Verdict, exact_verdict, first_answers
+from testbed.verdicts.one import Verdict, first_answers
 from testbed.verdicts.trace import judge_trace
-from testbed.words.outcome import Outcome
 
 NOTHING = -(1 << 31)  # the chain of a backtrace without any frame
 
@@ -106,8 +104,7 @@ def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> StepAnswers:
 
 def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> StepAnswers:
     """From columns: a backtrace or a verdict is made only where it holds words that no column has."""
-    judged = judge_trace(run.watched, said, declared=run.built.traits, limits=unwinder.limits_on(run.arch))
-    exact = ((judged.outcome == OUTCOMES.index(Outcome.EXACT)) & ~judged.transition).tolist()
+    judged = judge_trace(run.watched, said, unwinder)
     callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
     slow = set(said.site[said.slow_steps].tolist())  # left to the readable evaluator, step by step
     known: dict[int, tuple[int, float]] = {}  # what sites with a claimed root come to: it is the same at every step
@@ -119,8 +116,7 @@ def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -
                 known[site] = int(callers[step]), float(cfas[step])
         else:
             callers[step], cfas[step] = known[site]
-    verdicts = [exact_verdict(len(run.truth(step))) if exact[step] else judged.at(step) for step in range(len(run))]
-    return StepAnswers(unwinder, tuple(verdicts), callers, cfas)
+    return StepAnswers(unwinder, tuple(judged), callers, cfas)
 
 
 def _cfa(said: Backtrace) -> float:

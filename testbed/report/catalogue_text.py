@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.box import SIMPLE_HEAD
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from testbed.report.narrow_tables import WordTable
@@ -18,8 +15,7 @@ if TYPE_CHECKING:  # what is listed is given: nothing else is loaded for one cat
 
     from testbed.arch import Arch
     from testbed.build.recipes import Recipe
-    from testbed.campaign.shares import Share
-    from testbed.contract.unwinder import Limit, Unwinder
+    from testbed.contract.unwinder import Unwinder
     from testbed.program.model import Program
     from testbed.referee import Referee
 
@@ -74,65 +70,18 @@ def _where(referee: Referee) -> str:
     return str(found) if found else f"not installed: {referee.package}"
 
 
-# Limits on the terminal: what each strategy cannot know, and how much that would hide.
+# Assumptions on the terminal: what must hold of each frame for a technique to be right.
 
 
-def limits_overview(unwinders: Iterable[Unwinder]) -> Table:
-    """A row per strategy: how many limits it declares, counted as `limits_told` tells them, and about what: the first
-    trait of each, with how many there are of it if several."""
-    table = Table("strategy", "limits", "about", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.columns[0].no_wrap = True
-    table.columns[1].justify = "right"
-    for unwinder in unwinders:
-        told = _told_once(unwinder)
-        about = Counter(limits[0].trait.name for limits in told.values())
-        shown = ", ".join(name if count == 1 else f"{name}×{count}" for name, count in about.most_common())
-        table.add_row(unwinder.name, str(len(told)), shown or "none")
-    return table
-
-
-def limits_told(unwinder: Unwinder) -> Iterator[RenderableType]:
-    """One strategy's limits: each mechanism with its reason once, where it shows as which outcomes, who says so."""
-    alike = _told_once(unwinder)
-    yield Text(f"{unwinder.name}: {len(alike)} {'limit' if len(alike) == 1 else 'limits'}", style="bold")
-    for (mechanism, because, reference), limits in alike.items():
-        yield Padding(Text(mechanism), (1, 0, 0, 2))
-        yield Padding(Text(because), (0, 0, 0, 4))
-        for limit in limits:
-            where = ", ".join(sorted(limit.arches)) if limit.arches else "everywhere"
-            shown = ", ".join(sorted(outcome.value for outcome in limit.outcomes))
-            yield Padding(Text(f"{where}: {shown}"), (0, 0, 0, 4))
-        yield Padding(Text(reference, overflow="fold"), (0, 0, 0, 4))
-    yield Text()
-
-
-def _told_once(unwinder: Unwinder) -> dict[tuple[str, str, str], list[Limit]]:
-    """A strategy's limits by what they say: one may be declared for each architecture apart, and is one."""
-    alike: dict[tuple[str, str, str], list[Limit]] = {}
-    for limit in unwinder.limits:
-        alike.setdefault((limit.mechanism, limit.because, limit.reference), []).append(limit)
-    return alike
-
-
-def shares_table(found: Mapping[tuple[str, str], Share], names: Sequence[str], arches: Sequence[str]) -> Table:
-    """The share of all sites at which a made-up lie would be explained, and of those without declared tables; of these,
-    where the strategy really lies, and where it is not right ("-": it is not installed)."""
-    table = Table("", *arches, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.columns[0].no_wrap = True
-    table.title = "% of sites: a lie explained / the same, tables right / a lie told / a lie told, or no answer"
-    for name in names:
-        each = [found.get((name, arch)) for arch in arches]
-        if any(each):
-            table.add_row(name, *(_shares(share) if share else "" for share in each))
-    return table
-
-
-def _shares(share: Share) -> str:
-    return " / ".join(_percent(each) for each in (share.of_all, share.of_plain, share.of_judged, share.not_right))
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}"
+def assumptions_told(unwinder: Unwinder) -> Iterator[RenderableType]:
+    """What one technique assumes: its form, and each clause as a sentence."""
+    if unwinder.assumption is None:
+        yield Text(f"{unwinder.name}: none is stated; {unwinder.held_to.value}")
+        return
+    form = next(iter((type(unwinder.assumption).__doc__ or "").splitlines()), "")
+    yield Text.assemble((unwinder.name, "bold"), f": {form}")
+    for clause in unwinder.assumption.clauses:
+        yield Padding(Text(f"{clause.name}: {clause.holds}"), (0, 0, 0, 4))
 
 
 # The catalogues as plain data, the shape of ``testbed list --json`` (``schema/list.json``): a name and facts each.
@@ -180,17 +129,15 @@ def arches_data(arches: Mapping[str, Arch]) -> CatalogueData:
     ]
 
 
-def limits_data(unwinders: Iterable[Unwinder], arches: Iterable[Arch]) -> CatalogueData:
+def assumptions_data(unwinders: Iterable[Unwinder]) -> CatalogueData:
     return [
         {
             "name": unwinder.name,
-            "arch": arch.name,
-            "mechanism": limit.mechanism,
-            "outcomes": sorted(outcome.value for outcome in limit.outcomes),
-            "because": limit.because,
-            "reference": limit.reference,
+            "form": type(unwinder.assumption).__name__ if unwinder.assumption else None,
+            "clauses": {clause.name: clause.holds for clause in unwinder.assumption.clauses}
+            if unwinder.assumption
+            else {},
+            "held_to": unwinder.held_to.value,
         }
         for unwinder in unwinders
-        for arch in arches
-        for limit in unwinder.limits_on(arch)
     ]

@@ -1,30 +1,54 @@
-"""Why strategies differ, each cause told once: a letter where it applies, the sentence and its reference below."""
+"""Why strategies differ, each cause told once: a letter where it applies, the sentence below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
+
+from testbed.campaign.results import Cell
+from testbed.contract.assumption import CLAUSES
+from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.counts import SiteKind
 
 
 class Causes:
-    """Letters for (sentence, reference), in the order in which they were asked for."""
+    """Letters for sentences, in the order in which they were asked for."""
 
     def __init__(self) -> None:
-        self._letters: dict[tuple[str, str], str] = {}
+        self._letters: dict[str, str] = {}
 
-    def letter(self, because: str, reference: str) -> str:
+    def letter(self, because: str) -> str:
         """``[a]``, then ``[b]``; after ``[z]`` comes ``[aa]``."""
-        if (because, reference) not in self._letters:
-            self._letters[because, reference] = _letters(len(self._letters))
-        return f"[{self._letters[because, reference]}]"
+        return f"[{self._letters.setdefault(because, _letters(len(self._letters)))}]"
 
-    def lines(self) -> Iterator[Text]:
+    def lines(self) -> Iterator[RenderableType]:
         """A heading and every cause; nothing where there are none."""
-        if self._letters:
-            yield Text("\nwhy", "bold")
-        for (because, reference), letter in self._letters.items():
-            yield Text.assemble(f"[{letter}] {because}", (f"\n    {reference}", "dim"))
+        if not self._letters:
+            return
+        yield Text("\nwhy", "bold")
+        table = Table.grid(padding=(0, 1, 0, 0))
+        for because, letter in self._letters.items():
+            table.add_row(Text(f"[{letter}]"), Text(because))
+        yield table
+
+
+def clauses_failed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
+    """The clauses that fail in these cells, by name, and what each of them says when it holds."""
+    names = {clause for cell in cells for clause, _ in cell.shown if clause}
+    return [(name, f"the clause that fails: {CLAUSES[name].holds}") for name in sorted(names)]
+
+
+def unclaimed(cells: Iterable[Cell]) -> str:
+    """Of which tools no explanation is claimed, as a sentence; "" where of all something is."""
+    names = dict.fromkeys(c.unwinder for c in cells if any(_is_unclaimed(kind) for kind in c.kinds))
+    return f"Of {', '.join(names)} no explanation is claimed: the outcomes are counted." if names else ""
+
+
+def _is_unclaimed(kind: SiteKind) -> bool:
+    return kind.accord is Accord.UNCLAIMED and not kind.exact and not kind.clause
 
 
 def _letters(number: int) -> str:

@@ -298,7 +298,7 @@ CalledLieForm = TypedDict(
         "true": str,
         "said": str,
         "difference": str,
-        "explained": Annotated[str, "the mechanism of the declared limit that it shows, or empty"],
+        "explained": Annotated[str, "the clause of the assumption that fails, or empty"],
         "forced": Annotated[bool, "on a path that was made to go another way at a branch"],
     },
 )
@@ -314,7 +314,7 @@ CalledForm = TypedDict(
         "lying": Natural,
         "failed": Annotated[Natural, taken("dead"), "crashes, and no answer in time"],
         "transition": Annotated[Natural, "instructions with no single right answer, counted nowhere else"],
-        "unexplained": Annotated[Natural, taken("unexcused"), "lies and failures that no declared limit explains"],
+        "unexplained": Annotated[Natural, taken("unexcused"), "lies and failures that are not foretold"],
         "outcomes": Mapping[Outcome, Annotated[int, Keyword("minimum", 1)]],
         "lies": Annotated[
             tuple[CalledLieForm, ...], taken(lambda counted: counted.lies.values()), "one for each function"

@@ -95,7 +95,8 @@ def _what_happens(evidence: BackedFinding) -> Iterator[str]:
     if outcome is not None and shown.verdict is not None:
         difference = f": {shown.verdict.difference}" if shown.verdict.difference else ""
         yield f"In a word, `{outcome.value}` ({outcome.meaning}){difference}. Frame 0 is the innermost one.\n"
-    yield f"The likely cause: {shown.finding.limit.because} ({shown.finding.limit.reference}).\n"
+    source = f" ({shown.finding.reference})" if shown.finding.reference else ""
+    yield f"The likely cause: {shown.finding.because}{source}.\n"
     if shown.finding.upstream:
         yield f"This seems to be {shown.finding.upstream}.\n"
     else:
@@ -294,7 +295,7 @@ def _facts(each: Reproduction) -> Iterator[tuple[str, str]]:
         yield "true", each.truth
         difference = f": {each.verdict.difference}" if each.verdict.difference else ""
         yield "which is", f"{each.verdict.outcome.value}{difference}"
-    yield "because", finding.limit.because
+    yield "because", finding.because
     yield "upstream", finding.upstream or "no report was found"
     yield "first seen", f"{finding.since}, with {finding.tool}"
     yield "id", finding.id

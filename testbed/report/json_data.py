@@ -20,14 +20,13 @@ from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
-Mechanism = Annotated[str, Keyword("pattern", "^[A-Z][A-Z_+]*([<>][0-9]+)?$")]
-
 CountsForm = TypedDict(
     "CountsForm",
     {
         "sites": Natural,
         "exact": Natural,
-        "explained": Natural,
+        "foretold": Natural,
+        "luck": Natural,
         "unexplained": Natural,
         "lying": Natural,
         "transition": Natural,
@@ -49,7 +48,8 @@ DifferenceForm = TypedDict(
         "step": int,
         "where": str,
         "outcome": Outcome,
-        "explained_by": Annotated[Mechanism | None, taken("mechanism")],
+        "clause": Annotated[str | None, "the clause of the assumption that fails; null where it is unexplained"],
+        "reason": Annotated[str, taken("because")],
         "sentence": str,
     },
 )
@@ -62,7 +62,8 @@ CellForm = TypedDict(
         "unwinder": str,
         "sites": Natural,
         "exact": Natural,
-        "explained": Natural,
+        "foretold": Natural,
+        "luck": Natural,
         "unexplained": Natural,
         "lying": Natural,
         "transition": Natural,
@@ -137,7 +138,7 @@ MatrixForm = TypedDict(
 #         activation = data["activations"][activation["outer"]]
 #     data["verdicts"][data["steps"]["verdicts"]["eh_frame"][k]]["outcome"]
 
-RUN_SCHEMA = 2  # raised when a reader of the old shape would be misled
+RUN_SCHEMA = 3  # raised when a reader of the old shape would be misled
 
 
 class _Distinct:
@@ -156,13 +157,13 @@ class _Distinct:
 
 def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
     """A run: every step with its truth and every strategy's verdict, and a summary per strategy."""
-    instructions, traits, verdicts = _Distinct(), _Distinct(), _Distinct()
+    instructions, words, verdicts = _Distinct(), _Distinct(), _Distinct()
     code, held = [], []
     for step, pc in enumerate(run.trace.pc.tolist()):
-        text, said = run.instruction(step), run.traits(step)
+        text, said = run.instruction(step), run.words(step)
         code.append(instructions.number((pc, text), partial(_instruction, run, pc, text)))
-        held.append(traits.number(said, partial(_names, said)))
-    by_strategy = {cell.unwinder: [_verdict(verdicts, verdict) for verdict in each] for cell, each in judged}
+        held.append(words.number(said, partial(_names, said)))
+    by_strategy = {cell.unwinder: [_verdict(run, verdicts, *each) for each in enumerate(said)] for cell, said in judged}
     return {
         "schema": RUN_SCHEMA,
         "program": run.program.name,
@@ -172,12 +173,12 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
         "ending": run.ending,
         "instructions": instructions.rows,
         "activations": [_activation(run, index) for index in range(len(run.watched.activations))],
-        "traits": traits.rows,
+        "words": words.rows,
         "verdicts": verdicts.rows,
         "steps": {
             "instruction": code,
             "activation": run.watched.node.tolist(),
-            "traits": held,
+            "words": held,
             "verdicts": by_strategy,
         },
         "summary": {
@@ -186,8 +187,8 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
     }
 
 
-def _names(traits: Iterable[Trait]) -> list[str]:
-    return sorted(trait.name for trait in traits)
+def _names(words: Iterable[Trait]) -> list[str]:
+    return sorted(word.name for word in words)
 
 
 def _instruction(run: Run, pc: int, text: str) -> dict[str, Any]:
@@ -209,8 +210,8 @@ def _activation(run: Run, index: int) -> dict[str, Any]:
     }
 
 
-def _verdict(rows: _Distinct, verdict: Verdict) -> int:
-    limit = verdict.explained_by
-    key = (verdict.outcome, limit.mechanism if limit else None, verdict.depth, verdict.difference)
-    names = ("outcome", "explained_by", "depth", "detail")
-    return rows.number(key, lambda: dict(zip(names, (verdict.outcome.value, *key[1:]), strict=True)))
+def _verdict(run: Run, rows: _Distinct, step: int, verdict: Verdict) -> int:
+    key = (verdict.outcome, verdict.accord.name.lower(), verdict.clause, run.why(verdict, step), verdict.depth)
+    names = ("outcome", "accord", "clause", "reason", "depth", "detail")
+    told = (verdict.outcome.value, *key[1:], verdict.difference)
+    return rows.number((*key, verdict.difference), lambda: dict(zip(names, told, strict=True)))

@@ -88,8 +88,8 @@ def table(head: Sequence[TableCell], rows: Iterable[Sequence[TableCell]], *, her
 def step_html(run: Run, step: int, unwinders: Sequence[Unwinder]) -> str:
     """Everything about one step: what ``testbed show`` prints."""
     pc = int(run.trace.pc[step])
-    traits = ", ".join(sorted(trait.name for trait in run.traits(step)))
-    title = f"step {step} of 0 to {len(run) - 1}: {run.where(pc)}" + (f"   ({traits})" if traits else "")
+    words = ", ".join(sorted(word.name for word in run.words(step)))
+    title = f"step {step} of 0 to {len(run) - 1}: {run.where(pc)}" + (f"   ({words})" if words else "")
     side = Markup('<div class="cols"><div>{}{}</div><div>{}{}</div></div>').format(
         heading("code"), _code(run, step, pc), heading("stack, highest address first"), _stack(run, step)
     )
@@ -151,12 +151,15 @@ def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
     """The truth and each different answer, a column each."""
     snapshot, truth = run[step], run.truth(step)
     columns: dict[tuple[object, ...], tuple[list[str], Verdict, tuple[Frame, ...], str]] = {}
+    reasons: dict[Markup, list[str]] = {}
     for unwinder in unwinders:
         said = unwinder.unwind(snapshot)
         verdict = judge(run, step, said, unwinder)
         pcs = tuple(frame.pc for frame in said.frames)
         end = "(root)" if said.stopped is None else f"stops: {said.stopped.reason}"
         columns.setdefault((verdict.outcome, pcs, end), ([], verdict, said.frames, end))[0].append(unwinder.name)
+        if not verdict.exact:
+            reasons.setdefault(verdict_words(verdict, run, step), []).append(unwinder.name)
     answers = [_aligned(run, truth, frames, end) for _, _, frames, end in columns.values()]
     true = [*(_calls(run, frame) for frame in truth.frames), "(root)"]
     rows: list[list[TableCell]] = [
@@ -168,11 +171,7 @@ def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
         "truth",
         *(Markup("{}<br>{}").format(", ".join(names), chip(v.outcome)) for names, v, _, _ in columns.values()),
     ]
-    why = [
-        paragraph(Markup("<b>{}</b>: {}").format(", ".join(names), verdict_words(verdict, run)))
-        for names, verdict, _, _ in columns.values()
-        if not verdict.exact
-    ]
+    why = [paragraph(Markup("<b>{}</b>: {}").format(", ".join(names), words)) for words, names in reasons.items()]
     return table(head, rows) + Markup("").join(why)
 
 
@@ -196,10 +195,7 @@ def _calls(run: Run, frame: TrueFrame) -> Markup:
     return Markup("").join([*(marked(str(call), "dim") + Markup("<br>") for call in inlined), escape(run.place(frame))])
 
 
-def verdict_words(verdict: Verdict, run: Run | None = None) -> Markup:
+def verdict_words(verdict: Verdict, run: Run | None = None, step: int = 0) -> Markup:
     """What differs, and why; with its run, addresses by name."""
-    limit = verdict.explained_by
-    why = f"{limit.mechanism}: {limit.because} ({limit.reference})" if limit else ""
-    if not limit and not verdict.exact:
-        why = "in transition: no single answer is right" if verdict.transition else "UNEXPLAINED"
-    return escape(". ".join(part for part in (run.difference(verdict) if run else verdict.difference, why) if part))
+    parts = (run.difference(verdict), run.why(verdict, step)) if run else (verdict.difference, verdict.clause)
+    return escape("; ".join(part for part in parts if part))

@@ -5,7 +5,6 @@ Where steppers are written beside it (`stepper.py`), every cell links to its uni
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from testbed.campaign.results import Cell, Matrix, Unit
+from testbed.report.causes import clauses_failed, unclaimed
 from testbed.report.json_data import MatrixForm, counts
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
@@ -22,7 +22,6 @@ from testbed.report.phrases import share
 from testbed.store.codec import encoded
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 # What is interesting in a matrix, before all of its cells: a heat map, and the programs that divide strategies.
 
@@ -94,9 +93,10 @@ SHOWN_TRAPS = 8  # the others are behind a click
 _SCRIPTS = ("page.js", "matrix.js")
 _HEADLINE = (
     ("exact", "the whole truth"),
-    ("explained", "not exact, and a declared limit says why"),
-    ("unexplained", "not exact, and nothing says why"),
-    ("lying", "claimed something false, explained or not"),
+    ("foretold", "not exact, where and as the failed clause of the assumption foretells"),
+    ("luck", "right although the assumption fails"),
+    ("unexplained", "not what the unwinder is held to"),
+    ("lying", "claimed something false, foretold or not"),
     ("transition", "no single answer is right there"),
 )
 
@@ -145,15 +145,10 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers
         totals=[_total(*key, group) for key, group in matrix.by_strategy().items()],
         traps=_traps(matrix, summaries),
         outcomes=list(Outcome),
-        traits=_named(matrix),
+        glossary=clauses_failed(matrix.cells),
+        unclaimed=unclaimed(matrix.cells),
         kinds=(),
     )
-
-
-def _named(matrix: Matrix) -> list[Trait]:
-    """The traits that the mechanisms of this matrix are made of: what the page has to explain."""
-    names = {name for cell in matrix.cells for mechanism, _ in cell.shown for name in re.split(r"[+<>]", mechanism)}
-    return [trait for trait in Trait if trait.name in names]
 
 
 def _shown(index: int, cell: Cell, page: str | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Matrix
+from testbed.report.causes import unclaimed
 from testbed.report.json_data import COUNTS, counts
 from testbed.report.narrow_tables import ColumnBlocks
 from testbed.report.phrases import STYLES, count, folded, share
@@ -16,7 +17,7 @@ from testbed.verdicts.counts import NOTHING_COUNTED
 from testbed.words.outcome import Outcome
 
 MOST_COLUMNS = 8  # of shares beside a program's name, in 100 columns
-_HEADS = {"explained": "ex-\nplained", "unexplained": "unex-\nplained", "transition": "transi-\ntion"}
+_HEADS = {"foretold": "fore-\ntold", "unexplained": "unex-\nplained", "transition": "transi-\ntion"}
 _CALLERS = "precision: of the callers said, the true ones; recall: of the true callers, those that were said"
 MOST_SHOWN = 12  # unexplained cells that are told in full
 
@@ -98,6 +99,8 @@ def _totals(matrix: Matrix) -> list[RenderableType]:
         ColumnBlocks(words, counted, tuple(sums)),
         Text(_CALLERS, "dim"),
     ]
+    if open_ := unclaimed(matrix.cells):
+        parts.append(Text(open_, "dim"))
     if outcomes:
         legend = [Text(f"{o.label:<9} {o.meaning}", style="dim") for o in outcomes]
         parts += [Text("\nSites that are not exact (CAPITALS: a lie)", style="bold")]

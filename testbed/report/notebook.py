@@ -138,7 +138,7 @@ def named_backtrace_html(named: NamedBacktrace) -> str:
 
 
 def verdict_html(verdict: Verdict) -> str:
-    """The outcome, what differs first, and the limit that explains it."""
+    """The outcome, what differs first, and the clause that fails."""
     return page(Markup("{} {}").format(chip(verdict.outcome), verdict_words(verdict)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,15 +95,10 @@ def _places(each: StrategyShare) -> Iterator[RenderableType]:
 
 def _place(place: WrongPlace) -> Text:
     text = Text(f"{place}: ")
-    text.append(_clause(place.because) or "UNEXPLAINED", "" if place.explained else "bold red")
+    text.append(place.because or "UNEXPLAINED", "" if place.explained else "bold red")
     lies = "lies" if place.lies == place.steps else f"{place.lies:,} lies"
     text.append(f"\nfirst at step {place.first} of thread {place.thread}, {place.where}", "dim")
     return text.append(f"; {lies}" if place.lies else "", "dim")
-
-
-def _clause(because: str) -> str:
-    """The first clause of a limit's sentence; of a row, all: what it says and what is true."""
-    return because if "true" in because else re.split(r"[,:;(]", because)[0].strip()
 
 
 def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Text:
@@ -116,9 +110,10 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     said = f"{right} of {len(shares)} {noun} exact at {_asked(process, shares)}"
     unexplained = [each for each in shares if each.unexplained]
     if unexplained:
-        first = next(place for place in unexplained[0].places if not place.explained)
+        first = next((place for place in unexplained[0].places if not place.explained), None)
+        most = f", most at {first}" if first else ""
         names = ", ".join(each.name for each in unexplained)
-        return Text(f"\n{said}; UNEXPLAINED: {names}, most at {first}.", "bold red")
+        return Text(f"\n{said}; UNEXPLAINED: {names}{most}.", "bold red")
     liars = [each for each in shares if each.lying]
     if not liars and any(each.dead for each in shares):
         dead = ", ".join(f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
@@ -128,7 +123,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     least = min(liars, key=lambda each: each.lying / max(each.judged, 1))
     place = max(least.places, key=lambda place: place.lies)
     lies = share(least.lying, least.judged)
-    return Text(f"\n{said}; {least.name} lies at {lies}, most for {place}: {_clause(place.because)}.", "bold")
+    return Text(f"\n{said}; {least.name} lies at {lies}, most for {place}: {place.because}.", "bold")
 
 
 def _asked(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> str:

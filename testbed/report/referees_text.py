@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,9 +34,9 @@ testbed matrix --referees
 ```
 
 Each field: the share of sites in percent that are *exact* / an honest *stop* (with crashes and hangs: `(X n)`) / a
-*lie*; "-" where the tool does not exist for an instruction set or finds no table of its kind in any file. Lies are
-explained by declared limits (rows that the compiler left out, code without tables, the technique itself) or by
-[findings](../FINDINGS.md); what no limit explains, the last column counts.
+*lie*; "-" where the tool does not exist for an instruction set or finds no table of its kind in any file. No
+explanation is claimed of what is not exact, but of a tool that reads one table alone and has no fallback (`testbed list
+assumptions`): outcomes are counted, and what was looked into is among the [findings](../FINDINGS.md).
 
 These are programs made to be hard, not a sample of what people run. [Real processes](#real-processes) stand below; our
 own strategies are judged at every step of those: [processes-judged.md](processes-judged.md).
@@ -64,24 +63,21 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
     ``cells`` are those of a matrix as JSON, which ``command`` judged.
     """
     lines: dict[str, dict[str, Counts]] = {}
-    unexplained = Counter[str]()
     for cell in cells:
         by_isa = lines.setdefault(cell["unwinder"], {})
         isa = isa_of(cell["recipe"], cell["arch"])
         kinds = {SiteKind(Outcome(name)): number for name, number in cell["outcomes"].items()}
         callers = Callers(*(cell["callers"][name] for name in ("said", "true", "found")))
         by_isa[isa] = by_isa.get(isa, NOTHING_COUNTED) + Counts(kinds, callers=callers)
-        unexplained[cell["unwinder"]] += cell["unexplained"]
     sites = sum(counts.judged for by_isa in lines.values() for counts in by_isa.values())
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     text = [_HEAD.format(command=command, sites=sites, date=time.strftime("%Y-%m-%d", time.gmtime()))]
-    text.append(f"| tool | strategy | what it is | {' | '.join(isas)} | unexplained |")
-    text.append("|---|---|---|" + "---|" * len(isas) + "---:|")
+    text.append(f"| tool | strategy | what it is | {' | '.join(isas)} |")
+    text.append("|---|---|---|" + "---|" * len(isas))
     for referee in referees.values():
         for unwinder in referee.unwinders:
             fields = " | ".join(_field(lines.get(unwinder.name, {}).get(isa, NOTHING_COUNTED)) for isa in isas)
-            open_ = unexplained[unwinder.name] or ""
-            text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} | {open_} |")
+            text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} |")
     text += ["", *_callers(lines, isas)]
     text.append("")
     text.append("## Versions")

@@ -11,13 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Difference
-from testbed.report.causes import Causes
+from testbed.report.causes import Causes, clauses_failed, unclaimed
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import STYLES, count, share
 from testbed.report.step_lines import Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 MOST_STEPS = 200  # of a longer run only instructions at which something differs are shown,
 MOST_LINES = 40  # and so many of those
@@ -92,6 +91,8 @@ def _summaries(cells: Sequence[Cell], explain: bool) -> Iterator[RenderableType]
     yield Text()
     yield _summary(cells)
     yield from _differences(cells)
+    if open_ := unclaimed(cells):
+        yield Text(f"\n{open_}", "dim")
     if explain:
         yield _glossary(cells)
 
@@ -124,10 +125,10 @@ def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
         if first is None:
             continue
         head = f"{cell.unwinder} {_DOES.get(first.outcome, 'lies' if first.outcome.lying else 'stops')} first "
-        if first.mechanism is None:
+        if first.clause is None:
             yield _paragraph(Text.assemble((head, "bold"), first.seen, (f" UNEXPLAINED: {first.because}.", "bold red")))
             continue
-        letter = causes.letter(first.because, first.reference)
+        letter = causes.letter(first.because)
         yield _paragraph(Text.assemble((head, "bold"), first.seen, f" {letter}{_by_cause(cell, causes)}"))
     yield from causes.lines()
 
@@ -136,7 +137,7 @@ def _by_cause(cell: Cell, causes: Causes) -> str:
     """Where a strategy differs for more than one reason: how many steps each one has."""
     steps: Counter[str] = Counter()
     for cause in cell.causes:
-        steps[causes.letter(cause.because, cause.reference)] += cause.steps
+        steps[causes.letter(cause.because)] += cause.steps
     if len(steps) < 2:
         return ""
     return " Its steps by cause: " + ", ".join(f"{number:,} {letter}" for letter, number in steps.most_common()) + "."
@@ -168,8 +169,9 @@ def answer(cells: Sequence[Cell]) -> Text:
 
 
 def _clause(difference: Difference) -> str:
-    """The first clause of why."""
-    return re.split(r"[,:;(]", difference.because)[0].strip()
+    """The clause that fails, without the place and what else is known."""
+    because = difference.because.removeprefix(f"at {difference.where} ")
+    return re.split(r"[,:;(]", because)[0].strip()
 
 
 def _glossary(cells: Sequence[Cell]) -> RenderableType:
@@ -178,9 +180,8 @@ def _glossary(cells: Sequence[Cell]) -> RenderableType:
     for outcome in Outcome:
         if any(cell.outcomes.get(outcome) for cell in cells):
             table.add_row(Text(outcome.value.replace("_", " "), style=STYLES[outcome]), outcome.mark, outcome.meaning)
-    occur = {name for cell in cells for mechanism, _ in cell.shown for name in re.split(r"[+<>]", mechanism)}
-    for trait in (trait for trait in Trait if trait.name in occur):
-        table.add_row(Text(trait.name, style="bold"), "", trait.value)
+    for name, meaning in clauses_failed(cells):
+        table.add_row(Text(name, style="bold"), "", meaning)
     note = (
         "sp, fp: relative to the CFA, which is the caller's SP; nothing: as in the line above; top: SP as the program "
         "began with it; caller's: fp as it was at the function's entry."

@@ -52,7 +52,7 @@ def _title(run: Run, step: int) -> Text:
     text = Text()
     text.append(f"{run.program.name} · {run.arch} · {run.recipe.name}", style="bold")
     text.append(f"   step {step} of 0 to {len(run) - 1}: {run.where(int(run.trace.pc[step]))}\n")
-    for trait in sorted(run.traits(step), key=lambda trait: trait.name):
+    for trait in sorted(run.words(step), key=lambda trait: trait.name):
         text.append(f"{trait.name}: {trait.value}\n", style="italic")
     return text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
@@ -12,18 +12,14 @@ from rich.text import Text
 
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import Origin, symbolize
-from testbed.report.causes import Causes
 from testbed.report.phrases import FRAME_STYLES, STYLES, frame_pointer, stack_pointer
 from testbed.runs.frames_beside import LEGEND, told
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
-
-Reason = Callable[[Unwinder], str | None]  # None: the limit that holds, as ever
-UNEXPLAINED, _IN_TRANSITION = "UNEXPLAINED", "in transition: no single answer is right"
 
 
 def print_site(
@@ -35,36 +31,35 @@ def print_site(
     title: str | None = None,
     number: int | None = None,
     explain: bool = False,
-    reason: Reason | None = None,
 ) -> bool:
     """Print one step: where it is, what is true there, and every strategy's frames beside the true ones.
 
     True: nothing that was said there is unexplained.
 
-    ``explain``: with the meaning of each trait. ``title`` and ``number`` are what run and step are called, where
-    ``run`` is a piece of a long one. ``reason`` says why a strategy is not exact, where limits are not what does.
+    ``explain``: with the meaning of each word about the site. ``title`` and ``number`` are what run and step are
+    called, where ``run`` is a piece of a long one.
     """
     snapshot = run[step]
     console.print(Text(title or str(run), style="bold"))
     console.print(f"step {step if number is None else number}: {run.where(snapshot.pc)}   {run.instruction(step)}")
     console.print(f"sp = {stack_pointer(run, step)}, fp = {frame_pointer(run, step)}")
-    traits = sorted(run.traits(step), key=lambda trait: trait.name)
+    words = sorted(run.words(step), key=lambda word: word.name)
     if explain:
-        for trait in traits:
-            console.print(f"{trait.name}: {trait.value}", style="italic")
-    elif traits:
+        for word in words:
+            console.print(f"{word.name}: {word.value}", style="italic")
+    elif words:
         console.print(
-            f"what holds here (--explain says what it means): {', '.join(t.name for t in traits)}", style="dim"
+            f"what holds here (--explain says what it means): {', '.join(w.name for w in words)}", style="dim"
         )
     console.print()
     asked = _asked(run, step, unwinders)
-    console.print(_tables(run, step, asked, reason))
-    return not any(_why(each, reason) == UNEXPLAINED for each in asked)
+    console.print(_tables(run, step, asked))
+    return not any(each.verdict.unexplained for each in asked)
 
 
-def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder], reason: Reason | None = None) -> RenderableType:
+def frames_tables(run: Run, step: int, unwinders: Sequence[Unwinder]) -> RenderableType:
     """The true frames, then every strategy's, the differing ones marked; below, what differs first and why."""
-    return _tables(run, step, _asked(run, step, unwinders), reason)
+    return _tables(run, step, _asked(run, step, unwinders))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +77,20 @@ def _asked(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[_Asked]:
     return [_Asked(unwinder, each, judge(run, snapshot, each, unwinder)) for unwinder, each in said]
 
 
-def _why(answer: _Asked, reason: Reason | None) -> str | Limit:
-    """Why an answer is not exact; "": it is."""
-    if answer.verdict.exact or answer.verdict.transition:
-        return _IN_TRANSITION if answer.verdict.transition and not answer.verdict.exact else ""
-    if reason is not None and (given := reason(answer.unwinder)) is not None:
-        return given or UNEXPLAINED
-    return answer.verdict.explained_by or UNEXPLAINED
-
-
-def _tables(run: Run, step: int, answers: Sequence[_Asked], reason: Reason | None) -> RenderableType:
+def _tables(run: Run, step: int, answers: Sequence[_Asked]) -> RenderableType:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for title in ("strategy", "verdict", "says"):
         table.add_column(title)
     for answer in answers:
         label = Text(answer.verdict.outcome.label, style=STYLES[answer.verdict.outcome])
         table.add_row(answer.unwinder.name, label, _said(run, step, answer.said))
-    causes, notes = Causes(), []
-    for answer in answers:
-        if why := _why(answer, reason):
-            if not isinstance(why, str):
-                why = f"{why.mechanism} {causes.letter(why.because, why.reference)}"
-            notes.append(Text(f"{answer.unwinder.name}: {run.difference(answer.verdict)}. {why}"))
+    notes = [
+        Text(f"{answer.unwinder.name}: {run.difference(answer.verdict)}. {run.why(answer.verdict, step)}".rstrip())
+        for answer in answers
+        if not answer.verdict.exact
+    ]
     legend = [Text(LEGEND, "dim"), Text()] if notes else []
-    return Group(*_true_stack(run, step), Text(), table, *legend, *notes, *causes.lines())
+    return Group(*_true_stack(run, step), Text(), table, *legend, *notes)
 
 
 def _true_stack(run: Run, step: int) -> Iterator[RenderableType]:

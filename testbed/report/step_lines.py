@@ -25,13 +25,14 @@ from rich.text import Text
 from testbed.campaign.results import Cell
 from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.run import Run
-from testbed.verdicts.counts import OUTCOMES
+from testbed.verdicts.counts import ACCORDS, OUTCOMES
 from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, Verdicts
 
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
 Marks = NDArray[np.uint8]  # an index of OUTCOMES each, plus the two below
 UNEXPLAINED, TRANSITION = 64, 128
+_IS_UNEXPLAINED = np.array([accord.unexplained for accord in ACCORDS])  # by place in ACCORDS
 _MOST_PC, _LEAST_PC, _MOST_CODE, _LEAST_CODE = 30, 14, 34, 16
 
 
@@ -55,7 +56,7 @@ def mark_columns(judged: Judged) -> tuple[MarkColumn, ...]:
 def marks_of(verdicts: Sequence[Verdict]) -> Marks:
     """What a strategy is at every step: the index of its outcome, plus `UNEXPLAINED` or `TRANSITION` where it is so."""
     if isinstance(verdicts, Verdicts):
-        differs = (verdicts.outcome != EXACT) & (verdicts.explained < 0) & ~verdicts.transition
+        differs = _IS_UNEXPLAINED[verdicts.accord] & ~verdicts.transition
         marks: Marks = (verdicts.outcome + UNEXPLAINED * differs + TRANSITION * verdicts.transition).astype(np.uint8)
         return marks
     return np.fromiter((_mark(verdict) for verdict in verdicts), np.uint8, len(verdicts))
@@ -65,7 +66,7 @@ def _mark(verdict: Verdict) -> int:
     outcome = OUTCOMES.index(verdict.outcome)
     if verdict.transition:
         return outcome + TRANSITION
-    return outcome + (0 if verdict.exact or verdict.explained_by else UNEXPLAINED)
+    return outcome + (UNEXPLAINED if verdict.unexplained else 0)
 
 
 def differing(columns: Sequence[MarkColumn]) -> NDArray[np.int64]:

@@ -178,9 +178,8 @@ def why_text(screen: ScreenRun, step: int, focus: int) -> Text:
         return Text(f"{name}: in transition, no single answer is right", "dim")
     if verdict.exact:
         return Text(f"{name} is exact here", "dim")
-    limit = verdict.explained_by
-    why = f"{limit.because} ({limit.mechanism}; {limit.reference})" if limit else "UNEXPLAINED"
-    return Text(f"{name}: {screen.run.difference(verdict)}: {why}")
+    why = screen.run.why(verdict, step)
+    return Text(f"{name}: {screen.run.difference(verdict)}" + (f": {why}" if why else ""))
 
 
 def why_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> Lines:

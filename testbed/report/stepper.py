@@ -14,6 +14,7 @@ from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.report.answers import Answers, answers_of
+from testbed.report.causes import clauses_failed
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
 from testbed.report.stack_drawing import WordKind
@@ -52,7 +53,7 @@ def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell]) -> str:
         moves=[(move.name, move.key, move.does, *_SIGNS[move]) for move in _SIGNS],
         row_legend=LEGEND,
         outcomes=[o for o in Outcome if o is Outcome.EXACT or any(o in cell.outcomes for cell in cells)],
-        traits=occurring(columns),
+        glossary=[*clauses_failed(cells), *((word.name, word.value) for word in occurring(columns))],
         kinds=list(WordKind),
     )
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.campaign.results import Cell
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import names_at, with_places
@@ -21,13 +23,120 @@ from testbed.report.phrases import activation_name
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
 from testbed.report.stepper_moves import Move
-from testbed.report.strategy_sentences import strategy_sentence
 from testbed.report.table_text import LEGEND, row_cells
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES, phases
+from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import counts_of
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
+
+# What a strategy sees of a run, in one sentence, by what the instructions did to the frame.
+#
+# ::
+#
+#     sees leaf's caller from leaf+0x8 on: `mov x29, sp` links the frame record; loses it at leaf+0x10: `ldp x29, x30,
+#     [sp], #0x10` unlinks the frame record
+#
+# The sentence is about one activation, in which the strategy goes wrong by the clause that costs it most steps (a lie
+# before an honest stop), the innermost of them. Where its verdict changes there, the instruction in front has made the
+# clause hold or fail, and the clause says what the instruction did. Nothing is known of any program.
+
+MOST_CHANGES = 3
+# What an instruction did in front of which a clause failed and behind which it holds, and the other way round.
+_DID = {
+    **dict.fromkeys(("leads", "zero", "mapped"), ("links the frame record", "unlinks the frame record")),
+    **dict.fromkeys(
+        ("first", "reached", "room"), ("stores the return address", "takes the return address off the stack")
+    ),
+}
+
+
+def strategy_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
+    """What a strategy sees, told of one activation in which it goes wrong."""
+    bad = {step: each for step, each in enumerate(verdicts) if not each.exact and not each.transition}
+    if not bad:
+        return "right at every instruction"
+    first = _telling(run, bad)
+    verdict = bad[first]
+    if verdict.frame:
+        return _further_out(run, first, verdict)
+    own = np.flatnonzero(run.watched.node == run.watched.node[first]).tolist()
+    function = run.function(int(run.trace.pc[first]))
+    changes = list(_changes(verdicts, own))
+    if verdict.outcome is Outcome.WRONG_REGISTER:
+        return f"finds all callers, but not every register from {_where(run, first)} on: {_why(run, first, verdict)}"
+    if not changes:
+        return f"never sees {function}'s caller: {_why(run, first, verdict)}"
+    told = [_told(run, verdicts, before, after) for before, after in changes[:MOST_CHANGES]]
+    more = len(changes) - len(told)
+    of = ("it" if i else f"{function}'s caller" for i in range(len(told)))
+    parts = [text.format(of=each) for text, each in zip(told, of, strict=True)]
+    return "; ".join(parts) + (f"; changes {more} times more" if more > 1 else "; and once more" if more else "")
+
+
+def _telling(run: Run, bad: dict[int, Verdict]) -> int:
+    """The step to tell of: by the clause that costs most steps, lies before stops, and of these the innermost."""
+    some = {step: each for step, each in bad.items() if each.outcome.lying} or bad
+    most, _ = Counter(_kind(each) for each in some.values()).most_common(1)[0]
+    deep, node = _depths(run), run.watched.node
+    return max((k for k, each in some.items() if _kind(each) == most), key=lambda k: (deep[node[k]], -k))
+
+
+@lru_cache(maxsize=4)
+def _depths(run: Run) -> tuple[int, ...]:
+    """How many callers each activation has."""
+    deep: list[int] = []
+    for parent in run.watched.activations.parent.tolist():
+        deep.append(0 if parent < 0 else deep[parent] + 1)
+    return tuple(deep)
+
+
+def _further_out(run: Run, step: int, verdict: Verdict) -> str:
+    """What goes wrong at a frame that is not the innermost one."""
+    frames = run.truth(step).frames
+    who = f" at {run.frame_names(frames)[verdict.frame]}" if verdict.frame < len(frames) else ""
+    out = "1 frame" if verdict.frame == 1 else f"{verdict.frame} frames"
+    return f"{'goes wrong' if verdict.outcome.lying else 'stops'}{who}, {out} further out: {_why(run, step, verdict)}"
+
+
+def _kind(verdict: Verdict) -> tuple[str, bool]:
+    return verdict.clause, verdict.frame > 0
+
+
+def _right(verdict: Verdict) -> bool:
+    """True where the innermost frame's caller is found: what goes wrong further out is another matter."""
+    return verdict.exact or verdict.frame > 0
+
+
+def _changes(verdicts: Sequence[Verdict], own: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Neighbouring steps of an activation: at one of them its caller is found, at the other it is not."""
+    own = [step for step in own if not verdicts[step].transition]
+    for before, after in pairwise(own):
+        if _right(verdicts[before]) is not _right(verdicts[after]):
+            yield before, after
+
+
+def _told(run: Run, verdicts: Sequence[Verdict], before: int, after: int) -> str:
+    """One change; ``{of}`` stands for whose caller."""
+    found = _right(verdicts[after])
+    wrong = verdicts[before] if found else verdicts[after]
+    head = f"sees {{of}} from {_where(run, after)} on" if found else f"loses {{of}} at {_where(run, after)}"
+    instruction = run.instruction(before).replace("{", "{{").replace("}", "}}")
+    if wrong.clause in _DID:
+        return f"{head}: `{instruction}` {_DID[wrong.clause][not found]}"
+    return f"{head}, behind `{instruction}`"
+
+
+def _where(run: Run, step: int) -> str:
+    return run.where(int(run.trace.pc[step]))
+
+
+def _why(run: Run, step: int, verdict: Verdict) -> str:
+    """The reason as a part of a sentence that is formatted later."""
+    why = run.evidence(verdict.failed, step) if verdict.failed else run.difference(verdict)
+    return why.replace("{", "{{").replace("}", "}}")
+
 
 # What strategies said of a run, as the stepper's page holds it: outcomes, frames beside the truth, phases.
 
@@ -36,7 +145,7 @@ _SHAPE = {Alignment.TRUE: "=", Alignment.MISSING: "-", Alignment.FALSE: "+"}
 
 
 def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: StepperColumns) -> dict[str, Any]:
-    """Per step and strategy: the outcome, what explains it, how deep it is right, what differs, its callers.
+    """Per step and strategy: the outcome, the clause that fails, how deep it is right, what differs, its callers.
 
     ``besides`` are the ways in which frames lie beside the true ones, each named by a column of a strategy:
     ``=3-1=2+1`` are three frames that both have, one that the answer lacks, two that both have, one that never was;
@@ -48,11 +157,11 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
     phase = phases(run.watched)
     strategies = []
     for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
-        limits: dict[Limit | None, int] = {limit: k + 1 for k, limit in enumerate(answer.unwinder.limits)}
         verdicts = answer.verdicts
         by_phase = map(counts_of(verdicts, phase).within, PHASES)
         columns[f"s{i}outcome"] = np.array([index[v.outcome] for v in verdicts], np.uint8)
-        columns[f"s{i}limit"] = np.array([limits.get(v.explained_by, 0) for v in verdicts], np.uint8)
+        why = (run.why(verdict, step) for step, verdict in enumerate(verdicts))
+        columns[f"s{i}why"] = np.array([notes.setdefault(each, len(notes)) for each in why], np.uint32)
         columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
         columns[f"s{i}depth"] = np.array([min(v.depth, 65535) for v in verdicts], np.uint16)
         columns[f"s{i}note"] = np.array([notes.setdefault(run.difference(v), len(notes)) for v in verdicts], np.uint32)
@@ -66,7 +175,6 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
                 "sentence": strategy_sentence(run, verdicts),
                 "phases": [[each.judged, each.exact, each.stopped, each.lying] for each in by_phase],
                 "counts": counts(cell),
-                "limits": [[limit.mechanism, limit.because, limit.reference] for limit in answer.unwinder.limits],
             }
         )
     columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
@@ -117,7 +225,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "outcomes": [
             {"name": o.value, "mark": o.mark, "label": o.label, "lying": o.lying, "meaning": o.meaning} for o in Outcome
         ],
-        "traits": [{"name": trait.name, "meaning": trait.value, "declared": trait.declared} for trait in Trait],
+        "words": [{"name": word.name, "meaning": word.value} for word in Trait],
         "phases": [{"name": phase.value, "meaning": phase.meaning} for phase in PHASES],
         "kinds": [{"name": kind.name, "mark": kind.mark, "meaning": kind.value} for kind in WordKind],
         "moves": {move.name: [move.key, move.does] for move in Move},
@@ -132,7 +240,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     facts["code"] = _code(run, columns)
     facts["functions"] = _activations(run, columns)
     _events(run, columns)
-    _traits(run, columns)
+    _words(run, columns)
     facts["tables"] = _tables(run, [answer.unwinder for answer in answers.each], columns)
     facts |= answer_data(run, answers, cells, columns)
     facts["ends"] = [with_places(run.trace.images, end) for end in answers.ends]
@@ -206,18 +314,18 @@ def _events(run: Run, columns: StepperColumns) -> None:
     columns["event_saved"] = events.saved
 
 
-def _traits(run: Run, columns: StepperColumns) -> None:
-    """One bit per trait, in the order of the enum; each 32 of them in a column: ``traits0``, ``traits1``, ..."""
-    bit = {trait: 1 << i for i, trait in enumerate(Trait)}
-    bits = [sum(bit[t] for t in run.traits(k)) for k in range(len(run))]
+def _words(run: Run, columns: StepperColumns) -> None:
+    """One bit per word, in the order of the enum; each 32 of them in a column: ``words0``, ``words1``, ..."""
+    bit = {word: 1 << i for i, word in enumerate(Trait)}
+    bits = [sum(bit[word] for word in run.words(k)) for k in range(len(run))]
     for number in range(-(-len(bit) // 32)):
-        columns[f"traits{number}"] = np.array([word >> 32 * number & 0xFFFF_FFFF for word in bits], np.uint32)
+        columns[f"words{number}"] = np.array([all_ >> 32 * number & 0xFFFF_FFFF for all_ in bits], np.uint32)
 
 
 def occurring(columns: StepperColumns) -> list[Trait]:
-    """The traits that some step has: what a page has to explain."""
-    words = [int(np.bitwise_or.reduce(columns[f"traits{i}"])) for i in range(-(-len(Trait) // 32))]
-    return [trait for i, trait in enumerate(Trait) if words[i // 32] >> i % 32 & 1]
+    """The words about some step: what a page has to explain."""
+    bits = [int(np.bitwise_or.reduce(columns[f"words{i}"])) for i in range(-(-len(Trait) // 32))]
+    return [word for i, word in enumerate(Trait) if bits[i // 32] >> i % 32 & 1]
 
 
 def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) -> list[dict[str, Any]]:

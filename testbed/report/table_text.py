@@ -26,7 +26,7 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.image.symbols import readable, symbol_for
 from testbed.report.phrases import count, share
@@ -198,10 +198,6 @@ def comparison_page(comparison: Comparison, *, why_not_run: str = "") -> Rendera
             parts.append(Text(f"\n{span.function or '(no symbol)'}", style="bold"))
             function = span.function
         parts += _span(span, comparison.image.arch)
-    limits = dict.fromkeys(_limits(comparison))
-    if limits:
-        parts.append(Text("\nDeclared limits of the formats:", style="bold"))
-        parts += [Text(f"{name}, {li.mechanism}: {li.because} ({li.reference})") for name, li in limits]
     return Group(*parts, Text(f"\n{LEGEND}", style="dim"))
 
 
@@ -248,7 +244,7 @@ def _answer(name: str, site: Site | None) -> str:
     said = _pair(answer.cfa, answer.caller)
     if name not in site.wrong:
         return f"{said}   true"
-    return f"{said}   false, {answer.because.mechanism if answer.because else 'UNEXPLAINED'}"
+    return f"{said}   false: {answer.because or 'UNEXPLAINED'}"
 
 
 def _truth(site: Site) -> str:
@@ -257,10 +253,3 @@ def _truth(site: Site) -> str:
 
 def _pair(cfa: int | None, caller: int | None) -> str:
     return f"CFA {'-' if cfa is None else f'{cfa:#x}'}, {'the root' if caller is None else f'to {caller:#x}'}"
-
-
-def _limits(comparison: Comparison) -> Iterator[tuple[str, Limit]]:
-    for span in comparison.spans:
-        for name, answer in span.site.answers.items() if span.site else ():
-            if answer.because is not None:
-                yield name, answer.because

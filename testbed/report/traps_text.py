@@ -19,12 +19,12 @@ from testbed.words.traps import TRAPS
 #
 # A strategy that lies on a program of a trap may do so for another reason: its prologue has no frame record yet, as in
 # every program. So each trap has *controls*: ordinary programs, and the twins of its own with right tables. Whatever is
-# explained by a mechanism that the same strategy shows there, on the same architecture and as the same outcome, is not
+# by a clause that fails for the same strategy there, on the same architecture and as the same outcome, is not
 # counted against the trap::
 #
-#     caught    lies by a mechanism that the controls do not show
-#     stops     no such lie, but honest stops by a mechanism that the controls do not show
-#     as ever   lies or stops, and all of them by mechanisms that the controls show too
+#     caught    lies by a clause that does not fail in the controls
+#     stops     no such lie, but honest stops by a clause that does not fail there
+#     as ever   lies or stops, and all of them by clauses that fail in the controls too
 #     survives  exact at every instruction
 
 ORDINARY = ("leaf_call", "leaf_no_frame", "function_pointers", "busy_leaf", "recursion")
@@ -48,7 +48,7 @@ ALWAYS: Mapping[int, frozenset[str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """A cell, as far as traps are concerned: judged sites, exact ones, and counts by (mechanism, outcome)."""
+    """A cell, as far as traps are concerned: judged sites, exact ones, and counts by (clause, outcome)."""
 
     unit: Unit
     unwinder: str
@@ -159,10 +159,10 @@ all architectures and recipes of these programs.
 
 A strategy may lie on such a program for another reason: its frame record is not linked yet, as in every function. So
 beside each trap stand *controls*: ordinary programs, and twins with right tables. What a strategy gets wrong there by
-the same mechanism is not counted against the trap:
+the same clause is not counted against the trap:
 
-- **caught**: lies by a mechanism that no control shows; at that share of the executed instructions
-- **stops**: honest stops by such a mechanism, and no such lie
+- **caught**: lies by a clause that fails in no control; at that share of the executed instructions
+- **stops**: honest stops by such a clause, and no such lie
 - **as ever**: not exact, and for no other reason than on the controls
 - **survive**: exact at every instruction
 

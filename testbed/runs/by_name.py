@@ -52,7 +52,7 @@ def named_built(
     """
     if not _is_built(programs, name):
         if facts != NOTHING_SAID:
-            raise UsageError(f"--trait and --frame-record are for program files; the header of {name} says its own")
+            raise UsageError(f"--frame-record is for program files; the header of {name} says its own")
         program = named_program(programs, name)
         chosen = named_arch(program, arch)
         how = first_recipe(program, chosen) if recipe is None else recipe_named(recipe, program, chosen)

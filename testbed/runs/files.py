@@ -91,7 +91,6 @@ def open_run(path: Path | str) -> tuple[SavedTrace, Built]:
             source=source,
             path=trace.images[0].image.path,
             image=trace.images[0].image,
-            traits=source.header.traits | recipe.traits_on(trace.arch),
         )
     except (KeyError, IndexError, ValueError, ProgramError) as error:
         raise TraceFileError(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.native.compiled import is_kept
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, first_answers, judge_backtrace
-from testbed.verdicts.trace import judge_trace
+from testbed.verdicts.trace import failed_in, judge_trace
 
 NATIVE_FROM = 10_000  # steps; as many are judged one by one while the native walk and judge are compiled
 LOADED_FROM = 500  # steps; as many are judged one by one while what was compiled before is loaded
@@ -27,17 +26,14 @@ def is_soon_native(steps: int) -> bool:
 
 
 def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
-    """The verdict on a backtrace at a snapshot of a run; with the strategy given, its limits explain."""
-    return _judge(run, run.number(at), said, unwinder.limits_on(run.arch) if unwinder else ())
-
-
-def _judge(run: Run, step: int, said: Backtrace, limits: tuple[Limit, ...]) -> Verdict:
+    """The verdict on a backtrace at a snapshot of a run; with the unwinder given, it is held to its assumption."""
+    step = run.number(at)
     return judge_backtrace(
         run.arch,
         run.truth(step),
         said,
-        traits=partial(run.lazy_traits, step),
-        limits=limits,
+        held_to=HeldTo.HONESTY if unwinder is None else unwinder.held_to,
+        failed=None if unwinder is None else failed_in(run.watched, unwinder, step),
         transition=bool(run.watched.transition[step]),
     )
 
@@ -50,10 +46,9 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
     """
     if natively is None:
         natively = is_soon_native(len(run))
-    limits = unwinder.limits_on(run.arch)
     said: Iterable[Backtrace] = (unwinder.unwind(run.trace.snapshot(step)) for step in range(len(run)))
     if unwinder.unwind_trace is not None and run.in_columns:
         said = swept = unwinder.unwind_trace(run.trace)
         if natively:
-            return judge_trace(run.watched, swept, declared=run.built.traits, limits=limits)
-    return tuple(first_answers((_judge(run, step, each, limits), each) for step, each in enumerate(said)))
+            return judge_trace(run.watched, swept, unwinder)
+    return tuple(first_answers((judge(run, step, each, unwinder), each) for step, each in enumerate(said)))

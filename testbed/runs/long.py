@@ -298,9 +298,8 @@ class _Surveyed:
     def run(self, chunks: Chunks, known: Known) -> LongRun:
         """The run, with the counts that hold; its pieces are found again from places at which the state holds."""
         firsts = [assumed.first for assumed in self._assumed]
-        starts: dict[int, int] = {}
         for assumed in self._assumed:
-            if not assumed.holds(known, starts):
+            if not assumed.holds(known):
                 for judged in self._judged.values():
                     del judged.pieces[assumed.first]
         places = {
@@ -338,8 +337,7 @@ def judge_piece(piece: Run, window: Window, unwinder: Unwinder) -> Verdicts | di
     """One strategy's verdict at every row of a piece that is a step of its own."""
     if unwinder.unwind_trace is not None and piece.in_columns:
         backtraces = unwinder.unwind_trace(piece.trace)
-        own, limits = (window.start, window.stop), unwinder.limits_on(piece.arch)
-        return judge_trace(piece.watched, backtraces, declared=piece.built.traits, limits=limits, steps=own)
+        return judge_trace(piece.watched, backtraces, unwinder, steps=(window.start, window.stop))
     rows = range(window.start, window.stop)
     said = ((row, unwinder.unwind(piece.trace.snapshot(row))) for row in rows)
     judged = first_answers((judge(piece, row, each, unwinder), each) for row, each in said)

@@ -16,26 +16,16 @@ from testbed.runs.run import Run, run_built
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 from testbed.words.printable import printable
-from testbed.words.traits import Trait
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a header or a recipe would say: declared ``traits``, by name, and ``frame_records``, layouts by name.
+    """What a header or a recipe would say: ``frame_records``, layouts by name.
 
     A layout holds for every instruction set that has one of that name.
     """
 
-    traits: tuple[str, ...] = ()
     frame_records: tuple[str, ...] = ()
-
-    def declared(self) -> frozenset[Trait]:
-        """The traits. Raises UsageError for a name that is none, or that the trace shows by itself."""
-        known = {trait.name: trait for trait in Trait if trait.declared}
-        for name in self.traits:
-            if name not in known:
-                raise UsageError(f"{name!r} is no trait that can be declared; {nearest(name, known)}")
-        return frozenset(known[name] for name in self.traits)
 
     def layouts(self, arch: Arch) -> dict[str, FrameRecord]:
         """The layouts by instruction set. Raises UsageError for a name that the architecture does not have."""
@@ -79,7 +69,6 @@ def built_file(path: Path, *, arch: Arch | None = None, facts: FileFacts = NOTHI
         source=source,
         path=path,
         image=image,
-        traits=facts.declared(),
     )
 
 

@@ -20,12 +20,13 @@ from testbed.program.header import Span
 from testbed.program.model import Program
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
-from testbed.truth.frame_traits import LazyTraits
+from testbed.verdicts.assumptions import Failed
+from testbed.verdicts.assumptions.words import place, reason
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import EmulationError, ProgramError, TestbedError, UnreadableMemory, UsageError
 from testbed.words.nearest import nearest
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait, holding
+from testbed.words.traits import Trait
 
 # Return addresses behind no call: where a signal interrupted, and the trampoline that its handler returns to.
 
@@ -177,45 +178,18 @@ class Run:
     def _stack_of(self) -> Callable[[int], CallStack]:
         return lru_cache(_KEPT_SITES)(self.watched.stack)
 
-    @cached_property
-    def lazy_traits(self) -> Callable[[int, int], LazyTraits]:
-        """(step, frame) -> what is true of the frame, counted from the innermost: found out when it is asked for."""
-        return lru_cache(_KEPT_SITES)(self._lazy_traits)
+    def words(self, at: Snapshot | int) -> frozenset[Trait]:
+        """What people call a site: observed in the trace, of any frame, or declared of the program by its header."""
+        return self.watched.traits(self.number(at)) | self.built.source.header.traits
 
-    def traits(self, at: Snapshot | int) -> frozenset[Trait]:
-        """What is true of a site, of any frame: observed in the trace, or declared by the header or the recipe."""
-        step = self.number(at)
-        watched = self.watched.traits(step)
-        inside = [frame.lookup_pc for frame in self.truth(step).frames] if self._spans else []
-        return watched | holding(self.built.traits, watched | {Trait.ROOT}) | self._spanned(inside)
-
-    def frame_traits(self, at: Snapshot | int, frame: int) -> frozenset[Trait]:
-        """What is true of one frame of a site, counted from the innermost."""
-        return frozenset(trait for trait in Trait if trait in self.lazy_traits(self.number(at), frame))
-
-    def _lazy_traits(self, step: int, frame: int) -> LazyTraits:
-        spans = self._spanned([true.lookup_pc for true in self.truth(step).frames[frame : frame + 1]])
-        return LazyTraits(self.watched, self.watched.frame_site(step, frame), self.built.traits, spans)
-
-    def _spanned(self, pcs: Sequence[int]) -> frozenset[Trait]:
-        """What the header says of code at these pcs."""
-        return frozenset(trait for trait, start, end in self._spans if any(start <= pc < end for pc in pcs))
-
-    @cached_property
-    def _spans(self) -> tuple[tuple[Trait, int, int], ...]:
-        """The parts of the code that the header says something about. Raises ProgramError for an unknown label."""
-        header = self.built.source.header
-        declared = ((Trait.WRONG_TABLE, header.wrong), (Trait.NO_TABLE, header.untabled))
-        found = [
-            (trait, self._address(s.start, s), self._address(s.end, s)) for trait, spans in declared for s in spans
-        ]
-        behind = ((Trait.BEHIND_WRONG, end, end + 1) for trait, _, end in found if trait is Trait.WRONG_TABLE)
-        return (*found, *behind)
+    def span_addresses(self, span: Span) -> tuple[int, int]:
+        """Where a part of the code that the header names begins and ends. Raises ProgramError for an unknown label."""
+        return self._address(span.start, span), self._address(span.end, span)
 
     @property
     def in_columns(self) -> bool:
-        """True where every fact about this run has a column: signals and declared places are in short runs only."""
-        return not self._spans and bool(self.trace.sizes.all())
+        """True where the run can be judged in columns: none that a signal came instead of an instruction."""
+        return bool(self.trace.sizes.all())
 
     def _address(self, location: str, span: Span) -> int:
         name, _, offset = location.partition("+")
@@ -258,6 +232,25 @@ class Run:
         """What a verdict says is wrong first, with names: ``frame 1: main+0x20, not leaf+0x4``."""
         stops = verdict.outcome in (Outcome.REFUSED, Outcome.STOPPED)  # these name a looked-up pc
         return with_places(self.trace.images, verdict.difference, caller=not stops, uncalled=self.uncalled)
+
+    def why(self, verdict: Verdict, step: int) -> str:
+        """Why an answer at a step is not exact: the clause that fails, with its evidence; "" where nothing is known."""
+        if verdict.exact:
+            return ""
+        if verdict.transition:
+            return "in transition: no single answer is right"
+        if verdict.unexplained:
+            return "UNEXPLAINED"
+        return self.reason(verdict.failed, step) if verdict.failed else ""
+
+    def reason(self, failed: Failed, step: int) -> str:
+        """Why an assumption fails at a step: where, by which clause, and with what evidence."""
+        return f"at {place(failed, self.trace.images)} {self.evidence(failed, step)}"
+
+    def evidence(self, failed: Failed, step: int) -> str:
+        """As `reason`, without the place."""
+        said, state = reason(failed, self.trace.images, self.watched, step)
+        return f"{said}: {state} (`{self.instruction(step)}` runs next)" if state else said
 
     def instruction(self, step: int) -> str:
         """The instruction that ``step`` executes, as text; a branch names its target.

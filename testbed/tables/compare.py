@@ -15,11 +15,10 @@ from itertools import pairwise
 
 from testbed.contract.frames import Backtrace
 from testbed.contract.rows import RowTable, Rule, SameValue, Undefined, UnwindRow
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
-from testbed.words.traits import Trait
 
 MAX_VISITS = 16  # how often one instruction is asked about: a loop repeats itself
 
@@ -35,13 +34,14 @@ class Agreement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FormatAnswer:
-    """What one format says at a step: the CFA and the caller, or why there is none. ``because`` is the limit that
-    its strategy declares for such a site."""
+    """What one format says at a step: the CFA and the caller, or why there is none. ``because`` is why that is not
+    true, with evidence; "" where it is, None where that is not foretold.
+    """
 
     cfa: int | None
     caller: int | None
     stopped: str
-    because: Limit | None
+    because: str | None
 
     @property
     def is_root(self) -> bool:
@@ -65,7 +65,7 @@ class Site:
 
     @property
     def unexplained(self) -> tuple[str, ...]:
-        """Those of them without a limit that says why."""
+        """Those of them that no assumption foretells."""
         return tuple(name for name in self.wrong if self.answers[name].because is None)
 
     def _is_false(self, answer: FormatAnswer) -> bool:
@@ -112,7 +112,7 @@ class Comparison:
 
     @property
     def unexplained(self) -> tuple[RowSpan, ...]:
-        """The spans where a format is wrong and no limit of its strategy says why."""
+        """The spans where a format is wrong, and not as its assumption foretells."""
         return tuple(span for span in self.spans if span.site is not None and span.site.unexplained)
 
     def silent_bytes(self, name: str) -> int:
@@ -198,7 +198,7 @@ def _decided(span: RowSpan, unwinders: Sequence[Unwinder], run: Run, visits: lis
     first, last = (bisect_left(visits, at, key=lambda visit: visit[0]) for at in (span.start, span.end))
     for _, steps in visits[first:last]:
         for step in steps:
-            if Trait.TRANSITION in run.traits(step):
+            if run.watched.transition[step]:
                 continue
             site = _site(run, step, asked)
             if not _equal(site.answers.values()):
@@ -213,7 +213,7 @@ def _site(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Site:
     for unwinder in unwinders:
         said = unwinder.unwind(snapshot)
         verdict = judge(run, snapshot, said, unwinder)
-        answers[unwinder.name] = _answer(said, verdict.explained_by)
+        answers[unwinder.name] = _answer(said, None if verdict.unexplained else run.why(verdict, step))
     true = run.truth(step).frames
     caller = true[1] if len(true) > 1 else None
     if caller is None:
@@ -221,7 +221,7 @@ def _site(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Site:
     return Site(step, answers, true[0].cfa, caller.pc, caller.goes_on)
 
 
-def _answer(said: Backtrace, because: Limit | None) -> FormatAnswer:
+def _answer(said: Backtrace, because: str | None) -> FormatAnswer:
     first = said.frames[0]
     if len(said.frames) > 1:
         return FormatAnswer(first.cfa, said.frames[1].pc, "", because)

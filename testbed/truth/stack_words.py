@@ -16,64 +16,33 @@ from testbed.truth.model import Activation
 from testbed.truth.watched import Watched
 from testbed.words.errors import UnreadableMemory
 
-FAR = 40  # words: the shortest distance after which a stack scanner of the field gives up
-KEPT = 100_000  # frames whose part is remembered: several traits ask, and every strategy that is judged
-DISTANT = 8192  # bytes of the stack that a profiler's sample holds: perf record --call-graph dwarf
-
 
 @dataclass(frozen=True, slots=True)
 class OwnPart:
-    """``kept``: the return address is there; ``apart``: and it is not the last word; ``far``: behind many others.
+    """``kept``: the return address is there.
 
-    Before it lie ``left``: return addresses of calls that are over; ``copied``: those of activations that are not;
-    ``pointer``: other code addresses; ``data``: other addresses between an image's first byte and its last.
+    Before it lie ``left``: return addresses of calls that are over; ``copied``: those of activations that are not.
     """
 
     kept: bool
-    apart: bool
-    far: bool
     left: bool
     copied: bool
-    pointer: bool
-    data: bool
 
 
 def own_part(watched: Watched, step: int, depth: int) -> OwnPart:
     """What frame ``depth`` of a step has on the stack."""
-    made = watched.kept.get((step, depth))
-    if not isinstance(made, OwnPart):
-        made = _made(watched, step, depth)
-        if len(watched.kept) >= KEPT:
-            watched.kept.clear()
-        watched.kept[step, depth] = made
-    return made
-
-
-def _made(watched: Watched, step: int, depth: int) -> OwnPart:
     chain = list(_chain(watched, int(watched.node[step])))
     start, values, place = int(watched.trace.sp[step]), np.empty(0, np.uint64), None
     for activation in chain[: depth + 1]:
         values, place, start = _search(watched, step, activation, start)
     before = values[:place]
-    far = len(before) >= FAR
     in_code = np.zeros(len(before), np.bool_)
     for low, high in watched.code:
         in_code |= (before >= low) & (before <= high)
-    in_file = np.zeros(len(before), np.bool_)
-    for low, high in watched.mapped:
-        in_file |= (before >= low) & (before < high)
     misleading = set(before[in_code].tolist())
     living = misleading & {activation.return_address for activation in chain}
     left = (misleading - living) & watched.returned_to
-    return OwnPart(
-        kept=place is not None,
-        apart=place is not None and start != chain[depth].cfa,
-        far=far,
-        left=bool(left),
-        copied=bool(living),
-        pointer=bool(misleading - living - left),
-        data=bool((in_file & ~in_code).any()),
-    )
+    return OwnPart(place is not None, bool(left), bool(living))
 
 
 def _search(
@@ -89,7 +58,7 @@ def _search(
         data = memory.read(start, max(0, end - start) // arch.word * arch.word)
     except UnreadableMemory:
         return np.empty(0, np.uint64), None, max(start, activation.cfa or start)
-    values = np.frombuffer(data, f"<u{arch.word}").astype(np.uint64) & np.uint64(arch.code_mask)
+    values = np.frombuffer(data, f"<u{arch.word}").astype(np.uint64) & np.uint64(arch.code_mask & ~arch.signature)
     wanted = [address for address in (activation.return_address, activation.goes_on) if address]
     found = np.flatnonzero(np.logical_or.reduce([values == address for address in wanted])) if wanted else values[:0]
     if len(found):
@@ -101,15 +70,3 @@ def _chain(watched: Watched, index: int | None) -> Iterator[Activation]:
     while index is not None:
         yield watched.activations[index]
         index = watched.activations[index].parent
-
-
-def shadow_top(watched: Watched, step: int) -> int | None:
-    """The word on top of the shadow call stack; None where the architecture has none, or nothing is there."""
-    arch = watched.trace.arch
-    if arch.shadow_pointer is None:
-        return None
-    top = int(watched.trace.registers[step, arch.index[arch.shadow_pointer]]) - arch.word & arch.word_mask
-    try:
-        return watched.trace.memory(step).unsigned(top, arch.word)
-    except UnreadableMemory:
-        return None

@@ -27,7 +27,7 @@ NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more t
 
 @dataclass(frozen=True, eq=False)
 class Truth(Watched):
-    """What was watched of a run, as the true call stack and the traits of any step."""
+    """What was watched of a run, as the true call stack and the words about any step."""
 
     def stack(self, step: int) -> CallStack:
         """The true frames before ``step`` executes, innermost first."""

@@ -22,7 +22,7 @@ from testbed.truth.phases import PHASES, phases
 from testbed.vectors.model import SiteClass, Vector, VectorCaller, VectorFile, expected_of
 from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import Verdicts
+from testbed.verdicts.trace import EXACT, Verdicts, clause_names
 from testbed.words.catalogue import matches
 from testbed.words.errors import TestbedError
 from testbed.words.outcome import Outcome
@@ -189,14 +189,15 @@ def given_bytes(loaded: LoadedImage, address: int, size: int) -> bytes:
     return bytes(out)
 
 
+_UNFORETOLD = "not foretold"
 SaidAt = tuple[Outcome, str]
-"""An outcome, and the mechanism of the limit that explains it; "" where it is exact."""
+"""An outcome, and the clause of the assumption that fails, if one does; "" where it is exact."""
 
 
 def collect(named: str, run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None = None) -> VectorFile:
     """The vectors of a run: its sites, one of each shape, with what ``unwinders`` show of their techniques.
 
-    Raises TestbedError where one of them is wrong and nothing explains it: nobody can say what to expect there.
+    Raises TestbedError where one of them is wrong and that is not foretold: nobody can say what to expect there.
     """
     asked = [unwinder for unwinder in unwinders if unwinder.applies_to(run.built.image)]
     said = {unwinder.name: _said(run, unwinder, natively) for unwinder in asked}
@@ -257,26 +258,27 @@ def _caller(run: Run, frame: TrueFrame) -> VectorCaller:
 
 def _site_class(run: Run, step: int, said: Mapping[str, SaidAt]) -> SiteClass:
     return SiteClass(
-        traits=tuple(sorted(trait.name for trait in run.traits(step))),
+        words=tuple(sorted(word.name for word in run.words(step))),
         expected={name: expected_of(outcome) for name, (outcome, _) in said.items()},
         because={name: f"{outcome.value}: {why}" for name, (outcome, why) in said.items() if why},
     )
 
 
 def _said(run: Run, unwinder: Unwinder, natively: bool | None) -> Sequence[SaidAt]:
-    """What a strategy says at every step. Raises TestbedError where a difference is unexplained."""
+    """What a strategy says at every step. Raises TestbedError where it is wrong, and that is not foretold."""
     verdicts = judge_all(run, unwinder, natively=natively)
     said = _said_natively(verdicts) if isinstance(verdicts, Verdicts) else [_said_of(each) for each in verdicts]
-    for step, (outcome, why) in enumerate(said):
-        if outcome is not Outcome.EXACT and not why and not run.watched.transition[step]:
-            raise TestbedError(f"{run}: at step {step} {unwinder.name} is {outcome.value}, and nothing explains it")
+    for step, (outcome, _) in enumerate(said):
+        if verdicts[step].unexplained:
+            raise TestbedError(f"{run}: at step {step} {unwinder.name} is {outcome.value}, which is not foretold")
     return said
 
 
 def _said_of(verdict: Verdict) -> SaidAt:
-    return verdict.outcome, verdict.explained_by.mechanism if verdict.explained_by else ""
+    return verdict.outcome, "" if verdict.exact else verdict.clause or _UNFORETOLD
 
 
 def _said_natively(verdicts: Verdicts) -> list[SaidAt]:
-    pairs = zip(verdicts.outcome.tolist(), verdicts.explained.tolist(), strict=True)
-    return [(OUTCOMES[outcome], verdicts.limits[why].mechanism if why >= 0 else "") for outcome, why in pairs]
+    names = clause_names(verdicts.unwinder)
+    pairs = zip(verdicts.outcome.tolist(), verdicts.clause.tolist(), strict=True)
+    return [(OUTCOMES[outcome], "" if outcome == EXACT else names[clause] or _UNFORETOLD) for outcome, clause in pairs]

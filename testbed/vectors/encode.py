@@ -88,7 +88,7 @@ def _vector(
 ) -> dict[str, Any]:
     own = {name: value for name, value in vector.registers.items() if value != base[name]}
     its = vector.site_class
-    key = its.traits, tuple(its.expected.items()), tuple(its.because.items())
+    key = its.words, tuple(its.expected.items()), tuple(its.because.items())
     return {
         "id": vector.step,
         "phase": vector.phase.value,
@@ -108,7 +108,7 @@ def _site_class(its: SiteClass) -> dict[str, Any]:
     def of(kind: Expected) -> dict[str, str]:
         return {name: its.because[name] for name, expected in its.expected.items() if expected is kind}
 
-    return {"traits": list(its.traits), "stop": of(Expected.STOP), "lie": of(Expected.LIE)}
+    return {"words": list(its.words), "stop": of(Expected.STOP), "lie": of(Expected.LIE)}
 
 
 def _caller(caller: VectorCaller) -> dict[str, Any]:

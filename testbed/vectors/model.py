@@ -11,7 +11,7 @@ from testbed.truth.phases import Phase
 from testbed.words.outcome import Outcome
 
 FORMAT = "testbed vectors"
-VERSION = 1  # of the format: a reader of another version does not read this one
+VERSION = 2  # of the format: a reader of another version does not read this one
 
 
 class Expected(Enum):
@@ -29,7 +29,7 @@ class Expected(Enum):
 _MEANING = {
     Expected.EXACT: "the technique can know the whole stack: an unwinder by this technique must be exact",
     Expected.STOP: "the technique cannot know the whole stack: an honest stop is right, and a lie is not",
-    Expected.LIE: "the technique, taken alone, is deceived: a lie is a known limit, an honest stop is better",
+    Expected.LIE: "the technique, taken alone, is deceived: a lie is foretold, an honest stop is better",
 }
 
 
@@ -55,12 +55,12 @@ class VectorCaller:
 
 @dataclass(frozen=True, slots=True)
 class SiteClass:
-    """What many sites of a file have in common: the names of their traits, and what to expect of each technique.
+    """What many sites of a file have in common: the words about them, and what to expect of each technique.
 
-    ``because`` has, of each technique that is not exact, the outcome and the mechanism of the limit that explains it.
+    ``because`` has, of each technique that is not exact, the outcome and the clause of its assumption that fails.
     """
 
-    traits: tuple[str, ...]
+    words: tuple[str, ...]
     expected: Mapping[str, Expected]
     because: Mapping[str, str]
 

@@ -50,7 +50,7 @@ def write_index(
         "vectors": sum(entry["vectors"] for entry in entries),
         "phases": {phase.value: plain(phase.meaning) for phase in Phase},
         "outcomes": {expected.value: plain(expected.meaning) for expected in Expected},
-        "traits": {trait.name: plain(trait.value) for trait in Trait},
+        "words": {word.name: plain(word.value) for word in Trait},
         "techniques": {unwinder.name: _technique(unwinder) for unwinder in unwinders},
         "arches": {arch.name: _arch(arch) for arch in arches},
         "files": list(entries),
@@ -71,14 +71,11 @@ def new_folder(folder: Path) -> None:
 
 
 def _technique(unwinder: Unwinder) -> dict[str, Any]:
-    reasons = {
-        limit.mechanism: {"because": plain(limit.because), "reference": plain(limit.reference)}
-        for limit in reversed(unwinder.limits)  # of several of one mechanism, the first
-    }
+    clauses = unwinder.assumption.clauses if unwinder.assumption else ()
     return {
         "summary": plain(unwinder.summary),
         **({"sections": sorted(unwinder.needs)} if unwinder.needs else {}),
-        "limits": dict(sorted(reasons.items())),
+        "assumes": {clause.name: plain(clause.holds) for clause in clauses},
     }
 
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.phases import PHASES, Phase
+from testbed.verdicts.assumptions.along import Accord
 from testbed.words.outcome import Outcome
 
-OUTCOMES = tuple(Outcome)
+OUTCOMES, ACCORDS = tuple(Outcome), tuple(Accord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class Callers:
     def __add__(self, other: Callers) -> Callers:
         return Callers(self.said + other.said, self.true + other.true, self.found + other.found)
 
+    def __mul__(self, times: int) -> Callers:
+        return Callers(self.said * times, self.true * times, self.found * times)
+
     @property
     def precision(self) -> float | None:
         """None where nothing was said."""
@@ -56,12 +60,14 @@ NO_CALLERS = Callers()
 class SiteKind(NamedTuple):
     """What is told apart of a judged site.
 
-    ``cause``: the mechanism that explains why it is not exact; "" where nothing does, or need not. ``phase``: None
-    where nobody asked for it. ``whole``: it stopped honestly, behind the last true caller; False where nobody asked.
+    ``accord``: how the answer stands to what its unwinder is held to. ``clause``: the name of the clause of the
+    assumption that fails; "" where none does. ``phase``: None where nobody asked for it. ``whole``: it stopped
+    honestly, behind the last true caller; False where nobody asked.
     """
 
     outcome: Outcome
-    cause: str = ""
+    accord: Accord = Accord.HONEST
+    clause: str = ""
     phase: Phase | None = None
     whole: bool = False
 
@@ -83,12 +89,12 @@ class SiteKind(NamedTuple):
 
     @property
     def unexplained(self) -> bool:
-        return not self.exact and not self.cause
+        return self.accord.unexplained
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Judged sites by kind. exact + stopped + lying = judged, exact + explained + unexplained = judged.
+    """Judged sites by kind. exact + stopped + lying = judged.
 
     ``transition`` more sites have no single right answer: they are in ``sites``, and in no other count. ``firsts`` are
     the first steps of each kind, counted from the first site.
@@ -135,7 +141,7 @@ class Counts:
 
     @property
     def lying(self) -> int:
-        """Sites at which something false is claimed, explained or not."""
+        """Sites at which something false is claimed, foretold or not."""
         return self.number(lambda kind: kind.lying)
 
     @property
@@ -154,8 +160,19 @@ class Counts:
         return self.number(lambda kind: kind.whole)
 
     @property
-    def explained(self) -> int:
-        return self.number(lambda kind: bool(kind.cause))
+    def foretold(self) -> int:
+        """Sites at which the assumption fails, and the answer goes wrong as the clause foretells."""
+        return self.number(lambda kind: kind.accord is Accord.FAILS)
+
+    @property
+    def luck(self) -> int:
+        """Sites at which the assumption fails, and the answer is right there all the same."""
+        return self.number(lambda kind: kind.accord is Accord.LUCK)
+
+    @property
+    def open(self) -> int:
+        """Sites at which an assumption that the trace does not decide says nothing of the answer."""
+        return self.number(lambda kind: kind.accord is Accord.OPEN)
 
     @property
     def unexplained(self) -> int:
@@ -171,11 +188,11 @@ class Counts:
 
     @property
     def shown(self) -> Mapping[tuple[str, Outcome], int]:
-        """How many sites each mechanism explains, by what they came out as."""
+        """How many sites that are not exact each clause foretells, by what they came out as."""
         found = Counter[tuple[str, Outcome]]()
         for kind, number in self.kinds.items():
-            if kind.cause:
-                found[kind.cause, kind.outcome] += number
+            if kind.clause and not kind.exact:
+                found[kind.clause, kind.outcome] += number
         return dict(found)
 
     @property
@@ -192,29 +209,34 @@ def counted_columns(
     transition: NDArray[np.bool_],
     callers: Callers = NO_CALLERS,
     *,
-    cause: NDArray[np.integer] | None = None,
-    causes: Sequence[str] = ("",),
+    accord: NDArray[np.uint8],
+    clause: NDArray[np.integer] | None = None,
+    clauses: Sequence[str] = ("",),
     phase: NDArray[np.int8] | None = None,
     whole: NDArray[np.bool_] | None = None,
 ) -> Counts:
-    """Sites in columns, counted: ``outcome`` numbers OUTCOMES, ``cause`` the ``causes``, ``phase`` PHASES."""
-    judged, exact = ~transition, (outcome == OUTCOMES.index(Outcome.EXACT)) & ~transition
-    sites = np.flatnonzero(judged if phase is not None else judged & ~exact)  # most are exact, and of one kind
-    code = outcome[sites].astype(np.int32)
-    for column, most in ((cause, len(causes)), (phase, len(PHASES)), (whole, 2)):
+    """Sites in columns, counted: ``outcome`` numbers OUTCOMES, ``accord`` ACCORDS, ``clause`` the ``clauses``,
+    ``phase`` PHASES.
+    """
+    judged = ~transition
+    plain = judged & (outcome == OUTCOMES.index(Outcome.EXACT)) & (accord == ACCORDS.index(Accord.HOLDS))
+    sites = np.flatnonzero(judged if phase is not None else judged & ~plain)  # most are plain: of one kind
+    code = outcome[sites].astype(np.int32) * len(ACCORDS) + accord[sites]
+    for column, most in ((clause, len(clauses)), (phase, len(PHASES)), (whole, 2)):
         if column is not None:
             code *= most
             code += column[sites]
     numbers = np.bincount(code)
     kinds, firsts = Counter[SiteKind](), dict[SiteKind, int]()
-    if phase is None and exact.any():
-        kinds[SiteKind(Outcome.EXACT)] = int(np.count_nonzero(exact))
-        firsts[SiteKind(Outcome.EXACT)] = int(np.argmax(exact))
+    if phase is None and plain.any():
+        kinds[SiteKind(Outcome.EXACT, Accord.HOLDS)] = int(np.count_nonzero(plain))
+        firsts[SiteKind(Outcome.EXACT, Accord.HOLDS)] = int(np.argmax(plain))
     for place in np.flatnonzero(numbers).tolist():
         first = int(sites[np.argmax(code == place)])
         kind = SiteKind(
             OUTCOMES[outcome[first]],
-            "" if cause is None else causes[cause[first]],
+            ACCORDS[accord[first]],
+            "" if clause is None else clauses[clause[first]],
             None if phase is None else PHASES[phase[first]],
             whole is not None and bool(whole[first]),
         )

@@ -1,53 +1,52 @@
 """A strategy judged at every step of a trace, without an object per step.
 
-`testbed.judge` is the specification; outcomes and explanations come in columns here, and the verdict on a step is
-made, by that same specification, when someone looks at it.
+`testbed.judge` is the specification; outcomes, and what became of the assumption, come in columns here, and the verdict
+on a step is made, by that same specification, when someone looks at it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.contract.assumption import CodeRow, TableRow
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.unwinder import Limit
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
 from testbed.native.compiled import native
 from testbed.truth import Truth
-from testbed.truth.columns import trait_at
-from testbed.truth.frame_sites import FrameSites, frame_sites
-from testbed.truth.frame_traits import LazyTraits
-from testbed.verdicts.counts import NO_CALLERS, OUTCOMES, Callers, Counts, counted_columns
+from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
+from testbed.verdicts.assumptions.along import accord
+from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
 from testbed.verdicts.one import Verdict, counted, exact_verdict, judge_backtrace
 from testbed.words.outcome import Outcome
-from testbed.words.traits import NARROWED, Trait
 
-UNEXPLAINED = -1
+NOTHING_SAID = Backtrace((), None)
 EXACT = OUTCOMES.index(Outcome.EXACT)
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts(Sequence[Verdict]):
-    """One verdict per step. ``outcome`` indexes OUTCOMES, ``explained`` the strategy's limits (or UNEXPLAINED).
+    """One verdict per step. ``outcome`` indexes OUTCOMES, ``accord`` ACCORDS, ``clause`` the clauses of the unwinder's
+    assumption, counted from 1; 0: none fails.
 
     ``frame`` is the frame at which it goes wrong and the innermost one at which it may have, 0 where nothing does.
 
     ``callers`` are those of all steps that count, outside transitions.
     """
 
+    unwinder: Unwinder
     backtraces: Backtraces = field(repr=False)
     truth: Truth = field(repr=False)
-    declared: frozenset[Trait]
-    limits: tuple[Limit, ...]
     outcome: NDArray[np.uint8] = field(repr=False)
     frame: NDArray[np.int32] = field(repr=False)
-    explained: NDArray[np.int8] = field(repr=False)
-    transition: NDArray[np.bool_] = field(repr=False)
+    accord: NDArray[np.uint8] = field(repr=False)
+    clause: NDArray[np.uint8] = field(repr=False)
     callers: Callers
 
     def __len__(self) -> int:
@@ -65,18 +64,34 @@ class Verdicts(Sequence[Verdict]):
             return tuple(self.at(i) for i in range(*step.indices(len(self))))
         return self.at(range(len(self))[step])
 
+    @property
+    def transition(self) -> NDArray[np.bool_]:
+        return self.truth.transition
+
     def at(self, step: int) -> Verdict:
         """The verdict on one step, with the words that no column holds; an exact one needs none."""
         depth = self.backtraces.depth(step)
-        if depth is not None and self.outcome[step] == EXACT:
-            return exact_verdict(depth, transition=bool(self.transition[step]))
-        return _verdict(self.backtraces, self.truth, self.declared, self.limits, step)
+        if depth is not None and self.outcome[step] == EXACT and not self.clause[step]:
+            return exact_verdict(depth, ACCORDS[self.accord[step]], transition=bool(self.transition[step]))
+        return verdict_at(self.truth, self.backtraces, self.unwinder, step)
 
     def counts(self, first: int = 0, end: int | None = None, phase: NDArray[np.int8] | None = None) -> Counts:
         """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
-        outcome, transition = self.outcome[first:end], self.transition[first:end]
-        cause, causes = self.explained[first:end] + np.int32(1), ("", *(limit.mechanism for limit in self.limits))
-        return counted_columns(outcome, transition, self.callers, cause=cause, causes=causes, phase=phase)
+        some = slice(first, end)
+        return counted_columns(
+            self.outcome[some],
+            self.transition[some],
+            self.callers,
+            accord=self.accord[some],
+            clause=self.clause[some],
+            clauses=clause_names(self.unwinder),
+            phase=phase,
+        )
+
+
+def clause_names(unwinder: Unwinder) -> tuple[str, ...]:
+    """The clauses of an unwinder's assumption by name, as columns number them: the first is that none fails."""
+    return ("", *(clause.name for clause in unwinder.assumption.clauses)) if unwinder.assumption else ("",)
 
 
 def counts_of(verdicts: Sequence[Verdict], phase: NDArray[np.int8] | None = None) -> Counts:
@@ -85,23 +100,17 @@ def counts_of(verdicts: Sequence[Verdict], phase: NDArray[np.int8] | None = None
 
 
 def judge_trace(
-    truth: Truth,
-    backtraces: Backtraces,
-    *,
-    declared: frozenset[Trait] = frozenset(),
-    limits: tuple[Limit, ...] = (),
-    steps: tuple[int, int] | None = None,
+    truth: Truth, backtraces: Backtraces, unwinder: Unwinder, *, steps: tuple[int, int] | None = None
 ) -> Verdicts:
-    """The verdicts on the backtraces of every step. ``declared`` traits hold at all of them, unless `NARROWED`.
+    """The verdicts on an unwinder's backtraces of every step.
 
     ``steps``: only those from the first to before the second count, of a trace that has rows besides.
     """
     from testbed.verdicts.native import UNJUDGED
 
-    transition = truth.transition | (Trait.TRANSITION in declared)
-    counted = ~transition
-    if steps is not None:
-        counted[: steps[0]], counted[steps[1] :] = False, False
+    span = range(len(truth.node)) if steps is None else range(*steps)
+    counted = np.zeros(len(truth.node), np.bool_)
+    counted[span.start : span.stop] = ~truth.transition[span.start : span.stop]
     outcome, frame, callers = _outcomes(truth, backtraces, counted)
     beside = _beside_a_signal(truth)
     if beside.any():
@@ -111,15 +120,90 @@ def judge_trace(
     if changed.any():  # more than one pc may be right of a frame: only the specification knows
         outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed & ~beside)
         outcome[changed | beside] = UNJUDGED
-    why: dict[int, int] = {}
-    for step in np.flatnonzero(outcome == UNJUDGED).tolist():
-        verdict = _verdict(backtraces, truth, declared, limits, step)
-        outcome[step], frame[step] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
-        callers += verdict.callers if counted[step] else NO_CALLERS
-        why[step] = UNEXPLAINED if verdict.explained_by is None else limits.index(verdict.explained_by)
-    explained = explained_by(truth, outcome, frame, declared, limits)
-    explained[list(why)] = list(why.values())  # of signals the columns of traits know nothing
-    return Verdicts(backtraces, truth, declared, limits, outcome, frame, explained, transition, callers)
+    left = np.flatnonzero(outcome == UNJUDGED)
+    _, first, place = np.unique(_pairs(truth, backtraces, left), axis=0, return_index=True, return_inverse=True)
+    times = np.bincount(place.reshape(-1), counted[left], minlength=len(first)).astype(np.int64)
+    for i, step in enumerate(left[first].tolist()):
+        verdict = judge_backtrace(truth.trace.arch, truth.stack(step), backtraces[step])
+        same = left[place.reshape(-1) == i]
+        outcome[same], frame[same] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
+        callers += verdict.callers * int(times[i])
+    accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span)
+    return Verdicts(unwinder, backtraces, truth, outcome, frame, accords, clause, callers)
+
+
+def verdict_at(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, step: int) -> Verdict:
+    """The verdict on one step, by the specification."""
+    return judge_backtrace(
+        truth.trace.arch,
+        truth.stack(step),
+        backtraces[step],
+        held_to=unwinder.held_to,
+        failed=failed_in(truth, unwinder, step),
+        transition=bool(truth.transition[step]),
+    )
+
+
+def failed_in(truth: Truth, unwinder: Unwinder, step: int) -> Failed | None:
+    """Where an unwinder's assumption fails at a step; None where it holds, or none is stated."""
+    if unwinder.assumption is None:
+        return None
+    return failed_at(TrueSite(truth.trace.snapshot(step), truth.stack(step), truth), unwinder.assumption)
+
+
+def _accords(
+    truth: Truth,
+    backtraces: Backtraces,
+    unwinder: Unwinder,
+    outcome: NDArray[np.uint8],
+    frame: NDArray[np.int32],
+    span: range,
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """By step how the answer stands to what the unwinder is held to, and the clause that fails.
+
+    An assumption is evaluated once for each answer to an activation: many steps share both.
+    """
+    held_to, clauses = unwinder.held_to, clause_names(unwinder)
+    if unwinder.assumption is None:
+        by_outcome = [ACCORDS.index(accord(held_to, kind, (), NOTHING_SAID, None)) for kind in OUTCOMES]
+        return np.array(by_outcome, np.uint8)[outcome], np.zeros(len(outcome), np.uint8)
+    found, clause = np.zeros(len(outcome), np.uint8), np.zeros(len(outcome), np.uint8)
+    steps = np.arange(span.start, span.stop)
+    told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
+    answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
+    _, first, place = np.unique(answers, axis=0, return_index=True, return_inverse=True)
+    stands, failing = np.empty(len(first), np.uint8), np.empty(len(first), np.uint8)
+    for i, step in enumerate(steps[first].tolist()):
+        failed = failed_in(truth, unwinder, step)
+        last, innermost = frame[step].tolist()
+        said = NOTHING_SAID if outcome[step] == EXACT else backtraces[step]
+        frames = range(last, innermost - 1, -1)
+        stands[i] = ACCORDS.index(accord(held_to, OUTCOMES[outcome[step]], frames, said, failed))
+        failing[i] = clauses.index(failed.clause.name) if failed else 0
+    found[steps], clause[steps] = stands[place.reshape(-1)], failing[place.reshape(-1)]
+    return found, clause
+
+
+def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A row for each step: what is said, of which activation. Steps with equal rows share a clause.
+
+    Where nothing is said behind the interrupted frame, its own SP and frame pointers say why, and of rows its pc.
+    """
+    trace, arch = truth.trace, truth.trace.arch
+    names = (
+        arch.sp,
+        *arch.frame_pointers,
+        *((arch.pc,) if isinstance(unwinder.assumption, TableRow | CodeRow) else ()),
+    )
+    own = np.asarray(trace.registers)[steps][:, [arch.index[name] for name in names]]
+    own[backtraces.sites.outer[backtraces.site[steps]] >= 0] = 0
+    return np.concatenate((_pairs(truth, backtraces, steps), own), axis=1)
+
+
+def _pairs(truth: Truth, backtraces: Backtraces, steps: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A row for each step: the answer and the activation. An answer that was made by itself has a number of its own."""
+    alone = np.where(np.isin(steps, backtraces.slow_steps), 1 + steps, 0)
+    return np.stack([each.astype(np.uint64) for each in (backtraces.site[steps], truth.node[steps], alone)], axis=1)
 
 
 def _changes_an_address(truth: Truth) -> NDArray[np.bool_]:
@@ -145,19 +229,6 @@ def _beside_a_signal(truth: Truth) -> NDArray[np.bool_]:
         beside[index] |= activations.parent[index] >= 0 and beside[activations.parent[index]]
     found: NDArray[np.bool_] = beside[truth.node]
     return found
-
-
-def _verdict(
-    backtraces: Backtraces, truth: Truth, declared: frozenset[Trait], limits: tuple[Limit, ...], step: int
-) -> Verdict:
-    @cache
-    def traits(frame: int) -> LazyTraits:
-        return LazyTraits(truth, truth.frame_site(step, frame), declared)
-
-    transition = bool(truth.transition[step]) or Trait.TRANSITION in declared
-    return judge_backtrace(
-        truth.trace.arch, truth.stack(step), backtraces[step], traits=traits, limits=limits, transition=transition
-    )
 
 
 def _outcomes(
@@ -201,62 +272,3 @@ def _outcomes(
         callers,
     )
     return outcomes, frames, Callers(*callers.tolist())
-
-
-def explained_by(
-    truth: Truth,
-    outcome: NDArray[np.uint8],
-    frame: NDArray[np.int32],
-    declared: frozenset[Trait],
-    limits: tuple[Limit, ...],
-) -> NDArray[np.int8]:
-    """For every step the first limit that covers its outcome, or UNEXPLAINED; an exact one needs none."""
-    out = np.full(len(outcome), UNEXPLAINED, np.int8)
-    steps = np.flatnonzero(outcome != EXACT)
-    if not len(steps) or not limits:
-        return out
-    shown, last, first = outcome[steps], frame[steps, 0].astype(np.int64), frame[steps, 1].astype(np.int64)
-    most = int((last - first).max())
-    found = np.full(len(steps), UNEXPLAINED, np.int8)
-    open_ones = np.ones(len(steps), np.bool_)
-    further_in: dict[int, FrameTraits] = {}
-
-    def traits(inner: int) -> FrameTraits:
-        """Of the frames that lie so many further in than those where it shows."""
-        if inner not in further_in:
-            sites = frame_sites(truth.trace, truth.activations, truth.node, steps, np.maximum(last - inner, 0))
-            further_in[inner] = FrameTraits(truth, sites, declared)
-        return further_in[inner]
-
-    for i, limit in enumerate(limits):
-        candidates = np.array([outcome in limit.outcomes for outcome in OUTCOMES])[shown] & open_ones
-        if not candidates.any():
-            continue
-        for back in range(most + 1):
-            here = candidates & (last - back >= np.maximum(first, limit.inner))
-            for trait in (limit.trait, *limit.also):
-                if here.any():
-                    here &= traits(back + limit.inner).at(trait)
-            found[here] = i
-            open_ones &= ~here
-    out[steps] = found
-    return out
-
-
-class FrameTraits:
-    """Which traits some frames have, observed or declared; each column is made once."""
-
-    def __init__(self, truth: Truth, at: FrameSites, declared: frozenset[Trait]) -> None:
-        self._truth, self._sites, self._declared = truth, at, declared
-        self._made: dict[Trait, NDArray[np.bool_]] = {}
-
-    def at(self, trait: Trait) -> NDArray[np.bool_]:
-        if trait not in self._made:
-            self._made[trait] = self._make(trait)
-        return self._made[trait]
-
-    def _make(self, trait: Trait) -> NDArray[np.bool_]:
-        everywhere = np.full(len(self._sites), trait in self._declared)
-        if trait in self._declared and trait in NARROWED:
-            everywhere &= np.logical_or.reduce([self.at(narrowing) for narrowing in NARROWED[trait]])
-        return everywhere if trait.declared else everywhere | trait_at(self._truth, self._sites, trait)

@@ -104,7 +104,7 @@ def test_the_header_decides_traits_entry_and_frame_record(tmp_path: Path) -> Non
         "nop\n.type go, %function\ngo: bx lr\n.size go, . - go\n"
     )
     built = build(read_program(path), ARCHES["arm32"], KEYSTONE)
-    assert built.traits == {Trait.FP_OMITTED}
+    assert built.source.header.traits == {Trait.FP_OMITTED}
     assert built.image.frame_record_at(built.image.entry).name == "r11-gcc"
     assert built.image.entry == 0x410004
     assert (built.isa.name, built.source.path) == ("a32", path)

@@ -56,7 +56,7 @@ def test_the_table_says_which_key_signs(recipe: str, letters: bytes) -> None:
 @pytest.mark.parametrize("recipe", ["clang-O2-pac", "clang-O2-fp-pac"])
 def test_compiled_code_runs_on_the_core_that_signs(recipe: str) -> None:
     run = run_program(PROGRAMS["recursion"], ARCHES["arm64"], recipe)
-    assert sum(Trait.SIGNED in run.traits(step) for step in range(len(run))) > len(run) // 2
+    assert sum(Trait.SIGNED in run.words(step) for step in range(len(run))) > len(run) // 2
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])

@@ -14,7 +14,6 @@ from testbed.campaign.units import units
 from testbed.runs.run import run_program
 from testbed.words.catalogue import matches
 from testbed.words.errors import DataFileError
-from testbed.words.traits import NARROWED, Trait, holding
 from tests.build.sources import written
 
 DEFAULT = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -33,7 +32,6 @@ def test_every_pattern_names_recipes_and_programs_that_there_are(
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ('tool = "CLANG"\ntraits = ["FP_OMITED"]', "traits: there is no 'FP_OMITED'; did you mean FP_OMITTED"),
         ('tool = "clang"', "tool: there is no 'clang'; there are: KEYSTONE, "),
         ('tool = "GCC"\narches = ["arm"]', "arches: there is no 'arm'; did you mean arm"),
         ('tool = "GCC"\n[[recipe]]\nname = "a"\nsummary = ""\ntool = "GCC"', "name: another recipe has that name"),
@@ -43,11 +41,6 @@ def test_a_recipe_that_cannot_be_read_is_named_with_its_key(lines: str, said: st
     content = tomllib.loads(f'[[recipe]]\nname = "a"\nsummary = "of a test"\n{lines}\n')
     with pytest.raises(DataFileError, match=rf"^mine\.toml: recipe \d 'a': {said}"):
         recipes_in(Path("mine.toml"), content)
-
-
-def test_a_recipe_is_a_few_lines() -> None:
-    content = tomllib.loads('[[recipe]]\nname = "a"\nsummary = "s"\ntool = "GCC"\nflags = ["-fomit-frame-pointer"]\n')
-    assert recipes_in(Path("mine.toml"), content)["a"].traits == {Trait.FP_OMITTED}
 
 
 def test_the_selection_is_a_part_of_everything_in_the_same_order() -> None:
@@ -81,18 +74,6 @@ def test_frame_records_of_a_recipe_reach_the_image_and_the_truth() -> None:
     assert (run.watched.sites.frame_pointer == pointers).all()
     other = run_program(PROGRAMS["recursion"], ARCHES["arm32"], "clang-thumb-O2-fp")
     assert (other.watched.sites.frame_pointer == other.trace.column("r7")).all()
-
-
-def test_a_declared_trait_is_narrowed_by_what_the_trace_shows() -> None:
-    declared = frozenset({Trait.SYNCHRONOUS, Trait.FP_OMITTED})
-    assert holding(declared, frozenset({Trait.CALLED})) == {Trait.FP_OMITTED}
-    assert holding(declared, frozenset({Trait.CALLED, Trait.EPILOGUE})) == declared
-    assert all(trait.declared and not any(t.declared for t in narrow) for trait, narrow in NARROWED.items())
-    run = run_program(PROGRAMS["recursion"], ARCHES["x86_64"], "clang-O2-sync")
-    held = [Trait.SYNCHRONOUS in run.traits(step) for step in range(len(run))]
-    assert 0 < sum(held) < len(held)
-    for step, holds in enumerate(held):
-        assert holds == bool(run.watched.traits(step) & NARROWED[Trait.SYNCHRONOUS])
 
 
 def test_a_program_of_ones_own_is_not_in_the_selection_of_a_named_recipe(tmp_path: Path) -> None:

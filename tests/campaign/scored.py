@@ -19,7 +19,7 @@ def counts(exact: int, stopped: int) -> Counts:
     """Of 20 sites, the first ones exact, the next ones stopped."""
     outcomes = [Outcome.EXACT] * exact + [Outcome.STOPPED] * stopped + [Outcome.WRONG] * (20 - exact - stopped)
     phases = [phase for phase, size in zip(PHASES, SITES, strict=True) for _ in range(size)]
-    return Counts(Counter(SiteKind(*each) for each in zip(outcomes, [""] * 20, phases, strict=True)))
+    return Counts(Counter(SiteKind(outcome, phase=phase) for outcome, phase in zip(outcomes, phases, strict=True)))
 
 
 def card_of(known: Mapping[str, Counts], **asked: Counts) -> ScoreCard:

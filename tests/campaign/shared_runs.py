@@ -1,4 +1,4 @@
-"""Runs from all over the matrix, to measure limits at."""
+"""Runs from all over the matrix, to tell lies at."""
 
 from __future__ import annotations
 

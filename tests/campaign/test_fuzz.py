@@ -40,7 +40,9 @@ def _lies_about_one_frame(snapshot: Snapshot) -> Backtrace:
     return said
 
 
-LIAR = Unwinder(name="liar", summary="wrong at one frame size", unwind=_lies_about_one_frame, limits=EH_FRAME.limits)
+LIAR = Unwinder(
+    name="liar", summary="wrong at one frame size", unwind=_lies_about_one_frame, assumption=EH_FRAME.assumption
+)
 LARGE = "f120r3pi1c2+f64r1ms1c2i3+f24a3r2+f8d"  # function 1 has the frame; it is no leaf
 CASE = Unit(f"gen:{LARGE}", "arm64", "keystone")
 
@@ -113,7 +115,7 @@ def test_fuzz_judges_seeds_and_says_how_much(tmp_path: Path) -> None:
 def test_fuzz_prints_and_saves_the_command_that_shows_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = replace(UNWINDERS["fp_chain"], name="fp_chain", limits=())
+    broken = replace(UNWINDERS["fp_chain"], name="fp_chain", assumption=None)
     monkeypatch.setattr("testbed.cli.strategies.UNWINDERS", MappingProxyType({"fp_chain": broken}))
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     saved = tmp_path / "findings.txt"
@@ -126,7 +128,7 @@ def test_fuzz_prints_and_saves_the_command_that_shows_a_finding(
     assert not (tmp_path / "cache").exists(), "what nobody builds twice is not kept"
     status, printed = fuzz(*where, "--json")
     found = json.loads(printed)
-    assert (status, found["schema"], found["seeds"], found["units"]) == (1, 1, [0, 0], 1)
+    assert (status, found["schema"], found["seeds"], found["units"]) == (1, 2, [0, 0], 1)
     assert {each["program"] for each in found["findings"]} >= {"gen:f"}
     assert {each["command"] for each in found["findings"]} == set(saved.read_text().splitlines())
 

@@ -12,7 +12,7 @@ import pytest
 from junitparser import JUnitXml
 
 from testbed.checks.model import FileCheck
-from testbed.checks.options import CheckOptions
+from testbed.checks.options import TABLES, CheckOptions
 from testbed.cli import check as module
 from testbed.report.check_formats import FORMATS
 from testbed.words.errors import ImageError, NothingAskedFor
@@ -109,7 +109,10 @@ def test_what_is_no_file_is_not_waited_for(testbed: Testbed, asked: Asked) -> No
     assert "pipe is no file" in said.out and "folder is no file" in said.out
 
 
-def test_a_list_from_a_pipe_is_waited_for_some_seconds(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_from_a_pipe_is_waited_for_some_seconds(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("testbed.words.files.PIPE_SECONDS", 0.1)
     os.mkfifo("pipe")
     said = testbed("check", "@pipe")
@@ -235,7 +238,7 @@ def test_an_interrupt_tells_what_was_done(testbed: Testbed, asked: Asked) -> Non
 
 
 def test_the_tables_are_those_of_strategies_with_rows() -> None:
-    assert all(UNWINDERS[name].rows is not None for name in module.TABLES)
+    assert all(UNWINDERS[name].rows is not None for name in TABLES)
 
 
 def test_its_help_says_how_the_compiler_is_told(testbed: Testbed) -> None:

@@ -59,7 +59,7 @@ def test_a_folder_of_vectors_that_is_a_pipe_is_told(testbed: Testbed, tmp_path: 
 
 def test_a_score_says_which_schema_it_has(testbed: Testbed) -> None:
     data = json.loads(testbed("score", "--json", "-a", "arm64").out)
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     jsonschema.validate(data, schema("score"))
 
 

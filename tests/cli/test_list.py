@@ -21,7 +21,7 @@ def test_list_prints_each_catalogue(testbed: Testbed, what: str) -> None:
     assert expected[what] in said.out
 
 
-@pytest.mark.parametrize("what", ["programs", "unwinders", "referees", "recipes", "arches", "limits"])
+@pytest.mark.parametrize("what", ["programs", "unwinders", "referees", "recipes", "arches", "assumptions"])
 def test_list_prints_json_by_its_schema(testbed: Testbed, what: str) -> None:
     said = testbed("list", what, "--json")
     assert said.status == 0, said.err
@@ -30,35 +30,21 @@ def test_list_prints_json_by_its_schema(testbed: Testbed, what: str) -> None:
     assert len({each["name"] for each in data}) > 2
 
 
-def test_limits_are_an_overview_and_of_a_named_strategy_told_whole(testbed: Testbed) -> None:
-    overview = testbed("list", "limits")
-    assert overview.status == 0
-    assert len(overview.out.splitlines()) < 300
-    named = re.search(r"testbed list limits -u (\w+)", overview.out)
-    assert named is not None
-    told = testbed("list", "limits", "-u", "eh_*", "-u", named[1])
+def test_an_assumption_is_told_clause_by_clause(testbed: Testbed) -> None:
+    told = testbed("list", "assumptions", "-u", "eh_*", "-u", "fp_chain")
     assert told.status == 0
-    words = " ".join(told.out.split())
-    for unwinder in (UNWINDERS[name] for name in (named[1], "eh_frame", "eh_frame_hdr")):
-        assert unwinder.limits
-        counted = re.search(rf"^{unwinder.name}: (\d+) limits$", told.out, re.M)
-        assert counted and re.search(rf"^{unwinder.name} +{counted[1]} ", overview.out, re.M)
-        for limit in unwinder.limits:
-            assert limit.because in words
-            assert limit.reference in told.out.replace("\n    ", "")
-    data = json.loads(testbed("list", "limits", "-u", "eh_frame", "--json").out)
-    assert {each["name"] for each in data} == {"eh_frame"}
+    for unwinder in (UNWINDERS[name] for name in ("eh_frame", "eh_frame_hdr", "fp_chain")):
+        assert unwinder.assumption
+        own = told.out.partition(f"\n{unwinder.name}: " if unwinder.name != "fp_chain" else "fp_chain: ")[2]
+        assert all(f"{clause.name}: {clause.holds}" in own for clause in unwinder.assumption.clauses)
+    data = json.loads(testbed("list", "assumptions", "-u", "eh_frame", "--json").out)
+    assert [(each["name"], each["form"]) for each in data] == [("eh_frame", "TableRow")]
 
 
 @pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        (("limits", "-u", "eh_fram"), "eh_frame"),
-        (("programs", "-u", "x"), "limits"),
-        (("limits", "-u", "lldb", "--share"), "share"),
-    ],
+    ("words", "answer"), [(("assumptions", "-u", "eh_fram"), "eh_frame"), (("programs", "-u", "x"), "assumptions")]
 )
-def test_a_wrong_choice_of_limits_is_told(testbed: Testbed, words: tuple[str, ...], answer: str) -> None:
+def test_a_wrong_choice_of_assumptions_is_told(testbed: Testbed, words: tuple[str, ...], answer: str) -> None:
     said = testbed("list", *words)
     assert said.status == 2
     assert answer in said.err

@@ -27,7 +27,7 @@ def test_a_run_in_pieces_counts_what_the_whole_run_counts(testbed: Testbed, tmp_
         again = testbed("run", "--trace", str(tmp_path / "pieces"), "-u", "*fp*", "-u", "eh*", *more)
         assert again.status == 0 and summary(again.out) == summary(whole.out)
     slow = testbed("run", "leaf_call", "--arch", "arm64", "--chunk", "8")
-    assert "stack_scan" in slow.err and "stack_scan" not in slow.out
+    assert "lr_leaf" in slow.err and "lr_leaf" not in slow.out
 
 
 def test_one_site_of_a_run_in_pieces_is_shown_as_of_the_whole(testbed: Testbed) -> None:

@@ -42,7 +42,7 @@ def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> N
         assert each["judged"] == data["steps"]
         parts = ("exact", "whole", "stops", "lies", "transition")
         assert sum(each[part] for part in parts) == each["judged"]
-        assert sum(place["steps"] for place in each["places"]) == each["explained"] + each["unexplained"]
+        assert sum(place["steps"] for place in each["places"]) == each["foretold"] + each["unexplained"]
     assert said.status == any(each["unexplained"] for each in data["strategies"])
 
 
@@ -142,11 +142,11 @@ def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> N
     assert pieces.status == 0 and json.loads(pieces.out) == whole
     shown = testbed("run", hello, "-u", "eh_frame", "--budget", "5000000", "--", "abc").out
     assert "pieces  1: watched and judged" in shown
-    scans = [
-        testbed("run", hello, "-u", "stack_scan", "--json", *more, "--", "abc") for more in ((), ("--chunk", "6500"))
+    chains = [
+        testbed("run", hello, "-u", "bs_backtrace", "--json", *more, "--", "abc") for more in ((), ("--chunk", "6500"))
     ]
-    assert [each.status for each in scans] == [0, 0] and json.loads(scans[0].out) == json.loads(scans[1].out)
-    (asked,) = json.loads(scans[1].out)["strategies"]
+    assert [each.status for each in chains] == [0, 0] and json.loads(chains[0].out) == json.loads(chains[1].out)
+    (asked,) = json.loads(chains[1].out)["strategies"]
     assert (asked["judged"], asked["sampled"]) == (500, True)
     assert "held whole" in testbed("run", hello, "--sample", "9", "--chunk", "6500").err
     whole = testbed("run", str(built("signals", "x86_64", "static")), "-u", "eh_frame", "--json", "--chunk", "6500")

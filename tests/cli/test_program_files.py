@@ -18,8 +18,6 @@ def built(program: str) -> str:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--trait", "NO_TABEL"), "NO_TABLE"),
-        (("--trait", "PROLOGUE"), "is no trait that can be declared"),
         (("--frame-record", "r11-gc"), "is no frame record of x86_64"),
     ],
 )
@@ -30,12 +28,6 @@ def test_what_cannot_be_said_is_an_error(options: tuple[str, ...], said: str, te
 
 
 def test_a_source_says_it_in_its_header(testbed: Testbed) -> None:
-    answer = testbed("run", "leaf_call", "--trait", "NO_TABLE")
+    answer = testbed("run", "leaf_call", "--frame-record", "r11-gcc")
     assert answer.status == 2
     assert "the header of leaf_call says its own" in answer.err
-
-
-def test_on_the_command_line(testbed: Testbed) -> None:
-    path = built("no_table")
-    assert testbed("run", path, "-u", "eh_frame").status == 1
-    assert testbed("run", path, "-u", "eh_frame", "--trait", "NO_TABLE").status == 0

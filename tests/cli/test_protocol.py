@@ -59,7 +59,6 @@ def test_honest_stops_are_no_failure_and_lies_and_crashes_are(testbed: Testbed) 
     honest = testbed("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("right"))
     assert honest.status == 0
     assert "I know nothing" in honest.out
-    assert "declares no limits" in " ".join(honest.out.split())
     crashed = testbed("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("dies"))
     assert crashed.status == 1
     assert "assertion failed: row != NULL" in " ".join(crashed.out.split())

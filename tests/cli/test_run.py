@@ -30,7 +30,7 @@ def test_run_prints_every_step_and_every_strategy_in_100_columns(testbed: Testbe
         assert name in said.out
     assert "fp_chain lies first at step 3, main (stp" in said.out
     last = " ".join(said.out.split())
-    first = "fp_chain lies first, at main (step 3): the function's frame is not set up yet."
+    first = "fp_chain lies first, at main (step 3): x29 is zero."
     assert last.endswith(first)
     assert "\x1b" not in said.out
 
@@ -46,7 +46,7 @@ def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, re
         outcomes = [data["verdicts"][index]["outcome"] for index in data["steps"]["verdicts"][name]]
         assert counts["sites"] == len(data["steps"]["instruction"]) > 0
         assert counts["exact"] == outcomes.count("exact")
-        assert counts["exact"] + counts["explained"] + counts["unexplained"] + counts["transition"] == counts["sites"]
+        assert counts["exact"] + counts["foretold"] + counts["unexplained"] + counts["transition"] == counts["sites"]
     deepest = max(data["steps"]["activation"])
     names = []
     while data["activations"][deepest]["outer"] is not None:

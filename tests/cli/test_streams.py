@@ -71,7 +71,7 @@ def test_an_error_that_no_interrupt_caused_is_shown() -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-"])
-@pytest.mark.parametrize("command", ["run leaf_call --json", "run leaf_call", "list limits --json", "--help"])
+@pytest.mark.parametrize("command", ["run leaf_call --json", "run leaf_call", "list assumptions --json", "--help"])
 def test_a_closed_stream_is_no_mistake(closed: str, command: str) -> None:
     done = _done(
         "sh",
@@ -102,7 +102,7 @@ def test_an_encoding_without_lines_and_arrows_gets_similar_signs(encoding: str) 
 
 
 def test_lines_in_a_pipe_end_where_their_text_ends() -> None:
-    for words in ("run leaf_call", "list limits -u fp_chain", "show leaf_call --at leaf"):
+    for words in ("run leaf_call", "list assumptions -u fp_chain", "show leaf_call --at leaf"):
         said = subprocess.run(
             [sys.executable, "-m", "testbed.cli", *words.split()],
             capture_output=True,

@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("text", consoles(), ids=["python", "pytest", "another language"])
+@pytest.mark.parametrize("text", consoles(), ids=["python", "assumption", "pytest", "another language"])
 def test_a_session_goes_as_it_is_shown(text: str, folder: Path) -> None:
     if "cc -O2" in text and shutil.which("cc") is None:
         pytest.skip("no C compiler: apt install gcc")
@@ -63,9 +63,9 @@ def test_a_session_goes_as_it_is_shown(text: str, folder: Path) -> None:
             at = done.stdout.index(line, at) + len(line)
 
 
-def test_the_page_has_three_examples() -> None:
-    assert [language for language, _ in BLOCKS].count("python") == 2
-    assert len(consoles()) == 3
+def test_the_page_has_its_examples() -> None:
+    assert [language for language, _ in BLOCKS].count("python") == 3
+    assert len(consoles()) == 4
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", PAGE):
         assert (ROOT / "docs" / link).exists()
     for name in re.findall(r"`((?:testbed|programs|docs)/[\w./]+)`", PAGE):

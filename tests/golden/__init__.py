@@ -1,4 +1,4 @@
-"""Golden counts: how many sites of each cell are exact, and how many each limit explains. Never a pc.
+"""Golden counts: how many sites of each cell are exact, and by which clause the others go wrong. Never a pc.
 
 A *set* of counts is a folder. `STRATEGIES` is the set of the matrix, `REFEREES` that of the real unwinders::
 
@@ -9,7 +9,8 @@ A *set* of counts is a folder. `STRATEGIES` is the set of the matrix, `REFEREES`
 
 ``pytest --update-golden`` writes all three, the summary from the files of the programs (`write_summary`). The counts of
 a cell are a JSON object: ``sites``, ``exact`` and ``transition`` are numbers of sites, ``callers`` is [said, true,
-found], ``explained`` is {"MECHANISM outcome": sites}.
+found], ``failed`` is {"clause outcome": sites} of those that are not exact, or {"outcome": sites} where no clause
+fails. ``luck`` and ``open`` are numbers of sites by `Accord`, and left out where there are none.
 """
 
 from __future__ import annotations
@@ -64,11 +65,17 @@ def counted(cell: Cell) -> Counts:
         "exact": cell.exact,
         "transition": cell.transition,
         "callers": [cell.callers.said, cell.callers.true, cell.callers.found],
-        "explained": {
-            f"{mechanism} {outcome.value}": cell.shown[mechanism, outcome]
-            for mechanism, outcome in sorted(cell.shown, key=lambda pair: (pair[0], pair[1].value))
-        },
+        "failed": dict(sorted(_failed(cell).items())),
+        **{name: number for name in _ACCORDS if (number := getattr(cell, name))},
     }
+
+
+def _failed(cell: Cell) -> Counter[str]:
+    found = Counter[str]()
+    for kind, number in cell.kinds.items():
+        if not kind.exact:
+            found[f"{kind.clause} {kind.outcome.value}".strip()] += number
+    return found
 
 
 @cache
@@ -137,17 +144,19 @@ def summary_of(cells: Iterable[tuple[Unit, str, Counts]], update: str = UPDATE) 
         of_arch = sums.setdefault(strategy, {}).setdefault(unit.arch, Counter())
         of_arch.update(cells=1, sites=counts["sites"], exact=counts["exact"], transition=counts["transition"])
         of_arch.update(dict(zip(_CALLERS, counts["callers"], strict=True)))
-        of_arch.update(counts["explained"])
+        of_arch.update(counts["failed"])
+        of_arch.update({name: counts[name] for name in _ACCORDS if name in counts})
     lines = [f"# {update} writes this from the counts of the programs.", _line("strategy", "count", ARCHES)]
     for strategy in sorted(sums):
         by_arch = [sums[strategy].get(arch, Counter()) for arch in ARCHES]
-        pairs = sorted({name for counter in by_arch for name in counter} - set(_TOTALS))
-        for name in (*_TOTALS, *pairs):
+        pairs = sorted({name for counter in by_arch for name in counter} - {*_TOTALS, *_ACCORDS})
+        for name in (*_TOTALS, *pairs, *_ACCORDS):
             lines.append(_line(strategy, name, (str(each[name]) if name in each else "-" for each in by_arch)))
     return "\n".join(lines) + "\n"
 
 
 _CALLERS = ("callers said", "callers true", "callers found")
+_ACCORDS = ("luck", "open")
 _TOTALS = ("cells", "sites", "exact", "transition", *_CALLERS)
 
 

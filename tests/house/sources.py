@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+MOST_OF_A_MODULE = 500
 
 
 def modules(folder: str) -> list[Path]:
@@ -34,3 +35,19 @@ def imported(path: Path) -> Iterator[str]:
 def relative(path: Path) -> str:
     """A module's path as the tests name it."""
     return path.relative_to(ROOT).as_posix()
+
+
+def module_name(path: Path) -> str:
+    return relative(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def arrows() -> dict[str, list[str]]:
+    """Which modules of the project each of them imports; ``from package import module`` is an arrow to the module."""
+    paths = {
+        module_name(p): p for folder in ("testbed", "unwinders", "programs", "benchmarks") for p in modules(folder)
+    }
+    found = {}
+    for name, path in paths.items():
+        targets = (m if m in paths else m.rpartition(".")[0] for m in imported(path))
+        found[name] = sorted({target for target in targets if target in paths and target != name})
+    return found

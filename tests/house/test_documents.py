@@ -14,7 +14,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.compiler_defects import KNOWN_DEFECTS
+from testbed.campaign.fuzz import KNOWN_DEFECTS
 from testbed.campaign.units import units
 from testbed.cli.names import judge_all_names, total_rows
 from testbed.referee import REFEREES

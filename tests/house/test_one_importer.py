@@ -24,9 +24,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.native.sources import is_native
-from tests.house.sources import ROOT, modules, nodes
-from tests.house.test_layers import module_name
-from tests.house.test_sizes import MOST_OF_A_MODULE
+from tests.house.sources import MOST_OF_A_MODULE, ROOT, module_name, modules, nodes
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole
@@ -34,7 +32,7 @@ pytestmark = pytest.mark.whole
 FEWEST_LINES = 150
 # Rooms and modules that are rewritten as a whole; merges are made then.
 REWRITTEN_LATER = (
-    *("testbed/protocol", "testbed/serve", "testbed/truth"),
+    "testbed/truth",
     *("testbed/checks/kept_groups.py", "testbed/machine/register_parts.py"),
 )
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT, modules, relative
+from tests.house.sources import MOST_OF_A_MODULE, ROOT, modules, relative
 
 pytestmark = pytest.mark.whole
 
 FOLDERS = ("testbed", "unwinders", "programs", "benchmarks", "docs", "tests")
-MOST_OF_A_MODULE = 500
 MOST_OF_A_FUNCTION = 80
 MOST_LONG_ONES = 12  # in all: more are no exceptions any more
 

@@ -101,7 +101,7 @@ def test_tables_that_mark_the_trampoline_are_exact_everywhere(program: str, arch
     run = ran(program, arch, recipe)
     verdicts = judge_all(run, UNWINDERS[TABLE[arch]])
     assert [run.where(int(run.trace.pc[s])) for s, v in enumerate(verdicts) if not v.exact] == []
-    assert sum(Trait.SIGNAL in run.traits(step) for step in range(len(run))) > 10
+    assert sum(Trait.SIGNAL in run.words(step) for step in range(len(run))) > 10
 
 
 @everywhere
@@ -143,7 +143,7 @@ def test_a_call_through_a_null_pointer_is_a_frame_with_a_caller(arch: str, recip
     assert null.pcs[0] == 0
     assert run.frame_names(null.frames)[1:] == ("work", "main", "_start")
     assert null.frames[1].pc == run.at("work_back").pc
-    assert Trait.NO_CODE in run.traits(step)
+    assert Trait.NO_CODE in run.words(step)
     handler = run.truth(step + 1)
     assert handler.pcs[2:] == null.pcs
     for name in ("eh_frame", "eh_frame_hdr", "debug_frame"):

@@ -21,7 +21,7 @@ _file = click.Path(dir_okay=False, path_type=Path)
 
 def chosen(room: MutatedRoom, *, everything: bool, sample: int | None, seed: int) -> list[Mutant]:
     """The mutants of a room that a run takes."""
-    files = room.files(everything=everything)
+    files = room.files()
     if everything:
         return list(all_mutants(files))
     return list(sampled_mutants(files, room.sample if sample is None else sample, f"{room.name} {seed}"))
@@ -60,7 +60,7 @@ def judged(
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--room", "rooms", multiple=True, type=click.Choice(list(ROOMS)), help="Only this room; repeatable.")
-@click.option("--everything", is_flag=True, help="Every change at every place, compiled code too: hours.")
+@click.option("--everything", is_flag=True, help="Every change at every place: hours.")
 @click.option("--sample", type=click.IntRange(1), help="How many mutants of each room, instead of the declared number.")
 @click.option("--seed", default=1, show_default=True, help="Of the sample.")
 @click.option(
@@ -83,7 +83,7 @@ def command(
     """
     names = rooms or tuple(ROOMS)
     trials = list(judged(names, KeptTrials(kept), everything=everything, sample=sample, seed=seed, jobs=jobs))
-    places = {n: sum(len(places_of(path)) for path in ROOMS[n].files(everything=True)) for n in names}
+    places = {n: sum(len(places_of(path)) for path in ROOMS[n].files()) for n in names}
     words = ["python -m tests.mutation", *(f"--room {n}" for n in rooms), *(["--everything"] if everything else [])]
     words += [*([f"--sample {sample}"] if sample else []), *([f"--seed {seed}"] if seed != 1 else [])]
     words += [] if jobs else ["-j 0"]

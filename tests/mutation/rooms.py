@@ -14,28 +14,26 @@ ROOT = Path(__file__).parents[2]
 class MutatedRoom:
     """A room and its tests.
 
-    ``modules`` are globs from the root; of these, ``slow`` ones (compiled code: each mutant is compiled again) are left
-    to the nightly run. ``stages`` are groups of tests, asked one after the other until one fails: first those that fail
-    soonest. ``sample`` is how many mutants the short run takes: most of those that say what is true and read code. A
-    larger one (``--sample``) begins with them.
+    ``modules`` are globs from the root: the kernels of the room are among them. ``stages`` are groups of tests, asked
+    one after the other until one fails: first those that fail soonest. ``sample`` is how many mutants the short run
+    takes. A larger one (``--sample``) begins with them.
     """
 
     name: str
     modules: tuple[str, ...]
     stages: tuple[tuple[str, ...], ...]
     sample: int
-    slow: tuple[str, ...] = ()
 
-    def files(self, *, everything: bool) -> tuple[Path, ...]:
+    def files(self) -> tuple[Path, ...]:
         """The module files, as paths from the root, in order."""
         found = {path.relative_to(ROOT) for pattern in self.modules for path in ROOT.glob(pattern)}
-        late = {path.relative_to(ROOT) for pattern in self.slow for path in ROOT.glob(pattern)}
-        return tuple(sorted(path for path in found if path.name != "__init__.py" and (everything or path not in late)))
+        return tuple(sorted(path for path in found if path.name != "__init__.py"))
 
     def stages_for(self, module: str) -> tuple[tuple[str, ...], ...]:
         """The stages that a mutant of a module meets: before all others the room's test files named after it.
 
-        Those are `test_walk.py` for `walk.py`; where there is none, those that share the first word of its name.
+        Those are `test_walk.py` for `walk.py`; where there is none, those that share the first word of its name, or
+        else the stages in a folder of its folder's name: for a kernel, the tests of kernels.
         """
         stem = Path(module).stem
         word = stem.partition("_")[0]
@@ -47,7 +45,8 @@ class MutatedRoom:
 
         same = [chosen for stage in self.stages if (chosen := named(stage, f"test_{stem}_"))]
         related = [chosen for stage in self.stages if (chosen := named(stage, f"test_{word}_"))]
-        return tuple(dict.fromkeys((*(same or related), *self.stages)))
+        beside = [stage for stage in self.stages if f"/{Path(module).parent.name}/" in stage[0]]
+        return tuple(dict.fromkeys((*(same or related or beside), *self.stages)))
 
 
 def _test_files(word: str) -> list[str]:
@@ -57,11 +56,24 @@ def _test_files(word: str) -> list[str]:
     return [file.relative_to(ROOT).as_posix() for file in found]
 
 
-# A few units on which every strategy is judged: what no test of the room notices may show there.
-_CELLS = ("tests/campaign/test_matrix.py", "-k", "(leaf_call or tail_call or longjmp or alloca_vla) and keystone")
+def _tests(folder: str, *names: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """A stage: files of tests of a folder, without the tests that have these words in their names."""
+    files = tuple(f"tests/{folder}/test_{name}.py" for name in names)
+    return (*files, "-k", " and ".join(f"not {word}" for word in but)) if but else files
+
+
+# Some units, and at some of their sites every strategy, its table and its assumption; and all sites of a few: what no
+# test of a room notices may show there.
+_SITES = _tests("verdicts/assumptions", "defects")
+_CELLS = (
+    *_tests("campaign", "matrix"),
+    "-k",
+    "(leaf_call or tail_call or longjmp or alloca_vla) and keystone and test_cell",
+)
 
 # Only tests that end soon are asked. What they do not notice is a hole in them, even if one of the long ones (each site
-# of the corpus, whole libraries, other tools) would notice it.
+# of the corpus, whole libraries, other tools) would notice it. The samples are 400 mutants together, in proportion to
+# the places of the rooms when they were last divided.
 ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
     {
         room.name: room
@@ -70,141 +82,127 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "truth",
                 ("testbed/truth/*.py", "testbed/truth/windows/*.py", "testbed/truth/native/*.py"),
                 (
-                    ("tests/truth/test_trait_counts.py", "tests/truth/test_declared.py", "-k", "holds or right_stack"),
                     (
-                        "tests/truth/test_departures.py",
-                        "tests/truth/test_expectations.py",
-                        "tests/truth/test_phases.py",
+                        "tests/truth/test_words.py",
+                        "tests/truth/test_declared.py",
+                        "-k",
+                        "(word or right_stack) and not corpus",
                     ),
-                    tuple(f"tests/truth/test_{name}.py" for name in ("stack_traits", "stack_words", "traits")),
-                    ("tests/truth/test_pointer_traits.py", "tests/truth/test_tail_call_traits.py"),
-                    ("tests/truth/test_calls.py", "tests/truth/test_on_the_way.py"),
-                    ("tests/truth/test_phases.py", "tests/truth/test_signatures.py"),
-                    tuple(f"tests/truth/test_{name}.py" for name in ("moved_returns", "behind_data", "two_step_calls")),
-                    tuple(f"tests/truth/test_{name}.py" for name in ("entered_again", "landings", "calls_or_jumps")),
-                    tuple(f"tests/truth/test_{name}.py" for name in ("transfers", "changed_returns", "vectors")),
-                    tuple(f"tests/truth/test_{name}.py" for name in ("row_traits", "registers", "shapes", "jumps")),
-                    tuple(f"tests/truth/test_{name}.py" for name in ("assumed", "other_stacks", "scanned", "straight")),
-                    tuple(
-                        f"tests/truth/test_{name}.py" for name in ("frame_sites", "further_records", "followed_traits")
-                    ),
+                    ("tests/truth", "-k", "not on_every_program"),
+                    _SITES,
                     _CELLS,
-                    ("tests/truth/test_columns.py",),
                 ),
-                100,
-                slow=("testbed/truth/native/*.py", "testbed/truth/windows/*.py"),
+                75,
             ),
             MutatedRoom(
                 "verdicts",
-                ("testbed/verdicts/*.py",),
+                ("testbed/verdicts/*.py", "testbed/verdicts/assumptions/*.py"),
                 (
-                    ("tests/verdicts/test_comparing.py", "tests/verdicts/test_one.py"),
+                    _tests("verdicts", "comparing", "native", "one"),
+                    ("tests/verdicts/test_trace.py", "-k", "three or signal"),
+                    _SITES,
                     _CELLS,
-                    ("tests/verdicts/test_trace.py", "-k", "not every_site"),
+                    _tests("verdicts", "trace", but=("at_every_site",)),
+                    ("tests/verdicts/assumptions", "-k", "not at_every_site"),
                 ),
-                40,
-                slow=("testbed/verdicts/native.py",),
+                37,
             ),
             MutatedRoom(
                 "rows",
                 ("unwinders/rows/*.py", "unwinders/rows/native/*.py"),
                 (
-                    tuple(f"tests/unwinders/rows/test_{name}.py" for name in ("apply", "apply_return_address")),
-                    tuple(f"tests/unwinders/rows/test_{name}.py" for name in ("walk", "walk_progress")),
-                    tuple(f"tests/unwinders/rows/test_{name}.py" for name in ("expression", "expression_faults")),
-                    ("tests/unwinders/rows/test_signed_tables.py",),
+                    _tests("unwinders/rows", "apply", "apply_return_address"),
+                    _tests("unwinders/rows", "walk", "walk_progress"),
+                    _tests("unwinders/rows/native", "chain", "walk", but=("on_anything", "deeper")),
+                    _tests("unwinders/rows", "expression", "expression_faults"),
+                    _tests("unwinders/rows", "signed_tables"),
+                    ("tests/unwinders/rows/native/test_walk.py", "-k", "on_anything and some"),
+                    _SITES,
                     _CELLS,
                 ),
-                40,
-                slow=("unwinders/rows/native/*.py",),
+                20,
             ),
             MutatedRoom(
                 "formats",
                 ("unwinders/formats/*.py",),
                 (
                     ("tests/unwinders/formats", "-k", "not damage and not mutated and not settled and not quick"),
-                    ("tests/unwinders/tables/test_eh_frame_hdr_fields.py",),
-                    ("tests/unwinders/tables/test_eh_frame_hdr.py", "-k", "not damage and not linear"),
-                    (
-                        "tests/unwinders/tables/test_ehabi.py",
-                        "tests/unwinders/tables/test_compact_unwind.py",
-                        "-k",
-                        "not settled",
-                    ),
+                    _tests("unwinders/tables", "eh_frame_hdr_fields"),
+                    _tests("unwinders/tables", "eh_frame_hdr", but=("damage", "linear")),
+                    _tests("unwinders/tables", "ehabi", "compact_unwind", but=("settled",)),
                 ),
-                40,
+                48,
+            ),
+            MutatedRoom(
+                "rereading",
+                ("testbed/rereading/*.py",),
+                (
+                    _tests("rereading", "dwarf", "ehabi", "other_tables"),
+                    _tests("rereading", "planted"),
+                ),
+                29,
             ),
             MutatedRoom(
                 "analysis",
                 ("unwinders/analysis/*.py",),
                 (
-                    ("tests/unwinders/analysis/test_prologue_instructions.py",),
-                    ("tests/unwinders/analysis/test_indirect_control.py",),
-                    ("tests/unwinders/analysis/test_arm32_accesses.py", "tests/unwinders/analysis/test_decoders.py"),
-                    (
-                        "tests/unwinders/analysis/test_prologue_flow.py",
-                        "tests/unwinders/analysis/test_function_bounds.py",
-                    ),
-                    tuple(f"tests/unwinders/analysis/test_control_flow{part}.py" for part in ("", "_limits")),
-                    ("tests/unwinders/analysis/test_function_code.py",),
-                    ("tests/unwinders/analysis/test_landings.py", "tests/unwinders/analysis/test_landing_pads.py"),
-                    ("tests/unwinders/analysis/test_analysis_budget.py",),
+                    _tests("unwinders/analysis", "prologue_instructions"),
+                    _tests("unwinders/analysis", "indirect_control"),
+                    _tests("unwinders/analysis", "arm32_accesses", "decoders"),
+                    _tests("unwinders/analysis", "prologue_flow", "function_bounds"),
+                    _tests("unwinders/analysis", "control_flow", "control_flow_limits"),
+                    _tests("unwinders/analysis", "function_code"),
+                    _tests("unwinders/analysis", "landings", "landing_pads"),
+                    _tests("unwinders/analysis", "analysis_budget"),
+                    _SITES,
                     _CELLS,
-                    ("tests/unwinders/analysis/test_executed_effects.py",),
+                    _tests("unwinders/analysis", "executed_effects"),
                 ),
-                100,
+                52,
             ),
             MutatedRoom(
                 "checks",
-                ("testbed/checks/*.py",),
+                ("testbed/checks/*.py", "testbed/checks/native/*.py"),
                 (
-                    (
-                        "tests/checks/test_code_spans.py",
-                        "tests/checks/test_headers.py",
-                        "tests/checks/test_table_findings.py",
-                    ),
-                    (
-                        "tests/checks/test_impossible.py",
-                        "tests/checks/test_overwritten.py",
-                        "tests/checks/test_odd_frames.py",
-                    ),
-                    ("tests/checks/test_row_checks.py", "tests/checks/test_repair.py", "tests/checks/test_kept.py"),
-                    ("tests/checks/test_repair_directives.py",),
-                    ("tests/checks/test_watched_run.py", "tests/checks/test_other_entries.py"),
-                    tuple(f"tests/checks/test_{name}.py" for name in ("parts", "parts_elsewhere", "sized_stack")),
-                    ("tests/checks/test_check_file.py", "tests/checks/test_check_file_reach.py"),
-                    tuple(
-                        f"tests/checks/test_{name}.py"
-                        for name in ("adjustments", "save_directives", "source_directives")
-                    ),
-                    tuple(
-                        f"tests/checks/test_{name}.py"
-                        for name in ("called_pieces", "static_rows", "alike", "kept_groups")
-                    ),
+                    _tests("checks", "code_spans", "headers", "table_findings"),
+                    _tests("checks", "impossible", "overwritten", "odd_frames"),
+                    _tests("checks", "row_checks", "repair", "kept"),
+                    _tests("checks", "repair_directives"),
+                    _tests("checks", "watched_run", "other_entries"),
+                    _tests("checks", "parts", "parts_elsewhere", "sized_stack"),
+                    _tests("checks", "check_file", "check_file_reach"),
+                    _tests("checks", "adjustments", "save_directives", "source_directives"),
+                    _tests("checks", "called_pieces", "static_rows", "alike", "kept_groups"),
                 ),
-                8,
-                slow=("testbed/checks/native/*.py",),
+                67,
+            ),
+            MutatedRoom(
+                "machine",
+                ("testbed/machine/*.py", "testbed/machine/native/*.py"),
+                (
+                    _tests("machine", "hooks", "load", "stops"),
+                    _tests("machine", "over_the_stack", "unicorn_arches", "signals", "signing", "slide"),
+                    _tests("machine/native", "code_ranges", "record", but=("on_every_program", "keyboard", "faults")),
+                    _tests("machine", "chunks"),
+                ),
+                28,
             ),
             MutatedRoom(
                 "micro",
                 ("testbed/micro/*.py",),
                 (
-                    (
-                        "tests/micro/test_functions.py",
-                        "tests/micro/test_merged_entries.py",
-                        "tests/micro/test_plans.py",
-                    ),
-                    ("tests/micro/test_calling.py", "tests/micro/test_linkage.py"),
-                    ("tests/micro/test_exploring.py",),
-                    ("tests/checks/test_check_file_reach.py",),
+                    _tests("micro", "functions", "merged_entries", "plans"),
+                    _tests("micro", "calling", "linkage"),
+                    _tests("micro", "exploring"),
+                    _tests("checks", "check_file_reach"),
                 ),
-                24,
+                39,
             ),
             MutatedRoom(
                 "naming",
                 ("testbed/naming/*.py",),
-                (("tests/naming",), ("tests/image/test_damaged_debug_info.py",), ("tests/campaign/test_names.py",)),
-                40,
+                (("tests/naming",), _tests("image", "damaged_debug_info"), _tests("campaign", "names")),
+                5,
             ),
         )
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutan
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, ROOT, MutatedRoom
 from tests.mutation.trial import Fate, Trial
-from tests.mutation.verdicts import SurvivorVerdict, known_verdicts
+from tests.mutation.verdicts import FILE, SurvivorVerdict, known_verdicts
 
 CODE = '''"""A number, 1."""
 
@@ -116,7 +117,7 @@ def test_what_noticed_other_mutants_of_a_module_is_asked_first(tree: Path, monke
     monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
     asked: list[str] = []
 
-    def tests(stage: tuple[str, ...], root: Path, *, most: float) -> tuple[int, float]:
+    def tests(stage: tuple[str, ...], root: Path, *, most: float, in_python: bool) -> tuple[int, float]:
         asked.append(stage[0])
         changed = (root / "code.py").read_text() != CODE
         return int(changed and stage == notices), 1.5
@@ -154,9 +155,31 @@ def test_tests_that_fail_without_any_mutant_tell_nothing(tree: Path, monkeypatch
 
 def test_every_room_has_modules_and_tests_that_exist() -> None:
     for room in ROOMS.values():
-        assert room.files(everything=False) and set(room.files(everything=False)) <= set(room.files(everything=True))
+        assert all(any(ROOT.glob(pattern)) for pattern in room.modules) and room.files()
         for stage in room.stages:
             assert all((ROOT / word).exists() for word in stage if word.startswith("tests/")), stage
+    assert sum(room.sample for room in ROOMS.values()) == 400
+
+
+@pytest.mark.parametrize(("module", "said"), [("code.py", "1"), ("native.py", "0"), ("native/code.py", "0")])
+def test_where_a_kernel_is_changed_it_runs_as_it_stands(
+    module: str, said: str, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is compiled all the same, for C, is kept in the tree."""
+    (tree / module).parent.mkdir(exist_ok=True)
+    (tree / "code.py").rename(tree / module)
+    own = str(tree / "native" if said == "0" else tree / "kept")
+    (tree / "test_code.py").write_text(
+        "import os\ndef test() -> None:\n"
+        f"    assert (os.environ['TESTBED_JIT'], os.environ['TESTBED_NATIVE_CACHE']) == {(said, own)}\n"
+    )
+    monkeypatch.setenv("TESTBED_JIT", "1")
+    monkeypatch.setenv("TESTBED_NATIVE_CACHE", str(tree / "kept"))
+    monkeypatch.setattr(trial, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
+    for name in ("_seconds", "_noticed"):
+        monkeypatch.setattr(trial, name, {})
+    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
+    assert trial._try("small", next(all_mutants([Path(module)]))).fate is Fate.SURVIVED
 
 
 def test_the_tests_named_after_a_module_are_asked_first() -> None:
@@ -169,9 +192,9 @@ def test_the_tests_named_after_a_module_are_asked_first() -> None:
         f"tests/unwinders/formats/test_compact_{what}.py" for what in ("encodings", "survives_anything", "unwind")
     )
     assert first[3:] == ROOMS["formats"].stages[0][1:]
-    stages = ROOMS["verdicts"].stages_for("testbed/verdicts/trace.py")
-    assert stages[0] == ("tests/verdicts/test_trace.py", "-k", "not every_site")
-    assert set(stages) == set(ROOMS["verdicts"].stages)
+    stages = ROOMS["rows"].stages_for("unwinders/rows/native/sweep.py")
+    assert stages[0][:2] == tuple(f"tests/unwinders/rows/native/test_{name}.py" for name in ("chain", "walk"))
+    assert set(stages) == set(ROOMS["rows"].stages)
 
 
 def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
@@ -231,8 +254,12 @@ def test_without_processes_there_is_what_is_kept_whatever_became_of_it(
     assert [(each.mutant, each.fate) for each in found] == list(zip(drawn, (Fate.KILLED, Fate.SURVIVED), strict=False))
 
 
-def test_verdicts_are_of_mutants_and_say_why() -> None:
+def test_verdicts_are_of_lines_that_are_there_and_say_why() -> None:
     assert all(len(key) == 12 and verdict.why for key, verdict in known_verdicts().items())
+    for told in json.loads(FILE.read_text(encoding="utf-8")).values():
+        module, _, change = told["mutant"].partition(": `")
+        line = change.partition("` -> `")[0]
+        assert line.split() and " ".join(line.split()) in " ".join((ROOT / module).read_text("utf-8").split()), told
 
 
 def test_the_command_explains_itself() -> None:

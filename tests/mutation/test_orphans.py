@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.mutation.rooms import ROOT
 
 _TRIED = "import sys; from pathlib import Path; from tests.mutation.trial import _tests; "
-_STAGE = "_tests((sys.argv[1],), Path(sys.argv[2]), most=600.0)"
+_STAGE = "_tests((sys.argv[1],), Path(sys.argv[2]), most=600.0, in_python=False)"
 _SLEEPS = "import os, time\n\ndef test_it():\n    open('pid', 'w').write(f'{os.getpid()} ')\n    time.sleep(600)\n"
 
 

@@ -21,6 +21,8 @@ from pathlib import Path
 from cosmic_ray.mutating import use_mutation
 from cosmic_ray.plugins import get_operator
 
+from testbed.native import compiled, machine_code
+from testbed.native.sources import is_native
 from tests.mutation.mutants import Mutant
 from tests.mutation.orphans import end_with_parent
 from tests.mutation.rooms import ROOMS, ROOT
@@ -93,12 +95,14 @@ def _try(room: str, mutant: Mutant) -> Trial:
     assert _copy is not None
     root, took = Path(_copy.name), 0.0
     stages = ROOMS[room].stages_for(mutant.module)
+    in_python = is_native(".".join(Path(mutant.module).with_suffix("").parts))
     noticed = _noticed.setdefault((room, mutant.module), Counter())
     for stage in sorted(stages, key=lambda stage: -noticed[stage]):
-        if stage not in _seconds:
-            _seconds[stage] = _of_unchanged(room, stage, root)
+        if (stage, in_python) not in _seconds:
+            _seconds[stage, in_python] = _of_unchanged(room, stage, root, in_python=in_python)
+        most = _LONGER * _seconds[stage, in_python] + _SPARE
         with use_mutation(root / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
-            status, seconds = _tests(stage, root, most=_LONGER * _seconds[stage] + _SPARE)
+            status, seconds = _tests(stage, root, most=most, in_python=in_python)
         took += seconds
         if status != 0:
             fate = Fate.TIMEOUT if status is None else Fate.KILLED
@@ -107,28 +111,31 @@ def _try(room: str, mutant: Mutant) -> Trial:
     return Trial(room, mutant, Fate.SURVIVED, len(stages), took)
 
 
-_seconds: dict[tuple[str, ...], float] = {}
+_seconds: dict[tuple[tuple[str, ...], bool], float] = {}
 _noticed: dict[tuple[str, str], Counter[tuple[str, ...]]] = {}
 """By room and module, how many of its mutants each stage has noticed: those that noticed the most are asked first."""
 
 
-def _of_unchanged(room: str, stage: tuple[str, ...], root: Path) -> float:
+def _of_unchanged(room: str, stage: tuple[str, ...], root: Path, *, in_python: bool) -> float:
     """The processor seconds of a stage on the code as it is; asked when a mutant first comes to it."""
-    status, seconds = _tests(stage, root, most=3600.0)
+    status, seconds = _tests(stage, root, most=3600.0, in_python=in_python)
     if status != 0:
         raise RuntimeError(f"{room}: {' '.join(stage)} does not pass on the unchanged code: status {status}")
     return seconds
 
 
-def _tests(stage: tuple[str, ...], root: Path, *, most: float) -> tuple[int | None, float]:
+def _tests(stage: tuple[str, ...], root: Path, *, most: float, in_python: bool) -> tuple[int | None, float]:
     """The exit status of some tests in a tree, stopped at the first failure, and the processor seconds that they took.
 
-    None for the status: more than ``most`` seconds, or too much memory.
+    None for the status: more than ``most`` seconds, or too much memory. ``in_python``: a kernel is changed, and all
+    kernels run as they stand. Those that C calls are compiled all the same, and what is compiled goes with the tree.
 
-    Nothing compiled is written: a change within one second would not be seen.
+    No bytecode is written: a change within one second would not be seen.
     """
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--no-header", "-p", "no:cacheprovider", *stage]
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    if in_python:
+        environment |= {compiled.VARIABLE: "0", machine_code.VARIABLE: str(root / "native")}
     quiet, end, busy = subprocess.DEVNULL, time.monotonic() + _WAITS * most, 0.0
     before = _of_children()
     process = subprocess.Popen(

@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from testbed.cli.process_run import BELIEVED
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
@@ -23,7 +22,6 @@ from testbed.referee import present
 from testbed.report.phrases import share
 from testbed.report.referees_text import PAGE, section_of, with_section
 from tests.process.builds import ran
-from unwinders import UNWINDERS
 
 TOOLS = (  # those that read tables of a file; LLVM's with the row at the pc, so that what else it does shows
     *("libdw", "libunwind", "llvm_libunwind", "llvm_libunwind_exact", "libunwindstack", "perf", "gdb", "lldb", "drgn"),
@@ -31,7 +29,6 @@ TOOLS = (  # those that read tables of a file; LLVM's with the row at the pc, so
 )
 # Of the others none reads what there is: the libraries have no .eh_frame, and no debug information beside them.
 ON_ARM32 = ("libdw", "libunwindstack", "gdb", "lldb")
-READERS = tuple(UNWINDERS[name] for name in BELIEVED)
 PROGRAMS = ("hello", "signals", "threads", "contexts", "sort", "exceptions")
 TARGETS = ("x86_64", "arm64", "thumb")
 LINKS = ("static", "dynamic")
@@ -115,7 +112,7 @@ def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinde
     process = watch_process(run)
     program, target, link = named
     for tool in on:
-        result = judge_process(process, tool, evaluate=evaluate_rule, sample=sample, readers=READERS)
+        result = judge_process(process, tool, evaluate=evaluate_rule, sample=sample)
         print(f"{program} {target} {link}: {tool.name}, {result.unexplained} unexplained", file=sys.stderr, flush=True)
         for place in result.places:
             if not place.explained:
@@ -130,7 +127,7 @@ def section(asked: Sequence[AskedTool], runs: Runs, sample: int) -> Iterator[str
     yield f"(`testbed run ./program -u TOOL`), {len(runs)} runs of {sum(runs.values()):,} steps. Every tool that reads"
     yield f"tables is asked at the same {sample} steps of each, chosen by the seed. Fields as above; in brackets, the"
     yield "share at which every caller is there and none is said to be the last: a dynamic linker's start has no row.\n"
-    yield "What goes wrong is explained by the tool's limits of the corpus. That a row is wrong or missing, as headers"
+    yield "What goes wrong is counted, as in the corpus. That a row is wrong or missing, as headers"
     yield "declare of programs of the corpus, is found by holding the tables against what was executed. perf unwinds"
     yield "with the library that it was built with: Debian's with libunwind. One with libdw asks what `libdw` does."
     yield f"On 32-bit ARM {', '.join(f'`{name}`' for name in ON_ARM32)} are asked. Debian's libraries have there"

@@ -110,7 +110,7 @@ Made by `python -m tests.process.table`. Each program is run as a Linux process 
 strategy is judged at every step of every thread. *Equal*: standard output and exit status are those of a
 native run (x86_64) or of qemu-user. *Witness*: the truth beside the second witness, step by step (`testbed prove`).
 *Whole*: every caller was found, and it was not said that the last one is the root. *Unexplained*: no row of a named
-function is shown to be wrong (of `fp_chain`: no limit holds).
+function is shown to be wrong (of `fp_chain`: it is not foretold).
 """
 
 

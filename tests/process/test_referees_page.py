@@ -73,7 +73,7 @@ def _judged(name: str, exact: int) -> StrategyShare:
     return StrategyShare(
         name=name,
         sampled=True,
-        kinds={SiteKind(Outcome.EXACT): exact, SiteKind(Outcome.STOPPED, "a place"): 60 - exact},
+        kinds={SiteKind(Outcome.EXACT): exact, SiteKind(Outcome.STOPPED, clause="a place"): 60 - exact},
     )
 
 

@@ -13,7 +13,6 @@ from testbed.contract.unwinder import Unwinder
 from testbed.report.check_words import sentence
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
-from testbed.words.traits import Trait
 from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
 
@@ -62,6 +61,17 @@ def tables(run: Run) -> list[Unwinder]:
     return [UNWINDERS[name] for name in TABLES if UNWINDERS[name].applies_to(run.built.image)]
 
 
+def declared_wrong(run: Run) -> frozenset[int]:
+    """The addresses at which the header says that rows are wrong."""
+    spans = [run.span_addresses(span) for span in run.built.source.header.wrong]
+    return frozenset(pc for start, end in spans for pc in range(start, end))
+
+
+def lookup_pcs(run: Run, step: int) -> list[int]:
+    """Where the rows of a step's frames are looked up."""
+    return [frame.lookup_pc for frame in run.truth(step).frames]
+
+
 def test_every_wrong_table_has_a_twin_and_every_twin_is_right() -> None:
     assert len(BAD) >= 4
     for program in PROGRAMS.values():
@@ -86,7 +96,7 @@ def test_a_twin_has_the_same_code(program: str, arch: str, recipe: str) -> None:
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
 def test_a_wrong_table_is_wrong_at_exactly_the_declared_instructions(program: str, arch: str, recipe: str) -> None:
     run = ran(program, arch, recipe)
-    declared = {step for step in range(len(run)) if Trait.WRONG_TABLE in run.traits(step)}
+    declared = {step for step in range(len(run)) if not declared_wrong(run).isdisjoint(lookup_pcs(run, step))}
     assert declared
     assert tables(run)
     for unwinder in tables(run):
@@ -106,7 +116,7 @@ def test_the_good_twin_is_exact_everywhere_and_no_row_of_it_is_blamed(program: s
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
 def test_lint_blames_the_declared_rows_and_names_a_directive(program: str, arch: str, recipe: str) -> None:
     run = ran(program, arch, recipe)
-    where = {int(run.trace.pc[s]) for s in range(len(run)) if Trait.WRONG_TABLE in run.traits(s)}
+    where = {int(run.trace.pc[s]) for s in range(len(run)) if not declared_wrong(run).isdisjoint(lookup_pcs(run, s))}
     for unwinder in tables(run):
         said = linted(run, unwinder.name)
         for finding in said.findings:

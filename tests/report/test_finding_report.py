@@ -60,7 +60,7 @@ def test_a_report_says_what_is_true_and_why(name: str, made: dict[str, BackedFin
     text = "\n".join(report(found))
     shown = found.shown
     assert shown.finding.title in text and shown.command in text and shown.tool in text
-    assert f"`{shown.truth}`" in text and f"`{shown.said}`" in text and shown.finding.limit.because in text
+    assert f"`{shown.truth}`" in text and f"`{shown.said}`" in text and shown.finding.because in text
     assert "A second method" in text and found.second_witness
     assert not re.search(r"/(root|home|work|tmp)/", text), "no place of this machine"
     assert all(len(line) < 1500 for line in text.split("\n"))

@@ -74,7 +74,7 @@ def test_every_format_has_an_example() -> None:
         ("Snapshot", ["step 11", "x29", "0x7ffffffeffd0"]),
         ("CallStack", ["middle+0x10", "0x41003c", "0x410024", "0x7ffffffeffd0"]),
         ("Backtrace", ["main+0x10", "frame record x29", "claims that the last frame is the root"]),
-        ("Verdict", ["SKIPPED", "frame 1: 0x410024, not 0x41003c", "PROLOGUE"]),
+        ("Verdict", ["SKIPPED", "frame 1: 0x410024, not 0x41003c", "leads"]),
         ("NamedBacktrace", ["second [tail call]", "main+0x", "tail_chain.c:"]),
         ("Matrix", ["64.0 %", "100 %", "eh_frame_hdr"]),
         ("RowTable", ["rows of .eh_frame", "x29+16", "c-16"]),

@@ -11,6 +11,7 @@ from rich.console import Console, Group
 
 from testbed.profiling.result import CountedProcess, StrategyShare, WrongPlace
 from testbed.report.process_text import _places, _summary, _threads, process_answer
+from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import SiteKind
 from testbed.words.outcome import Outcome
 
@@ -18,7 +19,12 @@ WHERE = WrongPlace("+0x1a2d0", "ld-linux-x86-64.so.2", "a function uses the fram
 
 
 def _share(name: str, *, sampled: bool = False, **outcomes: int) -> StrategyShare:
-    kinds = {SiteKind(Outcome(word), "" if word == "exact" else "a place"): number for word, number in outcomes.items()}
+    kinds = {
+        SiteKind(
+            Outcome(word), Accord.HOLDS if word == "exact" else Accord.FAILS, "" if word == "exact" else "leads"
+        ): number
+        for word, number in outcomes.items()
+    }
     return StrategyShare(kinds, name=name, sampled=sampled)
 
 

@@ -19,6 +19,7 @@ from testbed.report.run_text import run_page
 from testbed.report.step_lines import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
+from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import OUTCOMES, SiteKind
 from testbed.verdicts.trace import EXACT
 from testbed.words.outcome import Outcome
@@ -66,7 +67,7 @@ def test_no_sum_is_left_out_however_narrow_it_is(width: int) -> None:
 def test_a_crash_is_no_honest_stop() -> None:
     run, ((cell, verdicts),) = judged("leaf_call", "arm64", ("eh_frame",))
     dead = {Outcome.STOPPED: 2, Outcome.CRASHED: 2, Outcome.HUNG: 1}
-    kinds = {SiteKind(Outcome.EXACT): 20, **{SiteKind(outcome, "NO_CODE"): n for outcome, n in dead.items()}}
+    kinds = {SiteKind(Outcome.EXACT): 20, **{SiteKind(outcome, Accord.FAILS, "row"): n for outcome, n in dead.items()}}
     first = Difference(3, "main", Outcome.CRASHED, "NO_CODE", "seen.", "because")
     text = shown(run_page(run, [(replace(cell, kinds=kinds, first=first), verdicts)]))
     assert re.search(r"exact  honest stops  no answer  lies", text)
@@ -116,10 +117,7 @@ def test_a_long_run_shows_each_differing_instruction_once_with_its_count() -> No
 def test_the_last_sentence_says_who_is_right_and_who_lies_first() -> None:
     run, verdicts = judged("leaf_call", "arm64", ("fp_chain", "eh_frame", "stack_scan_breakpad"))
     last = " ".join(shown(run_page(run, verdicts)).split("\n\n")[-1].split())
-    assert last == (
-        "1 of 3 strategies exact at all 25 steps; fp_chain lies first, at main (step 3): "
-        "the function's frame is not set up yet."
-    )
+    assert last == ("1 of 3 strategies exact at all 25 steps; fp_chain lies first, at main (step 3): x29 is zero.")
     run, verdicts = judged("leaf_call", "arm64", ("eh_frame",))
     assert shown(run_page(run, verdicts)).endswith("\n1 of 1 strategy exact at all 25 steps.\n")
     run, verdicts = judged("leaf_call", "x86_64", ("orc", "builtin_return_address"))
@@ -127,15 +125,15 @@ def test_the_last_sentence_says_who_is_right_and_who_lies_first() -> None:
 
 
 def test_each_cause_has_its_steps() -> None:
-    """Every step that is explained is counted under one cause, and every letter is told below."""
+    """Every step that is foretold is counted under one cause, and every letter is told below."""
     run, verdicts = judged("signal", "arm64", ("fp_chain", "stack_scan", "eh_frame", "sframe"))
     told = shown(run_page(run, verdicts), 1000)
     for cell, _ in verdicts:
-        assert sum(cause.steps for cause in cell.causes) == cell.explained
+        assert sum(cause.steps for cause in cell.causes) == cell.foretold
     (chain,) = re.findall(r"\nfp_chain lies first .* Its steps by cause: ([^.]*)\.\n", told)
     steps = {letter: int(number) for number, letter in re.findall(r"(\d+) (\[\w\])", chain)}
-    assert sum(steps.values()) == verdicts[0][0].explained == 45
-    assert len(steps) == 3
+    assert sum(steps.values()) == verdicts[0][0].foretold == 45
+    assert len(steps) == 2
     assert all(f"\n{letter} " in told.partition("\nwhy")[2] for letter in steps)
     assert "\nsframe stops first" in told, "for one cause alone"
     assert told.count("Its steps by cause") == 2

@@ -54,7 +54,7 @@ def test_it_steps_by_keys_buttons_slider_and_click(leaf_call: Path) -> None:
         assert where(page) == "leaf+0x4"
         assert page.inner_text("#code tr[aria-current=step] .text") == "mov x29, sp"
         run, *_ = judged("leaf_call", "arm64", "keystone")
-        assert set(page.inner_text("#traits").split()) == {trait.name for trait in run.traits(12)}
+        assert set(page.inner_text("#site-words").split()) == {word.name for word in run.words(12)}
         page.focus("#slider")
         page.keyboard.press("End")
         assert page.evaluate("stepper.at()") == 24
@@ -82,7 +82,7 @@ def test_a_missing_frame_is_a_gap_and_explained(leaf_call: Path) -> None:
         assert [head.split() for head in heads if "fp_chain" in head.split()] == [["SKIPPED", "fp_chain"]]
         assert page.locator("#callers .gap").all_inner_texts() == ["[middle+0x10]"]
         assert page.locator("#callers .differs").count() == 0  # main and _start are true
-        assert "PROLOGUE+UNLINKED: the function's frame is not set up yet" in page.inner_text("#why")
+        assert "leaf has not linked its record yet" in page.inner_text("#why")
         page.wait_for_function("document.getElementById('live').textContent.includes('fp_chain skipped')")
 
 
@@ -142,7 +142,7 @@ def test_it_opens_at_the_first_lie_and_explains_its_colours(leaf_call: Path) -> 
 
 def test_the_sign_of_what_nothing_explains_is_in_the_legend_beside_the_strips(tmp_path: Path) -> None:
     run, *_ = judged("leaf_call", "arm64", "keystone")
-    answers = answers_of(run, [replace(UNWINDERS["fp_chain"], limits=())])
+    answers = answers_of(run, [replace(UNWINDERS["fp_chain"], assumption=None)])
     cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
     write_stepper(run, answers, cells, tmp_path / "open.html")
     with opened(tmp_path / "open.html") as page:

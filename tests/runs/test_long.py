@@ -6,14 +6,18 @@ from collections import Counter
 
 import pytest
 
+from benchmarks.workload import TARGETS, workload
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import cell_of, cell_of_long
+from testbed.campaign.results import Cell
 from testbed.campaign.units import build_unit, units
+from testbed.contract.assumption import CodeRow
+from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
 from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
-from testbed.runs.run import run_built, run_program
+from testbed.runs.run import run_built
 from testbed.verdicts.one import Verdict, counted
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.traits import Trait
@@ -26,7 +30,18 @@ MODES = {f"{arch.name}-{isa.name}": (arch, isa) for arch in ARCHES.values() for 
 
 
 def words(verdict: Verdict) -> tuple[object, ...]:
-    return verdict.outcome, verdict.depth, verdict.difference, verdict.explained_by, verdict.transition
+    return verdict.outcome, verdict.depth, verdict.difference, verdict.clause, verdict.accord, verdict.transition
+
+
+def asks_the_whole_run(unwinder: Unwinder) -> bool:
+    """True of prologue analysis: its assumption asks what all visits of an instruction show, and a piece has some."""
+    return isinstance(unwinder.assumption, CodeRow)
+
+
+def told(cell: Cell) -> object:
+    """What is said of the first differences, but for whose return address a word is: a piece lacks calls."""
+    firsts = (cell.first, cell.first_lie, cell.first_unexplained)
+    return [each and (each.step, each.where, each.outcome, each.clause, each.seen) for each in firsts]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -50,19 +65,26 @@ def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureReque
         held, made = held + len(run.judged(on_the_way[0]).pieces), made + len(run.firsts)
         wanted = {unwinder.name: judge_all(whole, unwinder) for unwinder in unwinders}
         for unwinder, found in zip(unwinders, judge_long(run, unwinders), strict=True):
-            assert found == counted(wanted[unwinder.name]), (unit, unwinder.name)
-            assert cell_of_long(run, unwinder, found) == cell_of(whole, unwinder, wanted[unwinder.name])
+            right = counted(wanted[unwinder.name])
+            if asks_the_whole_run(unwinder):
+                assert (found.outcomes, found.callers) == (right.outcomes, right.callers), (unit, unwinder.name)
+                continue
+            assert found == right, (unit, unwinder.name)
+            cells = cell_of_long(run, unwinder, found), cell_of(whole, unwinder, wanted[unwinder.name])
+            assert [told(cell) for cell in cells[:1]] == [told(cell) for cell in cells[1:]], (unit, unwinder.name)
         for piece, window in run.pieces():
             pieces += 1
             for unwinder in unwinders:
                 verdicts = judge_piece(piece, window, unwinder)
                 for step in range(window.first, window.end):
-                    found, right = verdicts[window.row(step)], wanted[unwinder.name][step]
-                    assert words(found) == words(right), (unit, unwinder.name, step)
+                    each, wholly = verdicts[window.row(step)], wanted[unwinder.name][step]
+                    same = words(each) == words(wholly)
+                    assert same or asks_the_whole_run(unwinder), (unit, unwinder.name, step)
+                    assert each.outcome is wholly.outcome
                     compared += 1
             for step in range(window.first, window.end, 5):
-                assert piece.traits(window.row(step)) == whole.traits(step), (unit, step)
-                inside.update(piece.traits(window.row(step)))
+                assert piece.words(window.row(step)) == whole.words(step), (unit, step)
+                inside.update(piece.words(window.row(step)))
     assert compared > 5_000 and pieces > 20
     assert 0 < held < made, "every piece, or none, turned out otherwise than it looked at first"
     assert {Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS} <= inside.keys()
@@ -98,14 +120,14 @@ def test_signatures_are_remembered_from_piece_to_piece(length: int) -> None:
     assert signed > 50
 
 
-@pytest.mark.parametrize("length", [4, 7, 20])
-@pytest.mark.parametrize("arch", ["arm64", "arm32"])
-def test_changed_vector_registers_are_remembered_from_piece_to_piece(arch: str, length: int) -> None:
-    """Each callee-saved one is pushed, changed and given back, with a call while all are changed."""
-    whole = run_program(PROGRAMS["callee_saved"], ARCHES[arch], "keystone").watched
-    restored = [step for step in range(len(whole.trace)) if Trait.VECTOR_RESTORED in whole.frame_traits(step, 0)]
-    assert any(step // length != restored[0] // length for step in restored), "no piece begins in between"
-    agree_in_pieces(whole, length)
+def test_most_pieces_of_a_long_run_are_judged_once() -> None:
+    """What a first look takes for granted of a piece most often holds."""
+    built = workload(TARGETS[0], 4)
+    every = [each for each in UNWINDERS.values() if each.soon_judged and each.applies_to(built.image)]
+    run = watch_long(built, budget=1_000_000, chunk=1000, judging=every)
+    assert len(run.firsts) > 10 and len(every) > 3
+    for each in every:
+        assert len(run.judged(each).pieces) > 0.6 * len(run.firsts), each.name
 
 
 def recursion(piece: int = 50) -> LongRun:
@@ -121,7 +143,7 @@ def test_any_step_is_found_again_in_any_order() -> None:
     for step in (len(run) - 1, 0, len(run) // 2, 51, 50, 49, 7, len(run) - 60):
         piece, window = run.piece(step)
         row = window.row(step)
-        assert said(piece.truth(row)) == said(whole.truth(step)) and piece.traits(row) == whole.traits(step)
+        assert said(piece.truth(row)) == said(whole.truth(step)) and piece.words(row) == whole.words(step)
         assert piece.trace.snapshot(row).registers == whole[step].registers
         assert piece.instruction(row) == whole.instruction(step)
     assert run.piece(51)[0] is run.piece(52)[0], "a piece is made once"

@@ -60,10 +60,10 @@ def test_a_run_comes_back_with_its_truth_and_its_verdicts(name: str, arch: str, 
     save_run(run, path)
     back = load_run(path)
     same_trace(back.trace, run.trace)
-    assert (str(back), back.built.traits, back.failure) == (str(run), run.built.traits, run.failure)
+    assert (str(back), back.failure) == (str(run), run.failure)
     assert back.built.source.header == run.built.source.header
     for step in range(len(run)):
-        assert back.truth(step) == run.truth(step) and back.traits(step) == run.traits(step)
+        assert back.truth(step) == run.truth(step) and back.words(step) == run.words(step)
         assert back.instruction(step) == run.instruction(step)
     for unwinder in UNWINDERS.values():
         assert unwinder.applies_to(back.built.image) == unwinder.applies_to(run.built.image)
@@ -249,7 +249,7 @@ def test_a_file_is_a_run_in_pieces(rows: int, tmp_path: Path, monkeypatch: pytes
     for step in (*range(0, len(run), 41), len(run) - 1, 2):
         piece, window = long.piece(step)
         row = window.row(step)
-        assert piece.truth(row).pcs == run.truth(step).pcs and piece.traits(row) == run.traits(step)
+        assert piece.truth(row).pcs == run.truth(step).pcs and piece.words(row) == run.words(step)
         sp = int(run.trace.sp[step])
         assert piece.trace.memory(row).read(sp, 16) == run.trace.memory(step).read(sp, 16)
     unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]

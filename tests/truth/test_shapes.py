@@ -14,7 +14,6 @@ from programs import PROGRAMS
 from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
-from testbed.truth.frame_rules import hand_made
 from testbed.words.traits import Trait
 from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
@@ -89,7 +88,9 @@ def test_instructions_say_where_a_call_in_two_of_them_comes_back_to(isa: str, na
 @pytest.mark.parametrize("isa", ISAS)
 def test_no_call_put_the_return_address_of_a_call_in_two_instructions_on_the_stack(isa: str) -> None:
     run = run_of(PROGRAMS["two_step_call"].sources[isa].path)
-    made = [run.where(run[k].pc).split("+")[0] for k in range(len(run)) if Trait.HAND_MADE in run.frame_traits(k, 0)]
+    made = [
+        run.where(run[k].pc).split("+")[0] for k in range(len(run)) if Trait.HAND_MADE in run.watched.frame_traits(k, 0)
+    ]
     assert set(made) == ({"helper"} if run.arch.link is None else set())
 
 
@@ -100,6 +101,6 @@ def test_a_call_by_hand_is_told_from_one_by_an_instruction(isa: str) -> None:
     made = set()
     for step in range(len(run)):
         for depth, frame in enumerate(run.truth(step).frames):
-            if hand_made(run.watched, run.watched.frame_site(step, depth)):
+            if Trait.HAND_MADE in run.watched.frame_traits(step, depth):
                 made.add(run.where(frame.lookup_pc).split("+")[0])
     assert made == {"main"}

@@ -19,7 +19,6 @@ from testbed.truth.native import follow
 from testbed.truth.regions import StackRegions
 from testbed.truth.sites import is_targets
 from testbed.truth.transfers import history_of
-from testbed.words.traits import Trait
 from tests.machine.snippets import image_of
 
 BYTES = """
@@ -77,13 +76,6 @@ def test_code_is_as_long_as_its_segment_wherever_that_begins() -> None:
         run.watched, trace=replace(run.trace, images=(LoadedImage(replace(loaded.image, segments=(longer,))),))
     )
     assert watched.code == ((0x1000, 0x2800),)
-
-
-def test_what_is_no_trait_does_not_hold() -> None:
-    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
-    traits = run.lazy_traits(0, 0)
-    assert Trait.ROOT in traits
-    assert "ROOT" not in traits
 
 
 def test_a_long_trace_is_read_natively_and_a_short_one_readably(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,7 @@ from testbed.machine import record
 from testbed.program.model import parse_header
 from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
-from testbed.truth.columns import COLUMNS, trait_at
 from testbed.truth.follow import MAX_ROUNDS, follow_readably
-from testbed.truth.frame_sites import frame_sites
 from testbed.truth.native.follow import follow_natively
 from testbed.truth.sites import SiteFacts, describe_sites
 from testbed.truth.transfers import find_transfers
@@ -50,17 +48,6 @@ def agree(trace: Trace) -> int:
         assert np.array_equal(*(getattr(facts, field.name) for facts in sites)), field.name
     assert native.activations.goes_on.tolist() == readable.activations.goes_on.tolist()
     return len(readable.activations)
-
-
-def agree_in_columns(truth: Truth) -> None:
-    """Each trait's column says what its readable rule says: of the innermost frame, two others, and of no frame."""
-    steps = np.arange(len(truth.trace))
-    for depth in (0, 1, 3, 1000):
-        at = frame_sites(truth.trace, truth.activations, truth.node, steps, np.full(len(steps), depth))
-        found = {trait: trait_at(truth, at, trait) for trait in COLUMNS}
-        for step in steps.tolist():
-            here = {trait for trait, holds in found.items() if holds[step]}
-            assert here == truth.frame_traits(step, depth), f"step {step}, frame {depth}"
 
 
 def steps_at(truth: Truth, label: str) -> list[int]:

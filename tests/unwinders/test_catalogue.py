@@ -1,15 +1,11 @@
-"""The catalogue of strategies, and what each one says about its limits."""
+"""The catalogue of strategies, and what each one assumes."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from testbed.arch import ARCHES
-from testbed.contract.unwinder import Unwinder
-from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
+from testbed.contract.assumption import CLAUSES
+from testbed.contract.unwinder import HeldTo, Unwinder
 from unwinders import UNWINDERS
 
 
@@ -21,13 +17,13 @@ def test_the_catalogue_is_in_report_order_under_its_own_names() -> None:
 
 
 @pytest.mark.parametrize("strategy", UNWINDERS.values(), ids=lambda s: s.name)
-def test_limits_are_reasoned_and_referenced(strategy: Unwinder) -> None:
-    for limit in strategy.limits:
-        assert isinstance(limit.trait, Trait)
-        assert limit.outcomes
-        assert Outcome.EXACT not in limit.outcomes
-        assert limit.because.strip()
-        assert re.match(r"https://|AAPCS|System V|Arm Architecture Reference Manual", limit.reference), limit
-    for arch in ARCHES.values():
-        pairs = [(limit.mechanism, outcome) for limit in strategy.limits_on(arch) for outcome in limit.outcomes]
-        assert len(pairs) == len(set(pairs)), f"{arch}: two limits for one mechanism and outcome: which one explains?"
+def test_every_strategy_states_an_assumption(strategy: Unwinder) -> None:
+    assert strategy.assumption is not None
+    names = [clause.name for clause in strategy.assumption.clauses]
+    assert len(names) == len(set(names)) and set(names) <= CLAUSES.keys()
+    assert strategy.held_to is (HeldTo.OPEN if strategy.name == "prologue_analysis" else HeldTo.ASSUMPTION)
+
+
+def test_a_clause_is_a_sentence_of_its_own() -> None:
+    assert all(clause.holds and clause.fails and name == clause.name for name, clause in CLAUSES.items())
+    assert len({clause.holds for clause in CLAUSES.values()}) == len(CLAUSES)

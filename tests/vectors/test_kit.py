@@ -31,7 +31,7 @@ def built_checker(source: Path, folder: Path) -> Path:
 
 
 def totals(printed: str) -> list[int]:
-    """The columns of the C checker's table: exact, stop, limit, SHORT, LIE."""
+    """The columns of the C checker's table: exact, stop, foretold, SHORT, LIE."""
     rows = re.findall(r"^(?:entry|prologue|body|epilogue|call) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)$", printed, re.M)
     assert len(rows) == 5
     return [sum(int(row[i]) for row in rows) for i in range(5)]
@@ -44,11 +44,11 @@ def test_the_example_in_c_follows_frame_pointers_as_our_strategy_does(
     """Written anew, from the README: exact, stopped and deceived at the very same sites."""
     checker = built_checker(small_set / "check_vectors.c", tmp_path)
     done = run(checker, "--technique", "fp_chain", *sorted((small_set / arch).glob("*.json")), cwd=tmp_path)
-    exact, stop, limit, short, lie = totals(done.stdout)
+    exact, stop, foretold, short, lie = totals(done.stdout)
     assert (done.returncode, short, lie) == (0, 0, 0), done.stdout
-    assert exact and stop and limit
+    assert exact and stop and foretold
     without = run(checker, *sorted((small_set / arch).glob("*.json")), cwd=tmp_path)
-    assert totals(without.stdout) == [exact, stop, 0, 0, limit]
+    assert totals(without.stdout) == [exact, stop, 0, 0, foretold]
     assert without.returncode == 1
     assert re.search(r"^ +testbed show \S+ --arch \w+ --recipe \S+ --at @\d+$", without.stdout, re.M)
 
@@ -78,7 +78,7 @@ def test_files_that_are_none_are_told(small_set: Path, tmp_path: Path) -> None:
     for content, message in (
         (whole[:1000], "expected"),
         ("", "no test vectors"),
-        ('{"format":"testbed vectors","version":2}', "no test vectors of version 1"),
+        ('{"format":"testbed vectors","version":1}', "no test vectors of version 2"),
     ):
         (tmp_path / "damaged.json").write_text(content)
         done = run(checker, tmp_path / "damaged.json", cwd=tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.truth import TrueFrame
-from testbed.verdicts.comparing import claimed_pcs, compare, outermost_wrong
+from testbed.verdicts.one import claimed_pcs, compare, outermost_wrong
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from testbed.words.outcome import Outcome
 

@@ -10,17 +10,16 @@ from itertools import combinations
 import pytest
 
 import testbed
+from testbed.contract.assumption import NO_RETURN, REGISTER
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import HeldTo
 from testbed.runs.run import Run
-from testbed.trace import Snapshot
-from testbed.truth import CallStack
 from testbed.truth.phases import PHASES
+from testbed.verdicts.assumptions.along import Accord, End, Failed, FoundCaller, accord
 from testbed.verdicts.counts import NO_CALLERS, NOTHING_COUNTED, Callers, Counts, SiteKind
-from testbed.verdicts.one import Verdict, common, counted, exact_verdict, first_answers, judge_backtrace
+from testbed.verdicts.one import Verdict, common, counted, exact_verdict, first_answers
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 AT = "leaf_body"  # inside leaf_call's leaf: four frames deep on every instruction set
 TARGETS = [("x86_64", "keystone"), ("arm64", "keystone"), ("arm32", "keystone"), ("arm32", "keystone-thumb")]
@@ -158,19 +157,43 @@ def test_depth_counts_the_frames_that_are_right(run: Run) -> None:
     assert "frame 1" in testbed.judge(run, site, off_by_one_word(honest(run))).difference
 
 
-def test_only_a_limit_whose_trait_is_there_explains_and_only_its_outcomes(run: Run) -> None:
-    limit = Limit(Trait.FRAMELESS, frozenset({Outcome.SKIPPED}), "no record", "AAPCS64 6.4.6")
-    truth: CallStack = run.truth(run.at(AT))
-    said = skips_every_other(honest(run))
+CALLER = FoundCaller(4, REGISTER, "a word is")
+STOP = End(NO_RETURN, stops=True)
 
-    def judged(traits: set[Trait], said: Backtrace = said) -> Verdict:
-        return judge_backtrace(run.arch, truth, said, traits=lambda frame: traits, limits=[limit])
 
-    assert judged({Trait.FRAMELESS}).explained_by is limit
-    assert not judged({Trait.FRAMELESS}).unexplained
-    assert judged({Trait.PROLOGUE}).unexplained
-    assert judged({Trait.FRAMELESS}, always_root(honest(run))).unexplained
-    assert judged({Trait.FRAMELESS}, honest(run)).explained_by is None
+@pytest.mark.parametrize(
+    ("outcome", "frames", "failed", "stands"),
+    [
+        (Outcome.EXACT, (0,), None, Accord.HOLDS),
+        (Outcome.EXACT, (0,), (1, None), Accord.LUCK),
+        (Outcome.STOPPED, (1,), None, Accord.UNFOUNDED),
+        (Outcome.STOPPED, (0,), (1, STOP), Accord.UNFOUNDED),
+        (Outcome.STOPPED, (1, 0), (1, STOP), Accord.FAILS),
+        (Outcome.STOPPED, (1,), (1, None), Accord.FAILS),
+        (Outcome.STOPPED, (1,), (1, CALLER), Accord.OTHERWISE),
+        (Outcome.STOPPED, (2,), (1, STOP), Accord.OTHERWISE),
+    ],
+)
+def test_how_an_answer_stands_to_an_assumption(
+    outcome: Outcome, frames: tuple[int, ...], failed: tuple[int, FoundCaller | End | None] | None, stands: Accord
+) -> None:
+    """Two frames and an honest stop, whatever its outcome."""
+    said = Backtrace(tuple(Frame(FrameKind.CALLER, pc, {}) for pc in (8, 16)), NoUnwindInfo("no row"))
+    where = failed and Failed(failed[0], NO_RETURN, failed[1], {})
+    assert accord(HeldTo.ASSUMPTION, outcome, frames, said, where) is stands
+    decided = stands in (Accord.HOLDS, Accord.FAILS)
+    assert accord(HeldTo.OPEN, outcome, frames, said, where) is (stands if decided else Accord.OPEN)
+    assert accord(HeldTo.HONESTY, outcome, frames, said, where) is Accord.HONEST
+    assert stands.unexplained == (stands in (Accord.UNFOUNDED, Accord.OTHERWISE))
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_without_an_assumption_a_lie_or_no_answer_fails_and_of_a_tool_nothing_does(outcome: Outcome) -> None:
+    said = Backtrace((), None)
+    fails = outcome.lying or outcome in (Outcome.CRASHED, Outcome.HUNG)
+    assert accord(HeldTo.HONESTY, outcome, (0,), said, None).unexplained == fails
+    assert accord(HeldTo.COUNTS, outcome, (0,), said, None) is Accord.UNCLAIMED
+    assert not Accord.UNCLAIMED.unexplained and not Accord.OPEN.unexplained
 
 
 @pytest.mark.parametrize(
@@ -186,17 +209,6 @@ def test_a_tool_that_died_or_hung_is_neither_exact_nor_lying_nor_an_honest_stop(
     assert said.unexplained
     assert not outcome.lying
     assert verdict(run, Backtrace((first, Frame(FrameKind.CALLER, 0xDEAD, {})), why)) is Outcome.WRONG
-
-
-def test_a_limit_holds_on_its_architectures_only(run: Run) -> None:
-    limit = Limit(Trait.CALLED, frozenset({Outcome.REFUSED}), "because", "reference", frozenset({"arm32"}))
-
-    def refuses(snapshot: Snapshot) -> Backtrace:
-        return Backtrace(honest(run).frames[:1], NoUnwindInfo("none"))
-
-    unwinder = Unwinder(name="refuses", summary="", unwind=refuses, limits=(limit,))
-    said = testbed.judge(run, run.at(AT), refuses(run.at(AT)), unwinder)
-    assert said.explained_by == (limit if run.arch.name == "arm32" else None)
 
 
 @pytest.mark.parametrize(
@@ -235,30 +247,30 @@ def test_what_is_common_is_the_longest_subsequence() -> None:
 
 
 def some_verdicts() -> list[Verdict]:
-    """Two exact ones, one in a transition, two that a limit explains, two that nothing explains."""
-    limit = Limit(Trait.FRAMELESS, frozenset({Outcome.SKIPPED, Outcome.REFUSED}), "because", "reference")
+    """Two exact ones, one in a transition, two that a clause foretells, two that break an assumption."""
+    failed = Failed(0, NO_RETURN, None, {})
     return [
         exact_verdict(3),
         Verdict(Outcome.WRONG, 1, transition=True, callers=Callers(9, 9, 9)),
-        Verdict(Outcome.SKIPPED, 1, "d", limit, callers=Callers(1, 3, 1)),
-        Verdict(Outcome.SKIPPED, 1, "d", limit, callers=Callers(2, 3, 1)),
-        Verdict(Outcome.WRONG, 1, callers=Callers(4, 3, 0)),
+        Verdict(Outcome.SKIPPED, 1, "d", failed, Accord.FAILS, callers=Callers(1, 3, 1)),
+        Verdict(Outcome.SKIPPED, 1, "d", failed, Accord.FAILS, callers=Callers(2, 3, 1)),
+        Verdict(Outcome.WRONG, 1, accord=Accord.UNFOUNDED, callers=Callers(4, 3, 0)),
         exact_verdict(1),
-        Verdict(Outcome.PHANTOM, 1, callers=Callers(5, 3, 3)),
+        Verdict(Outcome.PHANTOM, 1, accord=Accord.DISHONEST, callers=Callers(5, 3, 3)),
     ]
 
 
 def test_counts_are_of_what_is_no_transition() -> None:
     verdicts = some_verdicts()
     found = counted(verdicts)
-    assert verdicts[2].explained_by is not None
-    skipped = SiteKind(Outcome.SKIPPED, verdicts[2].explained_by.mechanism)
-    kinds = {SiteKind(Outcome.EXACT): 2, skipped: 2, SiteKind(Outcome.WRONG): 1, SiteKind(Outcome.PHANTOM): 1}
-    firsts = {SiteKind(Outcome.EXACT): 0, skipped: 2, SiteKind(Outcome.WRONG): 4, SiteKind(Outcome.PHANTOM): 6}
+    exact, skipped = SiteKind(Outcome.EXACT), SiteKind(Outcome.SKIPPED, Accord.FAILS, NO_RETURN.name)
+    wrong, phantom = SiteKind(Outcome.WRONG, Accord.UNFOUNDED), SiteKind(Outcome.PHANTOM, Accord.DISHONEST)
+    kinds, firsts = {exact: 2, skipped: 2, wrong: 1, phantom: 1}, {exact: 0, skipped: 2, wrong: 4, phantom: 6}
     callers = Callers(2 + 1 + 2 + 4 + 5, 2 + 3 * 4, 2 + 1 + 1 + 0 + 3)
     assert found == Counts(kinds, firsts, 1, callers)
     assert (found.sites, found.judged, found.exact, found.lying, found.stopped) == (7, 6, 2, 4, 0)
-    assert (found.explained, found.unexplained, found.shown) == (2, 2, {(skipped.cause, Outcome.SKIPPED): 2})
+    assert (found.foretold, found.unexplained, found.shown) == (2, 2, {(NO_RETURN.name, Outcome.SKIPPED): 2})
+    assert (found.luck, found.open) == (0, 0)
     assert list(found.outcomes.items()) == [(o, n) for o in Outcome for kind, n in kinds.items() if kind.outcome is o]
     assert [found.first_step(lambda kind: kind.lying), found.first_step(lambda kind: kind.unexplained)] == [2, 4]
     assert found.first_step(lambda kind: kind.dead) == -1 and found.points == 100 * (2 - 4) / 6
@@ -276,7 +288,7 @@ def test_counts_are_of_what_is_no_transition() -> None:
 )
 def test_whole_is_an_honest_stop_behind_the_last_caller(verdict: Verdict, whole: bool) -> None:
     found = counted([verdict], [2], wholes=True)
-    assert found.kinds == {SiteKind(verdict.outcome, "", PHASES[2], whole): 1}
+    assert found.kinds == {SiteKind(verdict.outcome, phase=PHASES[2], whole=whole): 1}
     assert (found.whole, counted([verdict]).whole) == (whole, 0)
     assert (found.stopped, found.dead) == (not verdict.exact, verdict.outcome is Outcome.CRASHED)
     assert (found.within(PHASES[2]).judged, found.within(PHASES[1]).judged) == (1, 0)
@@ -300,7 +312,7 @@ def test_what_was_said_first_of_each_kind_is_kept() -> None:
 def test_a_verdict_is_exact_unless_told_otherwise_at_frame_0_and_counts_no_callers() -> None:
     verdict = Verdict(Outcome.EXACT, 2)
     assert Callers(0, 0, 0) == NO_CALLERS
-    assert verdict == Verdict(Outcome.EXACT, 2, "", None, False, Callers(0, 0, 0), 0, 0)
+    assert verdict == Verdict(Outcome.EXACT, 2, "", None, Accord.HONEST, False, Callers(0, 0, 0), 0, 0)
     assert exact_verdict(4) == Verdict(Outcome.EXACT, 4, callers=Callers(3, 3, 3))
     assert verdict.exact and not verdict.unexplained and str(verdict) == "exact"
     assert NO_CALLERS.recall is None and NO_CALLERS.precision is None

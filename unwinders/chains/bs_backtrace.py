@@ -15,14 +15,13 @@ outermost return address never shows, at no site. The link register is added as 
 
 from __future__ import annotations
 
+from testbed.contract.assumption import RecordList
 from testbed.contract.frames import Backtrace
-from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory
 from unwinders.chains.frame_records import ends_the_list, link_register, listed, read_record, record_in_force
-from unwinders.chains.qi_stack_frame import LISTED, MOST_FRAMES
-from unwinders.shared_limits import RECORDS
+from unwinders.chains.qi_stack_frame import MOST_FRAMES
 
 LOGGER = "https://github.com/bestswifter/BSBacktraceLogger"
 
@@ -51,89 +50,10 @@ LAST_ADDRESS = (
     LOGGER,
 )
 
-LIMITS = limits_of(
-    """
-    SIGNAL                     x86_64  refused ended_early skipped
-    SIGNAL                     arm64   ended_early skipped wrong
-    SIGNAL                     arm32   refused ended_early skipped wrong
-    RECORD_REPLACED            x86_64  skipped wrong
-    RECORD_REPLACED            arm64   wrong
-    LINK_STALE                 arm64   refused stopped phantom wrong
-    LINK_STALE                 arm32   refused stopped skipped phantom wrong
-    LINK_LIVE+LINKED<1         arm64   ended_early phantom wrong
-    LINK_LIVE+LINKED<1         arm32   ended_early skipped phantom wrong
-    LINK_LIVE+MOVED_UP<1       arm64   wrong
-    LEAF_RECORD+UNLINKED<1     arm64   ended_early
-    LEAF_RECORD+UNLINKED<1     arm32   ended_early wrong
-    NO_RECORD+UNLINKED<1       arm32   ended_early wrong
-    LOST_REGISTER+FP_REUSED    x86_64  ended_early skipped
-    FP_REUSED<1                arm64   ended_early skipped
-    FP_REUSED<1                arm32   ended_early skipped wrong
-    NO_CODE                    x86_64  skipped
-    NO_CODE                    arm32   refused
-    SIGNED+LINKED              arm64   ended_early wrong
-    LEAF_RECORD+UNLINKED       arm64   refused
-    LEAF_RECORD+UNLINKED       arm32   refused
-    NO_RECORD+UNLINKED         arm32   refused ended_early
-    MIXED_ISA+UNLINKED         arm32   refused
-    MIXED_ISA                  arm32   ended_early skipped
-    FP_BELOW                   x86_64  wrong
-    FP_REUSED                  x86_64  refused stopped ended_early
-    FP_REUSED                  arm64   refused stopped ended_early
-    FP_REUSED                  arm32   refused stopped ended_early wrong
-    FP_BACK+UNLINKED           x86_64  refused ended_early
-    FRAMELESS+UNLINKED         x86_64  refused ended_early skipped
-    FRAMELESS+UNLINKED         arm64   refused skipped wrong
-    FRAMELESS+UNLINKED         arm32   refused ended_early skipped
-    PROLOGUE+UNLINKED          x86_64  refused ended_early skipped
-    PROLOGUE+UNLINKED          arm64   refused ended_early wrong
-    PROLOGUE+UNLINKED          arm32   refused ended_early
-    EPILOGUE+UNLINKED          x86_64  refused ended_early skipped wrong
-    EPILOGUE+UNLINKED          arm64   refused ended_early wrong
-    EPILOGUE+UNLINKED          arm32   refused
-    FRAMELESS_CALLER+UNLINKED  x86_64  ended_early skipped
-    FRAMELESS_CALLER+UNLINKED  arm64   ended_early skipped wrong
-    FRAMELESS_CALLER+UNLINKED  arm32   ended_early skipped wrong
-    UNLINKED                   arm32   ended_early wrong
-    REALIGNED+LINKED           x86_64  ended_early
-    REALIGNED+LINKED           arm64   ended_early
-    REALIGNED+LINKED           arm32   ended_early
-    OPEN_END                   x86_64  stopped ended_early
-    OPEN_END                   arm64   stopped ended_early
-    OPEN_END                   arm32   stopped ended_early
-    LAST_RECORD                x86_64  ended_early
-    LAST_RECORD                arm64   ended_early
-    LAST_RECORD                arm32   ended_early
-    LOST_REGISTER              x86_64  stopped
-    LOST_REGISTER              arm64   stopped
-    LOST_REGISTER              arm32   stopped
-    OTHER_STACK                x86_64  stopped
-    OTHER_STACK                arm64   stopped
-    OTHER_STACK                arm32   stopped
-    SPLIT_FUNCTION             x86_64  stopped
-    SPLIT_FUNCTION             arm64   stopped
-    SPLIT_FUNCTION             arm32   stopped
-    ROOT                       x86_64  stopped
-    ROOT                       arm64   stopped
-    ROOT                       arm32   stopped
-    FP_FOR_LOCALS              x86_64  ended_early
-    FP_FOR_LOCALS              arm32   skipped
-    FP_FOR_LOCALS<1            arm64   ended_early
-    FP_FOR_LOCALS<1            arm32   ended_early wrong
-    """,
-    {
-        "SIGNAL": RECORDS["SIGNAL"],
-        **LISTED,
-        **RECORDS,
-        "LAST_RECORD": LAST_ADDRESS,
-        "LAST_RECORD<1": LAST_ADDRESS,
-        "ROOT": ("a frame pointer of zero is an error to it, not the end of the stack: it prints no list", LOGGER),
-    },
-)
 
 BS_BACKTRACE = Unwinder(
     name="bs_backtrace",
     summary="BSBacktraceLogger: like qi_stack_frame, and the outermost return address is lost",
     unwind=unwind,
-    limits=LIMITS,
+    assumption=RecordList(most_frames=50, link=True, looks_ahead=True),
 )

@@ -12,8 +12,8 @@ address in the link register, and its caller is missing here. Source: https://cl
 
 from __future__ import annotations
 
+from testbed.contract.assumption import ShadowStack
 from testbed.contract.frames import Backtrace
-from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnknownRegister, UnreadableMemory
@@ -44,30 +44,11 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return listed(snapshot, found, NoProgress(f"more than {MAX_FRAMES} frames"))
 
 
-LIMITS = limits_of(
-    """
-    UNPUSHED          arm64   ended_early skipped
-    LINK_LIVE+UNKEPT  arm64   skipped
-    ROOT              arm64   stopped
-    """,
-    {
-        "UNPUSHED": (
-            "the return address is in the link register and not pushed: a leaf never does, others do as they begin",
-            DOCUMENT,
-        ),
-        "LINK_LIVE+UNKEPT": (
-            "the function has called itself and not pushed yet: what it will push lies on top already, for its caller",
-            DOCUMENT,
-        ),
-        "ROOT": ("the program has not made its shadow stack yet", DOCUMENT),
-    },
-)
-
 SHADOW_CALL_STACK = Unwinder(
     name="shadow_call_stack",
     summary="clang's shadow call stack, read downwards from the register that points to it",
     unwind=unwind,
+    assumption=ShadowStack(),
     arches=frozenset({"arm64"}),
     needs=frozenset({SECTION}),
-    limits=LIMITS,
 )

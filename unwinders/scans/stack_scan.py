@@ -7,15 +7,14 @@ since. The caller of a function that keeps its return address in the link regist
 
 from __future__ import annotations
 
+from testbed.contract.assumption import StackWords
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.limits import limits_of
 from testbed.contract.unwinder import Unwinder
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import CallInstruction, call_before
 from unwinders.scans.over_traces import scan_over_traces
-from unwinders.scans.scan_walk import HEURISTIC, Scan, scan
-from unwinders.shared_limits import SCANS
+from unwinders.scans.scan_walk import Scan, scan
 
 WORDS = 4096
 
@@ -47,65 +46,10 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return scan(snapshot, SCAN)
 
 
-LIMITS = limits_of(
-    """
-    SIGNAL            x86_64  refused ended_early skipped phantom wrong
-    SIGNAL            arm64   refused skipped phantom wrong
-    SIGNAL            arm32   refused skipped phantom wrong
-    HANDLER           x86_64  refused ended_early skipped wrong
-    HANDLER           arm64   refused skipped wrong
-    HANDLER           arm32   refused skipped wrong
-    NO_CODE           arm64   skipped
-    NO_CODE           arm32   skipped
-    RETURN_CHANGED    x86_64  skipped
-    HAND_MADE         x86_64  refused stopped ended_early skipped wrong
-    HAND_MADE         arm64   refused stopped ended_early wrong
-    HAND_MADE         arm32   refused stopped ended_early wrong
-    SIGNED+UNKEPT     arm64   ended_early skipped
-    NOT_KEPT+UNKEPT   arm32   ended_early
-    LINK_LIVE+UNKEPT  arm64   refused ended_early skipped phantom wrong
-    LINK_LIVE+UNKEPT  arm32   refused ended_early skipped wrong
-    UNKEPT            x86_64  ended_early
-    UNKEPT            arm64   ended_early skipped
-    UNKEPT            arm32   ended_early skipped
-    COPIED            x86_64  phantom
-    COPIED            arm64   phantom
-    COPIED            arm32   phantom
-    LEFTOVER          x86_64  phantom wrong
-    LEFTOVER          arm64   phantom
-    LEFTOVER          arm32   phantom wrong
-    CODE_POINTER      x86_64  phantom
-    CODE_POINTER      arm64   phantom
-    FAR               x86_64  refused stopped
-    FAR               arm64   refused
-    FAR               arm32   refused stopped
-    LINK_LIVE+UNKEPT<1  arm32   phantom
-    UNKEPT            arm64   refused stopped wrong
-    UNKEPT            arm32   refused stopped wrong
-    COPIED            x86_64  wrong
-    COPIED            arm64   wrong
-    COPIED            arm32   wrong
-    LEFTOVER          arm64   wrong
-    CODE_POINTER      x86_64  wrong
-    CODE_POINTER      arm64   wrong
-    CODE_POINTER      arm32   phantom wrong
-    FAR               arm64   stopped
-    LINK_LIVE+UNKEPT  arm32   phantom
-    """,
-    {
-        **SCANS,
-        "LINK_LIVE+UNKEPT<1": (
-            "the function further in keeps its return address in the link register: an equal one that an earlier call "
-            "has left further out is taken for it, and the search goes on from there",
-            HEURISTIC,
-        ),
-    },
-)
-
 STACK_SCAN = Unwinder(
     name="stack_scan",
     summary="every word from SP upwards that points right behind a call instruction",
     unwind=unwind,
+    assumption=StackWords("call", first_words=4096, words=4096),
     unwind_trace=scan_over_traces(SCAN),
-    limits=LIMITS,
 )

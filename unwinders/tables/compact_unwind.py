@@ -8,8 +8,8 @@ LLVM, ``include/mach-o/compact_unwind_encoding.h``.
 
 from __future__ import annotations
 
+from testbed.contract.assumption import TableRow
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
@@ -54,41 +54,14 @@ _NO_LONGER = (
     "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once more "
     "what is already off, or counts from a frame pointer that is the caller's again"
 )
-LIMITS = limits_of(
-    """
-    PROLOGUE+FP_LEADS+UNLINKED   x86_64  ended_early skipped wrong
-    PROLOGUE+UNLINKED            x86_64  refused
-    PROLOGUE+UNLINKED            arm64   refused skipped wrong_register
-    PROLOGUE+LINKED+UNSAVED      x86_64  wrong_register
-    EPILOGUE+CFA_MOVED+UNLINKED  x86_64  refused ended_early skipped wrong
-    EPILOGUE+UNLINKED            arm64   refused skipped wrong_register
-    UNSAVED+FRAMELESS            arm64   wrong_register
-    """,
-    {
-        "PROLOGUE+FP_LEADS+UNLINKED": (_NOT_YET, _CALLS_ONLY),
-        "PROLOGUE+UNLINKED": (_NOT_YET, _CALLS_ONLY),
-        "PROLOGUE+LINKED+UNSAVED": (
-            "the one encoding of a function describes its finished frame: behind the frame pointer's own place it "
-            "takes registers that are not on the stack yet",
-            _CALLS_ONLY,
-        ),
-        "EPILOGUE+CFA_MOVED+UNLINKED": (_NO_LONGER, _CALLS_ONLY),
-        "EPILOGUE+UNLINKED": (_NO_LONGER, _CALLS_ONLY),
-        "UNSAVED+FRAMELESS": (
-            "a frameless function takes its whole frame with the first register that it saves: until it has saved the "
-            "others, SP says that the frame is finished, and the encoding takes those registers from empty places",
-            _CALLS_ONLY,
-        ),
-    },
-)
 
 COMPACT_UNWIND = Unwinder(
     name="compact_unwind",
     summary="two-level search in Mach-O's __unwind_info, then one row per function, or the FDE that it defers to",
     unwind=unwind,
+    assumption=TableRow("__compact_unwind"),
     rows=rows,
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
-    limits=LIMITS,
 )

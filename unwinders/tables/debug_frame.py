@@ -6,8 +6,8 @@ are plain addresses, and a CIE of version 4 says how wide they are. Source: DWAR
 
 from __future__ import annotations
 
+from testbed.contract.assumption import TableRow
 from testbed.contract.frames import Backtrace
-from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
@@ -15,7 +15,7 @@ from testbed.trace import Snapshot
 from unwinders.formats.cfi import cfi_table
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.tables.eh_frame import CFI, table_rows
+from unwinders.tables.eh_frame import table_rows
 
 SECTION = ".debug_frame"
 
@@ -39,71 +39,13 @@ BEHIND_AN_EPILOGUE = (
     _LLVM_ARM,
 )
 
-LIMITS = limits_of(
-    """
-    WRONG_TABLE                                 arm32   stopped ended_early skipped phantom wrong_register wrong
-    NO_TABLE                                    arm32   refused stopped
-    NO_CODE                                     arm32   refused stopped skipped
-    IN_NO_FILE                                  arm32   refused
-    OPEN_END                                    arm32   stopped phantom
-    LOST_REGISTER                               arm32   stopped
-    NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS        arm32   refused ended_early skipped wrong_register wrong
-    PROLOGUE+ALLOCATED_IN_PART                  arm32   ended_early
-    NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+JUMPED_TO  arm32   ended_early wrong
-    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE   arm32   ended_early skipped wrong_register
-    NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS  arm32   ended_early skipped wrong
-    NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER      arm32   refused ended_early skipped wrong_register
-    GIVEN_BACK_IN_PART                          arm32   refused ended_early wrong_register wrong
-    EPILOGUE                                    arm32   refused
-    FP_MOVED_IN_PART                            arm32   ended_early wrong_register
-    NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART     arm32   ended_early skipped wrong
-    """,
-    {
-        **CFI,
-        "NO_EPILOGUE_ROWS+EPILOGUE+ROW_BEGINS": (
-            "LLVM's ARM back end writes call frame information in emitPrologue only: from the first instruction of an "
-            "epilogue on, the row still describes the whole frame. GCC's writes one row for a frame that two "
-            "instructions give back, after the second",
-            _LLVM_ARM,
-        ),
-        "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_IN_PART": (
-            "LLVM's ARM back end writes call frame information in emitPrologue only: behind an instruction of the "
-            "epilogue that moves nothing, such as the it of a conditional return, the row describes the whole frame "
-            "still",
-            _LLVM_ARM,
-        ),
-        "PROLOGUE+ALLOCATED_IN_PART": (
-            "LLVM's ARM back end writes one row for a frame that takes two instructions to allocate, after the second: "
-            "between them the row does not count the first",
-            _LLVM_ARM,
-        ),
-        "NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+JUMPED_TO": BEHIND_AN_EPILOGUE,
-        "NO_EPILOGUE_ROWS+EPILOGUE+FRAME_ELSEWHERE": BEHIND_AN_EPILOGUE,
-        "NO_EPILOGUE_ROWS+FRAME_ELSEWHERE+FRAMELESS": BEHIND_AN_EPILOGUE,
-        "NO_EPILOGUE_ROWS+FRAMELESS+PASSED_OVER": BEHIND_AN_EPILOGUE,
-        "EPILOGUE": (
-            "GCC writes one row for a frame that several instructions give back: between them it is another's",
-            _LLVM_ARM,
-        ),
-        "GIVEN_BACK_IN_PART": (
-            "GCC writes one row for a frame that two instructions give back, after the second: between them the row "
-            "does not count the first",
-            "https://gcc.gnu.org/git/?p=gcc.git;a=blob;f=gcc/config/arm/arm.cc;hb=refs/heads/releases/gcc-12",
-        ),
-        "FP_MOVED_IN_PART": (
-            "GCC writes one row for a frame pointer that two instructions move to the frame's end, after the second: "
-            "between them the row does not count the first",
-            _LLVM_ARM,
-        ),
-    },
-)
 
 DEBUG_FRAME = Unwinder(
     name="debug_frame",
     summary="the rows of .debug_frame, found by linear search, applied frame by frame",
     unwind=unwind,
+    assumption=TableRow(".debug_frame"),
     unwind_trace=over_traces(unwind, lambda arch: table_rows(SECTION)),
     rows=rows,
     needs=frozenset({SECTION}),
-    limits=LIMITS,
 )

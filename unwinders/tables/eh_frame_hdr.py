@@ -7,8 +7,8 @@ not name does not exist for it, and a wrong index is a stop, not a reason to sea
 
 from __future__ import annotations
 
+from testbed.contract.assumption import TableRow
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
@@ -17,7 +17,6 @@ from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.tables.eh_frame import CFI
 
 
 def rows(image: Image) -> RowTable:
@@ -40,43 +39,14 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
-LIMITS = limits_of(
-    """
-    REALIGNED+EPILOGUE+UNLINKED  x86_64  skipped wrong_register
-    WRONG_TABLE                  x86_64  refused ended_early skipped phantom wrong_register wrong
-    WRONG_TABLE                  arm64   stopped ended_early skipped phantom wrong_register wrong
-    NO_TABLE                     x86_64  refused stopped ended_early
-    NO_TABLE                     arm64   refused stopped
-    NO_CODE                      x86_64  refused stopped skipped
-    NO_CODE                      arm64   refused stopped skipped
-    IN_NO_FILE                   x86_64  refused
-    IN_NO_FILE                   arm64   refused
-    SYNCHRONOUS                  arm64   refused ended_early skipped phantom wrong_register wrong
-    LOST_REGISTER                x86_64  stopped
-    LOST_REGISTER                arm64   stopped
-    OPEN_END                     x86_64  phantom
-    OPEN_END                     arm64   stopped phantom
-    WRONG_INDEX                  x86_64  refused
-    WRONG_INDEX                  arm64   refused
-    """,
-    {
-        **CFI,
-        "WRONG_INDEX": (
-            "the index is believed: where the entry that it names is another function's, there is no row, though one "
-            "exists",
-            "https://github.com/libunwind/libunwind/issues/285",
-        ),
-    },
-)
-
 EH_FRAME_HDR = Unwinder(
     name="eh_frame_hdr",
     summary="binary search in the sorted table of .eh_frame_hdr, then the rows of the one FDE that it names",
     unwind=unwind,
+    assumption=TableRow(".eh_frame_hdr"),
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     rows=rows,
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION, FRAME}),
-    limits=LIMITS,
 )

@@ -7,8 +7,8 @@ stops. Source: Linux, Documentation/arch/x86/orc-unwinder.rst and arch/x86/kerne
 
 from __future__ import annotations
 
+from testbed.contract.assumption import TableRow
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
@@ -17,7 +17,6 @@ from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.sections import ORC_ENTRIES, ORC_PLACES
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.shared_limits import TABLES
 
 
 def rows(image: Image) -> RowTable:
@@ -44,25 +43,12 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
-LIMITS = limits_of(
-    """
-    WRONG_TABLE    x86_64  ended_early skipped wrong_register wrong
-    NO_TABLE       x86_64  refused stopped ended_early
-    SIGNAL         x86_64  refused stopped
-    NO_CODE        x86_64  refused
-    INEXPRESSIBLE  x86_64  refused stopped
-    LOST_REGISTER  x86_64  refused
-    OPEN_END       x86_64  phantom
-    """,
-    TABLES,
-)
-
 ORC = Unwinder(
     name="orc",
     summary="binary search in .orc_unwind_ip, then the entry's SP and BP rules: the Linux kernel's own unwinder",
     unwind=unwind,
+    assumption=TableRow(".orc_unwind"),
     rows=rows,
-    limits=LIMITS,
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     arches=frozenset({"x86_64"}),
     needs=frozenset({ORC_ENTRIES, ORC_PLACES}),

@@ -7,8 +7,8 @@ technique behind it: where no row covers the pc, it stops. Source: The SFrame Fo
 
 from __future__ import annotations
 
+from testbed.contract.assumption import TableRow
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.limits import limits_of
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
@@ -17,7 +17,6 @@ from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.sections import SFRAME as SECTION
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import walk
-from unwinders.shared_limits import TABLES
 
 
 def rows(image: Image) -> RowTable:
@@ -44,35 +43,12 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
-LIMITS = limits_of(
-    """
-    WRONG_TABLE    x86_64  refused ended_early skipped wrong
-    WRONG_TABLE    arm64   stopped ended_early skipped phantom wrong_register wrong
-    NO_TABLE       x86_64  refused stopped ended_early
-    NO_TABLE       arm64   refused stopped
-    SIGNAL         x86_64  refused stopped
-    SIGNAL         arm64   refused stopped
-    NO_CODE        x86_64  refused
-    NO_CODE        arm64   refused
-    INEXPRESSIBLE  x86_64  refused stopped
-    INEXPRESSIBLE  arm64   refused stopped
-    REALIGNED      x86_64  refused stopped
-    REALIGNED      arm64   stopped phantom
-    LOST_REGISTER  x86_64  refused
-    LOST_REGISTER  arm64   refused
-    UNSAID_END     arm64   stopped phantom
-    OPEN_END       x86_64  phantom
-    OPEN_END       arm64   stopped phantom
-    """,
-    TABLES,
-)
-
 SFRAME = Unwinder(
     name="sframe",
     summary="the rows of .sframe: CFA, return address and frame pointer, found by pc, applied frame by frame",
     unwind=unwind,
+    assumption=TableRow(".sframe"),
     rows=rows,
-    limits=LIMITS,
     unwind_trace=over_traces(unwind, lambda arch: row_for),
     # The ABIs that the format has a number for.
     arches=frozenset({"x86_64", "arm64"}),

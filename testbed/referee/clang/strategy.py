@@ -8,7 +8,6 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from testbed.referee.clang import limits
 from testbed.referee.model import Found, Referee
 from testbed.referee.read_findings import read_findings
 
@@ -31,5 +30,5 @@ REFEREE = Referee(
     find=find,
     unwinders=(),
     by_hand="readelf --debug-dump=frames-interp program; objdump -d program",
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch
+from testbed.contract.assumption import TableRow
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
-from testbed.referee.drgn import limits
-from testbed.referee.drgn.limits import DEBUG_FRAME, EH_FRAME
-from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.file_tool import FileTool, python_script
@@ -29,7 +27,6 @@ from testbed.referee.process.without_tables import file_of
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
-from testbed.words.outcome import Outcome
 
 PACKAGE = "drgn"
 MAX_FRAMES = 1024
@@ -110,7 +107,7 @@ REFEREE = Referee(
             unwind=with_every_register(unwind, all_recorded),
             tool=version,
             needs=frozenset({".eh_frame"}),
-            limits=(in_no_file(Outcome.REFUSED), *EH_FRAME),
+            counted=True,
         ),
         Unwinder(
             name="drgn_debug_frame",
@@ -119,8 +116,9 @@ REFEREE = Referee(
             tool=version,
             arches=frozenset({"arm32"}),
             needs=frozenset({".debug_frame", ".debug_info"}),
-            limits=(in_no_file(Outcome.REFUSED), *DEBUG_FRAME),
+            assumption=TableRow(".debug_frame"),
+            counted=True,
         ),
     ),
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

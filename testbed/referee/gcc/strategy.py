@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from testbed.arch import ARCHES
 from testbed.build.gnu import GENERATION, is_installed, package_of
-from testbed.referee.gcc import limits
 from testbed.referee.model import Found, Referee
 from testbed.referee.read_findings import read_findings
 
-FINDINGS = read_findings(__file__, limits)
+FINDINGS = read_findings(__file__)
 
 
 def find() -> Found | None:

@@ -20,10 +20,6 @@ from typing import Any
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.gdb import analyser_limits, limits
-from testbed.referee.gdb.analyser_limits import WITH_EHABI, WITHOUT_TABLES
-from testbed.referee.gdb.limits import WITH_TABLES
-from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
 from testbed.referee.process.without_tables import DWARF, OTHERS, TABLES
@@ -35,7 +31,6 @@ from testbed.words.errors import (
     UnreadableMemory,
     UnwindError,
 )
-from testbed.words.outcome import Outcome
 
 PROGRAM = "gdb-multiarch"
 
@@ -138,23 +133,23 @@ GDB = Referee(
             "gdb with all tables",
             (),
             needs=frozenset({".text"}),
-            limits=(in_no_file(Outcome.REFUSED), *WITH_TABLES),
+            counted=True,
         ),
         _unwinder(
             "gdb_exidx",
             "gdb with EHABI tables only",
             DWARF | OTHERS,
             needs=frozenset({".text", ".ARM.exidx"}),
-            limits=WITH_EHABI,
+            counted=True,
         ),
         _unwinder(
             "gdb_no_tables",
             "gdb's analysers of prologues",
             TABLES,
             needs=frozenset({".text"}),
-            limits=(in_no_file(Outcome.REFUSED), *WITHOUT_TABLES),
+            counted=True,
         ),
     ),
     by_hand="gdb-multiarch -batch -ex bt program snapshot.core",
-    findings=read_findings(__file__, analyser_limits, limits),
+    findings=read_findings(__file__),
 )

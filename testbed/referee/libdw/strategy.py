@@ -16,7 +16,6 @@ from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.libdw import limits
 from testbed.referee.libdw.library import (
     Detach,
     GetThread,
@@ -31,15 +30,12 @@ from testbed.referee.libdw.library import (
     load,
     pointer,
 )
-from testbed.referee.libdw.limits import LIMITS, REPEATED, SIGNED
-from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
-from testbed.words.outcome import Outcome
 
 MAX_FRAMES = 256
 _THREAD = 1
@@ -199,7 +195,7 @@ LIBDW = Unwinder(
     summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
     unwind=with_every_register(forked(unwind_here), _passed),
     needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
-    limits=(*LIMITS, in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), REPEATED, SIGNED),
+    counted=True,
     tool=version,
 )
 
@@ -210,5 +206,5 @@ REFEREE = Referee(
     find=find,
     unwinders=(LIBDW,),
     by_hand="eu-stack --core=snapshot.core --executable=program",
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

@@ -14,7 +14,6 @@ from functools import lru_cache
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, image_covering
-from testbed.referee.libunwind import limits
 from testbed.referee.libunwind.library import (
     ARCH,
     PREFIX,
@@ -33,16 +32,6 @@ from testbed.referee.libunwind.library import (
     load,
     word,
 )
-from testbed.referee.libunwind.limits import (
-    AFTER_LEAVE,
-    LIMITS,
-    SP_AT_RECORD,
-    STALE_ROW,
-    STALE_ROW_OF_ANOTHER,
-    STALE_ROW_OF_CALLER,
-    VECTOR_RULE,
-)
-from testbed.referee.limits import in_no_file
 from testbed.referee.model import Referee
 from testbed.referee.process.forked_library import forked
 from testbed.referee.read_findings import read_findings
@@ -55,7 +44,6 @@ from testbed.words.errors import (
     UnsupportedRule,
     UnwindError,
 )
-from testbed.words.outcome import Outcome
 
 MAX_FRAMES = 256
 _CURSOR_WORDS = 127  # sizeof(unw_cursor_t), in words
@@ -221,16 +209,7 @@ LIBUNWIND = Unwinder(
     unwind=forked(unwind_here),
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(
-        *LIMITS,
-        in_no_file(Outcome.ENDED_EARLY),
-        SP_AT_RECORD,
-        STALE_ROW,
-        STALE_ROW_OF_ANOTHER,
-        STALE_ROW_OF_CALLER,
-        VECTOR_RULE,
-        AFTER_LEAVE,
-    ),
+    counted=True,
     tool=version,
 )
 
@@ -240,5 +219,5 @@ REFEREE = Referee(
     package="apt-get install libunwind8",
     find=find,
     unwinders=(LIBUNWIND,),
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

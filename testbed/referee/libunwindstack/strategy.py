@@ -20,9 +20,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
-from testbed.referee.libunwindstack import limits
 from testbed.referee.libunwindstack.library import PACKAGE, ReadMemory, ToldFrame, built, find, load, word
-from testbed.referee.libunwindstack.limits import LIMITS
 from testbed.referee.model import Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
@@ -153,9 +151,9 @@ REFEREE = Referee(
             summary="libunwindstack: .debug_frame, .eh_frame, .ARM.exidx, then the link register or the stack's top",
             unwind=with_every_register(forked(unwind_here, prepare=built), _passed),
             needs=frozenset({".shstrtab"}),  # an ELF file
-            limits=LIMITS,
+            counted=True,
             tool=version,
         ),
     ),
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

@@ -26,10 +26,6 @@ from typing import Any
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.limits import in_no_file
-from testbed.referee.lldb import emulation_limits, limits
-from testbed.referee.lldb.emulation_limits import WITHOUT_TABLES
-from testbed.referee.lldb.limits import WITH_TABLES
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
 from testbed.referee.process.every_register import all_kept, with_every_register
@@ -37,7 +33,6 @@ from testbed.referee.process.without_tables import TABLES
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
-from testbed.words.outcome import Outcome
 
 _INSIDE = Path(__file__).with_name("inside.py")
 _NEWEST, _OLDEST = 30, 13  # of the versions that Debian's packages are named after
@@ -127,17 +122,15 @@ LLDB = Referee(
     package="apt install lldb-22 python3-lldb-22 liblldb-22-dev (or another pair)",
     find=find,
     unwinders=(
-        _unwinder(
-            "lldb", "LLDB with all tables", (), limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *WITH_TABLES)
-        ),
+        _unwinder("lldb", "LLDB with all tables", (), counted=True),
         _unwinder(
             "lldb_no_tables",
             "LLDB's emulation of instructions",
             TABLES,
             needs=frozenset({".text"}),
-            limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *WITHOUT_TABLES),
+            counted=True,
         ),
     ),
     by_hand="lldb --batch -c snapshot.core -o bt program",
-    findings=read_findings(__file__, emulation_limits, limits),
+    findings=read_findings(__file__),
 )

@@ -21,27 +21,13 @@ from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.limits import in_no_file
-from testbed.referee.llvm_libunwind import limits
 from testbed.referee.llvm_libunwind.library import ReadMemory, Tables, built, constants_of, find, load, tables_of, word
-from testbed.referee.llvm_libunwind.limits import (
-    LIMITS,
-    NO_ROW_FOR_THE_CALLER,
-    ONE_ROW,
-    ONE_WORD_HIGH,
-    ROW_BEFORE_COMPACT,
-    ROW_BEFORE_COMPACT_TOP,
-    ROW_BEFORE_SIGNAL,
-    ROWS_BEFORE,
-    SIGNED,
-)
 from testbed.referee.model import Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
-from testbed.words.outcome import Outcome
 
 MAX_FRAMES = 256
 # An architecture's number in `referee_open`, and n: DWARF numbers 0 to n - 1 are registers.
@@ -167,7 +153,7 @@ NATURAL = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, in_no_file(Outcome.ENDED_EARLY), SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL, *ROWS_BEFORE),
+    counted=True,
     tool=tool,
 )
 EXACT = Unwinder(
@@ -176,7 +162,7 @@ EXACT = Unwinder(
     unwind=_asked(exact=True),
     arches=_ARCHES,
     needs=frozenset({".eh_frame_hdr"}),
-    limits=(*LIMITS, in_no_file(Outcome.ENDED_EARLY), SIGNED, NO_ROW_FOR_THE_CALLER, ROW_BEFORE_SIGNAL),
+    counted=True,
     tool=tool,
 )
 COMPACT = Unwinder(
@@ -185,7 +171,7 @@ COMPACT = Unwinder(
     unwind=_asked(exact=False),
     arches=_ARCHES,
     needs=frozenset({"__TEXT,__unwind_info"}),
-    limits=(*ONE_ROW, ONE_WORD_HIGH, ROW_BEFORE_COMPACT, ROW_BEFORE_COMPACT_TOP),
+    counted=True,
     tool=tool,
 )
 
@@ -195,5 +181,5 @@ REFEREE = Referee(
     package="pip install ziglang, whose wheel contains its sources",
     find=find,
     unwinders=(NATURAL, EXACT, COMPACT),
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

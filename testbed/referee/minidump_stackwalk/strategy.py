@@ -26,9 +26,6 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
-from testbed.referee.limits import in_no_file
-from testbed.referee.minidump_stackwalk import limits
-from testbed.referee.minidump_stackwalk.limits import WITH_SYMBOLS, WITHOUT_SYMBOLS
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.limits import agents_confinement
@@ -38,7 +35,6 @@ from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.words.files import cache_folder
-from testbed.words.outcome import Outcome
 from testbed.words.own_files import distrusted
 from testbed.words.temporary import WorkFolder
 
@@ -190,7 +186,7 @@ REFEREE = Referee(
             unwind=with_every_register(partial(_unwind, True), all_recorded),
             tool=version,
             needs=frozenset({".eh_frame"}),
-            limits=(in_no_file(Outcome.SKIPPED), *WITH_SYMBOLS),
+            counted=True,
         ),
         Unwinder(
             name="minidump_stackwalk_no_symbols",
@@ -198,9 +194,9 @@ REFEREE = Referee(
             unwind=with_every_register(partial(_unwind, False), all_recorded),
             tool=version,
             needs=frozenset({".text"}),
-            limits=WITHOUT_SYMBOLS,
+            counted=True,
         ),
     ),
     by_hand="minidump-stackwalk snapshot.dmp",
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

@@ -25,17 +25,13 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
-from testbed.referee.perf import limits
-from testbed.referee.perf.limits import LIMITS
 from testbed.referee.perf.records import NAMES, opening, sample
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
-from testbed.words.outcome import Outcome
 
 MAX_FRAMES = 1024
 SECONDS = 20.0  # for one snapshot; one takes half a millisecond, the first 0.1 s
@@ -162,11 +158,11 @@ REFEREE = Referee(
             unwind=with_every_register(unwind, _sampled),
             arches=frozenset({"x86_64"}),
             needs=frozenset({".eh_frame_hdr"}),
-            limits=(in_no_file(Outcome.ENDED_EARLY), *LIMITS),
+            counted=True,
             tool=version,
         ),
     ),
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
     by_hand="perf script -i - --no-inline -F ip,sym < samples.perf",
     own_file=("samples.perf", one_sample),
 )

@@ -9,12 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from testbed.arch import ARCHES
-from testbed.contract.unwinder import Limit, Unwinder
-from testbed.referee.limits import in_no_file
-from testbed.referee.llvm_libunwind.limits import NO_ROW_FOR_THE_CALLER, ROW_BEFORE_WRONG
+from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Finding, Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
-from testbed.referee.profilers import limits, nongnu_limits
 from testbed.referee.profilers.agent import (
     GLIBC,
     LIBGCC,
@@ -27,30 +24,9 @@ from testbed.referee.profilers.agent import (
     found_for,
 )
 from testbed.referee.profilers.in_handler import executed
-from testbed.referee.profilers.limits import (
-    AT_CALLS_ONLY,
-    AT_CALLS_ONLY_FURTHER_OUT,
-    BELIEVED,
-    BELIEVED_BY_LLVM,
-    CANNOT_UNWIND,
-    END_AT_THE_END,
-    ERROR_AT_THE_END,
-    NO_END,
-    NOT_TOLD,
-    NOT_TOLD_BY_FORCE,
-    NOT_TOLD_ON_ARM,
-    OLD_ROW_FURTHER_IN,
-    OLD_ROW_INSIDE,
-    OLD_ROWS,
-    PC_COLUMN,
-    PC_COLUMN_UNLISTED,
-    SILENT_END,
-)
-from testbed.referee.profilers.nongnu_limits import NONGNU_EXIDX_LIMITS, NONGNU_LIMITS
 from testbed.referee.read_findings import read_findings
-from testbed.words.outcome import Outcome
 
-FINDINGS = read_findings(__file__, limits, nongnu_limits)
+FINDINGS = read_findings(__file__)
 
 
 def _found(source: AgentLibrary) -> Found | None:
@@ -63,7 +39,7 @@ def _tool(source: AgentLibrary) -> str:
     return "; ".join(dict.fromkeys(str(found) for found in there))
 
 
-def _forced(source: AgentLibrary, summary: str, *limits: Limit) -> Unwinder:
+def _forced(source: AgentLibrary, summary: str) -> Unwinder:
     """How EHABI's unwinders say where the stack ends: only by force are they asked for more than callers."""
     return Unwinder(
         name=source.name,
@@ -71,13 +47,7 @@ def _forced(source: AgentLibrary, summary: str, *limits: Limit) -> Unwinder:
         unwind=with_every_register(partial(executed, source), all_recorded),
         arches=frozenset({"arm32"}),
         needs=frozenset({".ARM.exidx"}),
-        limits=(
-            in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY),
-            *BELIEVED,
-            *AT_CALLS_ONLY,
-            *limits,
-            NOT_TOLD_BY_FORCE,
-        ),
+        counted=True,
         tool=partial(_tool, source),
     )
 
@@ -90,7 +60,6 @@ def _referee(
     source: AgentLibrary,
     summary: str,
     package: str,
-    limits: tuple[Limit, ...],
     *others: Unwinder,
 ) -> Referee:
     name = f"{source.name}_backtrace"
@@ -99,7 +68,7 @@ def _referee(
         summary=summary,
         unwind=with_every_register(partial(executed, source), all_recorded),
         needs=frozenset({".shstrtab"}),  # an ELF file: nothing tells these of Apple's tables
-        limits=(in_no_file(Outcome.REFUSED, Outcome.ENDED_EARLY), *limits),
+        counted=True,
         tool=partial(_tool, source),
     )
     return Referee(
@@ -117,24 +86,12 @@ LIBGCC_BACKTRACE = _referee(
     LIBGCC,
     "libgcc's _Unwind_Backtrace, executed in a signal handler",
     _GCC,
-    (*BELIEVED, PC_COLUMN, *AT_CALLS_ONLY, *NO_END, ERROR_AT_THE_END, NOT_TOLD_ON_ARM),
-    _forced(LIBGCC_FORCED, "libgcc's _Unwind_ForcedUnwind, which says where the stack ends", CANNOT_UNWIND),
+    _forced(LIBGCC_FORCED, "libgcc's _Unwind_ForcedUnwind, which says where the stack ends"),
 )
 GLIBC_BACKTRACE = _referee(
     GLIBC,
     "glibc's backtrace(), executed in a signal handler",
     _GCC,
-    (
-        *BELIEVED,
-        PC_COLUMN,
-        *PC_COLUMN_UNLISTED,
-        *AT_CALLS_ONLY,
-        *AT_CALLS_ONLY_FURTHER_OUT,
-        *NO_END,
-        SILENT_END,
-        NOT_TOLD,
-        NOT_TOLD_ON_ARM,
-    ),
 )
 NONGNU_BACKTRACE = Referee(
     name="nongnu_backtrace",
@@ -148,7 +105,7 @@ NONGNU_BACKTRACE = Referee(
             unwind=with_every_register(partial(executed, NONGNU), all_recorded),
             arches=frozenset({"arm64"}),
             needs=frozenset({".eh_frame_hdr"}),
-            limits=NONGNU_LIMITS,
+            counted=True,
             tool=partial(_tool, NONGNU),
         ),
         Unwinder(
@@ -157,7 +114,7 @@ NONGNU_BACKTRACE = Referee(
             unwind=with_every_register(partial(executed, NONGNU), all_recorded),
             arches=frozenset({"arm32"}),
             needs=frozenset({".ARM.exidx"}),
-            limits=NONGNU_EXIDX_LIMITS,
+            counted=True,
             tool=partial(_tool, NONGNU),
         ),
     ),
@@ -167,17 +124,5 @@ LLVM_BACKTRACE = _referee(
     LLVM,
     "LLVM libunwind's _Unwind_Backtrace, executed in a signal handler",
     "pip install ziglang==0.17.0",
-    (
-        *BELIEVED_BY_LLVM,
-        *AT_CALLS_ONLY,
-        *NO_END,
-        END_AT_THE_END,
-        *OLD_ROWS,
-        OLD_ROW_INSIDE,
-        OLD_ROW_FURTHER_IN,
-        NO_ROW_FOR_THE_CALLER,
-        NOT_TOLD_ON_ARM,
-        ROW_BEFORE_WRONG,
-    ),
-    _forced(LLVM_FORCED, "LLVM libunwind's _Unwind_ForcedUnwind, which says where the stack ends", CANNOT_UNWIND),
+    _forced(LLVM_FORCED, "LLVM libunwind's _Unwind_ForcedUnwind, which says where the stack ends"),
 )

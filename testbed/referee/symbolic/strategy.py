@@ -14,20 +14,16 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Limit, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, image_covering
-from testbed.referee.limits import in_no_file
 from testbed.referee.model import Found, Referee
 from testbed.referee.process.file_tool import SECONDS, python_script
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of
 from testbed.referee.read_findings import read_findings
-from testbed.referee.symbolic import limits
-from testbed.referee.symbolic.limits import COMPACT, DEBUG_FRAME, EH_FRAME
 from testbed.referee.symbolic.stack_cfi import Records, caller, read_records
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnwindError
-from testbed.words.outcome import Outcome
 
 PACKAGE = "symbolic"
 MAX_FRAMES = 1024
@@ -127,9 +123,7 @@ def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
         return Backtrace((*done, frame), stop)
 
 
-def _unwinder(
-    name: str, summary: str, section: str, limits: tuple[Limit, ...], arches: frozenset[str] | None = None
-) -> Unwinder:
+def _unwinder(name: str, summary: str, section: str, arches: frozenset[str] | None = None) -> Unwinder:
     needs = frozenset({section})
     return Unwinder(
         name=name,
@@ -138,7 +132,7 @@ def _unwinder(
         tool=version,
         needs=needs,
         arches=arches,
-        limits=(in_no_file(Outcome.REFUSED), *limits),
+        counted=True,
     )
 
 
@@ -148,11 +142,9 @@ REFEREE = Referee(
     package="pip install symbolic",
     find=find,
     unwinders=(
-        _unwinder("symbolic", "symbolic's text of .eh_frame", ".eh_frame", EH_FRAME),
-        _unwinder(
-            "symbolic_debug_frame", "symbolic's text of .debug_frame", ".debug_frame", DEBUG_FRAME, frozenset({"arm32"})
-        ),
-        _unwinder("symbolic_compact", "symbolic's text of compact unwind tables", "__TEXT,__unwind_info", COMPACT),
+        _unwinder("symbolic", "symbolic's text of .eh_frame", ".eh_frame"),
+        _unwinder("symbolic_debug_frame", "symbolic's text of .debug_frame", ".debug_frame", frozenset({"arm32"})),
+        _unwinder("symbolic_compact", "symbolic's text of compact unwind tables", "__TEXT,__unwind_info"),
     ),
-    findings=read_findings(__file__, limits),
+    findings=read_findings(__file__),
 )

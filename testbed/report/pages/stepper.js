@@ -9,7 +9,7 @@ async function start() {
   slider.max = field.max = model.last;
   const time = timeOf(model, shown, go);
   const panels = [codePanel(model, shown, go), stackPanel(model), registersPanel(model), rowsPanel(model, shown), callersPanel(model, shown), seenPanel(model, shown)];
-  const title = document.getElementById("where"), traits = document.getElementById("traits"), live = document.getElementById("live");
+  const title = document.getElementById("where"), said = document.getElementById("site-words"), live = document.getElementById("live");
   let linked, spoken;
 
   function go(step, force = false) {
@@ -21,7 +21,7 @@ async function start() {
     const [, where, , text] = facts.code[col.line[step]];
     slider.setAttribute("aria-valuetext", `step ${step}, ${where}, ${text}`);
     title.replaceChildren(el("span", { class: "mono" }, where), " ", el("code", {}, text));
-    traits.replaceChildren(...facts.traits.filter((_, i) => (col[`traits${i >> 5}`][step] >>> (i % 32)) & 1).map((trait) => el("li", { title: trait.meaning }, trait.name)));
+    said.replaceChildren(...facts.words.filter((_, i) => (col[`words${i >> 5}`][step] >>> (i % 32)) & 1).map((word) => el("li", { title: word.meaning }, word.name)));
     for (const paint of panels) paint(step);
     time.move(step);
     // Browsers limit how often the address may change, and a screen reader needs time to speak.

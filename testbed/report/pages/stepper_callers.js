@@ -62,12 +62,12 @@ function callersPanel(model, shown) {
         el("div", {}, el("span", { class: `chip o-${outcome.name}${col[`s${members[0]}unexplained`][step] ? " unexplained" : ""}` }, outcome.lying ? outcome.name.toUpperCase() : outcome.name)),
         el("div", { class: "who" }, members.map((i) => facts.strategies[i].name).join(", ")))));
     table.replaceChildren(el("thead", {}, head), el("tbody", {}, rowsOf(truth, columns)));
-    why.replaceChildren(...columns.filter(({ outcome }) => outcome.name !== "exact").map(({ members }) => {
-      const i = members[0], limit = facts.strategies[i].limits[col[`s${i}limit`][step] - 1];
-      const note = facts.notes[col[`s${i}note`][step]];
-      const because = col.transition[step] ? "In transition: no single answer is right here." : limit ? el("span", {}, el("b", {}, limit[0]), `: ${limit[1]}. `, reference(limit[2])) : el("b", {}, "UNEXPLAINED");
-      return el("p", {}, el("b", {}, members.map((m) => facts.strategies[m].name).join(", ")), `: ${note}. `, because);
-    }));
+    const reasons = new Map(); // equal answers may have different reasons
+    for (const i of columns.filter(({ outcome }) => outcome.name !== "exact").flatMap(({ members }) => members)) {
+      const said = [col[`s${i}note`][step], col[`s${i}why`][step]].map((note) => facts.notes[note]).filter(Boolean).join("; ");
+      reasons.set(said, [...(reasons.get(said) ?? []), facts.strategies[i].name]);
+    }
+    why.replaceChildren(...[...reasons].map(([said, names]) => el("p", {}, el("b", {}, names.join(", ")), ": ", ...worded(said))));
   };
 }
 

@@ -144,7 +144,3 @@ function rowsPanel(model, shown) {
 function named(frame) { // inlined calls above the frame that they have no frame of their own in
   return el("span", {}, frame.inlined.map((name) => el("div", { class: "inlined" }, `${name} [inlined]`)), frame.name);
 }
-
-function reference(text) {
-  return /^https:\/\//.test(text) ? el("a", { href: text, rel: "noreferrer" }, text.replace(/^https:\/\/(www\.)?/, "")) : el("span", { class: "muted" }, text);
-}

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from testbed.trace import Exited
 from testbed.truth.hindsight import Learned
-from testbed.truth.native.noting import CodeTable
 from testbed.truth.promises import NO_LINKS, Links
 from testbed.truth.straight import OnceMore, Straight
 from testbed.words.errors import EmulationError
@@ -33,10 +32,9 @@ class Known:
     ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
     window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
     ``goes_on`` is where control went when an activation of more than one window was over, if not to its return
-    address; ``executed``, ``framed``, ``frame_sizes``, ``saving`` and ``moving`` are as in
-    `testbed.truth.function_facts`; ``returns`` are the return addresses of all activations. ``revised`` are ranges of
-    steps of whose windows a first look took something else for granted (`testbed.truth.windows.assumed`). None of this
-    grows with the length of the run alone: with its depth, its code, and the number of windows.
+    address; ``returns`` are the return addresses of all activations. ``revised`` are ranges of steps of whose windows a
+    first look took something else for granted (`testbed.truth.windows.assumed`). None of this grows with the length of
+    the run alone: with its depth, its code, and the number of windows.
     """
 
     learned: Learned = field(default_factory=Learned)
@@ -46,15 +44,6 @@ class Known:
     transitions: list[tuple[int, int]] = field(default_factory=list)
     returns: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     goes_on: dict[int, int] = field(default_factory=dict)
-    executed: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 2), np.uint64))
-    framed: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    frame_sizes: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 2), np.uint64))
-    saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    moving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    setting: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    storing: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    taking: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    return_saving: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     returned: frozenset[int] = frozenset()  # call sites of what came back
     thrown: frozenset[tuple[int, int]] = frozenset()  # those thrown away by their parent's return; where they come back
     led: frozenset[int] = frozenset()  # call sites of those that had jumped as if they came back elsewhere
@@ -67,18 +56,11 @@ class Known:
     straight: Straight = field(default_factory=Straight)  # returns that may have been jumps
     once_more: OnceMore = field(default_factory=OnceMore)
     revised: list[tuple[int, int]] = field(default_factory=list)  # steps of which a later window said something else
-    code: CodeTable | None = None  # the same as ``executed`` to ``return_saving``, where a native pass notes it
     links: Links = NO_LINKS
     reviving: set[int] = field(default_factory=set)
-    codes: dict[bytes, NDArray[np.uint64]] = field(default_factory=dict)  # the instructions of windows, each set once
     steps: int = 0
     windows: int = 0
     ending: Exited | EmulationError | None = None
-
-    @property
-    def framed_at(self) -> NDArray[np.uint64]:
-        """``framed``, for who asks about single instructions."""
-        return self.framed
 
     @property
     def shown(self) -> Learned:

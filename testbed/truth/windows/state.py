@@ -32,7 +32,6 @@ class WindowState:
     segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
     run: OpenRun | None
     signed: Bools = field(repr=False)  # by activation: whether its return address is signed
-    vectors: Bools = field(repr=False)  # by activation: which callee-saved vector registers it has changed
     stored: NDArray[np.uint64] = field(repr=False)  # code addresses stored until now, as of `Transfers`
 
 
@@ -42,66 +41,16 @@ class WindowTruth(Truth):
 
     window: Window
     signatures: Bools = field(repr=False)
-    vectors: Bools = field(repr=False)  # those changed before the window
     known: Known = field(repr=False)
     assumed: Assumed = field(repr=False)
-
-    def _all_code(self, name: str) -> NDArray[np.uint64]:
-        """What is known of all code of the run, which is noted as asked for."""
-        found: NDArray[np.uint64] = getattr(self.known, name)
-        return self.assumed.ask(name, found, self.trace.pc)
 
     @property
     def signed(self) -> Bools:
         return self.signatures
 
     @property
-    def vectors_changed(self) -> Bools:
-        return self.vectors
-
-    @property
     def returns(self) -> NDArray[np.uint64]:
-        return self._all_code("returns")
-
-    @property
-    def executed(self) -> NDArray[np.uint64]:
-        return self._all_code("executed")
-
-    @property
-    def framed_pcs(self) -> NDArray[np.uint64]:
-        return self._all_code("framed")
-
-    @property
-    def framed_at(self) -> frozenset[int]:
-        return frozenset(self._all_code("framed_at").tolist())
-
-    @property
-    def frame_sizes(self) -> NDArray[np.uint64]:
-        return self._all_code("frame_sizes")
-
-    @property
-    def moving_pcs(self) -> NDArray[np.uint64]:
-        return self._all_code("moving")
-
-    @property
-    def setting_pcs(self) -> NDArray[np.uint64]:
-        return self._all_code("setting")
-
-    @property
-    def storing_pcs(self) -> NDArray[np.uint64]:
-        return self._all_code("storing")
-
-    @property
-    def taking_pcs(self) -> NDArray[np.uint64]:
-        return self._all_code("taking")
-
-    @property
-    def return_saving_pcs(self) -> NDArray[np.uint64]:
-        return self._all_code("return_saving")
-
-    @property
-    def saving_pcs(self) -> NDArray[np.uint64]:
-        return self._all_code("saving")
+        return self.known.returns
 
 
 def activations_of(

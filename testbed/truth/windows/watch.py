@@ -27,10 +27,9 @@ from testbed.truth.scanned import find_transfers_natively
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, isas
 from testbed.truth.transfers import Bools, Transfers, find_transfers
-from testbed.truth.vectors import changed_vectors, vector_columns
 from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.hindsight import Known
-from testbed.truth.windows.noting import LookedAt, note
+from testbed.truth.windows.noting import note
 from testbed.truth.windows.segments import (
     NOT_YET,
     OpenSegment,
@@ -103,7 +102,7 @@ class _Look:
         self, window: Window, before: WindowState | None, known: Known, *, first_time: bool, shown: bool
     ) -> None:
         raw = window.trace
-        self._shown, self._assumed = shown, Assumed(window.first, window.end, raw.images, known.codes)
+        self._shown, self._assumed = shown, Assumed(window.first, window.end)
         natively = len(window) >= NATIVE_FROM
         transfers = (find_transfers_natively if natively else find_transfers)(raw, *([before.stored] if before else []))
         self._known, self.before, self._open = known, before, list[tuple[int, Ints, Steps]]()
@@ -142,10 +141,8 @@ class _Look:
         whose = (walked, self._pointer, self._moved)
         self._transition, run = transitions(self.window, before.run if before else None, *whose, known, first_time)
         if first_time:
-            told = LookedAt(
-                trace, self._activations, self._rows, slice(self.window.start, self.window.stop), self._pointer
-            )
-            note(known, walked, len(before.standing) if before else 0, told, self.window.end, natively=natively)
+            own = slice(self.window.start, self.window.stop)
+            note(known, walked, len(before.standing) if before else 0, trace, own, self.window.end)
         signed = np.zeros(len(everyone), np.bool_)
         if shown and raw.arch.signature:
             if before:
@@ -155,22 +152,8 @@ class _Look:
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         else:
             self._signed = np.zeros(len(trace), np.bool_)
-        kept, stays, vectors = self._kept(everyone)
-        self.after = WindowState(kept, *self._rows_of(stays), segments, run, signed[stays], vectors, transfers.stored)
-
-    def _kept(self, everyone: Standing) -> tuple[Standing, Ints, Bools]:
-        """Who stays, and which vector registers each of them has changed, this window's steps included."""
-        columns = vector_columns(self.window.trace.arch)
-        found = np.zeros((len(everyone), len(columns)), np.bool_)
-        if self.before:
-            found[: len(self.before.vectors)] = self.before.vectors
-        self._vectors = found[self._members]
-        if self._shown and columns:
-            whose = (self.window.trace, self._activations, self._rows)
-            here = slice(self.window.start, self.window.stop)
-            found[self._members] = changed_vectors(*whose, columns, self._vectors, here)
         kept, stays = forget(everyone)
-        return kept, stays, found[stays]
+        self.after = WindowState(kept, *self._rows_of(stays), segments, run, signed[stays], transfers.stored)
 
     def truth(self) -> WindowTruth:
         """All facts of the window's steps; the first time, as far as they are known."""
@@ -184,7 +167,7 @@ class _Look:
             self._pointer,
             self._isa,
         )
-        told = (self.window, self._signed, self._vectors, self._known, self._assumed)
+        told = (self.window, self._signed, self._known, self._assumed)
         return WindowTruth(self.window.trace, self._activations, self._rows, sites, *told)
 
     def _in_rows(self, values: Bools) -> Bools:

@@ -182,8 +182,8 @@ static void load(struct machine *m, const char *path) {
     reading = path;
     m->file = room(1, sizeof *m->file);
     parse(whole_file(path, &size), m->file, 0);
-    if (strcmp(text(m->file, "format"), "testbed vectors") || strcmp(text(m->file, "version"), "1"))
-        fail("no test vectors of version 1", "");
+    if (strcmp(text(m->file, "format"), "testbed vectors") || strcmp(text(m->file, "version"), "2"))
+        fail("no test vectors of version 2", "");
     for (struct json *range = needed(m->file, "mapped")->first; range; range = range->next) {
         struct region *r = &m->regions[m->count++];
         if (m->count == REGIONS) fail("too many mappings", "");
@@ -223,8 +223,8 @@ static void set_vector(struct machine *m, struct json *vector) {
 
 /* ---- the judge ---- */
 
-enum word { EXACT, STOP, LIMIT, SHORT, LIE, WORDS };
-static const char *const words[] = {"exact", "stop", "limit", "SHORT", "LIE"};
+enum word { EXACT, STOP, FORETOLD, SHORT, LIE, WORDS };
+static const char *const words[] = {"exact", "stop", "foretold", "SHORT", "LIE"};
 static char detail[200];
 
 static enum word lie(const char *format, ...) {
@@ -269,7 +269,7 @@ static enum word judge(const struct machine *m, const struct said_frame *said, i
 static enum word result(const struct machine *m, enum word word, const char *technique) {
     struct json *site = item_at(needed(m->file, "classes"), number(m->vector, "class"));
     if (!technique || !has(member(m->file, "techniques"), technique)) return word;
-    if (word == LIE && has(member(site, "lie"), technique)) return LIMIT;
+    if (word == LIE && has(member(site, "lie"), technique)) return FORETOLD;
     if (word == STOP && !has(member(site, "stop"), technique) && !has(member(site, "lie"), technique)) {
         strcpy(detail, "it stops, and its technique can be exact here");
         return SHORT;

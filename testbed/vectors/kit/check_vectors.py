@@ -121,7 +121,7 @@ def result(file: Any, vector: Any, answer: Any, techniques: list[str]) -> tuple[
     if word == "stop" and any(name not in site["stop"] and name not in site["lie"] for name in known):
         return "SHORT", f"it stops ({detail}), and its technique can be exact here"
     if word == "LIE" and known and all(name in site["lie"] for name in known):
-        return "limit", detail
+        return "foretold", detail
     return word, detail
 
 
@@ -233,7 +233,7 @@ def main() -> None:
                 place = f"vector {vector['id']} ({vector['where']}, {vector['phase']})"
                 shown = file["show"].replace("@ID", f"@{vector['id']}")
                 failures[name] = f"{word} {name}: {place}: {detail}\n    {shown}"
-    words = ("exact", "stop", "limit", *FAILURES)
+    words = ("exact", "stop", "foretold", *FAILURES)
     print(f"{'arch':8} {'phase':9}" + "".join(f"{word:>9}" for word in ("vectors", *words)))
     for arch in sorted({arch for arch, _, _ in counts}):
         for phase in PHASES:

@@ -35,7 +35,7 @@ _COMMANDS = (
     ("list", "check @FILE FILE --runs 1 --jobs 1"),
     ("json", "check prog --runs 1 --fresh --jobs 1 --steps 20 --baseline FILE"),
     ("elf", "run FILE -u fp_chain --budget 1000 --seed 3"),
-    ("elf", "run FILE -u eh_frame --trait NESTED_CALL --at @3"),
+    ("elf", "run FILE -u eh_frame --frame-record NESTED_CALL --at @3"),
     ("S", "run FILE -a x86_64 -u eh_* --budget 2000 --html a.html --svg b.svg"),
     ("trace", "run --trace FILE -u fp_chain --differences"),
     ("trace", "run --trace FILE -u eh_frame --chunk 100"),

@@ -138,7 +138,7 @@ def _read_list(content: bytes) -> None:
 # One line is one command. What they name need not be there: only reading the arguments is tried.
 _COMMANDS = (
     "run leaf_call --arch arm64 --unwinder fp_* --seed 3 --budget 1000 --json",
-    "run leaf_call --html a.html --svg b.svg --plot c.png --timeline d.html --trait LEAF",
+    "run leaf_call --html a.html --svg b.svg --plot c.png --timeline d.html --frame-record LEAF",
     "show leaf_call --at main+0x4#2 -u eh_frame",
     "record leaf_call -o x.trace --arch arm32",
     "matrix -p leaf_* -a arm64 -r keystone* -j 2 --junit a.xml --json b.json",

@@ -20,10 +20,10 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.units import units
 from testbed.image import Image, LoadedImage
 from testbed.machine import Machine, Tape, record, record_light, recording, start_machine
+from testbed.machine.hooked_run import write_set
 from testbed.machine.load import load
 from testbed.machine.recording import record_native
 from testbed.machine.stops import Fault
-from testbed.machine.write_sets import write_set
 from testbed.trace import Exited
 from tests.installed import installed
 from tests.machine.faults import CASES, NOP

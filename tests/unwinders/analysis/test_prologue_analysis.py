@@ -17,7 +17,6 @@ from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.traits import Trait
 from tests.golden import STRATEGIES, of_unit
 from tests.installed import installed
 from unwinders import UNWINDERS
@@ -38,7 +37,7 @@ def _units(isa_name: str) -> Iterator[Unit]:
     for arch in ARCHES.values():
         for recipe in RECIPES.values():
             isa = recipe.isa_on(arch)
-            if isa is None or isa.name != isa_name or Trait.FP_OMITTED not in recipe.traits:
+            if isa is None or isa.name != isa_name or "-fomit-frame-pointer" not in recipe.flags:
                 continue
             if recipe.name.startswith("outline-"):  # a function that another one calls saves its registers for it
                 continue

@@ -35,18 +35,22 @@ from unwinders.tables.eh_frame import EH_FRAME, table_rows
 # that hold at calls only. In the generated one a row without the epilogue counts from a frame pointer of zero: SP goes
 # back, and libdw goes on; where a return address was moved up it goes back with reason, and libdw stops. It takes
 # signatures off from 0.192 on, by a mask that it asks a process for.
-DECLARED = frozenset({Trait.OPEN_END, Trait.LOST_REGISTER, Trait.WRONG_INDEX})
+DECLARED = frozenset({Trait.OPEN_END, Trait.LOST_REGISTER})
 TROUBLED = {
     name
     for name, program in PROGRAMS.items()
-    if any(h.wrong or h.untabled or h.cpu or h.traits & DECLARED for h in (s.header for s in program.sources.values()))
+    if any(
+        h.wrong or h.untabled or h.cpu or h.exchanged or h.traits & DECLARED
+        for h in (s.header for s in program.sources.values())
+    )
 } | {"coroutine", "genc_f40o128t1_f", "moved_return"}
+NO_ROWS_ANYWHERE = frozenset({"-fno-unwind-tables", "-fno-asynchronous-unwind-tables"})  # none, or at calls only
 SOUND = [program for name, program in PROGRAMS.items() if name not in TROUBLED]
 UNITS = [
     unit
     for unit in units(SOUND, ARCHES.values(), RECIPES.values())
     if RECIPES[unit.recipe].tool is not Tool.CLANG_MACH_O  # no file for libdw
-    and not RECIPES[unit.recipe].traits & {Trait.NO_TABLE, Trait.SYNCHRONOUS}
+    and NO_ROWS_ANYWHERE.isdisjoint(RECIPES[unit.recipe].flags)
     and not RECIPES[unit.recipe].cpu
 ]
 STEPS = 400  # of a run at most, spread evenly: the call stacks of a long one repeat

@@ -83,7 +83,7 @@ def test_a_compact_encoding_is_exact_outside_the_innermost_prologue_and_epilogue
     run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
     by_place: dict[bool, set[Outcome]] = {False: set(), True: set()}
     for step, verdict in enumerate(judge_all(run, COMPACT_UNWIND)):
-        by_place[bool(run.traits(step) & {Trait.PROLOGUE, Trait.EPILOGUE})].add(verdict.outcome)
+        by_place[bool(run.words(step) & {Trait.PROLOGUE, Trait.EPILOGUE})].add(verdict.outcome)
     assert by_place[False] == {Outcome.EXACT}
     assert by_place[True] - {Outcome.EXACT}, "else there would be nothing to declare"
 

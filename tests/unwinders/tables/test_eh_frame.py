@@ -10,7 +10,6 @@ from testbed.contract.rows import SameValue
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import MalformedTable, NoUnwindInfo
-from testbed.words.traits import Trait
 from tests.unwinders.frames import START, X86_64, block, cie, entry, image, snapshot, u, words
 from tests.unwinders.records import STACK
 from unwinders.tables.eh_frame import EH_FRAME
@@ -82,9 +81,3 @@ def test_eh_frame_exists_where_the_section_does() -> None:
     assert not EH_FRAME.applies_to(image(X86_64))
     assert EH_FRAME.rows is not None
     assert [row.registers.get("rbx", SameValue()) for row in EH_FRAME.rows(covered())] == [SameValue()]
-
-
-def test_the_table_strategy_is_limited_by_its_table_only() -> None:
-    """No limit at a prologue, an epilogue or any other place that a trace can show, but where no file has code."""
-    observed = {limit.trait for limit in EH_FRAME.limits if not limit.trait.declared}
-    assert observed <= {Trait.NO_CODE, Trait.IN_NO_FILE}

@@ -16,11 +16,9 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.contract.rows import RegisterPlus
 from testbed.words.errors import MalformedTable, NoUnwindInfo
-from testbed.words.traits import Trait
 from tests.golden import STRATEGIES, of_unit
 from tests.unwinders.frames import ARM64, START, X86_64
 from tests.unwinders.search_tables import FRAME, calling, cfa, frame_section, header, indexed, listed
-from unwinders import UNWINDERS
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.eh_frame_hdr import search_table
 from unwinders.tables.eh_frame import EH_FRAME
@@ -29,7 +27,7 @@ from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
 # The golden counts know which files have the section. The search table of an exchanged one is wrong on purpose, and
 # without tables there is a row for the start code only.
 SOUND = [p for p in PROGRAMS.values() if not any(source.header.exchanged for source in p.sources.values())]
-WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.NO_TABLE not in recipe.traits]
+WITH_TABLES = [recipe for recipe in RECIPES.values() if "-fno-unwind-tables" not in recipe.flags]
 UNITS = [u for u in units(SOUND, [X86_64, ARM64], WITH_TABLES) if EH_FRAME_HDR.name in of_unit(STRATEGIES, u)]
 
 
@@ -130,12 +128,6 @@ def test_code_outside_all_images_is_a_stop() -> None:
     said = EH_FRAME_HDR.unwind(calling(indexed(), 0x1008, pc=0x9_0000))
     assert isinstance(said.stopped, NoUnwindInfo)
     assert said.stopped.pc == 0x9_0000
-
-
-def test_its_limits_are_about_the_table_and_the_stack_not_about_the_search() -> None:
-    assert UNWINDERS["eh_frame_hdr"] is EH_FRAME_HDR
-    phases = {Trait.PROLOGUE, Trait.EPILOGUE, Trait.FRAMELESS}
-    assert not any(limit.trait in phases for limit in EH_FRAME_HDR.limits)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)

@@ -10,14 +10,11 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace, FrameKind
 from testbed.image import Image, LoadedImage
-from testbed.runs.judging import judge_all
 from testbed.runs.run import run_program
 from testbed.trace import Snapshot
 from testbed.truth import CallStack
 from testbed.verdicts.one import judge_backtrace
 from testbed.words.errors import NoUnwindInfo
-from testbed.words.traits import Trait
-from tests.installed import installed
 from tests.unwinders.ehabi_index import (
     STACK,
     THREE,
@@ -41,7 +38,7 @@ PLAIN = [
 ]
 
 
-WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.CANNOT_UNWIND not in recipe.traits]
+WITH_TABLES = [recipe for recipe in RECIPES.values() if "-fno-unwind-tables" not in recipe.flags]
 
 
 ON_ARM32 = units(PLAIN, [ARM32], WITH_TABLES)
@@ -116,23 +113,3 @@ def from_caller(there: Snapshot, registers: dict[str, int]) -> Backtrace:
     first, *others = said.frames
     assert first.kind is FrameKind.INTERRUPTED
     return Backtrace((type(first)(first.kind, start + 1, first.registers, first.cfa), *others), said.stopped)
-
-
-@pytest.mark.everything
-def test_in_a_settled_frame_only_a_second_frame_is_not_exact() -> None:
-    """Neither prologue nor epilogue: the limit for two frames in one function covers a handful of sites, by name.
-
-    A function that makes its frame on one of its ways only is not in a settled frame on the others.
-    """
-    found = set()
-    frameless_way = {Trait.FRAMELESS, Trait.BARE}
-    for unit in installed(ON_ARM32):
-        if unit.program.startswith("gen"):  # those have many
-            continue
-        run = run_program(PROGRAMS[unit.program], ARM32, unit.recipe)
-        for step, verdict in enumerate(judge_all(run, EHABI)):
-            traits = run.traits(step)
-            if verdict.exact or traits & {Trait.PROLOGUE, Trait.EPILOGUE, Trait.IN_NO_FILE} or traits >= frameless_way:
-                continue
-            found.add((unit.program, run.function(int(run.trace.pc[step])), run.instruction(step).split()[0]))
-    assert found == {("callee_saved", "clobber", "add")}

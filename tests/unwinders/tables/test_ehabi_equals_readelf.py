@@ -14,11 +14,10 @@ from testbed.build.tables.elf import table_addresses, write_elf
 from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.image import read_elf
-from testbed.words.traits import Trait
 from tests.unwinders.frames import ARM32, u
 from tests.unwinders.readelf_ehabi import our_entries, readelf_entries
 
-WITH_TABLES = [recipe for recipe in RECIPES.values() if Trait.CANNOT_UNWIND not in recipe.traits]
+WITH_TABLES = [recipe for recipe in RECIPES.values() if "-fno-unwind-tables" not in recipe.flags]
 UNITS = units(PROGRAMS.values(), [ARM32], WITH_TABLES)
 
 

@@ -50,7 +50,7 @@ def test_only_what_was_asked_for_is_known(arch: str, strategy: str, monkeypatch:
     formats = "unwinders.formats"
     monkeypatch.setattr(f"{formats}.cfi.fde_at", counted("FDE", cfi_entries.fde_at))
     monkeypatch.setattr(f"{formats}.cfi.initial_state", counted("CIE", cfi_rows.initial_state))
-    monkeypatch.setattr(f"{formats}.cfi_ranges.entry_at", counted("entry", cfi_entries.entry_at))
+    monkeypatch.setattr(f"{formats}.cfi.entry_at", counted("entry", cfi_entries.entry_at))
     monkeypatch.setattr(f"{formats}.ehabi_rows.entry_row", counted("index entry", ehabi_rows.entry_row))
     image = read_elf(library(arch))
     assert len(first_frame(image, strategy).frames) == 2

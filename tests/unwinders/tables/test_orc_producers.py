@@ -87,7 +87,7 @@ def test_objtools_table_is_exact_at_every_instruction(
     image = made(program, flag, tmp_path, chosen)
     source = program.source_for(X86_64.isas[0])
     assert source is not None
-    run = run_built(Built(program, X86_64, PREBUILT, X86_64.isas[0], source, image.path, image, frozenset()))
+    run = run_built(Built(program, X86_64, PREBUILT, X86_64.isas[0], source, image.path, image))
     assert not run.failure
     assert {verdict.outcome.value for verdict in judge_all(run, ORC)} == {"exact"}
     assert chosen is not None

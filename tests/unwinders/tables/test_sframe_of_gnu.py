@@ -130,7 +130,7 @@ def test_gnu_as_writes_version_1_and_it_is_right(program: Program, arch: Arch, f
     table = sframe_table(image)
     assert assert_equal_at_every_pc(image, table, cfi_table(image, ".eh_frame"), roots=False) > 20
     assert [readelf_words(row, image) for row in table] == readelf_rows(image, tmp_path)
-    built = Built(program, arch, PREBUILT, arch.isas[0], source, image.path, image, frozenset())
+    built = Built(program, arch, PREBUILT, arch.isas[0], source, image.path, image)
     run = run_built(built)
     assert not run.failure
     verdicts = judge_all(run, SFRAME)

@@ -16,7 +16,7 @@ LINE = 64  # bytes of a cache line
 def lines(columns: NDArray[np.int64], itemsize: int) -> NDArray[np.uint64]:
     """Offsets within a row such that prefetching them brings all of these columns, wherever lines begin."""
     chosen: list[int] = []
-    for offset in (np.unique(columns) * itemsize).tolist():
+    for offset in sorted({column * itemsize for column in columns.tolist()}):
         if not chosen or offset - chosen[-1] >= LINE:
             chosen.append(offset)
     last = int(columns.max()) * itemsize + itemsize - 1

@@ -160,7 +160,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     asked = np.zeros(1, np.uint64)  # the pc whose row is missing
     memory, journal = memory_of(trace)
     if not len(plan):  # else the walk says where a row is missing
-        plan.ask(np.unique(pcs[:AHEAD]).tolist(), INTERRUPTED)
+        plan.ask(sorted(set(pcs[:AHEAD].tolist())), INTERRUPTED)
     known = -1
     is_loaded = len(trace) >= LOADED_FROM or "numba" in sys.modules
     is_long = len(trace) >= NATIVE_FROM or (is_loaded and is_kept(swept.sweep))
@@ -179,7 +179,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             columns.grow()
         elif why == swept.ASK_INTERRUPTED:
             step = int(state[swept.STEP])
-            plan.ask(np.unique(pcs[step : step + AHEAD]).tolist(), INTERRUPTED)
+            plan.ask(sorted(set(pcs[step : step + AHEAD].tolist())), INTERRUPTED)
         else:
             plan.ask([int(asked[0])], CALLER)
 

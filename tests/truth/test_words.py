@@ -1,0 +1,121 @@
+"""The words about sites: as sources and programs mark them, and as the same facts are found again in a plain way.
+
+`words/NAME.ISA.S` says behind a label which words its sites have, visit by visit, ``//  A B | C``; one set is that of
+every visit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import recipes_for
+from testbed.runs.run import run_program
+from testbed.truth.frame_traits import RULES
+from testbed.words.traits import Trait
+from tests.truth.plain_words import PLAIN, Site
+from tests.truth.watched import steps_at, watch
+
+MARKED = sorted((Path(__file__).parent / "words").glob("*.S"))
+SPARSE = 7  # every so many programs
+SOUGHT = ["behind_call", "made_caller", "moved_return", "signal", "signal_alternate", "stale_addresses", "tail_call"]
+LABEL = re.compile(r"^(?:fn (?P<function>\w+)|(?P<label>\w+):)\s+// (?P<words>.*)$", re.MULTILINE)
+
+
+def test_there_are_at_most_forty_words_and_a_rule_for_each_that_is_observed() -> None:
+    assert len(Trait) <= 40
+    assert {word for word in Trait if not word.declared} == set(RULES)
+
+
+@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.name.removesuffix(".S"))
+def test_each_label_has_exactly_its_words(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    body = re.sub(r"\s*//.*", "", text)
+    truth = watch(path.suffixes[0][1:], body.lstrip(), *re.findall(r"^// frames: (.*)$", text, re.MULTILINE))
+    marks = list(LABEL.finditer(text))
+    assert marks
+    for mark in marks:
+        steps, wanted = steps_at(truth, mark["function"] or mark["label"]), mark["words"].split(" | ")
+        found = [{word.name for word in truth.traits(step)} for step in steps]
+        assert found == [set(each.split()) for each in (wanted * len(steps) if len(wanted) == 1 else wanted)], mark[0]
+
+
+# A word, a program, and the functions at whose frames it holds, by depth, at any step. Where no file is, `?`.
+IN_PROGRAMS: tuple[tuple[Trait, str, str, str, Mapping[int, str]], ...] = (
+    (Trait.SIGNAL, "signal", "arm64", "keystone", {0: "give_back", 1: "give_back"}),
+    (Trait.INTERRUPTED, "signal", "x86_64", "keystone", {1: "leaf", 2: "leaf"}),
+    (Trait.HANDLER, "signal", "arm32", "keystone", {0: "on_signal"}),
+    (Trait.NO_CODE, "null_call", "x86_64", "keystone", {0: "? give_back", 1: "? give_back", 2: "?"}),
+    (Trait.IN_NO_FILE, "trampoline", "x86_64", "gcc-O2", {0: "?"}),
+    (Trait.HAND_MADE, "made_caller", "arm64", "keystone", {0: "main", 1: "main", 2: "main"}),
+    (Trait.HAND_MADE, "two_step_call", "x86_64", "keystone", {0: "helper"}),
+    (Trait.HAND_MADE, "two_step_call", "arm64", "keystone", {}),
+    (Trait.MOVED_UP, "moved_return", "arm32", "keystone", {0: "moves", 1: "moves"}),
+    (Trait.NAMELESS, "nameless_caller", "arm64", "keystone", {0: "helper"}),
+    (Trait.NAMELESS, "leaf_call", "arm64", "keystone", {}),
+    (Trait.LAST_CALL, "noreturn_last_call", "x86_64", "clang-O2", {1: "main work", 2: "main"}),
+    (Trait.COPIED, "drap", "x86_64", "keystone", {1: "main", 2: "main"}),
+    (Trait.SIGNED, "pac_ret", "arm64", "keystone", {0: "choose leaf main work", 1: "choose main work", 2: "main"}),
+    (Trait.FP_REUSED, "pointer_reused", "arm64", "keystone", {0: "over_data over_frames", 1: "over_data"}),
+    (
+        Trait.TRANSITION,
+        "longjmp",
+        "x86_64",
+        "keystone",
+        {0: "long_jump", 1: "inner", 2: "middle", 3: "main", 4: "_start"},
+    ),
+    # A trampoline that has not run yet has the instruction set that its handler returns to.
+    (
+        Trait.MIXED_ISA,
+        "signal_interworking",
+        "arm32",
+        "keystone",
+        {
+            0: "count give_back on_signal",
+            1: "give_back leaf on_signal",
+            2: "give_back main",
+            3: "_start leaf",
+            4: "main",
+            5: "_start",
+        },
+    ),
+)
+
+
+@pytest.mark.parametrize(("word", "program", "arch", "recipe", "wanted"), IN_PROGRAMS)
+def test_a_word_holds_in_these_functions(
+    word: Trait, program: str, arch: str, recipe: str, wanted: Mapping[int, str]
+) -> None:
+    run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+    found: dict[int, set[str]] = {}
+    for step in range(len(run)):
+        for depth, frame in enumerate(run.truth(step).frames):
+            if word in run.watched.frame_traits(step, depth):
+                name = run.function(frame.lookup_pc)
+                found.setdefault(depth, set()).add("?" if name.startswith("0x") else name)
+    assert found == {depth: set(names.split()) for depth, names in wanted.items()}
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_each_word_is_found_again_at_sites_of_the_corpus(arch: str) -> None:
+    """Some programs, and some sites of each; words about the shape of a frame have two readings elsewhere."""
+    held: set[Trait] = set()
+    for program in sorted(PROGRAMS)[::SPARSE] + SOUGHT:
+        recipes = recipes_for(PROGRAMS[program], ARCHES[arch])
+        if not recipes:
+            continue
+        run = run_program(PROGRAMS[program], ARCHES[arch], recipes[0].name)
+        opened: dict[int, int] = {}
+        for step, node in enumerate(run.watched.node.tolist()):
+            opened.setdefault(node, step)
+        for step in range(0, len(run), 1 + len(run) // 150):
+            words, site = run.watched.frame_traits(step, 0), Site(run, step, opened)
+            plain = {word for word, holds in PLAIN.items() if holds(site)}
+            assert words & PLAIN.keys() == plain, (program, run.where(run[step].pc), step)
+            held |= plain
+    assert {Trait.LINKED, Trait.FP_REUSED, Trait.MOVED_UP, Trait.RETURN_CHANGED, Trait.LEFTOVER, Trait.HANDLER} <= held

@@ -1,0 +1,1 @@
+"""Assumptions of techniques, held against what the techniques say."""
