@@ -2,8 +2,8 @@
 
 A module is *native* if it lies in a folder ``native/`` or is a file ``native.py``. Kernels are written in native
 modules only, and those import nothing else from the project: the compiler freezes what a kernel calls and every
-constant it sees into machine code, wherever that came from. So the hash of a native module, and of all that it imports,
-says whether machine code is still that of its sources, and nobody has to list them.
+constant it sees into machine code, wherever that came from. So the hash of a native module, of all that it imports,
+and of what compiles, says whether machine code is still that of its sources, and nobody has to list them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 NATIVE = "native"
 _HERE = __name__.rpartition(".")[0]
-_COMPILERS = {name: Path(__file__).with_name(f"{name}.py") for name in ("compiler", "emitted")}
+IN_EVERY_KERNEL = {name: Path(__file__).with_name(f"{name}.py") for name in ("compiler", "emitted", "memory")}
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n#]*)|import\s+([\w., ]+))", re.MULTILINE)
 
 
@@ -38,7 +38,7 @@ def made_from(module: str) -> str | None:
         files = reached(module)
         if not files:
             return None
-        for name, path in {**_COMPILERS, **files}.items():
+        for name, path in {**IN_EVERY_KERNEL, **files}.items():
             found.update(hashlib.sha256(name.encode("utf-8")).digest())
             found.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError:

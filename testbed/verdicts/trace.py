@@ -187,17 +187,19 @@ def _accords(
 def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A row for each step: what is said, of which activation. Steps with equal rows share a clause.
 
-    Where nothing is said behind the interrupted frame, its own SP and frame pointers say why, and of rows its pc.
+    Where nothing is said behind the interrupted frame, its own SP and frame pointers say why. What a table says goes by
+    the pc, and what the code says by all that a frame holds at a step: no two steps share it.
     """
     trace, arch = truth.trace, truth.trace.arch
-    names = (
-        arch.sp,
-        *arch.frame_pointers,
-        *((arch.pc,) if isinstance(unwinder.assumption, TableRow | CodeRow) else ()),
-    )
-    own = np.asarray(trace.registers)[steps][:, [arch.index[name] for name in names]]
+    registers = np.asarray(trace.registers)[steps]
+    own = registers[:, [arch.index[name] for name in (arch.sp, *arch.frame_pointers)]]
     own[backtraces.sites.outer[backtraces.site[steps]] >= 0] = 0
-    return np.concatenate((_pairs(truth, backtraces, steps), own), axis=1)
+    columns = [_pairs(truth, backtraces, steps), own]
+    if isinstance(unwinder.assumption, TableRow):
+        columns.append(registers[:, [arch.index[arch.pc]]])
+    if isinstance(unwinder.assumption, CodeRow):
+        columns.append(steps[:, np.newaxis].astype(np.uint64))
+    return np.concatenate(columns, axis=1)
 
 
 def _pairs(truth: Truth, backtraces: Backtraces, steps: NDArray[np.int64]) -> NDArray[np.uint64]:
