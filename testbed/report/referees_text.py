@@ -39,7 +39,7 @@ explanation is claimed of what is not exact, but of a tool that reads one table 
 assumptions`): outcomes are counted, and what was looked into is among the [findings](../FINDINGS.md).
 
 These are programs made to be hard, not a sample of what people run. [Real processes](#real-processes) stand below; our
-own strategies are judged at every step of those: [processes-judged.md](processes-judged.md).
+own strategies are judged at every step of those: [processes-shares.md](processes-shares.md).
 """
 PAGE = Path(__file__).parents[2] / "docs" / "referees.md"
 _SECTION = re.compile(r"<!-- processes -->\n.*?<!-- end -->\n", re.S)

@@ -69,10 +69,3 @@ def test_scripts_of_the_documents_print_help_and_write_nothing(script: str) -> N
     done = subprocess.run([sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and script.rpartition("/")[2] in done.stdout, done.stderr
     assert {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")} == before
-
-
-def test_a_measurement_without_its_folder_says_how_it_is_called() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.process.packages"], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 2 and "tests.process.packages FOLDER" in done.stdout and not done.stderr

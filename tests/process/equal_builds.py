@@ -12,7 +12,21 @@ from typing import Any
 
 from tests.process.builds import PROGRAMS as SOURCES
 from tests.process.builds import TARGETS as COMPILERS
-from tests.process.packages import LUA, SCRIPT, SQL
+
+SCRIPT = """x=0; for i in 1 2 3 4 5 6 7 8 9 10; do x=$((x+i)); done; echo $x
+f() { echo "f $1"; }; f a; case abc in a*) echo yes;; esac
+"""
+LUA = """
+local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
+local t = {} for i = 1, 200 do t[#t+1] = tostring(i*7 % 101) end table.sort(t)
+local ok = pcall(function() error("x") end)
+local co = coroutine.wrap(function() for i = 1, 5 do coroutine.yield(i) end end)
+print(fib(12), table.concat(t, ","):len(), ok, co(), co(), string.format("%.3f", math.sin(1)))
+"""
+SQL = """create table t(a integer, b text);
+with recursive c(x) as (select 1 union all select x+1 from c where x < 300)
+insert into t select x, 'v'||(x % 13) from c;
+create index i on t(b); select b, count(*), sum(a) from t group by b order by 2 desc, 1 limit 3;"""
 
 _FRAME_POINTERS = ("-fno-omit-frame-pointer",)
 # What a build is: a compiler, static or dynamic, a libc, flags.
@@ -39,14 +53,8 @@ _GLIBC = ".2.36"  # of the sysroots
 OWN = ("hello", "sort", "signals", "threads", "exceptions", "contexts", "jumps", "vforked")
 _NOT_WITH_MUSL = {"contexts": "musl has no makecontext"}
 _PACKAGES = (
-    "bash-static",
-    "busybox-static",
-    "lua5.4",
-    "sqlite3",
-    "libsqlite3-0",
-    "libreadline8",
-    "libtinfo6",
-    "zlib1g",
+    *("bash-static", "busybox-static", "lua5.4", "sqlite3"),
+    *("libsqlite3-0", "libreadline8", "libtinfo6", "zlib1g"),
 )
 _SOURCES = {"lua": "lua5.4", "minigzip": "zlib"}
 _DEB = "deb http://deb.debian.org/debian bookworm main\ndeb-src http://deb.debian.org/debian bookworm main\n"

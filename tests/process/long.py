@@ -3,13 +3,12 @@
 Ten million steps of each, and fewer, so that one sees what memory they need. A table has steps, CPU seconds, steps
 judged per CPU second, peak memory, and every strategy's shares. A run is made in a process of its own, whose peak is
 that run's. The page is written after every run. Too long for the test suite; it downloads packages as
-`tests.process.packages` does. Exit status 1 where a strategy has a step that nothing explains.
+`tests.process.equal` does. Exit status 1 where a strategy has a step that nothing explains.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import sys
 import time
@@ -25,7 +24,7 @@ from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import StrategyShare
 from testbed.report.phrases import share
 from testbed.trace.chunk import CHUNK
-from tests.process.packages import unpacked
+from tests.process.equal_builds import RunnableProgram, here, wanted
 from unwinders import UNWINDERS
 
 LUA = """
@@ -43,11 +42,7 @@ SQL = """create table t(a integer, b text);
 with recursive c(x) as (select 1 union all select x+1 from c where x < 300000)
 insert into t select x, 'v'||(x % 13) from c;
 create index i on t(b); select b, count(*), sum(a) from t group by b order by 2 desc, 1 limit 3;"""
-PROGRAMS = {
-    "lua5.4": ("usr/bin/lua5.4", ("-e", LUA)),
-    "sqlite3": ("usr/bin/sqlite3", (":memory:", SQL)),
-}
-
+PROGRAMS = {"Lua": ("-e", LUA), "SQLite": (":memory:", SQL)}
 
 STRATEGIES = ("eh_frame", "eh_frame_hdr", "fp_chain", "fp_chain_entry")
 PAGE = Path(__file__).parents[2] / "docs" / "processes-long.md"
@@ -68,13 +63,10 @@ class MeasuredLong:
 
 def judged(name: str, folder: Path, budget: int, strategies: tuple[str, ...]) -> MeasuredLong:
     """Run a program for ``budget`` steps, in pieces, and judge all of them."""
-    root = unpacked(folder)
-    path, arguments = PROGRAMS[name]
-    libraries = [f"{root}/usr/lib/x86_64-linux-gnu", f"{root}/lib/x86_64-linux-gnu"]
-    shown: dict[str, Path | str] = {each: each for each in libraries if os.path.isdir(each)}
-    environment = {"PATH": "/bin", "LANG": "C", "HOME": "/nowhere", "LD_LIBRARY_PATH": ":".join(libraries)}
+    ((program, _),) = wanted(folder, [name], ["x86_64"], ["Debian"])
+    assert isinstance(program, RunnableProgram)
     start = time.process_time()
-    long = run_in_pieces(root / path, arguments, environment=environment, folders=shown, budget=budget, piece=CHUNK)
+    long = run_in_pieces(program.path, PROGRAMS[name], budget=budget, piece=CHUNK, **here(program))
     ran = time.process_time() - start
     counted, shares = judge_in_pieces(long, [UNWINDERS[each] for each in strategies], evaluate=evaluate_rule)
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-from tests.process.judged import SharesRow, head_of
+from tests.process.equal import ProgramRow, head_of
 
 
-def row(build: str, opened: tuple[tuple[str, str, int, str], ...], unexplained: int) -> SharesRow:
-    shares: dict[str, tuple[int, ...]] = {"lr_leaf": (100, 90, 0, 0, 10, unexplained)}
-    return SharesRow("hello", "arm64", build, 1000, 1, "exit 0", "equal", 0, shares, opened)
+def row(name: str, build: str, opened: tuple[tuple[str, str, int, str], ...] = ()) -> ProgramRow:
+    shares = {"lr_leaf": (100, 90, 0, 0, 10, sum(each[2] for each in opened))} if opened else {}
+    return ProgramRow(name, "arm64", build, True, 1000, 1, "exit 0", "", 0, shares, opened)
 
 
-def test_places_are_told_with_those_of_most_steps_first(tmp_path: Path) -> None:
-    rows = [
-        row("gcc static", (("lr_leaf", "a in libc", 1, "a+0x4"), ("lr_leaf", "b in libc", 2, "b")), 3),
-        row("gcc dynamic", (("lr_leaf", "a in libc", 4, "a+0x8"),), 4),
-        row("clang dynamic", (), 5),
+def test_places_are_told_with_those_of_most_steps_first_and_what_was_not_judged_by_program() -> None:
+    head = "\n".join(
+        head_of(
+            [
+                row("hello", "gcc static", (("lr_leaf", "a in libc", 1, "a+0x4"), ("lr_leaf", "b in libc", 2, "b"))),
+                row("hello", "gcc dynamic", (("lr_leaf", "a in libc", 4, "a+0x8"),)),
+                row("sort", "gcc static"),
+                row("sort", "gcc dynamic"),
+                row("busybox sh", "Debian"),
+            ]
+        )
+    )
+    assert head.startswith("2 programs and builds, 2,000 steps, 7 that nothing explains.\n")
+    assert "Compared, and not judged: 3 of together 3,000 steps." in head
+    assert [line for line in head.splitlines() if line.startswith("- ")] == [
+        "- a in libc, by `lr_leaf`: 5 steps in 2 builds, as hello arm64 gcc dynamic",
+        "- b in libc, by `lr_leaf`: 2 steps in 1 builds, as hello arm64 gcc static",
+        "- sort: 2 builds, 2,000 steps",
+        "- busybox sh: 1 builds, 1,000 steps",
     ]
-    head = "\n".join(head_of(rows, tmp_path))
-    assert head.startswith("3 programs and builds, 3,000 steps, 12 that nothing explains.\n")
-    assert "1 of these builds, with 5 such steps, were judged before" in head
-    first, second = (line for line in head.splitlines() if line.startswith("- "))
-    assert first == "- a in libc, by `lr_leaf`: 5 steps in 2 builds, as hello arm64 gcc dynamic"
-    assert second == "- b in libc, by `lr_leaf`: 2 steps in 1 builds, as hello arm64 gcc static"
-
-
-def test_what_was_compared_and_not_judged_is_told_by_program(tmp_path: Path) -> None:
-    compared = [("hello", "gcc static", 1000), ("hello", "gcc dynamic", 2000), ("busybox sh", "Debian", 500)]
-    kept = [{"name": name, "target": "arm64", "build": build, "steps": steps} for name, build, steps in compared]
-    (tmp_path / "rows.json").write_text(json.dumps(kept))
-    head = "\n".join(head_of([row("gcc static", (), 0)], tmp_path))
-    assert "Compared there, and not judged: 2 of together 2,500 steps." in head
-    assert "- hello: 1 builds, 2,000 steps" in head and "- busybox sh: 1 builds, 500 steps" in head
