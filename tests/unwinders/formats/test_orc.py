@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
 from testbed.contract.rows import (
@@ -11,12 +9,11 @@ from testbed.contract.rows import (
     AtRegister,
     IsExpression,
     RegisterPlus,
-    RowTable,
     Rule,
     SameValue,
     Undefined,
 )
-from testbed.image import Image, LoadedImage
+from testbed.image import Image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.formats.orc_made import (
     CALL,
@@ -24,13 +21,11 @@ from tests.unwinders.formats.orc_made import (
     END,
     ENTRIES_AT,
     HASH,
-    INTERRUPT,
     LAYOUTS,
     NEW,
     NOTHING,
     OLD,
     PLACES_AT,
-    REGISTERS,
     R,
     applied,
     bits,
@@ -38,11 +33,8 @@ from tests.unwinders.formats.orc_made import (
     made,
     one,
 )
-from tests.unwinders.frames import START, X86_64, image, snapshot, told, words
-from tests.unwinders.mutations import mutated
+from tests.unwinders.frames import START, X86_64, image, told, words
 from unwinders.formats.orc import OrcLayout, OrcRegister, orc_table
-from unwinders.rows.walk import MAX_FRAMES
-from unwinders.tables.orc import ORC
 
 # The sections.
 
@@ -196,54 +188,3 @@ def test_bp_cannot_be_stored_anywhere_else(register: int) -> None:
 def test_registers_that_the_format_does_not_know_are_unknown() -> None:
     unknown = {name for name, rule in one(bits(2)).registers.items() if rule == Undefined()}
     assert unknown == set(X86_64.preserved) - {"rbp"}
-
-
-# Types.
-
-
-# The strategy.
-
-
-# Anything.
-
-
-def section_image(content: tuple[bytes, bytes], header: bytes | None) -> Image:
-    sections = {"_orc_unwind": (ENTRIES_AT, content[0]), "_orc_unwind_ip": (PLACES_AT, content[1])}
-    return image(**sections, **({"_orc_header": (0x6000, header)} if header else {}))
-
-
-def result(content: tuple[bytes, bytes], header: bytes | None) -> RowTable | MalformedTable | UnsupportedRule:
-    try:
-        return orc_table(section_image(content, header))
-    except (MalformedTable, UnsupportedRule) as error:
-        return error
-
-
-@LAYOUTS
-@pytest.mark.parametrize("seed", range(2))
-def test_mutated_sections_are_read_or_malformed_and_their_rows_give_an_answer(layout: OrcLayout, seed: int) -> None:
-    random = Random(seed)
-    kinds = [(R.SP, 0), (R.BP, 1), (R.R10, 4), (R.BP_INDIRECT, 1), (R.SP_INDIRECT, 0)]
-    thirds = [bits(CALL[layout], sp, bp) for sp, bp in kinds] + [bits(REGISTERS[layout]), bits(INTERRUPT[layout])]
-    whole = made(*((START + 4 * i, entry(third, 8 * i + 8)) for i, third in enumerate(thirds)), (START + 99, NOTHING))
-    entries, places = (whole.sections[name].data for name in (".orc_unwind", ".orc_unwind_ip"))
-    values = {register.name: 0x8000 + 8 * i for i, register in enumerate(X86_64.registers)} | {"rsp": 0x8000}
-    stack = [(0x8000, bytes(range(256)) * 4)]
-    sound = malformed = 0
-    header = HASH if layout is NEW else None
-    for _ in range(1000):
-        broken = (mutated(entries, random), places) if random.random() < 0.7 else (entries, mutated(places, random))
-        said = result(broken, header)
-        if isinstance(said, RowTable):
-            sound += 1
-            for left, right in zip(said.rows, said.rows[1:], strict=False):
-                assert left.start < left.end <= right.start < right.end
-            loaded = [LoadedImage(section_image(broken, header))]
-            for row in said.rows[:4]:
-                backtrace = ORC.unwind(snapshot(X86_64, values | {"rip": row.start}, stack, loaded))
-                assert 1 <= len(backtrace.frames) <= MAX_FRAMES
-        elif isinstance(said, MalformedTable):
-            malformed += 1
-            assert said.section in (".orc_unwind", ".orc_unwind_ip")
-            assert 0 <= said.offset <= len(broken[0])
-    assert min(sound, malformed) > 100, "both must be exercised"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from random import Random
 
 import pytest
 
@@ -22,7 +21,6 @@ from testbed.image import Image, LoadedImage
 from testbed.machine import record
 from testbed.trace import Trace
 from testbed.words.errors import MalformedTable
-from tests.unwinders.mutations import mutated
 from tests.unwinders.said import said
 from unwinders import UNWINDERS
 
@@ -106,38 +104,3 @@ def walked(unwinder: Unwinder, trace: Trace, broken: Image, lost: set[int]) -> i
         assert isinstance(now.stopped, MalformedTable), f"step {step}: {now.stopped}"
         assert now.stopped.pc == now.frames[-1].pc
     return stopped
-
-
-DAMAGED = {
-    ("x86_64", "keystone"): [
-        ("eh_frame", ".eh_frame"),
-        ("eh_frame_hdr", ".eh_frame_hdr"),
-        ("eh_frame_hdr", ".eh_frame"),
-        ("sframe", ".sframe"),
-        ("orc", ".orc_unwind"),
-        ("orc", ".orc_unwind_ip"),
-    ],
-    ("arm32", "keystone"): [("ehabi", ".ARM.exidx"), ("debug_frame", ".debug_frame")],
-    ("arm64", "macho-O2"): [("compact_unwind", "__TEXT,__unwind_info"), ("compact_unwind", "__TEXT,__eh_frame")],
-}
-
-
-@pytest.mark.parametrize(("arch", "recipe"), DAMAGED)
-def test_random_damage_is_the_same_for_both_walks_and_ends_in_typed_stops(arch: str, recipe: str) -> None:
-    program = "leaf_call" if recipe == "keystone" else "recursion"
-    built = build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
-    trace, random = record(built.image, cpu=built.cpu), Random(7)
-    stops = set()
-    for name, section in DAMAGED[arch, recipe]:
-        unwinder, sound = UNWINDERS[name], built.image.sections[section]
-        assert unwinder.unwind_trace
-        for _ in range(15):
-            data = mutated(sound.data, random)
-            broken = replace(built.image, sections={**built.image.sections, section: replace(sound, data=data)})
-            other = replace(trace, images=(LoadedImage(broken, trace.images[0].bias), *trace.images[1:]))
-            natively = unwinder.unwind_trace(other)
-            for step in range(0, len(other), 3):
-                now = unwinder.unwind(other.snapshot(step))
-                assert said(natively[step]) == said(now), f"{name}, step {step}"
-                stops.add(type(now.stopped))
-    assert MalformedTable in stops

@@ -1,0 +1,150 @@
+"""Damaged tables of every format: they are read or refused with a typed error inside the table, and every walk ends.
+
+The tables are made by hand, with all that a format can say, and by linkers. `tests/hostile` damages whole files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.contract.rows import RowTable
+from testbed.image import Image, LoadedImage
+from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from tests.unwinders import compact, ehabi_index, search_tables, sframes
+from tests.unwinders.formats import orc_made
+from tests.unwinders.frames import START, X86_64, block, cie, fde, image, snapshot, uleb
+from tests.unwinders.mutations import mutated
+from unwinders import UNWINDERS
+from unwinders.formats.orc import OrcLayout
+from unwinders.rows.walk import MAX_FRAMES
+
+TRIES = 1000
+STACK = 0x8000
+FAR = 1 << 33  # an offset that a compact table leads to is named, wherever it is
+
+# Instructions with every kind of operand.
+BODIES = (
+    b"\x41\x0e\x10\x86\x02\x43\x0d\x06\x0a\x02\x10\x0c\x07\x08\xc6\x41\x0b\x2e\x20",
+    b"\x0e\x10\x46\x0e\x18\x4a\x0f"
+    + block(b"\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22")
+    + b"\x41\x05\x03\x04\x11\x0c\x7e\x12\x07\x7d\x13\x7c",
+    b"\x10\x03" + block(b"\x76\x70\x06") + b"\x16\x0c" + block(b"\x31\x28\x01\x00\x96") + b"\x09\x0d\x0e\x14\x0f\x02",
+)
+
+
+def call_frames() -> Image:
+    """Three functions in `.eh_frame`, its index, and `.debug_frame`."""
+    frame, places = search_tables.frame_section(BODIES)
+    starts = [start for start, _ in search_tables.FUNCTIONS]
+    fdes = (
+        fde(body, start=start, size=size) for body, (start, size) in zip(BODIES, search_tables.FUNCTIONS, strict=True)
+    )
+    return image(
+        X86_64,
+        _eh_frame=(search_tables.FRAME, frame),
+        _eh_frame_hdr=(search_tables.HEADER, search_tables.header([*zip(starts, places, strict=True)])),
+        _debug_frame=(0, cie(b"\x0c\x07\x08\x90\x01" + b"\x08" + uleb(3)) + b"".join(fdes)),
+    )
+
+
+def sframe(version: int, info: int) -> Image:
+    """Three functions with rows of every kind that the version has."""
+    fre = sframes.fre
+    plain = [fre(0, 8), fre(1, 16, -16), fre(4, 300, -16, size=2), fre(9, 16, -16, base=0, size=4)]
+    functions = [(START, 0x40, plain), (START + 0x40, 0x60, plain[:2]), (START + 0x100, 0x20, [fre(0, 8)])]
+    options = {"flags": 1} if version == 1 else {"flags": 5, "block": 16}
+    return sframes.made(sframes.section(*functions, version=version, info=info, **options))  # type: ignore[arg-type]
+
+
+def orc(layout: OrcLayout, header: bytes | None) -> Image:
+    r, bits = orc_made.R, orc_made.bits
+    kinds = [(r.SP, 0), (r.BP, 1), (r.R10, 4), (r.BP_INDIRECT, 1), (r.SP_INDIRECT, 0)]
+    thirds = [bits(orc_made.CALL[layout], sp, bp) for sp, bp in kinds]
+    thirds += [bits(orc_made.REGISTERS[layout]), bits(orc_made.INTERRUPT[layout])]
+    entries = [(START + 4 * i, orc_made.entry(third, 8 * i + 8)) for i, third in enumerate(thirds)]
+    return orc_made.made(*entries, (START + 99, orc_made.NOTHING), header=header)
+
+
+def ehabi() -> Image:
+    at, table = ehabi_index.at, ehabi_index.table
+    entries = ((START, at(0)), (START + 0x20, ehabi_index.POP_R4_LR), (START + 0x40, at(12)), ehabi_index.THREE[2])
+    words = (0x8101_9B41, 0x8483_B0B0, 0, 0x7FFF_D000, 0x01B2_8401, 0xC982_B100, 0xD7B3_82B4)
+    return ehabi_index.made(ehabi_index.index_of(*entries), table(*words))
+
+
+def compact_unwind(arch: str, *encodings: int) -> Image:
+    functions = [(0x1000 + 0x10 * i, encoding) for i, encoding in enumerate(encodings)]
+    pages = [
+        (0x1000, compact.regular(functions[:2])),
+        (0x1020, compact.compressed(0x1020, functions[2:], encodings[:2])),
+        (0x1060, b""),
+    ]
+    section = compact.section(pages, 0x1080, common=encodings[:2], personalities=1)
+    return compact.image_with(ARCHES[arch], section)
+
+
+def linked(arch: str, recipe: str) -> Image:
+    return build(PROGRAMS["struct_return"], ARCHES[arch], RECIPES[recipe]).image
+
+
+CALL_FRAMES = call_frames()
+PAGES = (compact.SECTION,)
+# a strategy, a file, and which of its sections are damaged
+CASES: list[tuple[str, Image, tuple[str, ...]]] = [
+    ("eh_frame", CALL_FRAMES, (".eh_frame",)),
+    ("eh_frame_hdr", CALL_FRAMES, (".eh_frame_hdr", ".eh_frame")),
+    ("debug_frame", CALL_FRAMES, (".debug_frame",)),
+    *(("sframe", sframe(version, info), (".sframe",)) for version in (1, 2, 3) for info in (0, 0x10)),
+    ("orc", orc(orc_made.OLD, None), (".orc_unwind", ".orc_unwind_ip")),
+    ("orc", orc(orc_made.NEW, orc_made.HASH), (".orc_unwind", ".orc_unwind_ip")),
+    ("ehabi", ehabi(), (".ARM.exidx", ".ARM.extab")),
+    ("compact_unwind", compact_unwind("arm64", 0x0200_1000, 0x0400_0000, 0x0400_0F1F, 0x0400_0001, 0x0200_3001), PAGES),
+    (
+        "compact_unwind",
+        compact_unwind("x86_64", 0x0100_0000, 0x0105_58D1, 0x0208_1800, 0x0202_0400, 0x0101_0001),
+        PAGES,
+    ),
+    ("compact_unwind", linked("arm64", "macho-O2-dwarf"), (*PAGES, compact.FRAME)),
+    ("compact_unwind", linked("x86_64", "macho-O2-nofp"), PAGES),
+]
+
+
+@pytest.mark.parametrize(("strategy", "sound", "sections"), CASES)
+def test_a_damaged_table_is_read_or_refused(strategy: str, sound: Image, sections: tuple[str, ...]) -> None:
+    unwinder, random, arch = UNWINDERS[strategy], Random(strategy), sound.arch
+    registers = {register.name: STACK + 8 * i for i, register in enumerate(arch.registers)} | {arch.sp: STACK}
+    assert unwinder.rows is not None
+    tried: Counter[bool] = Counter()
+    for _ in range(TRIES):
+        name = random.choice(sections)
+        section = replace(sound.sections[name], data=mutated(sound.sections[name].data, random))
+        image = replace(sound, sections={**sound.sections, name: section})
+        try:
+            table = unwinder.rows(image)
+            errors = [part.why for part in table.broken if not isinstance(part.why, NoUnwindInfo)]
+        except (MalformedTable, NoUnwindInfo, UnsupportedRule) as why:
+            table, errors = RowTable(name, ()), [why]
+        for error in errors:
+            if isinstance(error, MalformedTable):
+                end = FAR if strategy == "compact_unwind" else len(image.sections[error.section].data)
+                assert error.section in image.sections and 0 <= error.offset <= end, error
+        assert all(row.start < row.end for row in table)
+        assert all(left.end <= right.start for left, right in pairwise(table.rows))
+        for row in table.rows[:4]:
+            said = unwinder.unwind(
+                snapshot(
+                    arch, {**registers, arch.pc: row.start}, [(STACK, bytes(range(256)) * 4)], [LoadedImage(image)]
+                )
+            )
+            assert 1 <= len(said.frames) <= MAX_FRAMES
+        tried[bool(errors)] += 1
+    assert min(tried[False], tried[True]) > TRIES // 25, tried
