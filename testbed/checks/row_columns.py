@@ -29,7 +29,7 @@ RowExpression = tuple[AtExpression | IsExpression, bool]  # and whether it is th
 
 @dataclass(eq=False)
 class RowColumns:
-    """The rows of one table that were asked for until now. A number below 0 stands for no row: see ``missing``."""
+    """The rows of one table that were asked for until now. A number below 0 stands for no row."""
 
     table: RowTable
     arch: Arch

@@ -37,8 +37,7 @@ class Frame:
         """The address to look this frame up by: inside the call instruction for a CALLER.
 
         A call can be the last instruction of its function (the callee never returns), so a return address may
-        already belong to the next function: https://github.com/libunwind/libunwind/issues/54. Nowhere else
-        subtracts.
+        already belong to the next function: https://github.com/libunwind/libunwind/issues/54.
         """
         return self.pc if self.kind is FrameKind.INTERRUPTED else self.pc - 1
 

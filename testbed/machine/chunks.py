@@ -16,7 +16,7 @@ from unicorn import unicorn_const as const
 
 from testbed.image import Image, LoadedImage
 from testbed.machine.columns import Column
-from testbed.machine.hooked_run import MOST_STEPS, HookedRun
+from testbed.machine.hooked_run import MOST_STEPS, SLACK, HookedRun
 from testbed.machine.load import load
 from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
@@ -25,8 +25,6 @@ from testbed.trace import Exited, Trace, Writes
 from testbed.trace.chunk import HELD, LEAST, SPARE, Chunk, Chunks, Keyframe, usual_chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError
-
-SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end
 
 
 def record_chunks(

@@ -86,6 +86,7 @@ def _decoder(capstone: tuple[int, int]) -> Cs:
 MOST_CODE = 1 << 24  # bytes of code that write sets are kept for; a run outside reads all registers
 NATIVE_FROM = 100_000  # steps; loading the compiled hooks takes as long as recording so many without
 MOST_STEPS = (1 << 32) - 1  # the journal has steps of 32 bits
+SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end
 _WORD, _UNSIGNED = ctypes.c_int64, (1 << 64) - 1
 _BACK = ctypes.CFUNCTYPE(ctypes.c_int, _WORD, _WORD, _WORD, _WORD)
 _CODE = ctypes.CFUNCTYPE(None, _WORD, _WORD, ctypes.c_uint32, _WORD)

@@ -1,4 +1,4 @@
-"""Run a program and keep everything: the one way from an image to a trace."""
+"""Run a program of the corpus and keep everything: from an image to a trace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How a run ends: system calls, faults, exceptions. The same for every recorder.
 
-These hooks fire at most once in a run, so they may be slow; what happens at every step belongs to a recorder.
+These hooks fire rarely, so they may be slow; what happens at every step belongs to a recorder.
 """
 
 from __future__ import annotations

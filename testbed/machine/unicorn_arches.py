@@ -15,15 +15,15 @@ from testbed.arch import ARCHES, PerArch
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """A CPU model that a program asks for by name (`Arch.cpus`): what it has that the usual one has not.
+    """A CPU model that is not Unicorn's usual one, as a program asks for it by name (`Arch.cpus`).
 
     ``model`` is Unicorn's number. ``system`` are (address of a system register, bits to keep, bits to set), written
     through the register ``port`` before the program starts; an address is in Unicorn's order of its fields.
     """
 
     model: int
-    port: int
-    system: tuple[tuple[tuple[int, ...], int, int], ...]
+    port: int = 0
+    system: tuple[tuple[tuple[int, ...], int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class UnicornArch:
     ``call_instruction`` (UC_X86_INS_*) or as the exception ``call_exception``; the other one is None. ``exceptions``
     says what the other exception numbers mean. ``stack_top`` is SP at the entry, near the end of what Linux gives a
     program. ``block_state`` are bits of the flags with the state of a Thumb IT block: stale after a hooked store.
+    ``process_cpu`` is the model of a Linux process; None: the usual one.
     """
 
     opened: tuple[int, int]
@@ -46,6 +47,7 @@ class UnicornArch:
     call_exception: int | None = None
     block_state: int = 0
     cpus: Mapping[str, Cpu] = field(default_factory=dict)
+    process_cpu: Cpu | None = None
 
 
 def _ids(module: object, prefix: str, names: Iterable[str]) -> Mapping[str, int]:
@@ -94,6 +96,9 @@ UNICORN = PerArch(
             },
             stack_top=0x7FFF_FFFF_0000,
             call_instruction=x86.UC_X86_INS_SYSCALL,
+            # Its features are announced as they are: no ERMS, by which C libraries would clear memory with `rep stosb`,
+            # a step per byte; and no AVX.
+            process_cpu=Cpu(x86.UC_CPU_X86_NEHALEM),
         ),
         "arm64": UnicornArch(
             opened=(uc.UC_ARCH_ARM64, uc.UC_MODE_ARM),

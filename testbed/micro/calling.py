@@ -158,7 +158,7 @@ class CallStops(HookedStops):
 
     def _leave_block(self, uc: Uc) -> None:
         """An access that a hook made possible in a Thumb IT block leaves the block's state behind, as a hooked store
-        does (`testbed.machine.recording`): instructions of other code would not be executed by it."""
+        does (`testbed.machine.native.hooks`): instructions of other code would not be executed by it."""
         if stale := self._settings.block_state:
             number = self._settings.registers[self._machine.arch.flags]
             if (flags := uc.reg_read(number)) & stale:

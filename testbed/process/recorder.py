@@ -1,69 +1,25 @@
 """What a process does, step by step, in one sequence over all its threads: the recorder, and the kernel's part.
 
 What the kernel writes belongs to the step before, as what a system call's instruction does. A signal is a row of its
-own, of size 0.
+own, of size 0. Reading a clock would make every run another one (`testbed.machine.clock_reads`). So such an instruction
+stops the machine, and the process gives it the time that it gives to system calls, too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from unicorn import Uc
-from unicorn import unicorn_const as const
-from unicorn import x86_const as x86
 
-from testbed.arch import Arch, PerArch
+from testbed.arch import Arch
 from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.code_ranges import CodeRange
-from testbed.machine.hooked_run import NATIVE_FROM, HookedRun
-from testbed.machine.start import Machine
+from testbed.machine.hooked_run import NATIVE_FROM, SLACK, HookedRun
+from testbed.machine.start import Machine, powered
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.process.address_space import WRITE, AddressSpace
 from testbed.process.kernel_entry import KernelStops
 from testbed.trace import Writes
 
-# The processor of a process: a model whose features are announced as they are.
-#
-# Reading a clock would make every run another one (`testbed.machine.clock_reads`). So such an instruction stops the
-# machine, and the process gives it the time that it gives to system calls, too.
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessCpu:
-    """``model`` is Unicorn's number, None its usual one.
-
-    ``virtual``: addresses are virtual ones, since the model's physical memory does not reach up to the stack. Where
-    that is set, an access to a page that was not used before leaves the state of a Thumb IT block behind.
-    """
-
-    model: int | None
-    virtual: bool = False
-
-
-# Nehalem has no ERMS, by which C libraries would clear memory with `rep stosb`, a step per byte; and no AVX.
-CPUS = PerArch(
-    {
-        "x86_64": ProcessCpu(x86.UC_CPU_X86_NEHALEM, virtual=True),
-        "arm64": ProcessCpu(None),
-        "arm32": ProcessCpu(None),
-    }
-)
-
-
-def powered_for_linux(arch: Arch) -> Uc:
-    """An emulator with the processor as Linux leaves it to programs."""
-    settings, cpu = UNICORN[arch.name], CPUS[arch.name]
-    uc = Uc(*settings.opened) if cpu.model is None else Uc(*settings.opened, cpu.model)
-    if cpu.virtual:
-        uc.ctl_set_tlb_mode(const.UC_TLB_VIRTUAL)
-    for register, keep, bits in settings.setup:
-        uc.reg_write(register, (uc.reg_read(register) & keep) | bits)
-    return uc
-
-
 ROOM = 1 << 18  # steps, and writes, that room is made for at first; then it is doubled
-SLACK = 64  # rows for what a machine executes after it was stopped: a Thumb IT block, up to its end
 
 
 class ProcessRecorder(HookedRun):
@@ -73,7 +29,7 @@ class ProcessRecorder(HookedRun):
     """
 
     def __init__(self, arch: Arch, budget: int, piece: int | None = None) -> None:
-        uc = powered_for_linux(arch)
+        uc = powered(arch, UNICORN[arch.name].process_cpu)
         super().__init__(
             Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops, natively=False
         )
