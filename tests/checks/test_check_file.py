@@ -50,49 +50,6 @@ sum:    .cfi_startproc
         .size   sum, .-sum
 """
 
-# One function each in the other instruction sets: the save of a register is told one instruction late, or not at all.
-OTHERS = {
-    "arm64": """
-        .text
-        .globl f
-        .type f, %function
-f:      .cfi_startproc
-        stp x29, x30, [sp, #-32]!
-        .cfi_def_cfa_offset 32
-        .cfi_offset x29, -32
-        .cfi_offset x30, -24
-        str x19, [sp, #16]
-        mov x19, x0
-        bl g
-        add x0, x0, x19
-        ldr x19, [sp, #16]
-        ldp x29, x30, [sp], #32
-        .cfi_def_cfa_offset 0
-        .cfi_restore x29
-        .cfi_restore x30
-        ret
-        .cfi_endproc
-        .size f, .-f
-""",
-    "arm32": """
-        .syntax unified
-        .cfi_sections .debug_frame
-        .text
-        .globl f
-        .type f, %function
-f:      .cfi_startproc
-        push {r4, lr}
-        .cfi_def_cfa_offset 8
-        .cfi_offset lr, -4
-        mov r4, r0
-        bl g
-        add r0, r0, r4
-        pop {r4, pc}
-        .cfi_endproc
-        .size f, .-f
-""",
-}
-
 
 @pytest.fixture
 def headers(tmp_path: Path) -> Path:
@@ -116,46 +73,6 @@ def test_one_wrong_directive_is_one_finding_at_the_right_line(tmp_path: Path, he
     assert (finding.kind, finding.line, Path(finding.source).name) == (FindingKind.WRONG_ROW, line, "code.S")
     assert finding.repair is not None
     assert finding.repair.directives == (".cfi_def_cfa_offset 0x10",)
-
-
-@pytest.mark.parametrize("arch", OTHERS)
-def test_a_saved_register_that_no_row_knows_is_found(tmp_path: Path, arch: str) -> None:
-    found = checked(written(tmp_path, OTHERS[arch]), arch=arch)
-    assert [thing.what for finding in found.findings for thing in finding.things] == [
-        {"arm64": "x19", "arm32": "r4"}[arch]
-    ]
-
-
-def test_code_without_a_row_is_a_finding_and_never_right(tmp_path: Path) -> None:
-    bare = ".text\n.globl f\n.type f, @function\nf: push %rbx\n pop %rbx\n ret\n.size f, .-f\n"
-    table = ".globl g\n.type g, @function\ng: .cfi_startproc\n ret\n.cfi_endproc\n.size g, .-g\n"
-    found = checked(written(tmp_path, bare + table))
-    (finding,) = found.findings
-    assert (finding.kind, finding.function, finding.instructions) == (FindingKind.NO_ROW, "f", 3)
-    assert {each.name: each.without_row for each in found.functions} == {"f": 3, "g": 0}
-
-
-def test_functions_that_are_marked_as_not_to_be_unwound_are_told_as_such(tmp_path: Path) -> None:
-    one = (
-        ".globl {0}\n.type {0}, %function\n{0}: .fnstart\n.cantunwind\n"
-        " push {{r4, lr}}\n bl other\n pop {{r4, pc}}\n.fnend\n.size {0}, .-{0}\n"
-    )
-    for count, told in ((2, 2), (6, 1)):
-        text = ".syntax unified\n.arm\n.text\n" + "".join(one.format(f"f{k}") for k in range(count))
-        found = checked(written(tmp_path, text), arch="arm32", tables=("ehabi",))
-        assert {each.kind for each in found.findings} == {FindingKind.CANNOT_UNWIND}
-        assert (len(found.findings), sum(each.instructions for each in found.findings)) == (told, count)
-        assert found.by_severity == {Severity.WARNING: told}
-
-
-def test_a_section_that_compilers_do_not_use_on_an_architecture_is_read_where_it_is_there(tmp_path: Path) -> None:
-    """GNU as writes `.eh_frame` for ARM32 wherever a source has directives; linkers put an empty one into each file."""
-    text = OTHERS["arm32"].replace(".cfi_sections .debug_frame", "")
-    found = checked(written(tmp_path, text), arch="arm32")
-    assert found.tables == (".eh_frame",)
-    assert [(finding.table, finding.line) for finding in found.findings] == [(".eh_frame", 12)]
-    both = OTHERS["arm32"].replace(".cfi_sections .debug_frame", ".cfi_sections .eh_frame, .debug_frame")
-    assert checked(written(tmp_path, both), arch="arm32").tables == (".eh_frame", ".debug_frame")
 
 
 @pytest.mark.parametrize("optimized", ["-O0", "-O2", "-Os"])

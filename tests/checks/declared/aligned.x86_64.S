@@ -1,0 +1,74 @@
+// Behind an alignment that the ABI does not give SP a distance from it proves nothing: it is as many bytes as
+// the stack's beginning makes of it.
+// ! {"runs": 60, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 7 instructions were tried.
+// | f: 7, 7 executed, all came back
+// case: the ABI's own alignment
+// -         .cfi_def_cfa_register %rbx
+// -         andq    $-64, %rsp
+// +         andq    $-16, %rsp
+// | it: every row is right; all 7 instructions were tried.
+// | f: 7, 7 executed, all came back
+// case: 16 bytes from SP
+// -         movq    %rsp, %rbx
+// -         .cfi_def_cfa_register %rbx
+// +         movq    %rsp, %rbx
+// -         andq    $-64, %rsp
+// +         andq    $-64, %rsp
+// +         .cfi_def_cfa_offset 16
+// | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
+// | error `nop`
+// | f+0x8 (nop): the row says CFA = rsp+0x10, the true CFA is rsp+0x40 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f: 7, 7 executed, all came back
+// case: 32 bytes from SP
+// -         movq    %rsp, %rbx
+// -         .cfi_def_cfa_register %rbx
+// +         movq    %rsp, %rbx
+// -         andq    $-64, %rsp
+// +         andq    $-64, %rsp
+// +         .cfi_def_cfa_offset 32
+// | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
+// | error `nop`
+// | f+0x8 (nop): the row says CFA = rsp+0x20, the true CFA is rsp+0x40 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f: 7, 7 executed, all came back
+// case: 48 bytes from SP
+// -         movq    %rsp, %rbx
+// -         .cfi_def_cfa_register %rbx
+// +         movq    %rsp, %rbx
+// -         andq    $-64, %rsp
+// +         andq    $-64, %rsp
+// +         .cfi_def_cfa_offset 48
+// | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
+// | error `nop`
+// | f+0x8 (nop): the row says CFA = rsp+0x30, the true CFA is rsp+0x40 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f: 7, 7 executed, all came back
+// case: 64 bytes from SP
+// -         movq    %rsp, %rbx
+// -         .cfi_def_cfa_register %rbx
+// +         movq    %rsp, %rbx
+// -         andq    $-64, %rsp
+// +         andq    $-64, %rsp
+// +         .cfi_def_cfa_offset 64
+// | it: every row that was tried is right; 5 of 7 instructions were tried (71.4 %).
+// | f: 7, 5 executed, 2 never, all came back
+// | note: 2 instructions counted as never reached: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
+
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        pushq   %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        movq    %rsp, %rbx
+        .cfi_def_cfa_register %rbx
+        andq    $-64, %rsp
+        nop
+        movq    %rbx, %rsp
+        .cfi_def_cfa %rsp, 16
+        popq    %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size   f, .-f

@@ -1,0 +1,35 @@
+// What lies behind an exit is not entered: `f` is called from the front only. The return after its frame is
+// taken down has the frame's row still, which is what is wrong with it.
+// ! {"alone": true, "runs": 100, "steps": 500}
+//
+// case: as it is
+// | it: 2 of 2 functions have a wrong row; all 8 instructions were tried.
+// | error `svc #0`
+// | stops+0x8 (svc #0): the row says r7 is still in r7, the caller's r7 is in no one place at all 3 visits (.debug_frame; seen when it was executed)
+// | error `bx lr`; tried: it makes 1 instruction right and none wrong
+// | f+0x10 (bx lr): the row says CFA = sp+0x10, the true CFA is sp+0x0 here: add `.cfi_def_cfa_offset 0x0` before it (.debug_frame; seen when it was executed)
+// | stops: 3, 3 executed, some came back
+// | f: 5, 5 executed, all came back
+// | as is advised: it: 1 of 2 functions has a wrong row; all 8 instructions were tried.
+
+        .cfi_sections .debug_frame
+        .text
+        .globl stops, f
+        .type stops, %function
+stops:  .cfi_startproc
+        sub sp, sp, #16
+        .cfi_def_cfa_offset 16
+        mov r7, #248
+        svc #0
+        .cfi_endproc
+        .size stops, .-stops
+        .type f, %function
+f:      .cfi_startproc
+        nop
+        sub sp, sp, #16
+        .cfi_def_cfa_offset 16
+        nop
+        add sp, sp, #16
+        bx lr
+        .cfi_endproc
+        .size f, .-f

@@ -1,0 +1,40 @@
+// libffi's `ffi_call_SYSV`: the frame lies where an argument says, and its CFA is behind it.
+// ! {"runs": 60, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 6 instructions were tried.
+// | calls: 6, 6 executed, all came back
+// case: another slot
+// -         .cfi_rel_offset lr, 4
+// +         .cfi_rel_offset lr, 8
+// | it: 1 of 1 function has a wrong row; all 6 instructions were tried.
+// | error `mov r11, r1`; tried: it makes 4 instructions right and none wrong
+// | calls+0x4 (mov fp, r1): the row says CFA = r1+0x8, the true CFA is sp+0x0 here; the row says lr is at CFA+0x0, lr still has the caller's value; the row says r11 is at CFA-0x8, r11 still has the caller's value: write `.cfi_def_cfa sp, 0x0` for `.cfi_def_cfa r1, 8`, `.cfi_rel_offset r11, 0` and `.cfi_rel_offset lr, 8` (.debug_frame; seen when it was executed; 3 more instructions by the same cause)
+// | error `add r0, r0, #1`; tried: it makes 3 instructions right and none wrong
+// | calls+0x8 (add r0, r0, #1): the row says CFA = r11+0x8, the true CFA is sp+0x0 here: write `.cfi_def_cfa_register sp` for `.cfi_def_cfa_register r11` (.debug_frame; seen when it was executed; 2 more instructions by the same cause)
+// | error `add r0, r0, #1`
+// | calls+0x8 (add r0, r0, #1): the row says r11 is at CFA-0x8, the caller's r11 is in no one place at all 3 visits (.debug_frame; seen when it was executed; 2 more instructions by the same cause)
+// | calls: 6, 6 executed, all came back
+// | as is advised: it: 1 of 1 function has a wrong row; all 6 instructions were tried.
+
+        .syntax unified
+        .cfi_sections .debug_frame
+        .text
+        .globl calls
+        .type calls, %function
+calls:  .cfi_startproc
+        stm r1, {r11, lr}
+        .cfi_def_cfa r1, 8
+        .cfi_rel_offset r11, 0
+        .cfi_rel_offset lr, 4
+        mov r11, r1
+        .cfi_def_cfa_register r11
+        add r0, r0, #1
+        mov r1, r11
+        ldm r11, {r11, lr}
+        .cfi_def_cfa sp, 0
+        .cfi_restore r11
+        .cfi_restore lr
+        bx lr
+        .cfi_endproc
+        .size calls, .-calls

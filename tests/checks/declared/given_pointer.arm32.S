@@ -1,0 +1,19 @@
+// A pointer that is given beside the arguments, to the frame around a nested function: what it points to is read
+// and written.
+// ! {"runs": 60, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 4 instructions were tried.
+// | f: 4, 4 executed, all came back
+
+        .syntax unified
+        .arm
+        .globl f
+        .type f, %function
+f:      .cfi_startproc
+        ldr     r0, [r12]
+        str     r0, [r12]
+        mov     r0, #0
+        bx      lr
+        .cfi_endproc
+        .size f, .-f

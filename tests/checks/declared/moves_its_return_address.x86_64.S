@@ -1,0 +1,54 @@
+// libffi's `ffi_call_unix64`: the return address goes to where the caller made room, and the CFA counts from
+// there.
+//
+// case: as it is
+// | it: every row is right; all 16 instructions were tried.
+// | calls: 7, 7 executed, all came back
+// | moves: 9, 9 executed, some came back
+// | dropped 4: came back with another SP, or with callee-saved registers lost
+// case: a row that counts from nowhere
+// -         leaq 16(%rbp), %rsp
+// +         leaq 16(%rbp), %rsp
+// +         .cfi_def_cfa %rsp, 24
+// | it: 1 of 2 functions has a wrong row; all 16 instructions were tried.
+// | error `popq %rbp`; tried: it makes 1 instruction right and none wrong
+// | moves+0x17 (pop rbp): the row says CFA = rsp+0x18, the true CFA is rsp-0x20 here; the row says rbp is at CFA-0x10, the caller's rbp is at CFA+0x20: write `.cfi_def_cfa %rsp, -0x20` and `.cfi_offset rbp, 0x20` for `.cfi_def_cfa %rsp, 24` (.eh_frame; seen when it was executed)
+// | calls: 7, 7 executed, all came back
+// | moves: 9, 9 executed, some came back
+// | dropped 4: came back with another SP, or with callee-saved registers lost
+// | as is advised: it: every row is right; all 16 instructions were tried.
+
+        .text
+        .globl calls
+        .type calls, @function
+calls:  .cfi_startproc
+        pushq %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        subq $96, %rsp
+        leaq 16(%rsp), %rdi
+        call moves
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size calls, .-calls
+        .type moves, @function
+moves:  .cfi_startproc
+        movq (%rsp), %r10
+        movq %r10, 24(%rdi)
+        movq %rbp, 16(%rdi)
+        movq %rdi, %rbp
+        .cfi_def_cfa %rbp, 32
+        .cfi_offset %rbp, -16
+        movq %rdi, %rsp
+        nop
+        leaq 16(%rbp), %rsp
+        popq %rbp
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        ret
+        .cfi_endproc
+        .size moves, .-moves

@@ -1,0 +1,34 @@
+// What is called by a pointer may never return.
+// ! {"alone": true, "runs": 100, "steps": 500}
+//
+// case: as it is
+// | it: every row is right; all 7 instructions were tried.
+// | f: 7, 5 executed, 2 forced, some came back
+// | dropped 3: a jump to where no code is
+// case: code behind it has a frame that no row tells of
+// - 2:      ret
+// + 2:      pushq %rbx
+// +         popq %rbx
+// +         ret
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `popq %rbx`; tried: it makes 1 instruction right and none wrong
+// | f+0xa (pop rbx): the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here: add `.cfi_def_cfa_offset 0x10` before it, and `.cfi_def_cfa_offset 0x8` before f+0xb (.eh_frame; seen on a forced path: a branch was made to go the other way)
+// | f: 9, 7 executed, 2 forced, some came back
+// | dropped 3: a jump to where no code is
+// | as is advised: it: every row is right; all 9 instructions were tried.
+
+        .text
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        testq %rdi, %rdi
+        jz 3f
+        pushq %rax
+        .cfi_def_cfa_offset 16
+        call *8(%rsi)
+        .cfi_def_cfa_offset 8
+2:      ret
+3:      nop
+        jmp 2b
+        .cfi_endproc
+        .size f, . - f

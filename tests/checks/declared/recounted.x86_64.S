@@ -1,0 +1,58 @@
+// What is advised where later directives count from it.
+// ! {"runs": 60, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 9 instructions were tried.
+// | f: 9, 9 executed, all came back
+// case: both of a pair
+// -  .cfi_adjust_cfa_offset 32
+// +  .cfi_adjust_cfa_offset 24
+// -  .cfi_adjust_cfa_offset -32
+// +  .cfi_adjust_cfa_offset -24
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `movl %ebx, (%rsp)`; tried: it makes 4 instructions right and none wrong
+// | f+0x7 (mov dword ptr [rsp], ebx): the row says CFA = rsp+0x28, the true CFA is rsp+0x30 here: write `.cfi_def_cfa_offset 0x30` for `.cfi_adjust_cfa_offset 24`, and `.cfi_def_cfa_offset 0x10` for `.cfi_adjust_cfa_offset -24` before f+0x13 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f: 9, 9 executed, all came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+// case: an absolute one before
+// -  .cfi_adjust_cfa_offset 32
+// +  .cfi_def_cfa_offset 40
+// -  .cfi_adjust_cfa_offset -32
+// +  .cfi_adjust_cfa_offset -24
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `movl %ebx, (%rsp)`; tried: it makes 4 instructions right and none wrong
+// | f+0x7 (mov dword ptr [rsp], ebx): the row says CFA = rsp+0x28, the true CFA is rsp+0x30 here: write `.cfi_def_cfa_offset 0x30` for `.cfi_def_cfa_offset 40`, and `.cfi_def_cfa_offset 0x10` for `.cfi_adjust_cfa_offset -24` before f+0x13 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f: 9, 9 executed, all came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+// case: an absolute one behind
+// -  .cfi_adjust_cfa_offset 32
+// +  .cfi_adjust_cfa_offset 24
+// -  .cfi_adjust_cfa_offset -32
+// +  .cfi_def_cfa_offset 16
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `movl %ebx, (%rsp)`; tried: it makes 4 instructions right and none wrong
+// | f+0x7 (mov dword ptr [rsp], ebx): the row says CFA = rsp+0x28, the true CFA is rsp+0x30 here: write `.cfi_def_cfa_offset 0x30` for `.cfi_adjust_cfa_offset 24` (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f: 9, 9 executed, all came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+
+ .text
+ .globl f
+ .type f, @function
+f: .cfi_startproc
+ pushq %rbx
+ .cfi_def_cfa_offset 16
+ .cfi_offset %rbx, -16
+ movl %edi, %ebx
+ subq $32, %rsp
+ .cfi_adjust_cfa_offset 32
+ movl %ebx, (%rsp)
+ movl (%rsp), %eax
+ addl %ebx, %eax
+ addq $32, %rsp
+ .cfi_adjust_cfa_offset -32
+ popq %rbx
+ .cfi_adjust_cfa_offset -8
+ .cfi_restore %rbx
+ ret
+ .cfi_endproc
+ .size f, . - f

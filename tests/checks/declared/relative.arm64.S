@@ -1,0 +1,65 @@
+// Every directive counts from the ones before: one that is forgotten is one finding.
+// ! {"runs": 100, "steps": 500}
+//
+// case: as it is
+// | it: every row is right; all 9 instructions were tried.
+// | f: 9, 9 executed, all came back
+// case: the first push is not told of
+// -         .cfi_adjust_cfa_offset 32
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `sub sp, sp, #16`; tried: it makes 8 instructions right and none wrong
+// | f+0x4 (sub sp, sp, #0x10): the row says CFA = sp+0x0, the true CFA is sp+0x20 here; the row says x30 is at CFA+0x8, x30 still has the caller's value; the row says x29 is at CFA+0x0, x29 still has the caller's value: add `.cfi_adjust_cfa_offset 0x20` before `.cfi_rel_offset x29, 0` (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | f: 9, 9 executed, all came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+// case: the room is not told of, which is given back
+// -         .cfi_adjust_cfa_offset 16
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `stp x19, x20, [sp]`; tried: it makes 7 instructions right and none wrong
+// | f+0x8 (stp x19, x20, [sp]): the row says CFA = sp+0x20, the true CFA is sp+0x30 here: add `.cfi_adjust_cfa_offset 0x10` before it (.eh_frame; seen when it was executed; 6 more instructions by the same cause)
+// | f: 9, 9 executed, all came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+// case: what gives it back is not told of
+// -         .cfi_adjust_cfa_offset -16
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `ldp x29, x30, [sp], #32`; tried: it makes 2 instructions right and none wrong
+// | f+0x1c (ldp x29, x30, [sp], #0x20): the row says CFA = sp+0x30, the true CFA is sp+0x20 here: add `.cfi_adjust_cfa_offset -0x10` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f: 9, 9 executed, all came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+// case: neither the room nor its end is told of
+// -         sub sp, sp, #16
+// -         .cfi_adjust_cfa_offset 16
+// +         sub sp, sp, #16
+// -         .cfi_adjust_cfa_offset -16
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `stp x19, x20, [sp]`; tried: it makes 5 instructions right and none wrong
+// | f+0x8 (stp x19, x20, [sp]): the row says CFA = sp+0x20, the true CFA is sp+0x30 here: add `.cfi_adjust_cfa_offset 0x10` before it, and `.cfi_adjust_cfa_offset -0x10` before f+0x1c (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
+// | f: 9, 9 executed, all came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+
+        .text
+        .globl f
+        .type f, %function
+f:      .cfi_startproc
+        stp x29, x30, [sp, #-32]!
+        .cfi_adjust_cfa_offset 32
+        .cfi_rel_offset x29, 0
+        .cfi_rel_offset x30, 8
+        sub sp, sp, #16
+        .cfi_adjust_cfa_offset 16
+        stp x19, x20, [sp]
+        .cfi_rel_offset x19, 0
+        .cfi_rel_offset x20, 8
+        mov x19, x0
+        mov x20, x1
+        add x0, x19, x20
+        ldp x19, x20, [sp], #16
+        .cfi_adjust_cfa_offset -16
+        .cfi_restore x19
+        .cfi_restore x20
+        ldp x29, x30, [sp], #32
+        .cfi_adjust_cfa_offset -32
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size f, .-f

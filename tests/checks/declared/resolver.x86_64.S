@@ -1,0 +1,48 @@
+// Rows that suppose another entry are noted if the function does so too: glibc's `_dl_runtime_resolve`.
+// ! {"alone": true, "runs": 100, "steps": 500}
+//
+// case: as it is
+// | it: every row is right; all 9 instructions were tried.
+// | note `pushq %rbx`
+// | resolve (push rbx): the row says CFA = rsp+0x18, and the function takes off 0x10 bytes that no call puts there: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | resolve: 9, 9 executed, some came back
+// case: a wrong slot besides
+// -  .cfi_rel_offset %rbx, 0
+// +  .cfi_rel_offset %rbx, 8
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | note `pushq %rbx`
+// | resolve (push rbx): the row says CFA = rsp+0x18, and the function takes off 0x10 bytes that no call puts there: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | error `movq 16(%rsp), %rsi`; tried: it makes 6 instructions right and none wrong
+// | resolve+0x1 (mov rsi, qword ptr [rsp + 0x10]): the row says rbx is at CFA-0x8, rbx still has the caller's value: write `.cfi_offset rbx, -0x10` for `.cfi_rel_offset %rbx, 8` (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | resolve: 9, 9 executed, some came back
+// | as is advised: it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// case: the function takes nothing off
+// -  addq $16, %rsp
+// +  nop
+// | it: 1 of 1 function has a wrong row; all 9 instructions were tried.
+// | error `pushq %rbx`; tried: it makes 8 instructions right and none wrong
+// | resolve (push rbx): the row says CFA = rsp+0x18, the true CFA is rsp+0x8 here: write `.cfi_adjust_cfa_offset 0x0` for `.cfi_adjust_cfa_offset 16`, and `.cfi_def_cfa_offset 0x8` for `.cfi_adjust_cfa_offset -16` before resolve+0x1a (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | resolve: 9, 9 executed, some came back
+// | as is advised: it: every row is right; all 9 instructions were tried.
+
+.text
+.globl resolve
+.type resolve, @function
+resolve: .cfi_startproc
+ .cfi_adjust_cfa_offset 16
+ pushq %rbx
+ .cfi_adjust_cfa_offset 8
+ .cfi_rel_offset %rbx, 0
+ movq 16(%rsp), %rsi
+ movq 8(%rsp), %rdi
+ movl $1, %ebx
+ call fixup@plt
+ movq %rax, %r11
+ popq %rbx
+ .cfi_adjust_cfa_offset -8
+ .cfi_restore %rbx
+ addq $16, %rsp
+ .cfi_adjust_cfa_offset -16
+ jmp *%r11
+.cfi_endproc
+.size resolve, . - resolve

@@ -1,0 +1,43 @@
+// `.save`, `.pad` and `.setfp` describe one frame for all calls of a function.
+// ! {"runs": 50, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 8 instructions were tried.
+// | f: 8, 8 executed, all came back
+// case: `.pad #4` is missing
+// - .pad #4
+// | it: 1 of 1 function has a wrong row; all 8 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0xc (bl first@plt): the row says CFA = sp+0xc, the true CFA is sp+0x10 here: add `.pad #4` behind `.save {r4, r5, lr}` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 8, 8 executed, all came back
+// | as is advised: it: every row is right; all 8 instructions were tried.
+// case: `.pad #4` is written as `.pad #4; .pad #8`
+// - .pad #4
+// + .pad #4
+// + .pad #8
+// | it: 1 of 1 function has a wrong row; all 8 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0xc (bl first@plt): the row says CFA = sp+0x18, the true CFA is sp+0x10 here: write `.pad #4` for `.pad #12` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 8, 8 executed, all came back
+// | as is advised: it: every row is right; all 8 instructions were tried.
+
+.syntax unified
+.arm
+.fpu vfpv3
+.text
+.globl f
+.type f, %function
+f:
+.fnstart
+push {r3, r4, r5, lr}
+.save {r4, r5, lr}
+.pad #4
+mov r4, r0
+mov r5, r1
+bl first
+mov r4, r0
+mov r5, r1
+bl second
+pop {r3, r4, r5, pc}
+.fnend
+.size f, .-f

@@ -1,0 +1,33 @@
+// `.save`, `.pad` and `.setfp` describe one frame for all calls of a function.
+// ! {"runs": 50, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 7 instructions were tried.
+// | f: 7, 7 executed, some came back
+// case: `.setfp r7, sp` is missing
+// - .setfp r7, sp
+// | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0xc (bl first@plt): the row says CFA = sp+0x8, the true CFA is r7+0x8 here: add `.setfp r7, sp` behind `.save {r7, lr}` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 7, 7 executed, some came back
+// | as is advised: it: every row is right; all 7 instructions were tried.
+
+.syntax unified
+.arm
+.fpu vfpv3
+.text
+.globl f
+.type f, %function
+f:
+.fnstart
+push {r7, lr}
+.save {r7, lr}
+mov r7, sp
+.setfp r7, sp
+sub sp, sp, r0, lsl #3
+bl first
+bl second
+mov sp, r7
+pop {r7, pc}
+.fnend
+.size f, .-f

@@ -1,0 +1,103 @@
+// `.save`, `.pad` and `.setfp` describe one frame for all calls of a function.
+// ! {"runs": 50, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 10 instructions were tried.
+// | f: 10, 10 executed, all came back
+// case: `.pad #12` is missing
+// - .pad #12
+// | it: 1 of 1 function has a wrong row; all 10 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (blx first@plt): the row says CFA = sp+0xc, the true CFA is sp+0x18 here: add `.pad #12` behind `.save {r4, r5, lr}` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were tried.
+// case: `.pad #12` is written as `.pad #16`
+// - .pad #12
+// + .pad #16
+// | it: 1 of 1 function has a wrong row; all 10 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (blx first@plt): the row says CFA = sp+0x1c, the true CFA is sp+0x18 here: write `.pad #12` for `.pad #16` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were tried.
+// case: `.save {r4, r5, lr}` is written as `.save {r4, lr}`
+// - .save {r4, r5, lr}
+// + .save {r4, lr}
+// | it: 1 of 1 function has a wrong row; all 10 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (blx first@plt): the row says CFA = sp+0x14, the true CFA is sp+0x18 here; the row says r4 is at CFA-0x8, the caller's r4 is at CFA-0xc; the row says r5 is still in r5, the caller's r5 is at CFA-0x8: write `.save {r4, r5, lr}` for `.save {r4, lr}` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were tried.
+// case: `.save {r4, r5, lr}` is missing
+// - .save {r4, r5, lr}
+// | it: 1 of 1 function has a wrong row; all 10 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (blx first@plt): the row says CFA = sp+0xc, the true CFA is sp+0x18 here; the row says r4 is still in r4, the caller's r4 is at CFA-0xc; the row says r5 is still in r5, the caller's r5 is at CFA-0x8: add `.save {r4, r5, lr}` behind `.fnstart` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were tried.
+// case: it cannot be unwound
+// - .fnstart
+// + .fnstart
+// + .cantunwind
+// - push {r4, r5, lr}
+// - .save {r4, r5, lr}
+// + push {r4, r5, lr}
+// - .pad #12
+// | it: 1 of 1 function has code that is marked as one that cannot be unwound; all 10 instructions were tried.
+// | warning `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (blx first@plt): the table says that this function cannot be unwound, and it is called: write `.save {r4, r5, lr}` and `.pad #12` for `.cantunwind` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were tried.
+// case: nothing is said of it
+// - f:
+// - .fnstart
+// + f:
+// - push {r4, r5, lr}
+// - .save {r4, r5, lr}
+// + push {r4, r5, lr}
+// - sub sp, #12
+// - .pad #12
+// + sub sp, #12
+// - .fnend
+// | it: 1 of 1 function has code without a row; all 10 instructions were tried.
+// | error `bl first`; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (blx first@plt): no row covers this instruction, and its function is called: add `.fnstart`, `.save {r4, r5, lr}` and `.pad #12` before f, and `.fnend` before the end of f (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were tried.
+// case: a frame that differs from call to call
+// - bl first
+// - mov r4, r0
+// - mov r5, r1
+// + bl first
+// + mov r4, r0
+// + mov r5, r1
+// + push {r0, r1}
+// - bl second
+// + bl second
+// + add sp, #8
+// | it: 1 of 1 function has a wrong row; all 12 instructions were tried.
+// | error `bl second`
+// | f+0x12 (blx second@plt): the row says CFA = sp+0x18, the true CFA is sp+0x20 here (.ARM.exidx; seen when it was executed)
+// | f: 12, 12 executed, all came back
+
+.syntax unified
+.thumb
+.fpu vfpv3
+.text
+.globl f
+.type f, %function
+f:
+.fnstart
+push {r4, r5, lr}
+.save {r4, r5, lr}
+sub sp, #12
+.pad #12
+mov r4, r0
+mov r5, r1
+bl first
+mov r4, r0
+mov r5, r1
+bl second
+add sp, #12
+pop {r4, r5, pc}
+.fnend
+.size f, .-f

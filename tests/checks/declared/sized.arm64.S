@@ -1,0 +1,59 @@
+// A function with an array of variable size, and code behind a branch that only a forced path reaches. A row
+// that counts from SP behind that is proven by no call.
+// ! {"runs": 60, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 13 instructions were tried.
+// | f: 13, 10 executed, 3 forced, all came back
+// case: a distance from SP that one call has
+// - 2:      .cfi_restore_state
+// + 2:      .cfi_restore_state
+// +         .cfi_def_cfa sp, 32
+// | it: 1 of 1 function has a wrong row; all 13 instructions were tried.
+// | error `mov     w0, #3`; tried: it makes 3 instructions right and none wrong
+// | f+0x28 (mov w0, #3): the row says CFA = sp+0x20, the true CFA is x29+0x10 here: write `.cfi_def_cfa x29, 0x10` for `.cfi_def_cfa sp, 32` (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
+// | f: 13, 10 executed, 3 forced, all came back
+// | as is advised: it: every row is right; all 13 instructions were tried.
+// case: the size is a callee's answer
+// -         and     x0, x0, #63
+// +         bl elsewhere
+// | it: every row is right; all 13 instructions were tried.
+// | f: 13, 10 executed, 3 forced, all came back
+// case: the distance from SP for that answer, which is 0
+// -         and     x0, x0, #63
+// +         bl elsewhere
+// - 2:      .cfi_restore_state
+// + 2:      .cfi_restore_state
+// +         .cfi_def_cfa sp, 16
+// | it: every row that was tried is right; 10 of 13 instructions were tried (76.9 %).
+// | f: 13, 10 executed, 3 never, all came back
+// | note: 3 instructions counted as never reached: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
+
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        stp     x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset x29, -16
+        .cfi_offset x30, -8
+        mov     x29, sp
+        .cfi_def_cfa_register x29
+        and     x0, x0, #63
+        lsl     x9, x0, #4
+        sub     sp, sp, x9
+        mov     w0, #0
+        cbnz    w0, 2f
+1:      mov     sp, x29
+        .cfi_remember_state
+        .cfi_def_cfa_register sp
+        ldp     x29, x30, [sp], #16
+        .cfi_def_cfa_offset 0
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+2:      .cfi_restore_state
+        mov     w0, #3
+        nop
+        b       1b
+        .cfi_endproc
+        .size   f, .-f

@@ -1,0 +1,29 @@
+// A local subroutine.
+// ! {"runs": 100, "steps": 500}
+//
+// case: as it is
+// | it: every row is right; all 6 instructions were tried.
+// | f: 6, 6 executed, all came back
+// case: a wrong offset
+// -  .cfi_def_cfa_offset 16
+// +  .cfi_def_cfa_offset 24
+// | it: 1 of 1 function has a wrong row; all 6 instructions were tried.
+// | error `popq %rdi`; tried: it makes 1 instruction right and none wrong
+// | f+0xc (pop rdi): the row says CFA = rsp+0x18, the true CFA is rsp+0x10 here: write `.cfi_def_cfa_offset 0x10` for `.cfi_def_cfa_offset 24` (.eh_frame; seen when it was executed)
+// | f: 6, 6 executed, all came back
+// | as is advised: it: every row is right; all 6 instructions were tried.
+
+.text
+.globl f
+.type f, @function
+f: .cfi_startproc
+ call 5f
+ call 5f
+ ret
+5: pushq %rdi
+ .cfi_def_cfa_offset 16
+ popq %rdi
+ .cfi_def_cfa_offset 8
+ ret
+.cfi_endproc
+.size f, . - f

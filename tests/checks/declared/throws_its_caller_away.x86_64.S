@@ -1,0 +1,38 @@
+// libffi's `ffi_closure_unix64_alt`: a trampoline left two words, and below them is who called.
+// ! {"runs": 60, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 7 instructions were tried.
+// | inner: 4, 4 executed, all came back
+// | other: 3, 3 executed, some came back
+// case: another size
+// -         .cfi_adjust_cfa_offset 24
+// +         .cfi_adjust_cfa_offset 16
+// | it: 1 of 2 functions has a wrong row; all 7 instructions were tried.
+// | error `xorl %eax, %eax`; tried: it makes 2 instructions right and none wrong
+// | inner+0x4 (xor eax, eax): the row says CFA = rsp+0x18, the true CFA is rsp+0x20 here: write `.cfi_def_cfa_offset 0x20` for `.cfi_adjust_cfa_offset 16` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | inner: 4, 4 executed, all came back
+// | other: 3, 3 executed, some came back
+// | as is advised: it: every row is right; all 7 instructions were tried.
+
+        .text
+        .globl inner
+        .type inner, @function
+inner:  .cfi_startproc
+        subq $24, %rsp
+        .cfi_adjust_cfa_offset 24
+        xorl %eax, %eax
+        addq $24, %rsp
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size inner, .-inner
+        .globl other
+        .type other, @function
+other:  .cfi_startproc
+        movq 8(%rsp), %r10
+        addq $16, %rsp
+        .cfi_adjust_cfa_offset -16
+        jmp inner
+        .cfi_endproc
+        .size other, .-other

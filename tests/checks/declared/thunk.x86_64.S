@@ -1,0 +1,44 @@
+// A retpoline: the call's return address is written over.
+// ! {"runs": 100, "steps": 500}
+//
+// case: as it is
+// | it: every row that was tried is right; 3 of 6 instructions were tried (50.0 %).
+// | f: 6, 3 executed, 3 never, some came back
+// case: LLVM's, whose return address is where control goes on
+// - f: .cfi_startproc
+// + f: .cfi_startproc
+// +  leaq f(%rip), %r11
+// - 2: .cfi_def_cfa_offset 16
+// + 2:
+// | it: every row that was tried is right; 4 of 7 instructions were tried (57.1 %).
+// | f: 7, 4 executed, 3 never, some came back
+// case: LLVM's, of what another file has
+// - f: .cfi_startproc
+// + f: .cfi_startproc
+// +  leaq elsewhere@plt(%rip), %r11
+// - 2: .cfi_def_cfa_offset 16
+// + 2:
+// | it: every row that was tried is right; 4 of 7 instructions were tried (57.1 %).
+// | f: 7, 4 executed, 3 never, all came back
+// case: a wrong offset
+// - 2: .cfi_def_cfa_offset 16
+// + 2: .cfi_def_cfa_offset 24
+// | it: 1 of 1 function has a wrong row; 3 of 6 instructions were tried (50.0 %).
+// | error `movq %r11, (%rsp)`; tried: it makes 2 instructions right and none wrong
+// | f+0xc (mov qword ptr [rsp], r11): the row says CFA = rsp+0x18, the true CFA is rsp+0x10 here: write `.cfi_def_cfa_offset 0x10` for `.cfi_def_cfa_offset 24` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f: 6, 3 executed, 3 never, some came back
+// | as is advised: it: every row that was tried is right; 3 of 6 instructions were tried (50.0 %).
+
+.text
+.globl f
+.type f, @function
+f: .cfi_startproc
+ call 2f
+1: pause
+ lfence
+ jmp 1b
+2: .cfi_def_cfa_offset 16
+ movq %r11, (%rsp)
+ ret
+.cfi_endproc
+.size f, . - f

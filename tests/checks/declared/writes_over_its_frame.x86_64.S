@@ -1,0 +1,44 @@
+// Too long a length writes over what the function saved, and over its return address. What is called then never
+// ends: a path counts until then.
+// ! {"runs": 60, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 13 instructions were tried.
+// | f: 13, 10 executed, 3 static, some came back
+// | dropped 3: a jump to where no code is
+// case: a wrong slot
+// -         .cfi_offset %rbx, -16
+// +         .cfi_offset %rbx, -24
+// | it: 1 of 1 function has a wrong row; 10 of 13 instructions were tried (76.9 %).
+// | error `subq $16, %rsp`; tried: it makes 2 instructions right and none wrong
+// | f+0x1 (sub rsp, 0x10): the row says rbx is at CFA-0x18, rbx still has the caller's value: write `.cfi_offset rbx, -0x10` for `.cfi_offset %rbx, -24` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `1:      movq %rdi, (%rsp,%rbx,8)`
+// | f+0x7 (mov qword ptr [rsp + rbx*8], rdi): the row says rbx is at CFA-0x18, the caller's rbx is in no one place at all 24 visits (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f: 13, 10 executed, 3 never, some came back
+// | dropped 3: a jump to where no code is
+// | as is advised: it: every row is right; all 13 instructions were tried.
+
+        .text
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        pushq %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        subq $16, %rsp
+        .cfi_def_cfa_offset 32
+        xorl %ebx, %ebx
+1:      movq %rdi, (%rsp,%rbx,8)
+        incq %rbx
+        cmpq $4, %rbx
+        jb 1b
+2:      addq $1, (%rsp)
+        cmpq $0x7fffffff, (%rsp)
+        jne 2b
+        addq $16, %rsp
+        .cfi_def_cfa_offset 16
+        popq %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size f, .-f
