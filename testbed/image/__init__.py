@@ -1,7 +1,7 @@
 """Program files as values: read once, then everything is a look-up in link-time addresses."""
 
 from testbed.image.elf import read_elf
-from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, image_covering
+from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, image_covering, once_per_image
 from testbed.image.read import linked_image, read_image
 from testbed.image.symbols import describe
 
@@ -14,6 +14,7 @@ __all__ = [
     "describe",
     "image_covering",
     "linked_image",
+    "once_per_image",
     "read_elf",
     "read_image",
 ]

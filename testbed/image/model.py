@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from testbed.arch import Arch, FrameRecord, Isa
 from testbed.words.budget import Account
@@ -125,6 +126,14 @@ class Image:
         """The addresses of all segments, sorted, those that touch each other made one."""
         return joined_spans((s.address, s.address + s.size) for s in self.segments)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "read_of_it"}
+
+    @cached_property
+    def read_of_it(self) -> dict[object, Any]:
+        """What functions ``once_per_image`` have read of it, for as long as it is there."""
+        return {}
+
     @cached_property
     def _functions(self) -> tuple[Symbol, ...]:
         return tuple(symbol for symbol in self.symbols if symbol.is_function)
@@ -140,6 +149,26 @@ class Image:
     @cached_property
     def _mark_addresses(self) -> tuple[int, ...]:
         return tuple(address for address, _ in self.isa_marks)
+
+
+Other = ParamSpec("Other")
+Read = TypeVar("Read")
+
+
+def once_per_image(
+    read: Callable[Concatenate[Image, Other], Read],
+) -> Callable[Concatenate[Image, Other], Read]:
+    """A function that reads something of an image once, for its other arguments. What it raises is raised each time."""
+
+    @wraps(read)
+    def kept(image: Image, /, *other: Other.args, **named: Other.kwargs) -> Read:
+        found, key = image.read_of_it, (read, *other, *named.items())
+        if key not in found:
+            found[key] = read(image, *other, **named)
+        result: Read = found[key]
+        return result
+
+    return kept
 
 
 def joined_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -15,10 +15,9 @@ Mapping symbols (``$a``, ``$t``, ``$x``, ``$d``) name nothing. Source: System V 
 from __future__ import annotations
 
 from bisect import bisect_right
-from weakref import WeakKeyDictionary
 
 from testbed.image.demangling import demangled, whole_function
-from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering
+from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering, once_per_image
 
 MOST_NESTED = 1 << 12  # symbols inside another one that are looked through: more is damage
 
@@ -43,14 +42,12 @@ def _sorted(symbols: list[Symbol]) -> tuple[list[int], list[Symbol], list[int]]:
     return [s.address for s in symbols], symbols, reach
 
 
-_LOOKUPS: WeakKeyDictionary[Image, _CodeSymbols] = WeakKeyDictionary()
+_lookup = once_per_image(_CodeSymbols)
 
 
 def symbol_for(image: Image, address: int) -> Symbol | None:
     """The symbol that names the code at a link-time address, or None."""
-    lookup = _LOOKUPS.get(image)
-    if lookup is None:
-        lookup = _LOOKUPS[image] = _CodeSymbols(image)
+    lookup = _lookup(image)
     segment = segment_of(lookup.code, address)
     if segment is None:
         return None

@@ -129,7 +129,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     ("tests/unwinders/formats", "-k", "not damage and not mutated and not settled and not quick"),
                     _tests("unwinders/tables", "eh_frame_hdr_fields"),
                     _tests("unwinders/tables", "eh_frame_hdr", but=("damage", "linear")),
-                    _tests("unwinders/tables", "ehabi", "compact_unwind", but=("settled",)),
+                    _tests("unwinders/tables", "strategies"),
                 ),
                 48,
             ),

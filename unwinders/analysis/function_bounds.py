@@ -10,9 +10,8 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
-from weakref import WeakKeyDictionary
 
-from testbed.image import Image, Symbol
+from testbed.image import Image, Symbol, once_per_image
 from testbed.words.errors import NoUnwindInfo
 
 COLD = ".cold"  # GCC and LLVM name what they split off ``f.cold``, a second part ``f.cold.1``
@@ -54,17 +53,9 @@ class Functions:
         raise NoUnwindInfo(f"no function symbol covers {pc:#x}: where its function begins is unknown")
 
 
-_KNOWN: WeakKeyDictionary[Image, Functions] = WeakKeyDictionary()
-
-
+@once_per_image
 def functions_of(image: Image) -> Functions:
     """The functions of an image, read once."""
-    if image not in _KNOWN:
-        _KNOWN[image] = _read(image)
-    return _KNOWN[image]
-
-
-def _read(image: Image) -> Functions:
     symbols = [s for s in image.symbols if s.is_function and _executable_end(image, s.address) is not None]
     longest: dict[int, Symbol] = {}
     for symbol in symbols:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from capstone import Cs
 
 from testbed.arch import Isa, PerIsa
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import BudgetExceeded, NoUnwindInfo, UnsupportedRule
 from unwinders.analysis.abstract_machine import ReadCode
@@ -66,9 +65,6 @@ def decoder_of(isa: Isa) -> tuple[Decode, int]:
     if decoder is None:
         raise NoUnwindInfo(f"the instructions of {isa.name} are not decoded here: {DECODERS.because[isa.name]}")
     return decoder
-
-
-_POPS: WeakKeyDictionary[Image, dict[int, int]] = WeakKeyDictionary()
 
 
 @cache
@@ -132,31 +128,7 @@ class FunctionCode:
         """The bytes of arguments that the function at a call's target takes off the stack as it returns (``ret 8``)."""
         if target is None or self.image.arch.link is not None:  # a return address in a register lies in nobody's way
             return 0
-        known = _POPS.setdefault(self.image, {})
-        if target not in known:
-            known[target] = self._read_pops(target)
-        return known[target]
-
-    def _read_pops(self, target: int) -> int:
-        try:
-            function = functions_of(self.image).at(target)
-        except NoUnwindInfo:
-            return 0
-        start, end = function.parts[0]
-        data = _bytes(self.image, start, min(end, start + MOST_OF_CALLEE))
-        if function.entry != target or RETURN_AND_POP not in data:
-            return 0
-        found, pc, step = set[int](), start, self.step
-        while pc < start + len(data):
-            # Names and operands alone are read: that is faster by far.
-            spend(self.image, "steps", 1 + (len(data) - (pc - start)) // 8, target)
-            named = _named(CAPSTONE[self.isa.name]).disasm_lite(data[pc - start :], pc)
-            for address, size, mnemonic, operands in named:
-                pc = address + size
-                if mnemonic.rpartition(" ")[2] in RETURNS:
-                    found.add(int(operands or "0", 0))
-            pc += step
-        return found.pop() if len(found) == 1 else 0
+        return _popped(self.image, target)
 
     def _decode_from(self, pc: int) -> None:
         end = next((end for start, end in self.function.parts if start <= pc < end), pc)
@@ -195,3 +167,28 @@ def _bytes(image: Image, start: int, end: int) -> bytes:
         if segment.address <= start < segment.address + len(segment.data):
             return segment.data[start - segment.address : end - segment.address]
     return b""
+
+
+@once_per_image
+def _popped(image: Image, target: int) -> int:
+    isa = image.isa_at(target)
+    _, step = decoder_of(isa)
+    try:
+        function = functions_of(image).at(target)
+    except NoUnwindInfo:
+        return 0
+    start, end = function.parts[0]
+    data = _bytes(image, start, min(end, start + MOST_OF_CALLEE))
+    if function.entry != target or RETURN_AND_POP not in data:
+        return 0
+    found, pc = set[int](), start
+    while pc < start + len(data):
+        # Names and operands alone are read: that is faster by far.
+        spend(image, "steps", 1 + (len(data) - (pc - start)) // 8, target)
+        named = _named(CAPSTONE[isa.name]).disasm_lite(data[pc - start :], pc)
+        for address, size, mnemonic, operands in named:
+            pc = address + size
+            if mnemonic.rpartition(" ")[2] in RETURNS:
+                found.add(int(operands or "0", 0))
+        pc += step
+    return found.pop() if len(found) == 1 else 0

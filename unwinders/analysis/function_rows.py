@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from testbed.contract.rows import RowTable, Rule, Undefined, UnwindRow
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.analysis.abstract_state import AbstractState, join
 from unwinders.analysis.control_flow import states_of
@@ -38,7 +37,9 @@ class _AnalysedImage:
     bytes: int = 0
 
 
-_IMAGES: WeakKeyDictionary[Image, _AnalysedImage] = WeakKeyDictionary()
+@once_per_image
+def _analysed(image: Image) -> _AnalysedImage:
+    return _AnalysedImage()
 
 
 def row_at(image: Image, pc: int) -> UnwindRow:
@@ -66,7 +67,7 @@ def _why(rows: FunctionRows, pc: int) -> str:
 
 def rows_of(image: Image, function: FunctionParts) -> FunctionRows:
     """The rows of a function, analysed once."""
-    analysed = _IMAGES.setdefault(image, _AnalysedImage())
+    analysed = _analysed(image)
     if function not in analysed.known:
         analysed.bytes += function.size
         analysed.known[function] = (

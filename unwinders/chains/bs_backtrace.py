@@ -45,12 +45,6 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return listed(snapshot, found)
 
 
-LAST_ADDRESS = (
-    "the loop leaves before it counts the last address, so that of the chain's last record is lost",
-    LOGGER,
-)
-
-
 BS_BACKTRACE = Unwinder(
     name="bs_backtrace",
     summary="BSBacktraceLogger: like qi_stack_frame, and the outermost return address is lost",

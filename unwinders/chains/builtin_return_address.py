@@ -25,7 +25,6 @@ from testbed.words.errors import UnknownRegister, UnreadableMemory, UnsupportedR
 from unwinders.chains.frame_records import listed, read_record, record_in_force
 
 LEVELS = 16
-MANUAL = "https://gcc.gnu.org/onlinedocs/gcc/Return-Address.html"
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:

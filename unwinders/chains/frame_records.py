@@ -62,6 +62,3 @@ def listed(snapshot: Snapshot, addresses: Iterable[tuple[int, str]], stopped: Un
     if stopped is not None:
         stopped.pc = frames[-1].pc
     return Backtrace(tuple(frames), stopped, snapshot.images)
-
-
-KERNEL_ARM64 = "https://lists.infradead.org/pipermail/linux-arm-kernel/2021-December/705353.html"

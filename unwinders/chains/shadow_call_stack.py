@@ -19,7 +19,6 @@ from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnknownRegister, UnreadableMemory
 from unwinders.chains.frame_records import listed
 
-DOCUMENT = "https://clang.llvm.org/docs/ShadowCallStack.html"
 SECTION = ".shadow_call_stack"
 MAX_FRAMES = 1024
 

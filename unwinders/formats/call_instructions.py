@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 from capstone import CS_GRP_CALL, CS_OP_IMM, Cs
 
 from testbed.arch import Isa
-from testbed.image import Image, LoadedImage, Symbol, image_covering
+from testbed.image import Image, LoadedImage, Symbol, image_covering, once_per_image
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.trace import Snapshot
 
@@ -27,19 +26,13 @@ class CallInstruction:
     target: int | None
 
 
-_CALLS: WeakKeyDictionary[Image, dict[tuple[int, str], CallInstruction | None]] = WeakKeyDictionary()
-
-
 def call_before(image: Image, address: int, isa: Isa | None = None) -> CallInstruction | None:
     """The call that ends at a link-time address, so that it would return there; None where none does.
 
     ``isa`` is the instruction set that the code is taken to be in; None: the one that the file says.
     """
     isa = image.isa_at(address - 1) if isa is None else isa
-    calls, key = _CALLS.setdefault(image, {}), (address, isa.name)
-    if key not in calls:
-        calls[key] = _find(image, address, isa)
-    return calls[key]
+    return _find(image, address, isa)
 
 
 def function_at(snapshot: Snapshot, address: int) -> tuple[LoadedImage, Symbol] | None:
@@ -56,6 +49,7 @@ def _decoder(capstone: tuple[int, int]) -> Cs:
     return decoder
 
 
+@once_per_image
 def _find(image: Image, address: int, isa: Isa) -> CallInstruction | None:
     segment = next((s for s in image.segments if s.executable and s.address < address <= s.address + len(s.data)), None)
     if segment is None:

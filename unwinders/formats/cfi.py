@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
-from weakref import WeakKeyDictionary
 
 from testbed.arch import Arch
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from unwinders.formats.cfi_entries import (
     Cie,
@@ -184,35 +183,24 @@ class CfiSection:
         return found
 
 
-_SECTIONS: WeakKeyDictionary[Image, dict[str, CfiSection]] = WeakKeyDictionary()
-_INDEXES: WeakKeyDictionary[Image, dict[str, IndexedTable]] = WeakKeyDictionary()
-
-
+@once_per_image
 def cfi_section(image: Image, section: str) -> CfiSection:
     """A section of call frame information, to be read entry by entry. Raises NoUnwindInfo where there is none."""
-    sections = _SECTIONS.setdefault(image, {})
-    if section not in sections:
-        found = image.sections.get(section)
-        if found is None:
-            raise NoUnwindInfo(f"{image} has no {section}")
-        sections[section] = CfiSection(reader_of(image, found, section), image.arch)
-    return sections[section]
+    found = image.sections.get(section)
+    if found is None:
+        raise NoUnwindInfo(f"{image} has no {section}")
+    return CfiSection(reader_of(image, found, section), image.arch)
 
 
-def cfi_index(image: Image, section: str) -> IndexedTable:
+@once_per_image
+def cfi_index(image: Image, name: str) -> IndexedTable:
     """Which FDE of a section each pc of an image has; an FDE is interpreted when it is asked for.
 
     Where FDEs overlap, the first one in the section holds, as for every consumer that searches the section
     linearly. What breaks the format in one FDE, or in the CIE of several, is theirs only. Raises NoUnwindInfo where
     the image has no such section, MalformedTable where the length of an entry is wrong: that hides all that follow.
     """
-    indexes = _INDEXES.setdefault(image, {})
-    if section not in indexes:
-        indexes[section] = _index(cfi_section(image, section))
-    return indexes[section]
-
-
-def _index(section: CfiSection) -> IndexedTable:
+    section = cfi_section(image, name)
     placed: list[FdeRange] = []
     unplaced: list[UnplacedFde] = []
     for found in fde_ranges(section.reader, section.arch.word, section.cie_at):

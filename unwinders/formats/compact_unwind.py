@@ -23,11 +23,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from struct import unpack_from
-from weakref import WeakKeyDictionary
 
 from testbed.arch import PerArch
 from testbed.contract.rows import AtCfa, BrokenPart, RegisterPlus, RowTable, Rule, UnwindRow
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from unwinders.formats.cfi import cfi_index, cfi_section
 from unwinders.formats.indexed import IndexedTable, Part, up_to_the_next
@@ -302,27 +301,12 @@ class CompactTable:
         return RowTable(SECTION, tuple(rows), tuple(broken))
 
 
-_TABLES: WeakKeyDictionary[Image, CompactTable] = WeakKeyDictionary()
-
-
+@once_per_image
 def compact_table(image: Image) -> CompactTable:
     """The compact unwind table of an image, its header and first-level index read once.
 
     Raises NoUnwindInfo where the image has none, MalformedTable where the header breaks the format.
     """
-    if image not in _TABLES:
-        _TABLES[image] = _read(image)
-    return _TABLES[image]
-
-
-def _reader(image: Image) -> Reader:
-    section = image.sections.get(SECTION)
-    if section is None:
-        raise NoUnwindInfo(f"{image} has no {SECTION}")
-    return reader_of(image, section, SECTION)
-
-
-def _read(image: Image) -> CompactTable:
     reader = _reader(image)
     version, common_at, common_count, _, _, index_at, index_count = (reader.unsigned(4) for _ in range(7))
     if version != _VERSION:
@@ -338,6 +322,13 @@ def _read(image: Image) -> CompactTable:
         elif part.entry < len(starts) - 1:  # the last one is where the last function ends
             pages.append(Page(part.start, part.end, fields[3 * part.entry + 1], why))
     return CompactTable(image, common, tuple(pages))
+
+
+def _reader(image: Image) -> Reader:
+    section = image.sections.get(SECTION)
+    if section is None:
+        raise NoUnwindInfo(f"{image} has no {SECTION}")
+    return reader_of(image, section, SECTION)
 
 
 def _numbers(reader: Reader, offset: int, count: int) -> tuple[int, ...]:

@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from struct import unpack_from
-from weakref import WeakKeyDictionary
 
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.formats.cfi import CfiSection, cfi_section
 from unwinders.formats.indexed import IndexedTable, Part, out_of_order
@@ -55,21 +54,13 @@ class SearchTable:
         return self.index.all_rows()
 
 
-_TABLES: WeakKeyDictionary[Image, SearchTable] = WeakKeyDictionary()
-
-
+@once_per_image
 def search_table(image: Image) -> SearchTable:
     """The search table of an image, read once.
 
     Raises NoUnwindInfo where the image lacks one of the two sections or the header has no table, MalformedTable
     where its header breaks the format.
     """
-    if image not in _TABLES:
-        _TABLES[image] = _read(image)
-    return _TABLES[image]
-
-
-def _read(image: Image) -> SearchTable:
     header, frame = image.sections.get(SECTION), image.sections.get(FRAME)
     if header is None or frame is None:
         raise NoUnwindInfo(f"{image} has no {SECTION if header is None else FRAME}")

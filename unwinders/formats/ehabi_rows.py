@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
-from weakref import WeakKeyDictionary, ref
 
 from testbed.arch import Arch
 from testbed.contract.rows import (
@@ -28,7 +26,7 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.words.errors import CannotUnwind, MalformedTable, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.cfi_rows import register_name
 from unwinders.formats.ehabi import INDEX, BrokenEntry, IndexEntry, OperationBytes, exception_index, operation_bytes
@@ -197,38 +195,31 @@ def _masked(mask: int, *, first_register: int) -> tuple[int, ...]:
 
 _BREG0, _DEREF, _PLUS_UCONST = 0x70, 0x06, 0x23  # DWARF 5, section 7.7.1
 
-_INDEXES: WeakKeyDictionary[Image, IndexedTable] = WeakKeyDictionary()
 
-
+@once_per_image
 def exidx_index(image: Image) -> IndexedTable:
     """The exception index of an image as a table; a function's entry is read when it is asked for.
 
     What its operations do that no row can express, or that they refuse to unwind, is that function's matter, like
     whatever breaks the format in its entry. Raises NoUnwindInfo and MalformedTable as ``exception_index`` does.
     """
-    if image not in _INDEXES:
-        entries = exception_index(image)
-        # Linkers join entries: other functions that cannot be unwound may stand around the image's first one.
-        cuts = _first_function(image)
-        parts: list[Part] = []
-        for i, entry in enumerate(entries):
-            its_cuts = [cut for cut in cuts if entry.start < cut < entry.end and _cannot_unwind(entry)]
-            bounds = pairwise([entry.start, *its_cuts, entry.end])
-            parts += [Part(start, end, i) for start, end in bounds if start < end]
-        _INDEXES[image] = IndexedTable(INDEX, tuple(parts), partial(_read, ref(image), entries))
-    return _INDEXES[image]
+    entries = exception_index(image)
+    # Linkers join entries: other functions that cannot be unwound may stand around the image's first one.
+    cuts = _first_function(image)
+    parts: list[Part] = []
+    for i, entry in enumerate(entries):
+        alone = isinstance(entry, IndexEntry) and entry.cannot_unwind
+        its_cuts = [cut for cut in cuts if entry.start < cut < entry.end and alone]
+        bounds = pairwise([entry.start, *its_cuts, entry.end])
+        parts += [Part(start, end, i) for start, end in bounds if start < end]
 
+    def read(part: Part) -> Sequence[UnwindRow]:
+        entry = entries[part.entry]
+        if isinstance(entry, BrokenEntry):
+            raise entry.why.again()
+        return (entry_row(image, replace(entry, start=part.start, end=part.end)),)
 
-def _read(image: ref[Image], entries: Sequence[IndexEntry | BrokenEntry], part: Part) -> Sequence[UnwindRow]:
-    entry, its_image = entries[part.entry], image()
-    assert its_image is not None  # who asks holds it: the table must not, which is kept as long as the image
-    if isinstance(entry, BrokenEntry):
-        raise entry.why.again()
-    return (entry_row(its_image, replace(entry, start=part.start, end=part.end)),)
-
-
-def _cannot_unwind(entry: IndexEntry | BrokenEntry) -> bool:
-    return isinstance(entry, IndexEntry) and entry.cannot_unwind
+    return IndexedTable(INDEX, tuple(parts), read)
 
 
 def exidx_row(image: Image, pc: int) -> UnwindRow:

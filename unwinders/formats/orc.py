@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from struct import iter_unpack, unpack_from
-from weakref import WeakKeyDictionary
 
 from testbed.contract.rows import (
     AtCfa,
@@ -35,7 +34,7 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.indexed import IndexedTable, Part
 from unwinders.formats.reader import Reader, reader_of
@@ -215,9 +214,7 @@ class _Raw:
         return self.bits & 0xF
 
 
-_INDEXES: WeakKeyDictionary[Image, dict[OrcLayout | None, IndexedTable]] = WeakKeyDictionary()
-
-
+@once_per_image
 def orc_index(image: Image, layout: OrcLayout | None = None) -> IndexedTable:
     """Which entry each pc of an image has; what it means is worked out when it is asked for.
 
@@ -225,18 +222,6 @@ def orc_index(image: Image, layout: OrcLayout | None = None) -> IndexedTable:
     prove. What breaks the format in one entry is the matter of its pcs. Raises NoUnwindInfo where a section is missing,
     MalformedTable where the sections' sizes break the format, UnsupportedRule for a header that is not known here.
     """
-    indexes = _INDEXES.setdefault(image, {})
-    if layout not in indexes:
-        indexes[layout] = _read(image, layout)
-    return indexes[layout]
-
-
-def orc_table(image: Image, layout: OrcLayout | None = None) -> RowTable:
-    """All rows of an image, sorted by pc, in link-time addresses. Raises as ``orc_index`` does."""
-    return orc_index(image, layout).all_rows()
-
-
-def _read(image: Image, layout: OrcLayout | None) -> IndexedTable:
     entries = _entries(image)
     its_layout = layout or layout_of(image, entries)
     # Of two entries for one pc, the one that says nothing stands for a gap that the other fills.
@@ -255,6 +240,11 @@ def _read(image: Image, layout: OrcLayout | None) -> IndexedTable:
         return () if row is None else (row,)
 
     return IndexedTable(ENTRIES, tuple(parts), rows)
+
+
+def orc_table(image: Image, layout: OrcLayout | None = None) -> RowTable:
+    """All rows of an image, sorted by pc, in link-time addresses. Raises as ``orc_index`` does."""
+    return orc_index(image, layout).all_rows()
 
 
 def _says_nothing(entry: _Raw, layout: OrcLayout) -> bool:

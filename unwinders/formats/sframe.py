@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from weakref import WeakKeyDictionary
 
 from testbed.arch import Arch, PerArch
 from testbed.contract.rows import (
@@ -24,7 +23,7 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.indexed import IndexedTable, Part, first_holds, out_of_order
 from unwinders.formats.reader import Reader, reader_of
@@ -401,9 +400,8 @@ def _masked(found: list[FrameRow]) -> tuple[list[FrameRow], int]:
 
 SECTION = SFRAME
 
-_INDEXES: WeakKeyDictionary[Image, IndexedTable] = WeakKeyDictionary()
 
-
+@once_per_image
 def sframe_index(image: Image) -> IndexedTable:
     """Which function entry of `.sframe` each pc of an image has; its rows are read when they are asked for.
 
@@ -414,17 +412,6 @@ def sframe_index(image: Image) -> IndexedTable:
     NoUnwindInfo where the image has no such section, MalformedTable where its header breaks the format,
     UnsupportedRule for an unknown version.
     """
-    if image not in _INDEXES:
-        _INDEXES[image] = _read(image)
-    return _INDEXES[image]
-
-
-def sframe_table(image: Image) -> RowTable:
-    """All rows of `.sframe` of an image, sorted by pc, in link-time addresses. Raises as ``sframe_index`` does."""
-    return sframe_index(image).all_rows()
-
-
-def _read(image: Image) -> IndexedTable:
     section, arch = image.sections.get(SECTION), image.arch
     if section is None:
         raise NoUnwindInfo(f"{image} has no {SECTION}")
@@ -445,3 +432,8 @@ def _read(image: Image) -> IndexedTable:
     else:
         ranges = [(entry.start, entry.end) for entry in functions]
     return IndexedTable(SECTION, first_holds(ranges), rows, unplaced, MAX_ROWS)
+
+
+def sframe_table(image: Image) -> RowTable:
+    """All rows of `.sframe` of an image, sorted by pc, in link-time addresses. Raises as ``sframe_index`` does."""
+    return sframe_index(image).all_rows()

@@ -24,7 +24,6 @@ from testbed.trace import Snapshot
 from testbed.words.errors import NotInSnapshot, NoUnwindInfo, UnreadableMemory, UnwindError
 
 MAX_FRAMES = 1024
-HEURISTIC = "https://chromium.googlesource.com/breakpad/breakpad/+/refs/heads/main/docs/stack_walking.md"
 
 Plausible = Callable[[Snapshot, int, Frame], bool]
 """(snapshot, code address, the frame that would return there) -> could it be a return address?"""

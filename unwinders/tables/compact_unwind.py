@@ -44,17 +44,6 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     return walk(snapshot, row_for)
 
 
-_CALLS_ONLY = "https://github.com/dotnet/runtime/pull/88724"
-
-_NOT_YET = (
-    "the one encoding of a function describes its finished frame: in the prologue it counts from a frame pointer that "
-    "is still the caller's, or takes what is not on the stack yet"
-)
-_NO_LONGER = (
-    "the one encoding of a function describes its finished frame: in the epilogue it takes off the stack once more "
-    "what is already off, or counts from a frame pointer that is the caller's again"
-)
-
 COMPACT_UNWIND = Unwinder(
     name="compact_unwind",
     summary="two-level search in Mach-O's __unwind_info, then one row per function, or the FDE that it defers to",

@@ -1,7 +1,12 @@
 """`.debug_frame`, searched linearly: the call frame information that debuggers read from the file.
 
 The same rows as `.eh_frame`, in the section that is not loaded with the program: CIEs are named by their offset, pcs
-are plain addresses, and a CIE of version 4 says how wide they are. Source: DWARF 5, section 6.4.1; AADWARF32.
+are plain addresses, and a CIE of version 4 says how wide they are.
+
+LLVM's ARM back end writes call frame information in emitPrologue only (ARMFrameLowering.cpp): code behind an epilogue,
+on another path through a function without a frame pointer, still has the row of the whole frame.
+
+Source: DWARF 5, section 6.4.1; AADWARF32.
 """
 
 from __future__ import annotations
@@ -28,16 +33,6 @@ def rows(image: Image) -> RowTable:
 def unwind(snapshot: Snapshot) -> Backtrace:
     """The callers that the rows of `.debug_frame` give."""
     return walk(snapshot, table_rows(SECTION))
-
-
-_LLVM_ARM = "https://github.com/llvm/llvm-project/blob/main/llvm/lib/Target/ARM/ARMFrameLowering.cpp"
-
-# The sections that compilers write for ARM32: nothing below holds for assembly sources that say it all.
-BEHIND_AN_EPILOGUE = (
-    "LLVM's ARM back end writes call frame information in emitPrologue only: code behind an epilogue, on another path "
-    "through a function without a frame pointer, still has the row of the whole frame",
-    _LLVM_ARM,
-)
 
 
 DEBUG_FRAME = Unwinder(

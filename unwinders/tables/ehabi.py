@@ -1,7 +1,8 @@
 """`.ARM.exidx` and `.ARM.extab`: what C++ exceptions on 32-bit Arm unwind by, present in every program.
 
 A binary search in the index finds the function, its entry says how to undo its prologue. It says one thing for the
-whole function, and that is true at its call sites: an exception cannot be thrown from anywhere else.
+whole function, and that is true at its call sites: an exception cannot be thrown from anywhere else (section 3:
+prologues and epilogues are exception-free).
 
 A function marked EXIDX_CANTUNWIND "cannot be unwound": unwinding fails there, it does not end (EHABI32, section 6,
 index table entries). Linkers mark so whatever has no table, compilers what throws nothing. GNU libunwind and LLVM's
@@ -44,11 +45,6 @@ def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
 def unwind(snapshot: Snapshot) -> Backtrace:
     """The callers that the rows of `.ARM.exidx` give."""
     return walk(snapshot, row_for)
-
-
-_CANTUNWIND = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#index-table-entries"
-# Section 3: exceptions appear to be thrown at the sites of calls only; prologues and epilogues are exception-free.
-_SYNCHRONOUS = "https://github.com/ARM-software/abi-aa/blob/main/ehabi32/ehabi32.rst#introduction-and-scope"
 
 
 EHABI = Unwinder(

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
-from weakref import WeakKeyDictionary
 
 from testbed.image.debug.cursor import account_of, has
-from testbed.image.model import Image
+from testbed.image.model import Image, once_per_image
 from testbed.words.errors import BudgetExceeded, DebugInfoError
 
 if TYPE_CHECKING:  # the readers are loaded for an image that has something to read
@@ -129,15 +128,10 @@ def _grouped(pairs: Iterable[tuple[Key, Function]]) -> dict[Key, list[Function]]
     return out
 
 
-_KEPT: WeakKeyDictionary[Image, DebugInfo] = WeakKeyDictionary()
-
-
+@once_per_image
 def debug_info(image: Image) -> DebugInfo:
     """The debug information of an image, read once; without any, everything in it is empty. Raises nothing."""
-    kept = _KEPT.get(image)
-    if kept is None:
-        kept = _KEPT[image] = _read(image) if has(image, ".debug_info") else DebugInfo(image, (), ())
-    return kept
+    return _read(image) if has(image, ".debug_info") else DebugInfo(image, (), ())
 
 
 def _read(image: Image) -> DebugInfo:

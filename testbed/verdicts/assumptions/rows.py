@@ -32,7 +32,7 @@ from testbed.contract.assumption import (
     TableRow,
 )
 from testbed.contract.frames import FrameKind
-from testbed.image import Image, image_covering
+from testbed.image import Image, image_covering, once_per_image
 from testbed.rereading import CFA, Evaluated, NoRow, Plus, SecondRow, Word, evaluate, reread
 from testbed.trace import Snapshot
 from testbed.truth import Activation, TrueFrame, Truth
@@ -189,22 +189,17 @@ def _place(snapshot: Snapshot, pc: int) -> _NamedStart | None:
     return _NamedStart(start + loaded.bias, start == _start(loaded.image, loaded.image.entry))
 
 
-_STARTS: WeakKeyDictionary[Image, dict[int, int | None]] = WeakKeyDictionary()
-
-
+@once_per_image
 def _start(image: Image, address: int) -> int | None:
     """Where the function that covers a link-time address begins; one without a size ends where the next begins."""
-    starts = _STARTS.setdefault(image, {})
-    if address not in starts:
-        functions = [symbol for symbol in image.symbols if symbol.is_function]
-        i = bisect_right(functions, address, key=lambda symbol: symbol.address)
-        found = functions[i - 1] if i else None
-        if found is not None and found.size and address >= found.address + found.size:
-            found = image.function_at(address)
-        if found is not None and _COLD in found.name:
-            found = image.symbol_named(found.name.partition(_COLD)[0])
-        starts[address] = None if found is None else found.address
-    return starts[address]
+    functions = [symbol for symbol in image.symbols if symbol.is_function]
+    i = bisect_right(functions, address, key=lambda symbol: symbol.address)
+    found = functions[i - 1] if i else None
+    if found is not None and found.size and address >= found.address + found.size:
+        found = image.function_at(address)
+    if found is not None and _COLD in found.name:
+        found = image.symbol_named(found.name.partition(_COLD)[0])
+    return None if found is None else found.address
 
 
 def _visits(watched: Truth, pc: int) -> list[int]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from testbed.arch import Isa
 from testbed.arch.tables import PerIsa
 from testbed.contract.assumption import FIRST, MAPPED, REACHED, ROOM, StackWords
-from testbed.image import Image, LoadedImage, image_covering
+from testbed.image import Image, LoadedImage, image_covering, once_per_image
 from testbed.trace import Snapshot
 from testbed.verdicts.assumptions.along import End, FoundCaller, ReadAlong, TrueSite, too_deep
 from testbed.verdicts.assumptions.records import code_of, symbol_at
@@ -76,9 +75,6 @@ def _code(loaded: LoadedImage) -> tuple[int, int]:
     return min((low for low, _ in found), default=1 << 64), max((high for _, high in found), default=0)
 
 
-_CALLS: WeakKeyDictionary[Image, dict[tuple[int, str], CallEnding | None]] = WeakKeyDictionary()
-
-
 def _call(snapshot: Snapshot, value: int) -> tuple[CallEnding, LoadedImage] | None:
     """The call that would return to a value, in the instruction set that its lowest bit says, and the call's image.
 
@@ -89,10 +85,7 @@ def _call(snapshot: Snapshot, value: int) -> tuple[CallEnding, LoadedImage] | No
     isa = None if loaded is None else _isa(loaded, address - 1 - loaded.bias, value & ~arch.code_mask)
     if loaded is None or isa is None:
         return None
-    calls, key = _CALLS.setdefault(loaded.image, {}), (address - loaded.bias, isa.name)
-    if key not in calls:
-        calls[key] = call_ending_at(loaded.image, *(address - loaded.bias, isa))
-    call = calls[key]
+    call = call_ending_at(loaded.image, address - loaded.bias, isa)
     return None if call is None else (call, loaded)
 
 
@@ -133,6 +126,7 @@ class CallEnding(NamedTuple):
     target: int | None
 
 
+@once_per_image
 def call_ending_at(image: Image, address: int, isa: Isa) -> CallEnding | None:
     """The call whose last byte lies before a link-time address, in the file's code; None where there is none."""
     for segment in image.segments:

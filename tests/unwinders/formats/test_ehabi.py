@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from gc import collect
-from weakref import ref
 
 import pytest
 
@@ -205,12 +203,3 @@ def test_what_cannot_be_unwound_by_rows_is_not_claimed() -> None:
     assert [found.start for found in exidx_table(searched)] == [START]
     assert EHABI.rows is not None
     assert len(EHABI.rows(searched)) == 1
-
-
-def test_what_was_read_does_not_keep_the_image_alive() -> None:
-    searched = made(index_of(*THREE))
-    assert exidx_row(searched, START) is not None
-    alive = ref(searched)
-    del searched
-    collect()
-    assert alive() is None

@@ -5,26 +5,18 @@ from __future__ import annotations
 from testbed.contract.rows import (
     AtExpression,
 )
-from testbed.image import LoadedImage
-from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.formats.orc_made import (
-    END,
     INTERRUPT,
     LAYOUTS,
-    NEW,
-    NOTHING,
     OLD,
     REGISTERS,
     R,
     applied,
     bits,
-    entry,
-    made,
     one,
 )
-from tests.unwinders.frames import START, X86_64, snapshot, words
+from tests.unwinders.frames import X86_64, words
 from unwinders.formats.orc import OrcLayout
-from unwinders.tables.orc import ORC
 
 PT_REGS = ("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi", "rdi")
 
@@ -69,27 +61,3 @@ def test_the_caller_was_interrupted_where_the_entry_says_so() -> None:
     for kind in (2, 3, 4):
         assert one(bits(kind)).signal_frame is False
         assert one(bits(kind, extra=1 << 11)).signal_frame is True
-
-
-def test_the_strategy_walks_to_the_end_of_the_stack() -> None:
-    made_ = made(
-        (START, entry(bits(2), 8)),
-        (START + 1, entry(bits(2, bp=R.PREVIOUS_SP), 16, -16)),
-        (START + 4, entry(bits(2, R.BP, R.PREVIOUS_SP), 16, -16)),
-        (START + 0x40, END[NEW]),
-        (START + 0x80, NOTHING),
-    )
-    base = START + 0x10_0000
-    values = {register.name: 0 for register in X86_64.registers} | {"rip": base + 8, "rsp": 0x8000, "rbp": 0x8010}
-    stack = bytes(0x10) + words(X86_64, 0x9999, base + 0x50)
-    said = ORC.unwind(snapshot(X86_64, values, [(0x8000, stack)], [LoadedImage(made_, 0x10_0000)]))
-    assert (said.stopped, [frame.pc - base for frame in said.frames]) == (None, [8, 0x50])
-    assert dict(said.frames[1].registers) == {"rip": base + 0x50, "rsp": 0x8020, "rbp": 0x9999}
-
-
-def test_the_strategy_stops_where_nothing_is_known() -> None:
-    loaded = LoadedImage(made((START, entry(bits(2))), (START + 4, NOTHING)))
-    values = {register.name: 0 for register in X86_64.registers} | {"rip": START + 4, "rsp": 0x8000}
-    said = ORC.unwind(snapshot(X86_64, values, [(0x8000, bytes(64))], [loaded]))
-    assert isinstance(said.stopped, NoUnwindInfo)
-    assert len(said.frames) == 1

@@ -19,9 +19,8 @@ from testbed.contract.rows import (
     SameValue,
     Undefined,
 )
-from testbed.image import LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, image, snapshot, u, words
+from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, image, u
 from tests.unwinders.sframes import (
     ADDRESS,
     ATTRIBUTES,
@@ -39,7 +38,6 @@ from tests.unwinders.sframes import (
 )
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe import read_functions, read_header, sframe_table
-from unwinders.tables.sframe import SFRAME
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2, 3])
 
@@ -308,26 +306,3 @@ def test_code_before_the_first_row_of_a_function_has_none() -> None:
 
 
 # The strategy.
-
-
-def test_the_strategy_walks_to_the_row_that_is_the_outermost_frame() -> None:
-    content = section(
-        (START, 0x40, [fre(0, 8), fre(1, 16, -16), fre(4, 16, -16, base=FP)]), (START + 0x40, 0x40, [fre(0)])
-    )
-    loaded = LoadedImage(made(content), 0x10_0000)
-    base = START + 0x10_0000
-    values = {register.name: 0 for register in X86_64.registers} | {"rip": base + 8, "rsp": 0x8000, "rbp": 0x8010}
-    stack = bytes(0x10) + words(X86_64, 0x9999, base + 0x50)
-    said = SFRAME.unwind(snapshot(X86_64, values, [(0x8000, stack)], [loaded]))
-    assert (said.stopped, [frame.pc - base for frame in said.frames]) == (None, [8, 0x50])
-    assert said.frames[0].cfa == 0x8020
-    assert dict(said.frames[1].registers) == {"rip": base + 0x50, "rsp": 0x8020, "rbp": 0x9999}
-    assert said.frames[1].found_by == f".sframe+{HEADER + 2 * ENTRY[2] + 3 + 4:#x}"
-
-
-def test_the_strategy_stops_where_no_row_covers_the_pc() -> None:
-    loaded = LoadedImage(made(section((START, 4, [fre(0, 8)]))))
-    values = {register.name: 0 for register in X86_64.registers} | {"rip": START + 4, "rsp": 0x8000}
-    said = SFRAME.unwind(snapshot(X86_64, values, [(0x8000, bytes(64))], [loaded]))
-    assert isinstance(said.stopped, NoUnwindInfo)
-    assert len(said.frames) == 1

@@ -103,6 +103,14 @@ def test_a_signal_frame_may_lead_to_another_stack() -> None:
     assert said.frames[-1].kind is FrameKind.INTERRUPTED
 
 
+def test_a_pc_of_zero_that_was_interrupted_is_no_end_of_the_stack() -> None:
+    """A call through a null pointer: the signal's frame holds a pc of zero."""
+    signal = UnwindRow(0, 1, RegisterPlus("rsp", 8), {"rip": AtCfa(-8)}, "rip", True)
+    said = walk(machine(X86_64, 0), always(signal))
+    assert [frame.pc for frame in said.frames] == [START, 0]
+    assert isinstance(said.stopped, UnreadableMemory)
+
+
 @ALL
 def test_the_stack_may_not_be_deeper_than_the_limit(arch: Arch) -> None:
     """Every frame is further out than the last, so only the number of frames can end this."""

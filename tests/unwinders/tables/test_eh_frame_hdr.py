@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from gc import collect
-from weakref import ref
-
 import pytest
 
-from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
-from testbed.campaign.results import Unit
-from testbed.campaign.units import units
 from testbed.contract.rows import RegisterPlus
 from testbed.words.errors import MalformedTable, NoUnwindInfo
-from tests.golden import STRATEGIES, of_unit
-from tests.unwinders.frames import ARM64, START, X86_64
+from tests.unwinders.frames import START
 from tests.unwinders.search_tables import FRAME, calling, cfa, frame_section, header, indexed, listed
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.eh_frame_hdr import search_table
 from unwinders.tables.eh_frame import EH_FRAME
 from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
-
-# The golden counts know which files have the section. The search table of an exchanged one is wrong on purpose, and
-# without tables there is a row for the start code only.
-SOUND = [p for p in PROGRAMS.values() if not any(source.header.exchanged for source in p.sources.values())]
-WITH_TABLES = [recipe for recipe in RECIPES.values() if "-fno-unwind-tables" not in recipe.flags]
-UNITS = [u for u in units(SOUND, [X86_64, ARM64], WITH_TABLES) if EH_FRAME_HDR.name in of_unit(STRATEGIES, u)]
-
 
 # What a search finds
 
@@ -112,39 +95,3 @@ def test_only_the_fde_that_is_found_can_be_broken() -> None:
     linear = cfi_table(made, ".eh_frame")
     assert [row.start for row in linear] == [0x1000, 0x1080]
     assert [(part.start, part.end) for part in linear.broken] == [(0x1040, 0x1080)]
-
-
-# The strategy
-
-
-def test_the_row_of_the_call_is_applied_in_link_time_addresses() -> None:
-    said = EH_FRAME_HDR.unwind(calling(indexed(), 0x5_1020, 0, pc=0x1008, bias=0x5_0000))
-    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [0x5_1008, 0x5_1020])
-    assert said.frames[1].found_by.startswith(".eh_frame+0x")
-
-
-def test_code_outside_all_images_is_a_stop() -> None:
-    said = EH_FRAME_HDR.unwind(calling(indexed(), 0x1008, pc=0x9_0000))
-    assert isinstance(said.stopped, NoUnwindInfo)
-    assert said.stopped.pc == 0x9_0000
-
-
-@pytest.mark.parametrize("unit", UNITS, ids=str)
-def test_search_and_linear_reading_give_the_same_row_at_every_pc(unit: Unit) -> None:
-    made = build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
-    text = made.sections[".text"]
-    linear, found = cfi_table(made, ".eh_frame"), search_table(made)
-    compared = 0
-    for pc in range(text.address - 4, text.address + len(text.data) + 4):
-        assert found.at(pc) == linear.at(pc), hex(pc)
-        compared += found.at(pc) is not None
-    assert compared > 20
-
-
-def test_what_was_read_does_not_keep_the_image_alive() -> None:
-    made = indexed()
-    assert search_table(made) is not None
-    alive = ref(made)
-    del made
-    collect()
-    assert alive() is None

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from testbed.contract.rows import RegisterPlus
-from testbed.image import Image
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from tests.unwinders.frames import START, u, uleb
-from tests.unwinders.search_tables import FRAME, HEADER, calling, cfa, frame_section, header, indexed, listed
+from tests.unwinders.search_tables import FRAME, HEADER, cfa, frame_section, header, indexed, listed
 from unwinders.formats.eh_frame_hdr import search_table
 from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
 
@@ -96,14 +95,3 @@ def test_an_entry_out_of_order_hides_its_own_function_only() -> None:
     table = EH_FRAME_HDR.rows(made)
     assert [row.start for row in table] == [0x1000, 0x1080]
     assert isinstance(table.stop_at(0x1048), MalformedTable)
-
-
-@pytest.mark.parametrize("missing", [".eh_frame", ".eh_frame_hdr"])
-def test_without_one_of_the_sections_there_is_nothing(missing: str) -> None:
-    made = indexed()
-    sections = {name: section for name, section in made.sections.items() if name != missing}
-    left = Image(made.path, made.arch, START, made.segments, sections, ())
-    assert not EH_FRAME_HDR.applies_to(left)
-    assert EH_FRAME_HDR.applies_to(made)
-    said = EH_FRAME_HDR.unwind(calling(left, 0x1008))
-    assert isinstance(said.stopped, NoUnwindInfo)
