@@ -90,9 +90,19 @@ def names() -> None:
 
 def analysis(armhf: str | None = None, most: int | None = None) -> None:
     """docs/analysis-of-libraries.md: prologue_analysis beside the libraries' own unwind tables."""
-    from tests.unwinders.analysis.sweep import whole_page
+    from tests.unwinders.analysis.libraries import differing_rows, libraries_rows, planned, sweep
 
-    page = whole_page(ROOT / "docs" / "analysis-of-libraries.intro.md", armhf, most)
+    found = {which.title: sweep(which, most) for which in planned(Path(armhf) if armhf else None)}
+    head = ("library and table", "functions", "instructions", "equal", "share", "refused")
+    page = (
+        (ROOT / "docs" / "analysis-of-libraries.intro.md")
+        .read_text(encoding="utf-8")
+        .format(
+            sample=f"Of each library {most} functions at random, by a fixed seed." if most else "",
+            libraries=_markdown(head, libraries_rows(found)),
+            differing=_markdown(("what differs", "instructions", "where"), differing_rows(found)),
+        )
+    )
     (ROOT / "docs" / "analysis-of-libraries.md").write_text(page, encoding="utf-8")
 
 
@@ -102,14 +112,12 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def tables_of_libraries() -> None:
-    """docs/tables-of-libraries.md: every row of Debian's libraries beside readelf's, and what looking up costs."""
-    from tests.unwinders.tables.libraries import HEAD, installed, library_rows, named_rows, sweep
+    """docs/tables-of-libraries.md: every row of Debian's libraries beside readelf's."""
+    from tests.unwinders.tables.libraries import HEAD, installed, library_rows, sweep
 
     by_library = {library: sweep(library) for library in installed()}
-    found = [swept for of_one in by_library.values() for swept in of_one]
     introduction = (ROOT / "docs" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
-    named = _markdown(("architecture", "callee-saved registers", "others"), named_rows(found))
-    page = introduction.format(libraries=_markdown(HEAD, library_rows(by_library)), named=named)
+    page = introduction.format(libraries=_markdown(HEAD, library_rows(by_library)))
     (ROOT / "docs" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
 
 

@@ -152,7 +152,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _tests("unwinders/analysis", "prologue_flow", "function_bounds"),
                     _tests("unwinders/analysis", "control_flow", "control_flow_limits"),
                     _tests("unwinders/analysis", "function_code"),
-                    _tests("unwinders/analysis", "landings", "landing_pads"),
+                    _tests("unwinders/analysis", "landings"),
                     _tests("unwinders/analysis", "analysis_budget"),
                     _SITES,
                     _CELLS,

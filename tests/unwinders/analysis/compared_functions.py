@@ -28,7 +28,6 @@ from testbed.contract.rows import (
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import UnwindError
-from tests.unwinders.analysis.landing_pads import landing_code
 from unwinders.analysis.abstract_machine import rebased
 from unwinders.analysis.abstract_state import CFA, LANDED, AbstractState, AbstractValue, EntryValue, StackAddress, join
 from unwinders.analysis.control_flow import states_of
@@ -131,22 +130,17 @@ def _evaluated(arch: Arch, state: AbstractState, operations: tuple[Operation, ..
 
 
 EQUAL, REFUSED = "equal", "refused"
-LANDING = ", where exceptions land"  # behind how an instruction fared
-BEHIND = ", behind where exceptions land"
 FALSE_FRAME = "another CFA or return address"
-NO_ROW_BEGINS = f"{FALSE_FRAME}: SP has just moved, and no row begins"
 
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """A file, the table to compare with, where data lies between its code, whether its rows hold at calls only, and
-    where its exceptions land."""
+    """A file, the table to compare with, where data lies between its code, and whether its rows hold at calls only."""
 
     image: Image
     table: RowTable
     data: Mapping[int, int] = field(default_factory=dict)  # start -> end
     at_calls: bool = False
-    pads: tuple[int, ...] = ()
 
     @cached_property
     def data_starts(self) -> list[int]:
@@ -155,35 +149,24 @@ class Library:
 
 @dataclass
 class Compared:
-    """Instructions by how they fared, and those that are not equal by (function, how).
-
-    ``landing`` are those of them to which only exceptions lead.
-    """
+    """Instructions by how they fared, and those that are not equal by (function, how)."""
 
     functions: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     different: Counter[tuple[str, str]] = field(default_factory=Counter)
-    examples: dict[tuple[str, str], int] = field(default_factory=dict)
-    landing: Counter[str] = field(default_factory=Counter)
 
     @property
     def total(self) -> int:
         return self.counts.total()
 
+    @property
+    def refused(self) -> int:
+        return sum(count for how, count in self.counts.items() if how.startswith(REFUSED))
+
     def add(self, other: Compared) -> None:
         self.functions += other.functions
         self.counts.update(other.counts)
-        self.landing.update(other.landing)
         self.different.update(other.different)
-        self.examples |= other.examples
-
-    def note(self, function: str, pc: int, how: str, where: str) -> None:
-        self.counts[how] += 1
-        self.landing[how] += where == LANDING
-        if how != EQUAL:
-            key = function, how + where
-            self.different[key] += 1
-            self.examples.setdefault(key, pc)
 
 
 def compared(library: Library, functions: Iterable[FunctionParts]) -> Compared:
@@ -202,9 +185,7 @@ def _function(library: Library, function: FunctionParts) -> Compared:
     except UnwindError:
         states = {}
     sps = [state.registers.get(image.arch.sp) for state in states.values()]
-    landing, behind = landing_code(code, library.pads)
     other_sps = frozenset(sp.offset for sp in sps if isinstance(sp, StackAddress) and sp.base == CFA)
-    before = -1
     for pc, idle in _instructions(library, function, image.isa_at(function.entry)):
         row, instruction = library.table.at(pc), code.at(pc)
         if row is None or isinstance(row.registers.get(image.arch.return_address), Undefined):
@@ -213,22 +194,9 @@ def _function(library: Library, function: FunctionParts) -> Compared:
             continue
         if pc in states or not idle:  # else it aligns what follows
             how = _how(image, states.get(pc), row, other_sps)
-            last = code.at(before)
-            goes_on = last is not None and last.control is None
-            if how == FALSE_FRAME and goes_on and _moved_without_row(library, states, pc, before):
-                how = NO_ROW_BEGINS
-            found.note(function.name, pc, how, LANDING if pc in landing else BEHIND if pc in behind else "")
-        before = pc
-    return found
-
-
-def _moved_without_row(library: Library, states: Mapping[int, AbstractState], pc: int, before: int) -> bool:
-    """True where the instruction in front moved SP, from which the table counts, and the table says what it said."""
-    sp, row, last = library.image.arch.sp, library.table.at(pc), library.table.at(before)
-    if before not in states or row is None or last is None or (row.cfa, row.registers) != (last.cfa, last.registers):
-        return False
-    counts = isinstance(row.cfa, RegisterPlus) and row.cfa.register == sp
-    return counts and states[pc].registers.get(sp) != states[before].registers.get(sp)
+            found.counts[how] += 1
+            found.different[function.name, how] += how != EQUAL
+    return Compared(found.functions, found.counts, +found.different)
 
 
 def _how(image: Image, state: AbstractState | None, row: UnwindRow, other_sps: frozenset[int]) -> str:

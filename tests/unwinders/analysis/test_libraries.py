@@ -8,9 +8,7 @@ import pytest
 
 from testbed.contract.rows import RegisterPlus, RowTable
 from tests.unwinders.analysis.compared_functions import EQUAL, Compared, compared
-from tests.unwinders.analysis.libraries import NAMES, by_eh_frame, installed
-from tests.unwinders.analysis.report import refused
-from tests.unwinders.analysis.sweep import Compares, chosen, library_of
+from tests.unwinders.analysis.libraries import NAMES, Compares, by_eh_frame, chosen, installed, library_of
 from unwinders.analysis.function_bounds import functions_of
 
 FUNCTIONS = 50  # of each of six libraries
@@ -35,7 +33,7 @@ def test_the_rows_are_those_of_the_libraries_tables(arch: str) -> None:
     assert found.functions == FUNCTIONS * len(NAMES)
     assert found.total > 5000
     assert found.counts[EQUAL] >= 0.995 * found.total, found.different.most_common(9)
-    assert refused(found) <= 0.001 * found.total, found.different.most_common(9)
+    assert found.refused <= 0.001 * found.total, found.different.most_common(9)
 
 
 def test_a_table_that_is_wrong_is_not_equal() -> None:

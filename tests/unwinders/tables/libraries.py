@@ -1,20 +1,16 @@
-"""Every row of real libraries beside readelf's reading of the same bytes, and what looking up costs.
+"""Every row of real libraries beside readelf's reading of the same bytes.
 
 The libraries are Debian's: the host's, and those that come with GCC for arm64 and arm32.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from time import process_time
 
-from testbed.contract.rows import RowTable
 from testbed.image import Image, read_elf
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.readelf_ehabi import our_entries, readelf_entries
@@ -30,13 +26,6 @@ FOLDERS = {
     "arm32": Path("/usr/arm-linux-gnueabihf/lib"),
 }
 SECTIONS = (".eh_frame", ".debug_frame", ".ARM.exidx")
-
-# What the ABIs say, in readelf's names: System V AMD64 3.2.1, AAPCS64 6.1, AAPCS32 6.1.
-CALLEE_SAVED = {
-    "x86_64": {"rbx", "rbp", "r12", "r13", "r14", "r15"},
-    "arm64": {f"x{i}" for i in range(19, 30)} | {f"v{i}" for i in range(8, 16)},
-    "arm32": {f"r{i}" for i in range(4, 12)} | {f"D{i}" for i in range(8, 16)},
-}
 
 
 @dataclass(frozen=True)
@@ -66,11 +55,7 @@ class Swept:
     rows: int = 0
     compared: int = 0  # rows, or functions of `.ARM.exidx`, that readelf shows
     differing: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)  # rules about callee-saved registers that our rows lack
     broken: int = 0
-    named: Counter[str] = field(default_factory=Counter)  # rules by register
-    first: float = 0.0  # seconds of CPU, of a file just opened
-    whole: float = 0.0
 
 
 def installed() -> list[Library]:
@@ -111,16 +96,8 @@ def _call_frames(image: Image, swept: Swept) -> None:
     swept.functions = len({row.found_by for row in table})
     swept.rows, swept.broken = len(table), len(table.broken) + (table.unplaced is not None)
     swept.compared = len(expected)
-    for place in expected.keys() | ours.keys():
-        theirs, own = expected.get(place), ours.get(place)
-        if theirs != own:
-            swept.differing.append(f"{place[0]:#x}: readelf {theirs}, we {own}")
-        for name in theirs.rules if theirs else ():
-            swept.named[name] += 1
-            if name in CALLEE_SAVED[swept.library.arch] and (own is None or name not in own.rules):
-                swept.dropped.append(f"{place[0]:#x}: {name}")
-    pc = table.rows[len(table) // 2].start
-    swept.first, swept.whole = times(image, lambda fresh: cfi_index(fresh, swept.section).at(pc), swept.section)
+    both = ((place, expected.get(place), ours.get(place)) for place in expected.keys() | ours.keys())
+    swept.differing = [f"{at:#x}: readelf {theirs}, we {own}" for (at, _), theirs, own in both if theirs != own]
     if swept.section == ".eh_frame" and ".eh_frame_hdr" in image.sections:
         searched = search_table(image)
         swept.differing += [f"{row.start:#x}: not through the index" for row in table if searched.at(row.start) != row]
@@ -133,49 +110,12 @@ def _entries(image: Image, swept: Swept) -> None:
     swept.broken = sum(not isinstance(part.why, NoUnwindInfo) for part in table.broken)  # EXIDX_CANTUNWIND is none
     swept.compared = len(expected)
     swept.differing = [f"{at:#x}" for at, said in expected.items() if ours.get(at, ["missing"]) != said]
-    rules = {row.start: row.registers for row in table}
-    for at, said in ours.items():
-        for name in popped(said or []):
-            swept.named[name] += 1
-            if name in CALLEE_SAVED["arm32"] and name.lower() not in rules.get(at, {}):
-                swept.dropped.append(f"{at:#x}: {name}")
-    pc = table.rows[len(table) // 2].start
-    swept.first, swept.whole = times(image, lambda fresh: exidx_index(fresh).at(pc), swept.section)
-
-
-def popped(said: list[str]) -> list[str]:
-    """The registers that unwinding instructions pop, in readelf's words."""
-    found = []
-    for text in said:
-        if match := re.fullmatch(r"pop \{D(\d+)-D(\d+)\}", text):
-            found += [f"D{i}" for i in range(int(match[1]), int(match[2]) + 1)]
-        elif text.startswith("pop {"):
-            found += text[5:-1].split(", ")
-    return found
-
-
-def times(image: Image, look_up: Callable[[Image], object], section: str) -> tuple[float, float]:
-    """The CPU time of the first look-up in a file just opened, and of reading the whole section."""
-    first, whole = [], []
-    for _ in range(3):
-        fresh = replace(image)
-        began = process_time()
-        assert look_up(fresh) is not None
-        first.append(process_time() - began)
-        began = process_time()
-        _whole(fresh, section)
-        whole.append(process_time() - began + first[-1])
-    return min(first), min(whole)
-
-
-def _whole(image: Image, section: str) -> RowTable:
-    return (exidx_index(image) if section == ".ARM.exidx" else cfi_index(image, section)).all_rows()
 
 
 # The columns of docs/tables-of-libraries.md.
 HEAD = (
     *("library", "of", "package", "section", "functions", "rows"),
-    *("compared", "differ", "dropped", "unread", "cost"),
+    *("compared", "differ", "unread"),
 )
 
 
@@ -195,15 +135,5 @@ def _section_rows(found: Sequence[Swept]) -> Iterator[tuple[str, ...]]:
             swept.library.package,
             f"`{swept.section}`",
             *(f"{count:,}" for count in (swept.functions, swept.rows, swept.compared)),
-            *(str(count) for count in (len(swept.differing), len(swept.dropped), swept.broken)),
-            f"1/{swept.whole / swept.first:.0f}",
+            *(str(count) for count in (len(swept.differing), swept.broken)),
         )
-
-
-def named_rows(found: Sequence[Swept]) -> Iterator[tuple[str, ...]]:
-    """A line for each architecture: its callee-saved registers with their rules, and the other registers."""
-    for arch, saved in CALLEE_SAVED.items():
-        rules = sum((swept.named for swept in found if swept.library.arch == arch), Counter[str]())
-        ordered = sorted(rules.items(), key=lambda named: (-named[1], named[0]))
-        both = [[f"{name} {count:,}" for name, count in ordered if (name in saved) is own] for own in (True, False)]
-        yield arch, *(", ".join(words) for words in both)
