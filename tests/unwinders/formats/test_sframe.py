@@ -237,6 +237,11 @@ def test_the_header_counts_the_rows_of_all_functions() -> None:
     assert read(section()) == ()
 
 
+def test_a_second_table_behind_the_first_is_found_by_nobody() -> None:
+    """lld only joins the sections of two objects: so a C program and its ``_start`` are one object in our recipes."""
+    assert read(section(*TWO) + section((START + 64, 16, [fre(0, 8)]))) == read(section(*TWO))
+
+
 # Function entries.
 
 

@@ -1,4 +1,4 @@
-"""Our reading of real `__unwind_info` sections is LLVM's reading of the bytes, and symbolic's of what they mean."""
+"""Our reading of real `__unwind_info` sections is LLVM's reading of the bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -17,11 +16,10 @@ from testbed.build import build
 from testbed.build.compile import find_zig
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.build.targets import MACH_O
-from testbed.contract.rows import AtCfa, RegisterPlus, SameValue, UnwindRow
 from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
 from testbed.image.macho import function_starts
-from unwinders.formats.compact_unwind import SECTION, CompactTable, Encoded, compact_table
+from unwinders.formats.compact_unwind import CompactTable, Encoded, compact_table
 
 BUILT = [
     pytest.param(program.name, arch.name, recipe.name, id=f"{program.name}-{arch}-{recipe.name}")
@@ -30,7 +28,6 @@ BUILT = [
     for recipe in recipes_for(program, arch)
     if recipe.tool is Tool.CLANG_MACH_O
 ]
-INDIRECT, FRAMELESS = 3, 2  # of x86_64 the one, of arm64 the other
 LINKERS = ("ld64.lld", *(f"ld64.lld-{version}" for version in range(22, 13, -1)))
 
 
@@ -116,66 +113,3 @@ def starts_by_llvm(path: Path) -> tuple[int, ...]:
     found = tuple(int(line, 16) for line in re.findall(r"^([0-9a-f]{16})$", text, re.M))
     assert len(found) > 3
     return found
-
-
-# symbolic: what the encodings mean, as Breakpad's STACK CFI lines
-
-
-@pytest.fixture(scope="module")
-def symbolic() -> ModuleType:
-    cfi: ModuleType = pytest.importorskip("symbolic.cfi", reason="needs the package symbolic: pip install symbolic")
-    return cfi
-
-
-def said_by_symbolic(cfi: ModuleType, path: Path) -> list[tuple[int, int, str]]:
-    """(start, end, rules) of the lines that begin a function; offsets from the image's base."""
-    from symbolic.debuginfo import Archive
-
-    item = next(iter(Archive.open(str(path)).iter_objects()))
-    text = cfi.CfiCache.from_object(item).open_stream().read().partition(b"STACK CFI INIT ")
-    lines = (text[1] + text[2]).decode().splitlines()
-    found = [re.match(r"STACK CFI INIT ([0-9a-f]+) ([0-9a-f]+) (.*)", line) for line in lines]
-    return [(int(m[1], 16), int(m[1], 16) + int(m[2], 16), m[3].strip()) for m in found if m]
-
-
-def in_breakpads_words(row: UnwindRow, image: Image) -> str:
-    """A row of ours as a STACK CFI line: registers sorted, ``$`` before x86_64's."""
-    prefix = "$" if image.arch.link is None else ""
-    assert isinstance(row.cfa, RegisterPlus)
-    rules = {".cfa": f"{prefix}{row.cfa.register} {row.cfa.offset} +"}
-    return_address = row.registers.get(row.return_address, SameValue())
-    rules[".ra"] = f"{row.return_address} 0 +" if isinstance(return_address, SameValue) else word(return_address)
-    rules |= {f"{prefix}{name}": word(rule) for name, rule in row.registers.items() if name != row.return_address}
-    return " ".join(f"{name}: {rules[name]}" for name in sorted(rules))
-
-
-def word(rule: object) -> str:
-    assert isinstance(rule, AtCfa)
-    return f".cfa {rule.offset} + ^"
-
-
-def in_order(line: str) -> str:
-    parts = re.findall(r"(\S+): (.*?)(?= \S+:|$)", line)
-    return " ".join(f"{name}: {rule}" for name, rule in sorted(parts))
-
-
-def beyond_symbolic(encoding: int, image: Image) -> bool:
-    mode = encoding >> 24 & 0xF
-    return mode == INDIRECT if image.arch.link is None else mode == FRAMELESS and bool(encoding & 0xF1F)
-
-
-@pytest.mark.parametrize(("program", "arch", "recipe"), BUILT)
-def test_every_encoding_means_what_symbolic_says(symbolic: ModuleType, program: str, arch: str, recipe: str) -> None:
-    image = built(program, arch, recipe)
-    theirs = said_by_symbolic(symbolic, image.path)
-    table = compact_table(image)
-    # symbolic 13.9 does not read the code of an x86_64 function, so it knows no size there; and it forgets the
-    # registers that a frameless arm64 function saved. The truth of our runs covers both.
-    entries = entries_of(table)
-    left_out = {entry.start for entry in entries if beyond_symbolic(entry.encoding, image)}
-    compact = [row for row in table.all_rows() if row.found_by.startswith(SECTION) and row.start not in left_out]
-    for row in compact:
-        line = next((rules for start, end, rules in theirs if start <= row.start - image.base < end), None)
-        assert line is not None, hex(row.start)
-        assert in_order(line) == in_breakpads_words(row, image), hex(row.start)
-    assert compact or recipe.endswith("dwarf")

@@ -1,4 +1,4 @@
-"""Real ORC tables, ours, and `.eh_frame`: the same CFA, return address and BP at every pc; objtool reads its own.
+"""Real ORC tables: exact at every instruction of a run, and objtool reads its own as we do.
 
 objtool makes the table from the instructions, not from call frame information: two ways to one truth.
 """
@@ -14,26 +14,17 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import PREBUILT, RECIPES
-from testbed.campaign.results import Unit
-from testbed.campaign.units import units
-from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
+from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, Rule, SameValue, Undefined
 from testbed.image import Image
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_built
-from tests.golden import STRATEGIES, of_unit
 from tests.unwinders import producers
-from tests.unwinders.compact_rows import EXPRESSIBLE, assert_equal_at_every_pc
-from unwinders.formats.cfi import cfi_table
 from unwinders.formats.orc import ENTRIES, orc_table
 from unwinders.tables.orc import ORC
 
 X86_64 = ARCHES["x86_64"]
-WRITTEN = [unit for unit in EXPRESSIBLE if unit.arch == X86_64.name]
 C_PROGRAMS = [p for p in PROGRAMS.values() if RECIPES["clang-O2"].source_of(p, ARCHES["x86_64"])]
-# What has rows besides those of `_start`, in functions that have a symbol for objtool to begin at.
-CALLED = PROGRAMS.keys() - {"end_false", "end_undefined", "end_zero", "no_symbol"}
-BUILT = [u for u in units(PROGRAMS.values(), [X86_64], RECIPES.values()) if ORC.name in of_unit(STRATEGIES, u)]
 FLAGS = ("-fomit-frame-pointer", "-fno-omit-frame-pointer")
 # ORC's offsets have 16 bits; of a frame of 64 KiB objtool writes the lower ones without a word.
 TOO_LARGE = {"probed_frame"}
@@ -43,31 +34,6 @@ CASES = [
 OBJTOOLS = producers.objtools() or [None]
 # objtool stops at a jump table that it cannot follow (Linux builds without them).
 OPTIONS = ("-O2", "-fno-jump-tables")
-
-
-def sayable(row: UnwindRow) -> bool:
-    """True where ORC has words for a row of `.eh_frame`. Expressions are compared by what they mean, elsewhere."""
-    ra, bp = row.registers.get("rip"), row.registers.get("rbp", SameValue())
-    if isinstance(ra, Undefined):
-        return True
-    by_name = (
-        isinstance(row.cfa, RegisterPlus)
-        and row.cfa.offset < 0x8000
-        and (
-            row.cfa.register in ("rsp", "rbp")
-            or (row.cfa.register in ("r10", "r13", "rdi", "rdx") and not row.cfa.offset)
-        )
-    )
-    return by_name and ra == AtCfa(-8) and isinstance(bp, AtCfa | SameValue)
-
-
-@pytest.mark.parametrize("unit", WRITTEN, ids=str)
-def test_written_entries_are_the_rows_of_eh_frame(unit: Unit) -> None:
-    image = build(PROGRAMS[unit.program], X86_64, RECIPES[unit.recipe]).image
-    eh_frame, orc = cfi_table(image, ".eh_frame"), orc_table(image)
-    said = tuple(row for row in eh_frame if sayable(row))
-    entries = tuple(row for row in orc if (there := eh_frame.at(row.start)) is not None and sayable(there))
-    assert assert_equal_at_every_pc(image, RowTable(ENTRIES, entries), RowTable(".eh_frame", said)) > 10
 
 
 def made(program: Program, flag: str, folder: Path, chosen: Path | None) -> Image:
@@ -123,69 +89,6 @@ def assert_as_dumped(image: Image, said: Dumped) -> None:
         else:
             assert row is not None
             assert words(row.cfa, row.registers["rbp"]) == (sp, bp), hex(at)
-
-
-@pytest.mark.parametrize("chosen", OBJTOOLS, ids=lambda path: path.parts[3] if path else "none")
-@pytest.mark.parametrize("unit", BUILT, ids=str)
-def test_every_built_table_is_read_as_objtool_reads_it(unit: Unit, chosen: Path | None) -> None:
-    if chosen is None:
-        pytest.skip("objtool is not installed: apt-get install linux-kbuild-6.1")
-    image = build(PROGRAMS[unit.program], X86_64, RECIPES[unit.recipe]).image
-    assert_as_dumped(image, dumped(chosen, image))
-
-
-def differing(unit: Unit, chosen: Path | None, folder: Path) -> tuple[list[str], list[str]]:
-    """The offsets at which objtool's table of an assembly program and ours differ, and where objtool has none.
-
-    It has none where it believes that nothing leads: behind a call of what never returns, or `push` and `ret`.
-
-
-    The outermost function is left out: objtool is told of it by an annotation, we by its directives.
-    """
-    if chosen is None:
-        pytest.skip("objtool is not installed: apt-get install linux-kbuild-6.1")
-    source = PROGRAMS[unit.program].source_for(X86_64.isas[0])
-    assert source is not None
-    real = producers.by_objtool(chosen, producers.written(source, folder), X86_64, folder)
-    ours = build(PROGRAMS[unit.program], X86_64, RECIPES[unit.recipe]).image
-    text, start = ours.sections[".text"], real.sections[".text"].address
-    assert len(real.sections[".text"].data) == len(text.data)
-    theirs, written = orc_table(real), orc_table(ours)
-    found, silent, compared = [], [], 0
-    for at in range(len(text.data)):
-        here = written.at(text.address + at)
-        if here is None or isinstance(here.registers["rip"], Undefined):
-            continue
-        there = theirs.at(start + at)
-        compared += 1
-        if there is None:
-            silent.append(hex(at))
-        elif (here.cfa, here.registers) != (there.cfa, there.registers):
-            found.append(hex(at))
-    assert compared - len(silent) > 10
-    return found, silent
-
-
-# objtool reads instructions: a call leaves SP as it was, and each symbol is a function of its own.
-OTHERWISE = {"callee_pops": "after `ret 8` SP is elsewhere", "cold_split": "the cold part begins in mid-function"}
-RIGHT = [u for u in WRITTEN if not any(s.header.wrong for s in PROGRAMS[u.program].sources.values())]
-TWICE = [u for u in RIGHT if u.program not in OTHERWISE and u.program in CALLED]
-
-
-@pytest.mark.parametrize("chosen", OBJTOOLS, ids=lambda path: path.parts[3] if path else "none")
-@pytest.mark.parametrize("unit", TWICE, ids=str)
-def test_written_and_real_tables_have_the_same_rows(unit: Unit, chosen: Path | None, tmp_path: Path) -> None:
-    """objtool's table, made from the instructions, and ours, made from the directives of the same source."""
-    found, _ = differing(unit, chosen, tmp_path)
-    assert found == []
-
-
-@pytest.mark.parametrize("chosen", OBJTOOLS, ids=lambda path: path.parts[3] if path else "none")
-@pytest.mark.parametrize("unit", [u for u in WRITTEN if u not in RIGHT or u.program in OTHERWISE], ids=str)
-def test_where_directives_are_wrong_or_instructions_do_not_say_it_the_two_differ(
-    unit: Unit, chosen: Path | None, tmp_path: Path
-) -> None:
-    assert any(differing(unit, chosen, tmp_path))
 
 
 def words(cfa: Rule | None, bp: Rule) -> tuple[str, str]:
