@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from testbed.contract.rows import Operation
@@ -12,59 +15,54 @@ from tests.unwinders.rows.expressions import parse, value
 ALL_ONES = 2**64 - 1
 
 
-def test_lit() -> None:
-    assert [value(bytes([code])) for code in range(0x30, 0x50)] == list(range(32))
+PLT = b"\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"  # rsp + 8 + ((rip & 15) >= 11) * 8: what ld writes for `.plt`
+OVER = b"\x31\x2f" + u(2, 1) + b"\x32"  # lit1, skip over lit2
+
+# operations, the stack before, the value on top of it after; and what else is there
+VALUES: list[tuple[bytes, tuple[int, ...], int, Mapping[str, Any]]] = [
+    *((bytes([0x30 + n]), (), n, {}) for n in range(32)),  # lit0 to lit31
+    (b"\x03" + u(8, 0x1234), (), 0x12234, {"bias": 0x11000}),  # addr moves with the image
+    (b"\x03" + u(4, 0x1234), (), 0x1234, {"arch": ARM32}),
+    # const1u to const8s, constu, consts: cut to the word
+    (b"\x08\xfe", (), 0xFE, {}),
+    (b"\x09\xfe", (), ALL_ONES - 1, {}),
+    (b"\x0a" + u(2, 0xFFFE), (), 0xFFFE, {}),
+    (b"\x0b" + u(2, -2), (), ALL_ONES - 1, {}),
+    (b"\x0c" + u(4, 0xFFFF_FFFE), (), 0xFFFF_FFFE, {}),
+    (b"\x0d" + u(4, -2), (), ALL_ONES - 1, {}),
+    (b"\x0e" + u(8, ALL_ONES - 1), (), ALL_ONES - 1, {}),
+    (b"\x0f" + u(8, -2), (), ALL_ONES - 1, {}),
+    (b"\x10" + uleb(2**40), (), 2**40, {}),
+    (b"\x11" + sleb(-2), (), ALL_ONES - 1, {}),
+    (b"\x0e" + u(8, 0x1_0000_0002), (), 2, {"arch": ARM32}),
+    # breg0 to breg31, bregx
+    *((bytes([0x70 + n]) + sleb(5), (), 0x105, {"registers": {X86_64.by_dwarf[n]: 0x100}}) for n in range(17)),
+    (b"\x77" + sleb(-8), (), ALL_ONES - 3, {"registers": {"rsp": 4}}),
+    (b"\x8f" + sleb(16), (), 0x110, {"arch": ARM64, "registers": {"sp": 0x100}}),
+    (b"\x92" + uleb(264) + sleb(-1), (), 7, {"arch": ARM32, "registers": {"d8": 8}}),
+    # deref, deref_size
+    (b"\x06", (0x8000,), 0x0807060504030201, {}),
+    (b"\x06", (0x8000,), 0x04030201, {"arch": ARM32}),
+    *((b"\x94" + bytes([n]), (0x8000,), int.from_bytes(bytes(range(1, n + 1)), "little"), {}) for n in (1, 2, 4, 8)),
+    # plus_uconst wraps at the word
+    (b"\x23" + uleb(300), (5,), 305, {}),
+    (b"\x23\x01", (2**32 - 1,), 0, {"arch": ARM32}),
+    # skip, bra: where the top is not zero
+    (OVER, (), 1, {}),
+    *((b"\x28" + u(2, 4) + OVER, (top,), expected, {}) for top, expected in ((0, 1), (1, 2))),
+    (b"\x2f" + u(2, 3) + b"\x0a\0\0", (9,), 9, {}),  # a jump to the end is the end
+    # sum = 0, n = 5; do { sum += n; n -= 1 } while (n)
+    (b"\x12\x17\x22\x16\x31\x1c\x12\x28" + u(2, -10) + b"\x13", (0, 5), 15, {}),
+    (b"\x96\x31\x96", (), 1, {}),  # nop
+    *((PLT, (), 0x108 + 8 * far, {"registers": {"rsp": 0x100, "rip": 0x1006 + 5 * far}}) for far in (0, 1)),
+]
 
 
-def test_addr_moves_with_the_image() -> None:
-    assert value(b"\x03" + u(8, 0x1234), bias=0x11000) == 0x12234
-    assert value(b"\x03" + u(4, 0x1234), arch=ARM32) == 0x1234
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        (b"\x08\xfe", 0xFE),
-        (b"\x09\xfe", ALL_ONES - 1),
-        (b"\x0a" + u(2, 0xFFFE), 0xFFFE),
-        (b"\x0b" + u(2, -2), ALL_ONES - 1),
-        (b"\x0c" + u(4, 0xFFFF_FFFE), 0xFFFF_FFFE),
-        (b"\x0d" + u(4, -2), ALL_ONES - 1),
-        (b"\x0e" + u(8, ALL_ONES - 1), ALL_ONES - 1),
-        (b"\x0f" + u(8, -2), ALL_ONES - 1),
-        (b"\x10" + uleb(2**40), 2**40),
-        (b"\x11" + sleb(-2), ALL_ONES - 1),
-    ],
-    ids=["const1u", "const1s", "const2u", "const2s", "const4u", "const4s", "const8u", "const8s", "constu", "consts"],
-)
-def test_constants(code: bytes, expected: int) -> None:
-    assert value(code) == expected
-
-
-def test_constants_are_cut_to_the_word() -> None:
-    assert value(b"\x0e" + u(8, 0x1_0000_0002), arch=ARM32) == 2
-
-
-def test_breg() -> None:
-    registers = {name: 0x100 * i for i, name in X86_64.by_dwarf.items() if i < 17}
-    for number in range(17):
-        assert value(bytes([0x70 + number]) + sleb(5), registers=registers) == 0x100 * number + 5
-    assert value(b"\x77" + sleb(-8), registers={"rsp": 4}) == ALL_ONES - 3
-    assert value(b"\x8f" + sleb(16), arch=ARM64, registers={"sp": 0x100}) == 0x110  # the last one: breg31
-
-
-def test_bregx() -> None:
-    assert value(b"\x92" + uleb(264) + sleb(-1), arch=ARM32, registers={"d8": 8}) == 7
-
-
-def test_deref() -> None:
-    assert value(b"\x06", 0x8000) == 0x0807060504030201
-    assert value(b"\x06", 0x8000, arch=ARM32) == 0x04030201
-
-
-@pytest.mark.parametrize("size", [1, 2, 4, 8])
-def test_deref_size(size: int) -> None:
-    assert value(b"\x94" + bytes([size]), 0x8000) == int.from_bytes(bytes(range(1, size + 1)), "little")
+@pytest.mark.parametrize(("code", "before", "expected", "given"), VALUES)
+def test_operations_leave_a_value(
+    code: bytes, before: tuple[int, ...], expected: int, given: Mapping[str, Any]
+) -> None:
+    assert value(code, *before, **given) == expected
 
 
 def stack(code: bytes, *initial: int) -> list[int]:
@@ -78,29 +76,19 @@ def stack(code: bytes, *initial: int) -> list[int]:
     return shown
 
 
-def test_dup() -> None:
-    assert stack(b"\x12", 1, 2) == [2, 2, 1]
-
-
-def test_drop() -> None:
-    assert stack(b"\x13", 1, 2) == [1]
-
-
-def test_over() -> None:
-    assert stack(b"\x14", 1, 2) == [1, 2, 1]
-
-
-def test_pick() -> None:
-    assert stack(b"\x15\x02", 1, 2, 3) == [1, 3, 2, 1]
-
-
-def test_swap() -> None:
-    assert stack(b"\x16", 1, 2) == [1, 2]
-
-
-def test_rot() -> None:
-    """The top becomes third, the second top, the third second."""
-    assert stack(b"\x17", 1, 2, 3) == [2, 1, 3]
+@pytest.mark.parametrize(
+    ("code", "before", "after"),
+    [
+        (b"\x12", (1, 2), [2, 2, 1]),  # dup
+        (b"\x13", (1, 2), [1]),  # drop
+        (b"\x14", (1, 2), [1, 2, 1]),  # over
+        (b"\x15\x02", (1, 2, 3), [1, 3, 2, 1]),  # pick
+        (b"\x16", (1, 2), [1, 2]),  # swap
+        (b"\x17", (1, 2, 3), [2, 1, 3]),  # rot: the top becomes third, the second top, the third second
+    ],
+)
+def test_operations_on_the_stack(code: bytes, before: tuple[int, ...], after: list[int]) -> None:
+    assert stack(code, *before) == after
 
 
 @pytest.mark.parametrize(
@@ -153,41 +141,6 @@ def test_rot() -> None:
 def test_arithmetic_logic_and_comparison(code: int, operands: tuple[int, ...], expected: int) -> None:
     """Values wrap at the word; division, comparison and shra are signed, mod and shr are not."""
     assert value(bytes([code]), *(operand % 2**64 for operand in operands)) == expected % 2**64
-
-
-def test_plus_uconst_wraps_at_the_word() -> None:
-    assert value(b"\x23" + uleb(300), 5) == 305
-    assert value(b"\x23\x01", 2**32 - 1, arch=ARM32) == 0
-
-
-def test_skip_forwards_over_an_operation() -> None:
-    assert value(b"\x31\x2f" + u(2, 1) + b"\x32") == 1
-
-
-def test_bra_jumps_where_the_top_is_not_zero() -> None:
-    code = b"\x28" + u(2, 4) + b"\x31\x2f" + u(2, 1) + b"\x32"
-    assert (value(code, 0), value(code, 1)) == (1, 2)
-
-
-def test_a_loop_runs_until_its_condition_fails() -> None:
-    """sum = 0, n = 5; do { sum += n; n -= 1 } while (n)"""
-    code = b"\x12\x17\x22\x16\x31\x1c\x12\x28" + u(2, -10) + b"\x13"
-    assert value(code, 0, 5) == 15
-
-
-def test_nop() -> None:
-    assert value(b"\x96\x31\x96") == 1
-
-
-def test_the_plt_expression_of_binutils() -> None:
-    """CFA = rsp + 8 + ((rip & 15) >= 11) * 8: what ld writes for `.plt`."""
-    code = b"\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"
-    assert value(code, registers={"rsp": 0x100, "rip": 0x1006}) == 0x108
-    assert value(code, registers={"rsp": 0x100, "rip": 0x100B}) == 0x110
-
-
-def test_a_jump_to_the_end_is_the_end() -> None:
-    assert value(b"\x2f" + u(2, 3) + b"\x0a\0\0", 9) == 9
 
 
 def test_operations_know_their_offset_and_operands() -> None:
