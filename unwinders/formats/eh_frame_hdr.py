@@ -14,10 +14,9 @@ holds: between two functions the search finds the one before, which does not cov
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from struct import unpack_from
 
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.rows import UnwindRow
 from testbed.image import Image, once_per_image
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.formats.cfi import CfiSection, cfi_section
@@ -31,32 +30,11 @@ _USUAL = 0x3B  # data relative, 4 bytes, signed
 _VARIABLE = (0x01, 0x09)  # LEB128 formats: their entries have no common size, so nothing can be searched
 
 
-@dataclass(frozen=True, eq=False)
-class SearchTable:
-    """The table of one image: first pcs, sorted, and the address of the FDE that each belongs to.
+@once_per_image
+def search_table(image: Image) -> IndexedTable:
+    """The search table of an image: which FDE each pc has, by the first pcs, sorted.
 
     Entries out of order are left out: a search leads past them. Where it then finds nothing, it says so.
-    """
-
-    first_pcs: tuple[int, ...] = field(repr=False)
-    fdes: tuple[int, ...] = field(repr=False)
-    index: IndexedTable = field(repr=False)
-
-    def at(self, pc: int) -> UnwindRow | None:
-        """The row in force at a link-time pc, or None: the FDE that the search finds has none for it.
-
-        Raises MalformedTable where that FDE, or the entry that names it, is broken. Other FDEs are not looked at.
-        """
-        return self.index.at(pc)
-
-    def all_rows(self) -> RowTable:
-        """What a search finds at any pc."""
-        return self.index.all_rows()
-
-
-@once_per_image
-def search_table(image: Image) -> SearchTable:
-    """The search table of an image, read once.
 
     Raises NoUnwindInfo where the image lacks one of the two sections or the header has no table, MalformedTable
     where its header breaks the format.
@@ -110,7 +88,7 @@ def _usual_pairs(reader: Reader, count: int) -> list[tuple[int, int]] | None:
 
 def _sorted_table(
     frame: CfiSection, reader: Reader, pairs: list[tuple[int, int]], start: int, size: int
-) -> SearchTable:
+) -> IndexedTable:
     """The table of the entries that are in order; ``start`` is where the first one stands."""
     wild = out_of_order([pc for pc, _ in pairs])
     unplaced: UnwindError | None = None
@@ -129,4 +107,4 @@ def _sorted_table(
         return frame.rows_at(offset)
 
     parts = tuple(Part(low, high, i) for i, (low, high) in enumerate(zip(first_pcs, ends, strict=False)) if low < high)
-    return SearchTable(first_pcs, fdes, IndexedTable(SECTION, parts, read, unplaced))
+    return IndexedTable(SECTION, parts, read, unplaced)

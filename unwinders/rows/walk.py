@@ -25,15 +25,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import AtCfa, AtExpression, AtRegister, Rule, UnwindRow
-from testbed.image import LoadedImage, image_covering
+from testbed.image import Image, LoadedImage, image_covering
 from testbed.trace import Snapshot
-from testbed.words.errors import NoProgress, UnwindError
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnwindError
 from unwinders.rows.apply import apply, coded_row, state_of
 from unwinders.rows.expression import ExpressionSteps
 from unwinders.rows.native.row import GOES_BACK, STAYS, may_go_back, progress
@@ -41,6 +42,29 @@ from unwinders.rows.native.row import GOES_BACK, STAYS, may_go_back, progress
 MAX_FRAMES = 1024
 
 RowFor = Callable[[Frame, LoadedImage | None], UnwindRow]
+
+
+class RowsByPc(Protocol):
+    """A table that has a row for a link-time pc, or None."""
+
+    def at(self, pc: int) -> UnwindRow | None: ...
+
+
+def looked_up(table_of: Callable[[Image], RowsByPc], nothing: str) -> RowFor:
+    """The rows that a table of the image has for a frame's lookup pc.
+
+    Where it has none, a NoUnwindInfo tells ``nothing`` and the pc.
+    """
+
+    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
+        if loaded is None:
+            raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
+        row = table_of(loaded.image).at(frame.lookup_pc - loaded.bias)
+        if row is None:
+            raise NoUnwindInfo(f"{nothing} {frame.lookup_pc:#x}")
+        return row
+
+    return row_for
 
 
 def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:

@@ -9,15 +9,14 @@ LLVM, ``include/mach-o/compact_unwind_encoding.h``.
 from __future__ import annotations
 
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.frames import Backtrace
+from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
-from testbed.image import Image, LoadedImage
+from testbed.image import Image
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.sections import UNWIND_INFO as SECTION
 from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import walk
+from unwinders.rows.walk import RowsByPc, looked_up, walk
 
 
 def rows(image: Image) -> RowTable:
@@ -27,16 +26,14 @@ def rows(image: Image) -> RowTable:
     return compact_table(image).all_rows()
 
 
-def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
-    """The row of the function that a frame is in."""
+def table(image: Image) -> RowsByPc:
+    """The encodings of an image."""
     from unwinders.formats.compact_unwind import compact_table
 
-    if loaded is None:
-        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-    row = compact_table(loaded.image).at(frame.lookup_pc - loaded.bias)
-    if row is None:
-        raise NoUnwindInfo(f"{SECTION} says nothing about {frame.lookup_pc:#x}")
-    return row
+    return compact_table(image)
+
+
+row_for = looked_up(table, f"{SECTION} says nothing about")
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:

@@ -8,15 +8,14 @@ technique behind it: where no FDE covers the pc, it stops. Source: LSB 5.0 core,
 from __future__ import annotations
 
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.frames import Backtrace
+from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
-from testbed.image import Image, LoadedImage
+from testbed.image import Image
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.cfi import cfi_index, cfi_table
 from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import RowFor, walk
+from unwinders.rows.walk import RowFor, looked_up, walk
 
 SECTION = ".eh_frame"
 
@@ -28,16 +27,7 @@ def rows(image: Image) -> RowTable:
 
 def table_rows(section: str) -> RowFor:
     """Rows of one section of whatever image covers the frame. Raises NoUnwindInfo where nothing does."""
-
-    def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
-        if loaded is None:
-            raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-        row = cfi_index(loaded.image, section).at(frame.lookup_pc - loaded.bias)
-        if row is None:
-            raise NoUnwindInfo(f"no row of {section} covers {frame.lookup_pc:#x}")
-        return row
-
-    return row_for
+    return looked_up(lambda image: cfi_index(image, section), f"no row of {section} covers")
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:

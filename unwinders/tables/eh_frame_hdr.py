@@ -8,15 +8,14 @@ not name does not exist for it, and a wrong index is a stop, not a reason to sea
 from __future__ import annotations
 
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.frames import Backtrace
+from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
-from testbed.image import Image, LoadedImage
+from testbed.image import Image
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo
 from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
 from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import walk
+from unwinders.rows.walk import looked_up, walk
 
 
 def rows(image: Image) -> RowTable:
@@ -24,14 +23,7 @@ def rows(image: Image) -> RowTable:
     return search_table(image).all_rows()
 
 
-def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
-    """The row of the FDE that the index names for a frame. Raises NoUnwindInfo where that one does not cover it."""
-    if loaded is None:
-        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-    row = search_table(loaded.image).at(frame.lookup_pc - loaded.bias)
-    if row is None:
-        raise NoUnwindInfo(f"the FDE that {SECTION} names does not cover {frame.lookup_pc:#x}")
-    return row
+row_for = looked_up(search_table, f"the FDE that {SECTION} names does not cover")
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:

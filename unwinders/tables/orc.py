@@ -8,34 +8,30 @@ stops. Source: Linux, Documentation/arch/x86/orc-unwinder.rst and arch/x86/kerne
 from __future__ import annotations
 
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.frames import Backtrace
+from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
-from testbed.image import Image, LoadedImage
+from testbed.image import Image
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo
+from unwinders.formats.indexed import IndexedTable
 from unwinders.formats.sections import ORC_ENTRIES, ORC_PLACES
 from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import walk
+from unwinders.rows.walk import looked_up, walk
+
+
+def index(image: Image) -> IndexedTable:
+    """The entries of `.orc_unwind` of an image."""
+    from unwinders.formats.orc import orc_index  # loaded for files that have the section
+
+    return orc_index(image)
 
 
 def rows(image: Image) -> RowTable:
     """What `.orc_unwind` claims at every pc of an image."""
-    from unwinders.formats.orc import orc_table  # loaded for files that have the section
-
-    return orc_table(image)
+    return index(image).all_rows()
 
 
-def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
-    """The row in force at a frame. Raises NoUnwindInfo where there is none."""
-    from unwinders.formats.orc import orc_index
-
-    if loaded is None:
-        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-    row = orc_index(loaded.image).at(frame.lookup_pc - loaded.bias)
-    if row is None:
-        raise NoUnwindInfo(f"no entry of {ORC_ENTRIES} covers {frame.lookup_pc:#x}")
-    return row
+row_for = looked_up(index, f"no entry of {ORC_ENTRIES} covers")
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:

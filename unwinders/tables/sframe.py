@@ -8,34 +8,30 @@ technique behind it: where no row covers the pc, it stops. Source: The SFrame Fo
 from __future__ import annotations
 
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.frames import Backtrace
+from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
-from testbed.image import Image, LoadedImage
+from testbed.image import Image
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo
+from unwinders.formats.indexed import IndexedTable
 from unwinders.formats.sections import SFRAME as SECTION
 from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import walk
+from unwinders.rows.walk import looked_up, walk
+
+
+def index(image: Image) -> IndexedTable:
+    """The functions of `.sframe` of an image."""
+    from unwinders.formats.sframe import sframe_index  # loaded for files that have the section
+
+    return sframe_index(image)
 
 
 def rows(image: Image) -> RowTable:
     """What `.sframe` claims at every pc of an image."""
-    from unwinders.formats.sframe import sframe_table  # loaded for files that have the section
-
-    return sframe_table(image)
+    return index(image).all_rows()
 
 
-def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
-    """The row in force at a frame. Raises NoUnwindInfo where there is none."""
-    from unwinders.formats.sframe import sframe_index
-
-    if loaded is None:
-        raise NoUnwindInfo(f"no image covers {frame.lookup_pc:#x}")
-    row = sframe_index(loaded.image).at(frame.lookup_pc - loaded.bias)
-    if row is None:
-        raise NoUnwindInfo(f"no row of {SECTION} covers {frame.lookup_pc:#x}")
-    return row
+row_for = looked_up(index, f"no row of {SECTION} covers")
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
