@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.contract.rows import AtCfa, RegisterPlus
+from testbed.contract.rows import RegisterPlus
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.code import START, assembled, image_of
 from unwinders.analysis import control_flow, function_code
@@ -13,38 +13,6 @@ from unwinders.analysis.abstract_machine import emulate
 from unwinders.analysis.abstract_state import CFA, EntryValue, StackAddress, entry_state
 from unwinders.analysis.function_rows import row_at, table_of
 from unwinders.analysis.operations import Combine, Instruction, MemoryOperand, Store
-
-
-def test_a_jump_with_a_frame_goes_where_no_way_leads_sooner_than_one_without() -> None:
-    """The one without may leave the function."""
-    head = "test rdi, rdi; jne 0x100b; push rbx; add rax, rcx; jmp rax; add rcx, rdx; jmp rcx; "
-    image = image_of("x86_64", assembled("x86_64", head + "xor ebx, ebx; pop rbx; ret"))
-    cases = START + len(assembled("x86_64", head.rstrip("; ")))
-    assert row_at(image, cases).cfa == RegisterPlus("rsp", 16)
-    assert row_at(image, cases + 2).registers["rbx"] == AtCfa(-16)
-
-
-def test_where_no_jump_has_a_frame_one_without_goes_where_no_way_leads() -> None:
-    image = image_of("x86_64", assembled("x86_64", "add rax, rcx; jmp rax; push rbx; pop rbx; ret"))
-    assert [row_at(image, START + at).cfa for at in (5, 6, 7)] == [RegisterPlus("rsp", n) for n in (8, 16, 8)]
-
-
-def test_what_is_reached_under_the_last_of_all_conditions_is_reached() -> None:
-    """A32: who is not greater goes on, deeper than behind the call, which would be where code begins otherwise."""
-    text = (
-        "push {r4, lr}; bl 0x9000; sub sp, sp, #8; cmp r0, #0; addgt sp, sp, #8; popgt {r4, pc}; "
-        "mov r4, #1; add sp, sp, #8; pop {r4, pc}"
-    )
-    image = image_of("a32", assembled("a32", text))
-    assert [row_at(image, START + 4 * i).cfa for i in (6, 7, 8)] == [RegisterPlus("sp", n) for n in (16, 16, 8)]
-
-
-def test_a_register_that_points_into_the_frame_without_its_saved_self_there_is_no_frame_pointer() -> None:
-    """Where exceptions land SP counts then; on x86_64 a function without a frame pointer uses rbp as it likes."""
-    head = "push rbp; sub rsp, 0x20; lea rbp, [rsp + 8]; call 0x9000; add rsp, 0x20; pop rbp; ret; "
-    image = image_of("x86_64", assembled("x86_64", head + "mov rdi, rax; call 0x9100"))
-    landing = START + len(assembled("x86_64", head.rstrip("; ")))
-    assert row_at(image, landing).cfa == RegisterPlus("rsp", 0x30)
 
 
 def test_an_instruction_inside_another_one_leaves_the_row_of_the_outer_one() -> None:
@@ -56,14 +24,6 @@ def test_an_instruction_inside_another_one_leaves_the_row_of_the_outer_one() -> 
         (13, 14, RegisterPlus("rsp", 16)),
         (14, 15, RegisterPlus("rsp", 8)),
     ]
-
-
-def test_a_comparison_tells_where_a_stack_is_that_was_aligned() -> None:
-    """SP is an address of its own behind the alignment, and what is stored there with it, until it equals r11."""
-    text = "lea r11, [rsp - 0x28]; and rsp, -32; push r12; xor r12d, r12d; cmp rsp, r11; jne 0x1014; nop; int3"
-    code = assembled("x86_64", text)
-    row = row_at(image_of("x86_64", code), START + len(code) - 2)
-    assert (row.cfa, row.registers["r12"]) == (RegisterPlus("rsp", 0x30), AtCfa(-0x30))
 
 
 @pytest.mark.parametrize("slot", [0, 8])

@@ -6,32 +6,12 @@ or why there is no row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined
-from testbed.words.errors import NoUnwindInfo
-from tests.unwinders.code import START, assembled, image_of
-from unwinders.analysis.function_rows import row_at
-
-Code = str | bytes
-Symbols = tuple[tuple[str, int, int], ...]  # name, offset, size; none: one function covers it all
-Said = Mapping[int, Mapping[str, Rule | None] | str]
-
-
-def rsp(distance: int, **registers: Rule | None) -> dict[str, Rule | None]:
-    """A row of x86-64 whose CFA counts from rsp."""
-    return {"cfa": RegisterPlus("rsp", distance), **registers}
-
-
-def sp(distance: int, **registers: Rule | None) -> dict[str, Rule | None]:
-    return {"cfa": RegisterPlus("sp", distance), **registers}
-
-
-def cfa(register: str, distance: int) -> dict[str, Rule | None]:
-    return {"cfa": RegisterPlus(register, distance)}
-
+from testbed.contract.rows import AtCfa, Undefined
+from tests.unwinders.analysis.rows_said import Code, Said, Symbols, cfa, rows_say, rsp, sp
 
 NO_FRAME, NO_WAY = "leads to the CFA", "no way from the function's entry"
 POPPED_EARLY = "push {r4, lr}; cmp r0, #0; popeq {r4, lr}; "  # what is true of it depends on the flags
@@ -141,6 +121,33 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
     ),
     # Push and return is a jump.
     ("x86_64", ["lea rax, [rip + 3]; push rax; ret; int3; push rbx; ret"], {10: rsp(8)}),
+    # A jump with a frame goes where no way leads sooner than one without, which may leave the function.
+    (
+        "x86_64",
+        [
+            "test rdi, rdi; jne 0x100b; push rbx; add rax, rcx; jmp rax; add rcx, rdx; jmp rcx; "
+            "xor ebx, ebx; pop rbx; ret"
+        ],
+        {16: rsp(16), 18: {"rbx": AtCfa(-16)}},
+    ),
+    ("x86_64", ["add rax, rcx; jmp rax; push rbx; pop rbx; ret"], {5: rsp(8), 6: rsp(16), 7: rsp(8)}),
+    # Who is not greater goes on, deeper than behind the call, which would be where code begins otherwise: what is
+    # reached under the last of all conditions is reached.
+    (
+        "a32",
+        [
+            "push {r4, lr}; bl 0x9000; sub sp, sp, #8; cmp r0, #0; addgt sp, sp, #8; popgt {r4, pc}; "
+            "mov r4, #1; add sp, sp, #8; pop {r4, pc}"
+        ],
+        {24: sp(16), 28: sp(16), 32: sp(8)},
+    ),
+    # A comparison tells where a stack is that was aligned: SP is an address of its own behind the alignment, and what
+    # is stored there with it, until it equals r11.
+    (
+        "x86_64",
+        ["lea r11, [rsp - 0x28]; and rsp, -32; push r12; xor r12d, r12d; cmp rsp, r11; jne 0x1014; nop; int3"],
+        {19: rsp(0x30, r12=AtCfa(-0x30))},
+    ),
     # A signal's trampoline is refused.
     ("x86_64", ["mov eax, 15; syscall"], {0: "signal"}),
     ("x86_64", ["mov eax, 60; syscall"], {0: rsp(8)}),
@@ -274,15 +281,3 @@ def test_where_ways_part_and_meet(isa: str, parts: Sequence[Code], said: Said) -
 @pytest.mark.parametrize(("isa", "parts", "symbols", "said"), CALLS)
 def test_calls_and_what_comes_back(isa: str, parts: Sequence[Code], symbols: Symbols, said: Said) -> None:
     rows_say(isa, parts, symbols, said)
-
-
-def rows_say(isa: str, parts: Sequence[Code], symbols: Symbols, said: Said) -> None:
-    code = b"".join(part if isinstance(part, bytes) else assembled(isa, part) for part in parts)
-    image = image_of(isa, code, *symbols)
-    for at, known in said.items():
-        if isinstance(known, str):
-            with pytest.raises(NoUnwindInfo, match=known):
-                row_at(image, START + at)
-        else:
-            row = row_at(image, START + at)
-            assert {name: row.cfa if name == "cfa" else row.registers.get(name) for name in known} == known

@@ -26,112 +26,86 @@ def three(second: bytes, *, second_cie: bytes = b"") -> bytes:
     )
 
 
-@pytest.mark.parametrize(
-    ("second", "second_cie", "why"),
-    [
-        (b"\x3f", b"", "no call frame instruction 0x3f"),
-        (b"\x1d\x00", b"", "no call frame instruction 0x1d"),  # DW_CFA_MIPS_advance_loc8: of a vendor
-        (VENDOR_EXPRESSION, b"", "no DWARF operation 0xe9"),
-        (b"\x0b", b"", "no row is remembered"),
-        (b"\x02", b"", "1 bytes are needed"),
-        (b"\x05\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", b"", "LEB128"),
-        (b"\x00", cie(DEF_CFA + b"\x3f"), "no call frame instruction 0x3f"),
-        (b"\x00", cie(DEF_CFA + VENDOR_EXPRESSION), "no DWARF operation 0xe9"),
-        (b"\x00", cie(DEF_CFA, augmentation=b"armcc+"), "CIE augmentation 'armcc\\+' cannot be skipped"),
-        (b"\x00", cie(DEF_CFA, augmentation=b"eh"), "cannot be skipped"),
-    ],
-)
-def test_a_fault_is_one_functions(second: bytes, second_cie: bytes, why: str) -> None:
-    made = image(_debug_frame=(0, three(second, second_cie=second_cie)))
+# what one function is said to do, the CIE of its own, why it cannot be read
+OF_ONE_FUNCTION = [
+    (b"\x3f", b"", "no call frame instruction 0x3f"),
+    (b"\x1d\x00", b"", "no call frame instruction 0x1d"),  # DW_CFA_MIPS_advance_loc8: of a vendor
+    (VENDOR_EXPRESSION, b"", "no DWARF operation 0xe9"),
+    (b"\x0b", b"", "no row is remembered"),
+    (b"\x02", b"", "1 bytes are needed"),
+    (b"\x05\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", b"", "LEB128"),
+    (b"\x00", cie(DEF_CFA + b"\x3f"), "no call frame instruction 0x3f"),
+    (b"\x00", cie(DEF_CFA + VENDOR_EXPRESSION), "no DWARF operation 0xe9"),
+    (b"\x00", cie(DEF_CFA, augmentation=b"armcc+"), "CIE augmentation 'armcc\\+' cannot be skipped"),
+    (b"\x00", cie(DEF_CFA, augmentation=b"eh"), "cannot be skipped"),
+]
+# a CIE that hides where its FDEs are, and why: they are the answer where nothing else is
+HIDING = [
+    (cie(DEF_CFA, version=9), "CIE version 9 is none of"),
+    (cie(DEF_CFA, version=4, word=4), "4-byte addresses"),
+    (cie(DEF_CFA, augmentation=b"z?R", area=b"\0\x1b"), r"'\?' hides what follows"),
+    (cie(DEF_CFA, augmentation=b"zR", area=b"\xff"), "pointer encoding 0xff"),
+    (entry(b"\xff\xff\xff\xff\x01zR"), "a string has no end"),
+]
+FIRST, SECOND, THIRD, END = (START + i * SIZE for i in range(4))
+OVERLAPPED = cie(DEF_CFA) + fde(b"\x0e\x10") + fde(b"\x3f", start=START + 0x80)
+
+# a section, where its rows begin, and what a look-up at other pcs raises (None: there is no row)
+FAULTS: list[tuple[bytes, list[int], dict[int, str | None]]] = [
+    *(
+        (three(second, second_cie=own), [FIRST, THIRD], {SECOND: why, THIRD - 1: why, FIRST - 1: None, END: None})
+        for second, own, why in OF_ONE_FUNCTION
+    ),
+    *((three(b"", second_cie=own), [FIRST, THIRD], {SECOND: why, END: why}) for own, why in HIDING),
+    (
+        cie(DEF_CFA) + fde() + fde(pointer=u(4, len(cie(DEF_CFA))), start=SECOND),
+        [FIRST],
+        {SECOND: "there is none"},
+    ),  # an FDE that names no CIE
+    # a CIE that no FDE names is not looked at
+    (cie(DEF_CFA) + fde() + cie(DEF_CFA, version=77, augmentation=b"armcc+"), [FIRST], {SECOND: None}),
+    # an entry too short for a CIE pointer may be of any code
+    *((three(b"") + entry(b"\1" * n), [FIRST, SECOND, THIRD], {END: "4 bytes are needed"}) for n in (1, 2, 3)),
+    # functions that a linker removed are left out: GNU ld leaves 0 behind, lld all ones in `.debug_frame`
+    *((cie(DEF_CFA) + fde(start=removed) + fde(), [FIRST], {SECOND: None}) for removed in (0, (1 << 64) - 1)),
+    # a broken function that another one overlaps does not hide that one
+    (OVERLAPPED, [FIRST], {SECOND: "no call frame instruction"}),
+]
+
+
+@pytest.mark.parametrize(("section", "starts", "others"), FAULTS)
+def test_a_fault_is_one_functions(section: bytes, starts: list[int], others: dict[int, str | None]) -> None:
+    made = image(_debug_frame=(0, section))
     index, table = cfi_index(made, ".debug_frame"), cfi_table(made, ".debug_frame")
-    assert [(row.start, row.end) for row in table] == [(START, START + SIZE), (START + 2 * SIZE, START + 3 * SIZE)]
-    assert [(part.start, part.end) for part in table.broken] == [(START + SIZE, START + 2 * SIZE)]
-    for pc in (START + SIZE, START + 2 * SIZE - 1):
+    assert [(row.start, row.end) for row in table] == [(start, start + SIZE) for start in starts]
+    for start in starts:
+        assert index.at(start) is not None and index.at(start + SIZE - 1) is not None
+    for pc, why in others.items():
+        if why is None:
+            assert index.at(pc) is table.stop_at(pc) is None
+            continue
         with pytest.raises(MalformedTable, match=why):
             index.at(pc)
-    assert index.at(START) is not None
-    assert index.at(START - 1) is index.at(START + 3 * SIZE) is None
+        assert isinstance(table.stop_at(pc), MalformedTable)
 
 
 @pytest.mark.parametrize(
-    ("second_cie", "why"),
+    ("augmentation", "area"),
     [
-        (cie(DEF_CFA, version=9), "CIE version 9 is none of"),
-        (cie(DEF_CFA, version=4, word=4), "4-byte addresses"),
-        (cie(DEF_CFA, augmentation=b"z?R", area=b"\0\x1b"), r"'\?' hides what follows"),
-        (cie(DEF_CFA, augmentation=b"zR", area=b"\xff"), "pointer encoding 0xff"),
-        (entry(b"\xff\xff\xff\xff\x01zR"), "a string has no end"),
+        (b"zR?", b"\0\xde\xad"),  # a letter that hides nothing
+        # where a personality would be: omitted, or relative to what a file lacks. Its value is not wanted.
+        *((b"zPR", bytes([kind]) + bytes(n) + b"\0") for kind, n in ((0xFF, 0), (0x3B, 4), (0x2C, 8), (0x00, 8))),
     ],
 )
-def test_a_cie_that_hides_where_its_fdes_are_makes_them_the_answer_where_nothing_else_is(
-    second_cie: bytes, why: str
-) -> None:
-    made = image(_debug_frame=(0, three(b"", second_cie=second_cie)))
-    index, table = cfi_index(made, ".debug_frame"), cfi_table(made, ".debug_frame")
-    assert [(row.start, row.end) for row in table] == [(START, START + SIZE), (START + 2 * SIZE, START + 3 * SIZE)]
-    with pytest.raises(MalformedTable, match=why):
-        index.at(START + SIZE)
-    assert isinstance(table.stop_at(START + SIZE), MalformedTable)
-    assert index.at(START) is not None
-
-
-def test_a_letter_that_hides_nothing_is_skipped() -> None:
-    section = cie(DEF_CFA, id=bytes(4), augmentation=b"zR?", area=b"\0\xde\xad")
+def test_what_hides_nothing_is_skipped(augmentation: bytes, area: bytes) -> None:
+    section = cie(DEF_CFA, id=bytes(4), augmentation=augmentation, area=area)
     section += entry(u(4, len(section) + 4) + u(8, START) + u(8, SIZE) + b"\0")
     assert len(cfi_table(image(_eh_frame=(EH_ADDRESS, section)), ".eh_frame")) == 1
-
-
-@pytest.mark.parametrize("kind", [0xFF, 0x3B, 0x2C, 0x00])
-def test_where_a_personality_would_be_is_not_asked(kind: int) -> None:
-    """Omitted, or relative to what a file lacks: its value is not wanted."""
-    size = {0xFF: 0, 0x3B: 4, 0x2C: 8, 0x00: 8}[kind]
-    section = cie(DEF_CFA, id=bytes(4), augmentation=b"zPR", area=bytes([kind]) + bytes(size) + b"\0")
-    section += entry(u(4, len(section) + 4) + u(8, START) + u(8, SIZE) + b"\0")
-    assert len(cfi_table(image(_eh_frame=(EH_ADDRESS, section)), ".eh_frame")) == 1
-
-
-def test_an_fde_that_names_no_cie_is_unplaced() -> None:
-    section = cie(DEF_CFA) + fde() + fde(pointer=u(4, len(cie(DEF_CFA))), start=START + SIZE)
-    index = cfi_index(image(_debug_frame=(0, section)), ".debug_frame")
-    assert index.at(START) is not None
-    with pytest.raises(MalformedTable, match="there is none"):
-        index.at(START + SIZE)
-
-
-def test_a_cie_that_no_fde_names_is_not_looked_at() -> None:
-    section = cie(DEF_CFA) + fde() + cie(DEF_CFA, version=77, augmentation=b"armcc+")
-    table = cfi_table(image(_debug_frame=(0, section)), ".debug_frame")
-    assert (len(table), table.broken, table.unplaced) == (1, (), None)
 
 
 def test_a_wrong_length_is_the_sections() -> None:
-    section = three(b"") + u(4, 0x1000) + bytes(8)
     with pytest.raises(MalformedTable, match="reaches past the end"):
-        cfi_index(image(_debug_frame=(0, section)), ".debug_frame")
-
-
-@pytest.mark.parametrize("length", [1, 2, 3])
-def test_an_entry_too_short_for_a_cie_pointer_is_unplaced(length: int) -> None:
-    section = three(b"") + entry(b"\1" * length)
-    index = cfi_index(image(_debug_frame=(0, section)), ".debug_frame")
-    assert index.at(START) is not None
-    with pytest.raises(MalformedTable, match="4 bytes are needed"):
-        index.at(0x9_0000)
-
-
-@pytest.mark.parametrize("removed", [0, (1 << 64) - 1])
-def test_functions_that_a_linker_removed_are_left_out(removed: int) -> None:
-    """GNU ld leaves 0 behind, lld all ones in `.debug_frame`."""
-    table = cfi_table(image(_debug_frame=(0, cie(DEF_CFA) + fde(start=removed) + fde())), ".debug_frame")
-    assert ([row.start for row in table], table.broken, table.unplaced) == ([START], (), None)
-
-
-def test_an_overlapped_function_that_is_broken_does_not_hide_the_one_that_holds() -> None:
-    section = cie(DEF_CFA) + fde(b"\x0e\x10") + fde(b"\x3f", start=START + 0x80)
-    index = cfi_index(image(_debug_frame=(0, section)), ".debug_frame")
-    assert index.at(START + 0x80) is not None
-    with pytest.raises(MalformedTable):
-        index.at(START + SIZE)
+        cfi_index(image(_debug_frame=(0, three(b"") + u(4, 0x1000) + bytes(8))), ".debug_frame")
 
 
 def test_a_cies_instructions_are_executed_once() -> None:

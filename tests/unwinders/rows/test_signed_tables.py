@@ -15,8 +15,6 @@ from testbed.build.recipes import RECIPES
 from testbed.contract.rows import AtCfa
 from testbed.image import Image, read_image
 from unwinders import UNWINDERS
-from unwinders.formats.reader import Reader
-from unwinders.formats.sframe import read_functions, read_header
 
 ARM64 = ARCHES["arm64"]
 
@@ -25,38 +23,10 @@ def made(recipe: str) -> Image:
     return build(PROGRAMS["pac_ret"], ARM64, RECIPES[recipe]).image
 
 
-def signed(image: Image, strategy: str) -> list[tuple[int, int]]:
-    """Where a table says that the return address is signed, neighbours joined."""
-    rows = UNWINDERS[strategy].rows
-    assert rows is not None
-    spans: list[tuple[int, int]] = []
-    for row in rows(image):
-        if row.is_signed:
-            joins = spans and spans[-1][1] == row.start
-            spans[-1:] = [(spans[-1][0], row.end)] if joins else [*spans[-1:], (row.start, row.end)]
-    return spans
-
-
-@pytest.mark.parametrize(("recipe", "strategy"), [("keystone", "sframe"), ("clang-asm", "eh_frame")])
-def test_all_formats_and_writers_say_the_same_of_signatures(recipe: str, strategy: str) -> None:
-    here = signed(made("keystone"), "eh_frame")
-    assert len(here) == 5  # main, work, leaf; choose up to its early return, and again behind it
-    assert signed(made(recipe), strategy) == here
-
-
 @pytest.mark.parametrize("recipe", ["keystone", "clang-asm"])
 def test_the_key_is_in_the_augmentation(recipe: str) -> None:
     content = made(recipe).sections[".eh_frame"].data
     assert (content.count(b"zR\0"), content.count(b"zRB\0")) == (1, 1)
-
-
-def test_our_sframe_names_the_key_of_each_function() -> None:
-    image = made("keystone")
-    section = image.sections[".sframe"]
-    reader = Reader(".sframe", section.address, section.data)
-    functions, _ = read_functions(reader, read_header(reader, ARM64), ARM64)
-    keys = {image.function_at(function.start).name: function.key for function in functions}  # type: ignore[union-attr]
-    assert keys == dict.fromkeys(("_start", "main", "leaf", "choose", "helper"), "A") | {"work": "B"}
 
 
 def test_on_32_bit_arm_the_authentication_code_is_popped_as_a_word_of_its_own(tmp_path: Path) -> None:

@@ -8,20 +8,11 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
-from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit, units
 from testbed.contract.frames import Backtrace, Frame
-from testbed.runs.run import Run, run_program
-from testbed.words.errors import ToolchainMissing
+from testbed.runs.run import run_program
 from unwinders import UNWINDERS
 from unwinders.scans.over_traces import scan_over_traces
 from unwinders.scans.scan_walk import Scan, scan
-
-SCANNERS = ("stack_scan", "stack_scan_strict", "stack_scan_breakpad")
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
-# Two stacks, stacks that move, code on the stack, handlers.
-TELLING = ("coroutine", "coroutine_open", "longjmp", "other_stack", "signal", "trampoline")
 
 
 def words(said: Backtrace) -> tuple[object, ...]:
@@ -30,37 +21,6 @@ def words(said: Backtrace) -> tuple[object, ...]:
 
 def told(frame: Frame) -> tuple[object, ...]:
     return frame.kind, frame.pc, dict(frame.registers), frame.cfa, frame.found_by
-
-
-def compare(run: Run, name: str) -> int:
-    unwinder = UNWINDERS[name]
-    assert unwinder.unwind_trace is not None
-    over = unwinder.unwind_trace(run.trace)
-    steps = range(0, len(run), max(1, len(run) // 60))
-    for step in steps:
-        snapshot = run.trace.snapshot(step)
-        assert words(over[step]) == words(unwinder.unwind(snapshot)), (run, name, step)
-    return len(steps)
-
-
-@pytest.mark.parametrize("unit", [unit for unit in UNITS if unit.recipe in ("keystone", "clang-O2")], ids=str)
-def test_a_trace_is_scanned_as_its_snapshots_are(unit: Unit) -> None:
-    try:
-        run = run_unit(unit, PROGRAMS)
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
-    for name in SCANNERS:
-        assert compare(run, name) > 5
-
-
-@pytest.mark.parametrize("arch", ARCHES)
-def test_programs_with_more_than_one_stack(arch: str) -> None:
-    there = [name for name in TELLING if name in PROGRAMS and ARCHES[arch] in PROGRAMS[name].arches()]
-    assert len(there) > 1
-    for name in there:
-        run = run_program(PROGRAMS[name], ARCHES[arch])
-        for scanner in SCANNERS:
-            compare(run, scanner)
 
 
 @pytest.mark.parametrize(("first", "later"), [(1, 4), (3, 2), (64, 1), (5, 5)])
