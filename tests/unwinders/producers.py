@@ -74,13 +74,6 @@ def objtools() -> list[Path]:
     return sorted(Path("/usr/lib").glob("linux-kbuild-*/tools/objtool/objtool"))
 
 
-def objtool() -> Path:
-    found = objtools()
-    if not found:
-        pytest.skip("objtool is not installed: apt-get install linux-kbuild-6.1")
-    return found[0]
-
-
 def by_objtool(chosen: Path, source: Path, arch: Arch, folder: Path) -> Image:
     """Assembled by clang, the table made by objtool, linked by lld. SRCARCH: what newer ones ask for."""
     clang = (find_zig(), "clang", "-c", *CLANG[arch.isas[0].name])

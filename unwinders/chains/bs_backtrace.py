@@ -23,8 +23,6 @@ from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory
 from unwinders.chains.frame_records import ends_the_list, link_register, listed, read_record, record_in_force
 from unwinders.chains.qi_stack_frame import MOST_FRAMES
 
-LOGGER = "https://github.com/bestswifter/BSBacktraceLogger"
-
 
 def unwind(snapshot: Snapshot) -> Backtrace:
     record = record_in_force(snapshot)

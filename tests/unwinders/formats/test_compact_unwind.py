@@ -206,5 +206,3 @@ def test_a_search_that_finds_no_fde_knows_nothing() -> None:
 
 
 # x86_64 encodings
-
-NUMBERED = {1: "rbx", 2: "r12", 3: "r13", 4: "r14", 5: "r15", 6: "rbp"}

@@ -144,13 +144,6 @@ def test_an_unknown_register_in_the_cfa_stops(arch: Arch) -> None:
 
 
 @ARCHES
-def test_a_value_counted_from_the_cfa_wraps_at_the_word(arch: Arch) -> None:
-    name, at = arch.preserved[0], state(arch)
-    below_zero = CfaPlus(-cfa_of(arch) - 8)
-    assert callers(at, row(arch, {name: below_zero})).registers.get(name) == arch.word_mask - 7
-
-
-@ARCHES
 def test_addresses_wrap_at_the_word(arch: Arch) -> None:
     at = state(arch, **{arch.preserved[0]: arch.word_mask - 7})
     cfa, _ = apply(row(arch, cfa=RegisterPlus(arch.preserved[0], 8 + cfa_of(arch))), frame(at), at)
