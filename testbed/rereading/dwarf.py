@@ -1,32 +1,31 @@
-"""Call frame information read by pyelftools: its raw instructions, executed here for the one FDE that is asked for.
+"""Call frame information read again: entries and instructions, executed here for the one FDE that is asked for.
 
-What pyelftools makes of the instructions is wrong in places (``def_cfa_sf``, ``GNU_args_size``, ``restore`` without a
-rule in the CIE, ``negate_ra_state``); its entries and operands are right. Where it cannot read an entry, there is no
-row. Sources: DWARF 5, section 6.4; LSB 5.0 core, section 10.6; AADWARF64, section 4.
+Sources: DWARF 5, sections 6.4 and 7.24; LSB 5.0 core, section 10.6; AADWARF64, section 4. Where the standards leave an
+entry without meaning there is no row: an augmentation that says of nothing how long it is, a version that does not
+exist, a location outside the FDE, a CFA that is half set, an expression with an operation that there is not.
 """
 
 from __future__ import annotations
 
-import io
-import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from elftools.dwarf.callframe import CallFrameInfo
 from elftools.dwarf.constants import DW_CFA
-from elftools.dwarf.structs import DWARFStructs
 
 from testbed.arch import Arch
 from testbed.image import Image
+from testbed.rereading.cursor import OMITTED, Cursor
+from testbed.rereading.expression import check
 from testbed.rereading.rows import CFA, ByExpression, Lost, NoRow, Plus, SecondRow, SecondRule, Word
 
 SecondReader = Callable[[int], SecondRow | NoRow]
-_ABSOLUTE = 0  # an encoding of pointers: plain addresses
 _WIDE = 0xFFFF_FFFF  # as a length: the entry is of 64-bit DWARF
+_INDIRECT = 0x80  # in an encoding of pointers: where it is, not what it is
+_WITHOUT_DATA = "SBG"  # letters of an augmentation: a signal's frame, the other key, tagged memory
 
 
 class _FdePlace(NamedTuple):
@@ -35,6 +34,23 @@ class _FdePlace(NamedTuple):
     start: int
     end: int
     offset: int
+
+
+class _Entry(NamedTuple):
+    """What follows the length and the mark of an entry; ``cie`` is where the CIE of an FDE lies, None for a CIE."""
+
+    body: Cursor
+    cie: int | None
+
+
+class _Cie(NamedTuple):
+    code_factor: int
+    data_factor: int
+    return_column: int
+    encoding: int
+    has_data: bool
+    is_signal: bool
+    instructions: Cursor | None  # None: the augmentation cannot be skipped
 
 
 def eh_frame(image: Image, section: str = ".eh_frame") -> SecondReader:
@@ -47,38 +63,27 @@ def debug_frame(image: Image) -> SecondReader:
     return FrameSection(image, ".debug_frame", False).row_at
 
 
-class _Entries(CallFrameInfo):  # type: ignore[misc]
-    """pyelftools' entries, but for what it makes of augmentations in ``.debug_frame``: there they have no data."""
-
-    def _parse_cie_augmentation(self, header: Any, entry_structs: Any) -> Any:
-        letters = bytes(header.get("augmentation", b""))
-        if self.for_eh_frame or letters not in (b"S", b""):
-            return super()._parse_cie_augmentation(header, entry_structs)
-        return b"", {}
-
-
 class FrameSection:
-    """One section of call frame information. Its FDEs are placed in one pass; an FDE is parsed when it is asked for."""
+    """One section of call frame information. Its FDEs are placed in one pass; an FDE is read when it is asked for."""
 
     def __init__(self, image: Image, name: str, is_eh: bool) -> None:
         section = image.sections[name]
         self.arch, self.name, self.address = image.arch, name, section.address
         self._data, self._is_eh = section.data, is_eh
-        structs = DWARFStructs(little_endian=True, dwarf_format=32, address_size=image.arch.word)
-        self._info: Any = _Entries(
-            io.BytesIO(section.data), len(section.data), section.address, structs, for_eh_frame=is_eh
-        )
-        self._rows = lru_cache(maxsize=4096)(self._execute)
-        self.unplaced = 0  # FDEs of which pyelftools cannot say where they are
+        self._rows, self._cie = lru_cache(maxsize=4096)(self._execute), lru_cache(maxsize=4096)(self._read_cie)
+        self.unplaced = 0  # FDEs that do not say where they are
 
     @cached_property
     def _places(self) -> Sequence[_FdePlace]:
         places = []
         for offset in self._fdes():
             try:
-                places.append(self.place(offset))
-            except Exception:  # whatever pyelftools stumbles over: this one entry is lost, not the table
+                place = self.place(offset)
+            except (LookupError, ValueError):  # this one entry is lost, not the table
                 self.unplaced += 1
+                continue
+            if place.start not in (0, self.arch.word_mask):  # code that the linker has removed
+                places.append(place)
         return sorted(places)
 
     @cached_property
@@ -88,27 +93,90 @@ class FrameSection:
 
     def _fdes(self) -> Iterator[int]:
         """Where each FDE begins. An entry's length says where the next one does."""
-        data, at = self._data, 0
-        while at + 4 <= len(data):
-            (length,) = struct.unpack_from("<I", data, at)
-            size = 4
-            if length == _WIDE:
-                (length,) = struct.unpack_from("<Q", data, at + 4)
-                size = 8
-            if length == 0 and self._is_eh:
-                return  # the terminator
-            body = at + (12 if size == 8 else 4)
-            if length and data[body : body + size] != (b"\0" if self._is_eh else b"\xff") * size:
-                yield at
-            at = body + length
+        at = 0
+        while at < len(self._data):
+            following = self._extent(at).end
+            if following == at + 4:  # a length of zero
+                if self._is_eh:
+                    return
+            else:
+                try:
+                    is_fde = self._entry(at).cie is not None
+                except (LookupError, ValueError):
+                    self.unplaced, is_fde = self.unplaced + 1, False
+                if is_fde:
+                    yield at
+            at = following
+
+    def _extent(self, offset: int) -> Cursor:
+        """What follows the length of an entry. Raises IndexError where that is not in the section."""
+        head = Cursor(self._data, offset, len(self._data))
+        length = head.number(4)
+        return head.block(head.number(8) if length == _WIDE else length)
+
+    def _entry(self, offset: int) -> _Entry:
+        body = self._extent(offset)
+        size = 8 if not self._is_eh and self._data[offset : offset + 4] == b"\xff" * 4 else 4
+        at, mark = body.at, body.number(size)
+        if mark == (0 if self._is_eh else (1 << 8 * size) - 1):
+            return _Entry(body, None)
+        cie = at - mark if self._is_eh else mark
+        if not 0 <= cie < len(self._data):
+            raise ValueError(f"a CIE at {cie:#x}")
+        return _Entry(body, cie)
+
+    def _read_cie(self, offset: int) -> _Cie:
+        body, other = self._entry(offset)
+        version = body.number(1)
+        if other is not None or version not in (1, 3, 4):
+            raise ValueError(f"a CIE of version {version} at {offset:#x}")
+        letters = body.take(body.data.index(b"\0", body.at) - body.at).decode("ascii")
+        body.take(1)
+        has_data, encoding, is_signal = letters.startswith("z"), 0, "S" in letters
+        if not has_data and letters.strip(_WITHOUT_DATA):
+            return _Cie(1, 1, 0, 0, False, is_signal, None)
+        if version == 4 and (body.number(1), body.number(1)) != (self.arch.word, 0):
+            raise ValueError("a CIE of other addresses")
+        factors = body.leb128(), body.leb128(True)
+        column = body.number(1) if version == 1 else body.leb128()
+        if has_data:
+            encoding = self._encoding(letters[1:], body.block(body.leb128()))
+        return _Cie(*factors, column, encoding, has_data, is_signal, body)
+
+    def _encoding(self, letters: str, data: Cursor) -> int:
+        """How an FDE says its pcs, by the data of an augmentation."""
+        encoding = 0
+        for i, letter in enumerate(letters):
+            if letter == "R":
+                encoding = data.number(1)
+            elif letter == "L":
+                data.number(1)
+            elif letter == "P":
+                if (personality := data.number(1)) != OMITTED:
+                    data.pointer(personality & 0x0F, self.arch.word, 0)
+            elif letter not in _WITHOUT_DATA:
+                if "R" in letters[i:]:
+                    raise ValueError(f"an augmentation {letter!r}")
+                break
+        return encoding
 
     def place(self, offset: int) -> _FdePlace:
         """The pcs of the FDE at an offset of the section."""
-        is_wide = self._data[offset : offset + 4] == b"\xff" * 4
-        structs = DWARFStructs(little_endian=True, dwarf_format=64 if is_wide else 32, address_size=self.arch.word)
-        header = self._info._parse_fde_header(structs, offset)
-        start = self.arch.code_address(header["initial_location"] & self.arch.word_mask)
-        return _FdePlace(start, start + (header["address_range"] & self.arch.word_mask), offset)
+        return self._fde(offset)[0]
+
+    def _fde(self, offset: int) -> tuple[_FdePlace, _Cie, Cursor]:
+        """An FDE's pcs, its CIE, and what follows its pcs."""
+        body, named = self._entry(offset)
+        if named is None:
+            raise ValueError(f"no FDE at {offset:#x}")
+        cie = self._cie(named)
+        if cie.encoding & _INDIRECT:
+            raise ValueError(f"pcs with the encoding {cie.encoding:#x}")
+        start = body.pointer(cie.encoding, self.arch.word, self.address)
+        end = start + body.pointer(cie.encoding & 0x0F, self.arch.word, 0)
+        if end > self.arch.word_mask + 1:
+            raise ValueError("an FDE beyond the last address")
+        return _FdePlace(start, end, offset), cie, body
 
     def row_at(self, pc: int) -> SecondRow | NoRow:
         covering = []
@@ -133,31 +201,28 @@ class FrameSection:
         return _row(self.arch, place, state, row.return_column, row.is_signal)
 
     def _execute(self, place: _FdePlace) -> _FdeRows:
-        fde = self._info._parse_entry_at(place.offset)
-        cie = fde.cie
-        if cie.augmentation_dict.get("FDE_encoding", _ABSOLUTE) != _ABSOLUTE and any(
-            instruction.opcode == DW_CFA.set_loc for instruction in fde.instructions
-        ):
-            raise ValueError("DW_CFA_set_loc with an encoded pointer")
-        machine = _FdeMachine(self.arch, cie["code_alignment_factor"], cie["data_alignment_factor"])
-        machine.execute(cie.instructions, place.start)
-        machine.initial = machine.state.rules
-        rows = machine.execute(fde.instructions, place.start)
-        is_signal = b"S" in bytes(cie.header.get("augmentation", b""))
-        return _FdeRows([at for at, _ in rows], [state for _, state in rows], cie["return_address_register"], is_signal)
+        _, cie, body = self._fde(place.offset)
+        if cie.instructions is None:
+            raise ValueError("an augmentation that cannot be skipped")
+        if cie.has_data:
+            body.take(body.leb128())
+        machine = _FdeMachine(self.arch, cie, self.address)
+        machine.execute(replace(cie.instructions), 0, 0)
+        machine.begin()
+        rows = machine.execute(body, place.start, place.end)
+        return _FdeRows([at for at, _ in rows], [state for _, state in rows], cie.return_column, cie.is_signal)
 
 
 def _row(arch: Arch, place: _FdePlace, state: _FdeState, column: int, signal_frame: bool) -> SecondRow | NoRow:
     rules = {_name(arch, number): rule for number, rule in state.rules.items()}
-    returns = rules.pop(_name(arch, column), None)
-    if returns is None and _name(arch, column) == arch.link:
-        returns = Plus(arch.link)
-    if returns is None:
-        return NoRow("the row does not say where the return address is")
-    if state.cfa is None and not isinstance(returns, Lost):
+    name = _name(arch, column)
+    returns = rules.pop(name, Plus(name) if name == arch.link or name in arch.preserved else None)
+    if state.cfa is None:
         return NoRow("no CFA is defined yet")
-    if signal_frame and arch.link == _name(arch, column):
-        rules[_name(arch, column)] = returns
+    if returns is None or column in arch.parts:
+        return NoRow("the row does not say where the return address is")
+    if name in arch.preserved:  # the call wrote over it, whatever the ABI says
+        rules[name] = Lost()
     cfa, signed = state.cfa, state.signed
     return SecondRow(arch, place.start, place.end, place.offset, cfa, returns, rules, True, signal_frame, signed)
 
@@ -191,32 +256,78 @@ class _FdeRows:
     is_signal: bool
 
 
+_ADVANCES = (DW_CFA.advance_loc, DW_CFA.advance_loc1, DW_CFA.advance_loc2, DW_CFA.advance_loc4)
+# The operands behind an instruction, as `Cursor.operands` has them (DWARF 5, section 7.24); those of vendors last.
+_OPERANDS: Mapping[int, str] = {
+    DW_CFA.advance_loc: "",
+    DW_CFA.advance_loc1: "1",
+    DW_CFA.advance_loc2: "2",
+    DW_CFA.advance_loc4: "4",
+    DW_CFA.offset: "u",
+    DW_CFA.restore: "",
+    DW_CFA.offset_extended: "uu",
+    DW_CFA.restore_extended: "u",
+    DW_CFA.nop: "",
+    DW_CFA.undefined: "u",
+    DW_CFA.same_value: "u",
+    DW_CFA.register: "uu",
+    DW_CFA.remember_state: "",
+    DW_CFA.restore_state: "",
+    DW_CFA.def_cfa: "uu",
+    DW_CFA.def_cfa_register: "u",
+    DW_CFA.def_cfa_offset: "u",
+    DW_CFA.def_cfa_expression: "b",
+    DW_CFA.expression: "ub",
+    DW_CFA.val_expression: "ub",
+    DW_CFA.offset_extended_sf: "us",
+    DW_CFA.def_cfa_sf: "us",
+    DW_CFA.def_cfa_offset_sf: "s",
+    DW_CFA.val_offset: "uu",
+    DW_CFA.val_offset_sf: "us",
+    0x2C: "",
+    DW_CFA.AARCH64_negate_ra_state: "",
+    DW_CFA.GNU_args_size: "u",
+    0x2F: "uu",
+}
+
+
 class _FdeMachine:
     """Executes the instructions of a CIE, then those of an FDE."""
 
-    def __init__(self, arch: Arch, code_factor: int, data_factor: int) -> None:
-        self.arch, self.code_factor, self.data_factor = arch, code_factor, data_factor
+    def __init__(self, arch: Arch, cie: _Cie, address: int) -> None:
+        self.arch, self.cie, self.address = arch, cie, address
         self.state = _FdeState()
-        self.initial: dict[int, SecondRule] = {}
+        self.initial: dict[int, SecondRule] | None = None  # None: there is nothing yet to go back to
         self._remembered: list[_FdeState] = []
 
-    def execute(self, instructions: Sequence[Any], location: int) -> list[tuple[int, _FdeState]]:
+    def begin(self) -> None:
+        """Go over from the CIE's instructions to those of an FDE."""
+        self.initial = self.state.rules
+        self._remembered.clear()
+
+    def execute(self, code: Cursor, location: int, end: int) -> list[tuple[int, _FdeState]]:
         """The state that holds from each location on. Of several for one location the last holds."""
         rows = []
-        for instruction in instructions:
-            match instruction.opcode:
-                case DW_CFA.advance_loc | DW_CFA.advance_loc1 | DW_CFA.advance_loc2 | DW_CFA.advance_loc4:
-                    rows.append((location, self.state))
-                    location += instruction.args[0] * self.code_factor
-                case DW_CFA.set_loc:
-                    rows.append((location, self.state))
-                    location = instruction.args[0]
-                case _:
-                    self._one(instruction.opcode, *instruction.args)
-        return sorted([*rows, (location, self.state)], key=lambda row: row[0])
+        while code.left:
+            opcode, low = code.number(1), []
+            if opcode >= DW_CFA.advance_loc:
+                low, opcode = [opcode & 0x3F], opcode & 0xC0
+            if opcode == DW_CFA.set_loc:
+                to = code.pointer(self.cie.encoding, self.arch.word, self.address)
+            else:
+                arguments = [*low, *code.operands(_OPERANDS[opcode], self.arch.word)]
+                if opcode not in _ADVANCES:
+                    self._one(opcode, *arguments)
+                    continue
+                to = location + arguments[0] * self.cie.code_factor  # type: ignore[operator]
+            if self.initial is None or not location <= to <= end:
+                raise ValueError(f"a location {to:#x}")
+            rows.append((location, self.state))
+            location = to
+        return [*rows, (location, self.state)]
 
     def _one(self, opcode: int, first: Any = None, second: Any = None) -> None:
-        state, factor = self.state, self.data_factor
+        state, factor = self.state, self.cie.data_factor
         match opcode:
             case DW_CFA.def_cfa:
                 state = replace(state, cfa=Plus(self._register(first), self._signed(second)))
@@ -229,7 +340,7 @@ class _FdeMachine:
             case DW_CFA.def_cfa_offset_sf:
                 state = replace(state, cfa=Plus(self._base(), first * factor))
             case DW_CFA.def_cfa_expression:
-                state = replace(state, cfa=ByExpression(bytes(first), False))
+                state = replace(state, cfa=self._expression(first, False))
             case DW_CFA.undefined:
                 state = state.with_rule(first, Lost())
             case DW_CFA.same_value:
@@ -241,16 +352,18 @@ class _FdeMachine:
             case DW_CFA.register:
                 state = state.with_rule(first, Plus(self._register(second)))
             case DW_CFA.expression:
-                state = state.with_rule(first, self._word(first, ByExpression(bytes(second), True)))
+                state = state.with_rule(first, self._word(first, self._expression(second)))
             case DW_CFA.val_expression:
-                state = state.with_rule(first, ByExpression(bytes(second), True))
-            case DW_CFA.restore | DW_CFA.restore_extended:
+                state = state.with_rule(first, self._expression(second))
+            case 0x2F:  # GNU_negative_offset_extended
+                state = state.with_rule(first, self._word(first, Plus(CFA, -second * factor)))
+            case DW_CFA.restore | DW_CFA.restore_extended if self.initial is not None:
                 state = state.with_rule(first, self.initial.get(first))
             case DW_CFA.remember_state:
                 self._remembered.append(state)
             case DW_CFA.restore_state:
                 state = self._remembered.pop()
-            case DW_CFA.AARCH64_negate_ra_state if self.arch.ra_sign_state is not None:
+            case DW_CFA.AARCH64_negate_ra_state | 0x2C if self.arch.ra_sign_state is not None:
                 state = replace(state, signed=not state.signed)
             case DW_CFA.nop | DW_CFA.GNU_args_size:
                 pass
@@ -266,6 +379,10 @@ class _FdeMachine:
         part, register = self.arch.parts.get(column), self.arch.by_name.get(self._register(column))
         bits = part.bits if part else register.bits if register else 8 * self.arch.word
         return Word(at, bits // 8)
+
+    def _expression(self, code: bytes, on_cfa: bool = True) -> ByExpression:
+        check(code, self.arch.word)
+        return ByExpression(code, on_cfa)
 
     def _signed(self, offset: int) -> int:
         """An unfactored offset below zero stands there as the word that it is."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from testbed.arch import Arch
 from testbed.image import Image, Segment
+from testbed.rereading.cursor import Cursor
 from testbed.rereading.dwarf import SecondReader
-from testbed.rereading.expression import leb128
 from testbed.rereading.rows import Lost, NoRow, Plus, SecondRow, SecondRule, Word
 
 _CANTUNWIND = 1
@@ -29,6 +29,8 @@ def exidx(image: Image) -> SecondReader:
     """
     section, arch, segments = image.sections[".ARM.exidx"], image.arch, image.segments
     count, first = len(section.data) // 8, _first_function(image)
+    if len(section.data) % 8:
+        raise ValueError("no pairs of words")
     starts = [_prel31(section.data, 8 * i, section.address) for i in range(count)]
     ends = [*starts[1:], max((s.address + s.size for s in segments if s.executable), default=0)]
 
@@ -119,42 +121,43 @@ class _VirtualRegisters:
 
 
 def _executed(arch: Arch, start: int, end: int, place: int, code: bytes) -> SecondRow | NoRow:
-    registers = _VirtualRegisters(arch)
-    at = 0
-    while at < len(code) and code[at] != 0xB0:  # finish
-        op = code[at]
-        operand = code[at + 1] if at + 1 < len(code) else 0
+    registers, left = _VirtualRegisters(arch), Cursor(code, 0, len(code))
+    while left.left and (op := left.number(1)) != 0xB0:  # finish
+        operand = left.number(1) if 0x80 <= op < 0x90 or op in _WITH_OPERAND else 0
         if op == 0x80 and operand == 0:
             return NoRow("the entry refuses to unwind")
         if op == 0xB2:
-            value, at = leb128(code, at + 1)
-            registers.move(0x204 + (value << 2))
+            registers.move(0x204 + (left.leb128() << 2))
         else:
-            at += _execute(registers, op, operand)
+            _execute(registers, op, operand)
     returns = registers.held.pop("pc", None) or registers.held.get("lr", Plus("lr"))
     return SecondRow(arch, start, end, place, registers.vsp, returns, registers.held)
 
 
-def _execute(registers: _VirtualRegisters, op: int, operand: int) -> int:
-    """Execute one instruction; how many bytes it has. Raises ValueError for one that is spare."""
+_WITH_OPERAND = (0xB1, 0xB3, 0xC8, 0xC9)
+
+
+def _execute(registers: _VirtualRegisters, op: int, operand: int) -> None:
+    """Execute one instruction. Raises ValueError for one that is spare or reserved."""
     low, count, first = op & 0x0F, (operand & 0x0F) + 1, operand >> 4
     if op < 0x80:
         registers.move((-1 if op & 0x40 else 1) * (((op & 0x3F) << 2) + 4))
     elif op < 0x90:
         registers.pop([_CORE[4 + i] for i in range(12) if (low << 8 | operand) >> i & 1])
-        return 2
     elif op < 0xA0 and low not in (13, 15):
         registers.vsp = registers.held.get(_CORE[low], Plus(_CORE[low]))
     elif 0xA0 <= op < 0xB0:
         registers.pop(_CORE[4 : 5 + (op & 7)] + (["lr"] if op & 8 else []))
     elif op == 0xB1 and 0 < operand < 0x10:
         registers.pop([_CORE[i] for i in range(4) if operand >> i & 1])
-        return 2
-    elif op in (0xB3, 0xC8, 0xC9):
+    elif op == 0xB4:
+        registers.move(4)  # the code that authenticates the return address, which stays as it is
+    elif op == 0xB5:
+        pass  # SP as it is here was signed with
+    elif op in (0xB3, 0xC8, 0xC9) and first + count <= 16 * (1 + (op == 0xC9)):  # d16 and up are not FSTMFDX's
         registers.pop_vector(first + (16 if op == 0xC8 else 0), count)
         if op == 0xB3:
             registers.move(4)  # FSTMFDX writes a word more
-        return 2
     elif 0xB8 <= op < 0xC0:
         registers.pop_vector(8, (op & 7) + 1)
         registers.move(4)
@@ -162,4 +165,3 @@ def _execute(registers: _VirtualRegisters, op: int, operand: int) -> int:
         registers.pop_vector(8, (op & 7) + 1)
     else:
         raise ValueError(f"an instruction {op:#x}")
-    return 1

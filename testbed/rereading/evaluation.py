@@ -22,16 +22,17 @@ class Evaluated:
     registers: Mapping[str, int | None]
 
 
-def evaluate(row: SecondRow, registers: Mapping[str, int | None], read_word: WordReader) -> Evaluated:
+def evaluate(row: SecondRow, registers: Mapping[str, int | None], read_word: WordReader, bias: int = 0) -> Evaluated:
     """The caller that a row gives of a frame with these registers; ``read_word`` knows the memory.
 
-    The link register is unknown in a caller, because the call has overwritten it; not so in one that a signal
-    interrupted.
+    ``bias`` is how far from its link-time addresses the image is loaded. Of a register of which parts have rules
+    nothing is known unless they lie in memory side by side. The link
+    register is unknown in a caller, because the call has overwritten it; not so in one that a signal interrupted.
     """
     arch = row.arch
-    frame = _FrameValues(arch, registers, read_word)
-    cfa = frame.value(row.cfa)
-    frame = _FrameValues(arch, {**registers, CFA: cfa}, read_word)
+    cfa = _FrameValues(arch, registers, read_word, bias).value(row.cfa)
+    cfa = None if cfa is None else cfa & arch.word_mask
+    frame = _FrameValues(arch, {**registers, CFA: cfa}, read_word, bias)
     return_address = frame.value(row.return_address)
     kept = arch.preserved if row.others_kept else ()
     found: dict[str, int | None] = {}
@@ -41,14 +42,8 @@ def evaluate(row: SecondRow, registers: Mapping[str, int | None], read_word: Wor
             found[name] = None if value is None else value & (1 << register.bits) - 1
         else:
             found[name] = registers.get(name) if name in kept else None
-    for part in arch.parts.values():
-        if part.name in row.registers:
-            mask = (1 << part.bits) - 1
-            value, whole = frame.value(row.registers[part.name]), found[part.whole]
-            if value is None or whole is None:
-                found[part.whole] = None
-            else:
-                found[part.whole] = whole & ~(mask << part.first_bit) | (value & mask) << part.first_bit
+    for whole in {part.whole for part in arch.parts.values() if part.name in row.registers}:
+        found[whole] = frame.joined(row, whole)
     if arch.sp not in row.registers:
         found[arch.sp] = cfa
     if arch.link is not None and not row.signal_frame:
@@ -63,6 +58,24 @@ class _FrameValues:
     arch: Arch
     registers: Mapping[str, int | None]
     read_word: WordReader
+    bias: int
+
+    def joined(self, row: SecondRow, whole: str) -> int | None:
+        """A register out of its parts."""
+        parts = sorted((each for each in self.arch.parts.values() if each.whole == whole), key=lambda p: p.first_bit)
+        rules = [row.registers.get(part.name) for part in parts]
+        if whole in row.registers:
+            return None
+        if all(rule in (None, Plus(part.name)) for part, rule in zip(parts, rules, strict=True)):
+            return self.registers.get(whole)
+        match rules[0]:
+            case Word(Plus(str(base), offset), size):
+                there = [Word(Plus(base, offset + part.first_bit // 8), size) for part in parts]
+                values = [self.value(rule) for rule in there] if rules == there else [None]
+                return (
+                    None if None in values else sum(v << p.first_bit for v, p in zip(values, parts, strict=True) if v)
+                )
+        return None
 
     def value(self, rule: SecondRule | None) -> int | None:
         match rule:
@@ -75,7 +88,7 @@ class _FrameValues:
             case ByExpression(expression, on_cfa):
                 stack = [self.registers.get(CFA)] if on_cfa else []
                 try:
-                    return compute(expression, stack, self.arch, self.registers, self.read_word)
+                    return compute(expression, stack, self)
                 except Unknown:
                     return None
             case Lost() | None:

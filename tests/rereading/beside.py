@@ -90,7 +90,7 @@ def second(row: SecondRow, pc: int) -> Said | str:
     if row.undefined_return:
         return "outermost"
     said: Evaluated = evaluate(row, registers_at(arch, pc), word_at)
-    if said.return_address is None:
+    if said.return_address is None or (said.cfa is None and row.cfa is not None):
         return "no caller: unknown"
     address = arch.without_signature(said.return_address) if row.signed else arch.code_address(said.return_address)
     registers = {name: value for name, value in said.registers.items() if value is not None and name != arch.pc}
@@ -101,10 +101,12 @@ def differences(image: Image, format: str, pcs: Iterable[int]) -> Iterator[Diffe
     """Where the two readers do not say the same."""
     told = UNWINDERS[TECHNIQUES[format]].rows
     assert told is not None
-    table = told(image)
     for pc in pcs:
-        theirs, ours = table.at(pc), reread(image, format, pc)
+        try:
+            theirs, ours = told(image).at(pc), reread(image, format, pc)
+        except UnwindError:  # the whole table cannot be read
+            theirs, ours = None, reread(image, format, pc)
         one = "no row" if theirs is None else first(theirs, image.arch, pc)
         other = "no row" if isinstance(ours, NoRow) else second(ours, pc)
-        if one != other and not (str(one)[:9] == str(other)[:9] == "no caller"):
+        if one != other and not (str(one)[:3] == str(other)[:3] == "no "):
             yield Difference(image, format, pc, one, f"{other}: {ours}" if isinstance(ours, NoRow) else other)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.image import Image, Segment
+from testbed.image import Image, Section, Segment
 from testbed.rereading import reread
+from tests.rereading.beside import differences
 from tests.rereading.shown import shown
 from tests.unwinders.frames import ARM32, START, image, u
 
@@ -22,7 +23,7 @@ def made(*contents: int, table: bytes = b"") -> Image:
         inline = content if content == 1 or content >> 31 else (TABLE + content - at - 4) & 0x7FFF_FFFF
         index += u(4, (START + 16 * i - at) & 0x7FFF_FFFF) + u(4, inline)
     there = image(ARM32, _ARM_exidx=(INDEX, index))
-    sections = {".ARM.exidx": there.sections[".ARM_exidx"]}  # the helper makes a dot of the first underscore only
+    sections = {".ARM.exidx": there.sections[".ARM_exidx"], ".ARM.extab": Section(".ARM.extab", TABLE, 0, table)}
     data = Segment(TABLE, table, len(table), True, False, False)
     return replace(there, sections=sections, segments=(*there.segments, data), entry=START + 0x100)
 
@@ -33,7 +34,9 @@ def said(instructions: bytes) -> str:
     words = [padded[:2], *(padded[i : i + 4] for i in range(2, len(padded), 4))]
     table = u(4, 0x8100_0000 | len(words) - 1 << 16 | int.from_bytes(words[0], "big"))
     table += b"".join(word[::-1] for word in words[1:])
-    return shown(reread(made(0, table=table), ".ARM.exidx", START + 4))
+    there = made(0, table=table)
+    assert not [*differences(there, ".ARM.exidx", [START + 4])]
+    return shown(reread(there, ".ARM.exidx", START + 4))
 
 
 @pytest.mark.parametrize(
@@ -59,13 +62,16 @@ def said(instructions: bytes) -> str:
         ("d1b0", "CFA sp+0x10, returns to lr, d8 [sp], d9 [sp+0x8]"),
         ("a09401b0", "CFA [sp]+0x8, returns to lr, r4 [sp]"),  # vsp from what was popped
         ("b001", "CFA sp, returns to lr"),  # nothing behind finish
+        ("b4b5", "CFA sp+0x4, returns to lr"),  # the return address is signed, with SP behind its code
+        ("b2808000", "CFA sp+0x204, returns to lr"),  # a number may be longer than it must
+        ("820082a0", "CFA [[sp]+0x8], returns to lr, r11 [[sp]+0x4], r9 [[sp]]"),  # from one stack to the next
     ],
 )
 def test_instructions(instructions: str, row: str) -> None:
     assert said(bytes.fromhex(instructions)) == row
 
 
-@pytest.mark.parametrize("code", ["9db0", "9fb0", "b100", "b110", "b4b0", "c1b0", "cab0", "d8b0", "f0b0"])
+@pytest.mark.parametrize("code", ["9db0", "9fb0", "b100", "b110", "b3f1", "c1b0", "c8f1", "cab0", "d8b0", "f0b0"])
 def test_reserved_and_spare_instructions_are_no_row(code: str) -> None:
     assert said(bytes.fromhex(code)).startswith("no row: the second reader cannot read .ARM.exidx: an instruction")
 

@@ -1,4 +1,7 @@
-"""Damaged tables: every second reader has a row for a pc, or says that there is none; it raises nothing else."""
+"""Damaged tables: every second reader has a row for a pc, or says that there is none; it raises nothing else.
+
+Of call frame information both readers say the same of them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.rereading import NoRow, evaluate, reread
 from testbed.words.errors import ToolchainMissing
-from tests.rereading.beside import registers_at, word_at
+from tests.rereading.beside import differences, registers_at, word_at
 from tests.unwinders.mutations import mutated
 
 TABLES = {
@@ -48,6 +51,8 @@ def test_a_damaged_table_has_rows_or_says_why_not(format: str) -> None:
         for pc in pcs:
             row = reread(damaged, format, pc)
             found[isinstance(row, NoRow)] += 1
+            if format in (".eh_frame", ".debug_frame"):
+                assert not [*differences(damaged, format, [pc])]
             if not isinstance(row, NoRow):
                 evaluate(row, registers_at(image.arch, pc), word_at)
     assert found[True] and found[False]

@@ -250,7 +250,8 @@ class _RowMachine:
             case Cfa.VAL_OFFSET_SF:
                 rule = CfaPlus(reader.sleb() * factor)
             case Cfa.REGISTER:
-                rule = RegisterPlus(self.register(reader), 0)
+                other = self.register(reader)
+                rule = SameValue() if other == name else RegisterPlus(other, 0)
             case Cfa.EXPRESSION:
                 rule = AtExpression(self.expression(reader))
             case Cfa.VAL_EXPRESSION:

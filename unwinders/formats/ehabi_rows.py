@@ -1,7 +1,7 @@
 """EHABI's operations as rows: one per function, since the table says one thing about all of it.
 
-All of its arithmetic is static, given one register: wherever vsp goes, it is ``base + offset``, and every pop is a
-load from there. At the end::
+All of its arithmetic is static, given one register: wherever vsp goes, it is ``base + offset``, where the base is a
+register or a word that was loaded from such a place, and every pop is a load from there. At the end::
 
     CFA            = vsp, which is the caller's sp
     register       = *(CFA + offset) if popped, else unchanged
@@ -17,6 +17,7 @@ from itertools import pairwise
 from testbed.arch import Arch
 from testbed.contract.rows import (
     AtCfa,
+    AtExpression,
     AtRegister,
     IsExpression,
     Operation,
@@ -40,7 +41,6 @@ from unwinders.formats.indexed import IndexedTable, Part
 LR, PC, SP = 14, 15, 13
 
 _FURTHEST_ULEB = 0x204  # what the shorter forms of vsp + n do not reach
-_ULEB_BYTES = 5  # a 32-bit value has no more
 # How many double registers each of the two ways to save them knows (remark d).
 _VPUSH_REGISTERS, _FSTMFDX_REGISTERS = 32, 16
 
@@ -173,13 +173,14 @@ class _Decoder:
         return PopVfp(start, count, fstmfdx)
 
     def uleb(self) -> int:
-        value = 0
-        for i in range(_ULEB_BYTES):
+        value, shift, byte = 0, 0, 0x80
+        while byte & 0x80:
             byte = self.byte()
-            value |= (byte & 0x7F) << (7 * i)
-            if not byte & 0x80:
-                return value
-        raise self.malformed(f"a LEB128 number has more than {_ULEB_BYTES} bytes")
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        if value >> 64 or shift > 70:
+            raise self.malformed(f"a LEB128 number of {shift} bits")
+        return value
 
     def malformed(self, detail: str) -> MalformedTable:
         return MalformedTable(self.section, self.at, detail)
@@ -270,10 +271,13 @@ def entry_row(image: Image, entry: IndexEntry) -> UnwindRow:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What vsp counts from: a register of this frame, or the word that is stored at ``register + loaded_from``."""
+    """What vsp counts from: a register of this frame, or what is loaded from there, and from where that leads, ...
+
+    ``loads`` are the offsets that are added before each load.
+    """
 
     register: str
-    loaded_from: int | None = None
+    loads: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -319,27 +323,29 @@ class _Undone:
             self.base, self.offset = _Base(register), 0
             return
         base, offset = self.popped[register]
-        if base.loaded_from is not None:
-            raise UnsupportedRule(f"{INDEX}: vsp is taken from {register}, which a loaded vsp was needed to find")
-        self.base, self.offset = _Base(base.register, offset), 0
+        self.base, self.offset = replace(base, loads=(*base.loads, offset)), 0
 
     def rules(self) -> tuple[Rule, dict[str, Rule]]:
         """The CFA and the registers of the caller."""
         rules = {name: self.slot(name) for name in self.popped if name != self.arch.sp}
-        if self.base.loaded_from is None:
+        if not self.base.loads:
             return RegisterPlus(self.base.register, self.offset), rules
-        if self.offset == 0:
-            return AtRegister(self.base.register, self.base.loaded_from), rules
-        number = self.arch.by_name[self.base.register].dwarf
-        assert number is not None  # operations name core registers only
-        load = Operation(_BREG0 + number, (self.base.loaded_from,), 0)
-        plus = Operation(_PLUS_UCONST, (self.offset & self.arch.word_mask,), 2)
-        return IsExpression((load, Operation(_DEREF, (), 1), plus)), rules
+        if self.offset == 0 and len(self.base.loads) == 1:
+            return AtRegister(self.base.register, self.base.loads[0]), rules
+        return IsExpression(self.address(self.base, self.offset)), rules
 
     def slot(self, name: str) -> Rule:
         base, offset = self.popped[name]
         if base == self.base:
             return AtCfa(offset - self.offset)
-        if base.loaded_from is None:
-            return AtRegister(base.register, offset)
-        raise UnsupportedRule(f"{INDEX}: {name} was popped from a stack that vsp has left again")
+        return AtExpression(self.address(base, offset)) if base.loads else AtRegister(base.register, offset)
+
+    def address(self, base: _Base, offset: int) -> tuple[Operation, ...]:
+        """A place as an expression."""
+        number = self.arch.by_name[base.register].dwarf
+        assert number is not None  # operations name core registers only
+        first, *others = (*base.loads, offset)
+        operations: list[tuple[int, tuple[int, ...]]] = [(_BREG0 + number, (first,))]
+        for each in others:
+            operations += [(_DEREF, ()), (_PLUS_UCONST, (each & self.arch.word_mask,))]
+        return tuple(Operation(code, operands, i) for i, (code, operands) in enumerate(operations))

@@ -60,14 +60,16 @@ def table_rows(site: TrueSite, assumption: TableRow) -> ReadAlong:
     here: Mapping[str, int] = snapshot.registers
     pc, kind, k = snapshot.pc, FrameKind.INTERRUPTED, 0
     while True:
-        row, why = _row_at(snapshot, assumption.format, pc - (kind is FrameKind.CALLER))
-        if row is None:
-            yield End(THERE, True, {"why": why})
+        at = pc - (kind is FrameKind.CALLER)
+        loaded = image_covering(snapshot.images, at)
+        row = reread(loaded.image, assumption.format, at - loaded.bias) if loaded else NoRow(f"no file covers {at:#x}")
+        if loaded is None or isinstance(row, NoRow):
+            yield End(THERE, True, {"why": row})
             return
         if row.undefined_return:
             yield End(ROOT, False)
             return
-        found = evaluate(row, here, _words(snapshot))
+        found = evaluate(row, here, _words(snapshot), loaded.bias)
         if found.return_address is None or (found.cfa is None and row.cfa is not None):
             lost = "the return address" if found.return_address is None else "the CFA"
             yield End(KNOWN, True, {"register": lost})
@@ -88,15 +90,6 @@ def table_rows(site: TrueSite, assumption: TableRow) -> ReadAlong:
         kind = FrameKind.INTERRUPTED if row.signal_frame else FrameKind.CALLER
         yield FoundCaller(pc, ADDRESS, _InForce(row, True), there, found.cfa, _InForce(row, False), kind)
         k, here = k + 1, there
-
-
-def _row_at(snapshot: Snapshot, format: str, pc: int) -> tuple[SecondRow | None, str]:
-    """The row of a run-time pc, or why there is none."""
-    loaded = image_covering(snapshot.images, pc)
-    if loaded is None:
-        return None, f"no file covers {pc:#x}"
-    found = reread(loaded.image, format, pc - loaded.bias)
-    return (None, found.reason) if isinstance(found, NoRow) else (found, "")
 
 
 def _words(snapshot: Snapshot) -> Callable[[int, int], int | None]:

@@ -125,7 +125,7 @@ REFUSED: list[tuple[str, type[Exception], str]] = [
         ("00 00 " + text, MalformedTable, r"^\.ARM\.extab\+0x12: the entry ends")
         for text in ("80", "8f", "b1", "b2", "b2 80", "b3", "c6", "c7", "c8", "c9")
     ),
-    ("b2 80 80 80 80 80 01", MalformedTable, "more than 5 bytes"),
+    ("b2 80 80 80 80 80 80 80 80 80 80 01", MalformedTable, "of 77 bits"),
 ]
 
 
