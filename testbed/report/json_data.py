@@ -13,6 +13,7 @@ from testbed.campaign.results import Cell, Matrix
 from testbed.image import image_covering
 from testbed.image.symbols import symbol_for
 from testbed.report import JsonVersion
+from testbed.report.phrases import BESIDE
 from testbed.runs.run import Run
 from testbed.store.codec import Fraction, Keyword, Natural, encoded, taken
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
@@ -26,8 +27,9 @@ CountsForm = TypedDict(
         "sites": Natural,
         "exact": Natural,
         "foretold": Natural,
-        "luck": Natural,
-        "unexplained": Natural,
+        "luck": Annotated[Natural, BESIDE["luck"]],
+        "open": Annotated[Natural, BESIDE["open"]],
+        "unexplained": Annotated[Natural, BESIDE["unexplained"]],
         "lying": Natural,
         "transition": Natural,
     },
@@ -63,8 +65,9 @@ CellForm = TypedDict(
         "sites": Natural,
         "exact": Natural,
         "foretold": Natural,
-        "luck": Natural,
-        "unexplained": Natural,
+        "luck": Annotated[Natural, BESIDE["luck"]],
+        "open": Annotated[Natural, BESIDE["open"]],
+        "unexplained": Annotated[Natural, BESIDE["unexplained"]],
         "lying": Natural,
         "transition": Natural,
         "callers": Annotated[CallersForm, "callers at all sites outside transitions"],

@@ -11,6 +11,7 @@ from typing import Annotated, TypedDict
 
 from testbed.arch import Arch
 from testbed.report import JsonVersion
+from testbed.report.phrases import BESIDE
 from testbed.store.codec import Keyword, Natural, taken
 from testbed.words.outcome import Outcome
 
@@ -52,8 +53,9 @@ SharesForm = TypedDict(
         "lies": Annotated[Natural, taken("lying")],
         "transition": Natural,
         "foretold": Natural,
-        "luck": Natural,
-        "unexplained": Natural,
+        "luck": Annotated[Natural, BESIDE["luck"]],
+        "open": Annotated[Natural, BESIDE["open"]],
+        "unexplained": Annotated[Natural, BESIDE["unexplained"]],
         "sampled": Annotated[bool, "Only some steps were chosen, by the seed."],
         "outcomes": Mapping[Outcome, Natural],
         "places": tuple[PlaceForm, ...],

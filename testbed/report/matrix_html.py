@@ -18,7 +18,7 @@ from testbed.report.causes import clauses_failed, unclaimed
 from testbed.report.json_data import MatrixForm, counts
 from testbed.report.packed_columns import packed
 from testbed.report.page import page_text, render_page
-from testbed.report.phrases import share
+from testbed.report.phrases import BESIDE, besides, share
 from testbed.store.codec import encoded
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
@@ -94,8 +94,7 @@ _SCRIPTS = ("page.js", "matrix.js")
 _HEADLINE = (
     ("exact", "the whole truth"),
     ("foretold", "not exact, where and as the failed clause of the assumption foretells"),
-    ("luck", "right although the assumption fails"),
-    ("unexplained", "not what the unwinder is held to"),
+    *BESIDE.items(),
     ("lying", "claimed something false, foretold or not"),
     ("transition", "no single answer is right there"),
 )
@@ -118,7 +117,7 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers
     for index, cell in enumerate(matrix.cells):
         by_unit[cell.unit][cell.unwinder] = index, cell
     data = encoded(MatrixForm, matrix)
-    pages = {unit: steppers(unit) for unit in by_unit}
+    pages, beside = {unit: steppers(unit) for unit in by_unit}, besides(matrix.cells)
     for cell, shown in zip(matrix.cells, data["cells"], strict=True):
         shown["page"] = _at_first_difference(pages[cell.unit], cell)
     return render_page(
@@ -127,7 +126,8 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers
         script=Markup("\n").join(page_text(name) for name in _SCRIPTS),
         block=packed({"cells": data["cells"], "strategies": unwinders}, {}),
         data=data,
-        headline=_HEADLINE,
+        headline=[each for each in _HEADLINE if each[0] not in BESIDE or each[0] in beside],
+        beside=beside,
         heat=heat_map(matrix),
         dividing=dividing(matrix, summaries),
         shown_traps=SHOWN_TRAPS,

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from testbed.campaign.results import Cell, Matrix
 from testbed.report.causes import unclaimed
-from testbed.report.json_data import COUNTS, counts
+from testbed.report.json_data import COUNTS
 from testbed.report.narrow_tables import ColumnBlocks
-from testbed.report.phrases import STYLES, count, folded, share
+from testbed.report.phrases import BESIDE, STYLES, besides, count, folded, share
 from testbed.verdicts.counts import NOTHING_COUNTED
 from testbed.words.outcome import Outcome
 
@@ -83,20 +83,22 @@ def _totals(matrix: Matrix) -> list[RenderableType]:
     kinds: list[tuple[str | Text, ...]] = []
     there = {outcome for cell in matrix.cells for outcome in cell.outcomes}
     outcomes = [outcome for outcome in Outcome if outcome is not Outcome.EXACT and outcome in there]
-    words, counted = ("strategy", "arch"), (*(_HEADS.get(name, name) for name in COUNTS), "preci-\nsion", "recall")
+    beside = besides(matrix.cells)
+    shown = [name for name in COUNTS if name not in BESIDE or name in beside]
+    words, heads = ("strategy", "arch"), (*(_HEADS.get(name, name) for name in shown), "preci-\nsion", "recall")
     labels = tuple(Text(outcome.label, style=STYLES[outcome]) for outcome in outcomes)
     for (unwinder, arch), group in matrix.by_strategy().items():
         total = sum(group, NOTHING_COUNTED)
         bad = {"unexplained": "bold red"} if total.unexplained else {}
-        shown = [Text(f"{n:,}", style=bad.get(name, "")) for name, n in counts(total).items()]
+        numbers = [Text(f"{getattr(total, name):,}", style=bad.get(name, "")) for name in shown]
         callers, came_out = total.callers, total.outcomes
         right = (share(callers.found, callers.said), share(callers.found, callers.true))
-        sums.append((unwinder, arch, *shown, *right))
+        sums.append((unwinder, arch, *numbers, *right))
         if total.exact < total.judged:
             kinds.append((unwinder, arch, *(f"{came_out.get(outcome, 0):,}" for outcome in outcomes)))
     parts: list[RenderableType] = [
         Text("\nSites, by strategy and architecture", style="bold"),
-        ColumnBlocks(words, counted, tuple(sums)),
+        ColumnBlocks(words, heads, tuple(sums)),
         Text(_CALLERS, "dim"),
     ]
     if open_ := unclaimed(matrix.cells):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from testbed.naming.beside import Alignment
+from testbed.verdicts.counts import Counts
 from testbed.words.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -24,6 +27,21 @@ STYLES = {
 }
 
 FRAME_STYLES = {Alignment.TRUE: "", Alignment.MISSING: "yellow", Alignment.FALSE: "bold red"}
+
+BESIDE: Mapping[str, str] = MappingProxyType(
+    {
+        "luck": "exact, although the assumption fails",
+        "open": "what the trace shows does not decide the assumption, and the answer is otherwise",
+        "unexplained": "not what the unwinder is held to",
+    }
+)
+"""How answers stand to their assumption, in a word each: counts that are shown where there are any."""
+
+
+def besides(counted: Iterable[Counts]) -> list[str]:
+    """Those of `BESIDE` that occur."""
+    some = list(counted)
+    return [name for name in BESIDE if any(getattr(each, name) for each in some)]
 
 
 def share(part: int, whole: int) -> str:

@@ -15,7 +15,7 @@ from testbed.image import describe
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
-from testbed.report.phrases import count, share
+from testbed.report.phrases import besides, count, share
 from testbed.report.timeline import SPEEDSCOPE
 
 MOST_PLACES = 10
@@ -67,13 +67,14 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
 def _summary(shares: Sequence[StrategyShare]) -> RenderableType:
     any_dead = any(each.dead for each in shares)
     unanswered = ("no answer",) if any_dead else ()
-    heads = ("exact", "all callers, no root", "honest stops", *unanswered, "lies", "unexplained", "steps")
+    beside = besides(shares)
+    heads = ("exact", "all callers, no root", "honest stops", *unanswered, "lies", *beside, "steps")
     rows = []
     for each in shares:
         stops = (each.stops - each.dead, each.dead) if any_dead else (each.stops,)
         parts = [share(n, each.judged) for n in (each.exact, each.whole, *stops, each.lying)]
         steps = f"{each.judged:,}" + (" sampled" if each.sampled else "")
-        numbers = (*parts, f"{each.unexplained:,}", steps)
+        numbers = (*parts, *(f"{getattr(each, name):,}" for name in beside), steps)
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
     return Group(Text(), NumberedTable(("strategy",), heads, tuple(rows)))
 
@@ -95,7 +96,7 @@ def _places(each: StrategyShare) -> Iterator[RenderableType]:
 
 def _place(place: WrongPlace) -> Text:
     text = Text(f"{place}: ")
-    text.append(place.because or "UNEXPLAINED", "" if place.explained else "bold red")
+    text.append(place.because or f"UNEXPLAINED: {place.unforeseen}", "" if place.explained else "bold red")
     lies = "lies" if place.lies == place.steps else f"{place.lies:,} lies"
     text.append(f"\nfirst at step {place.first} of thread {place.thread}, {place.where}", "dim")
     return text.append(f"; {lies}" if place.lies else "", "dim")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,7 +14,7 @@ from rich.text import Text
 from testbed.campaign.results import Cell, Difference
 from testbed.report.causes import Causes, clauses_failed, unclaimed
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
-from testbed.report.phrases import STYLES, count, share
+from testbed.report.phrases import BESIDE, STYLES, besides, count, share
 from testbed.report.step_lines import Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
@@ -104,11 +105,11 @@ def _summary(cells: Sequence[Cell]) -> RenderableType:
         "no answer": lambda cell: cell.dead,
         "lies": lambda cell: cell.lying,
         "in transition": lambda cell: cell.transition,
-        "unexplained": lambda cell: cell.unexplained,
     }
-    for name in ("no answer", "in transition", "unexplained"):
+    for name in ("no answer", "in transition"):
         if not any(columns[name](cell) for cell in cells):
             del columns[name]
+    columns |= {name: attrgetter(name) for name in besides(cells)}
     rows = []
     for cell in cells:
         numbers = [f"{of(cell):,}" for of in columns.values()]
@@ -180,7 +181,7 @@ def _glossary(cells: Sequence[Cell]) -> RenderableType:
     for outcome in Outcome:
         if any(cell.outcomes.get(outcome) for cell in cells):
             table.add_row(Text(outcome.value.replace("_", " "), style=STYLES[outcome]), outcome.mark, outcome.meaning)
-    for name, meaning in clauses_failed(cells):
+    for name, meaning in [*((name, BESIDE[name]) for name in besides(cells)), *clauses_failed(cells)]:
         table.add_row(Text(name, style="bold"), "", meaning)
     note = (
         "sp, fp: relative to the CFA, which is the caller's SP; nothing: as in the line above; top: SP as the program "

@@ -5,7 +5,7 @@ async function start() {
   const form = document.getElementById("filter"), table = document.getElementById("matrix");
   const rows = [...table.tBodies[0].rows], strategies = data.strategies;
   const names = { program: rows.map((row) => row.dataset.program), recipe: rows.map((row) => row.dataset.recipe) };
-  const keys = ["exact", "foretold", "luck", "unexplained", "lying", "transition"];
+  const keys = [...document.querySelectorAll("[id^=total-]")].map((total) => total.id.slice("total-".length));
 
   // A pattern is a name, a part of one, or a glob where it has a star.
   const fits = (pattern, names) => {
@@ -58,7 +58,7 @@ async function start() {
     const first = cell.first_unexplained ?? cell.first_difference;
     body.replaceChildren(
       el("ul", { class: "counts" }, parts.map(([name, count]) => el("li", { class: `chip o-${name}` }, `${name} ${number(count)}`)),
-        ...["foretold", "luck", "unexplained", "lying", "transition"].map((key) => el("li", { class: "chip" }, `${key} ${number(cell[key])}`))),
+        ...["foretold", "luck", "open", "unexplained", "lying", "transition"].filter((key) => cell[key]).map((key) => el("li", { class: "chip" }, `${key} ${number(cell[key])}`))),
       first ? el("p", {}, el("b", {}, cell.first_unexplained ? "First unexplained difference: " : "First difference: "), first.sentence) : el("p", {}, "Exact at every site."),
       cell.page ? el("p", {}, el("a", { class: "to-stepper", href: cell.page }, "Step through it, from there")) : null,
       el("p", { class: "muted" }, cell.page ? "Or write that page anew:" : "See it step by step:"),
