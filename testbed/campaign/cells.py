@@ -105,5 +105,7 @@ def difference(
         None if verdict.unexplained else verdict.clause,
         f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
         f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}.",
-        run.difference(verdict) if verdict.unexplained or not verdict.failed else run.reason(verdict.failed, step),
+        f"{run.difference(verdict)}; {run.foretold(verdict, step)}"
+        if verdict.unexplained
+        else run.why(verdict, step) or run.difference(verdict),
     )

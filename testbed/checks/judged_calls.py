@@ -30,8 +30,9 @@ from testbed.micro.plans import PLANS
 from testbed.naming.beside import folded_names
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth, observe
+from testbed.verdicts.assumptions.words import because
 from testbed.verdicts.counts import Counts
-from testbed.verdicts.one import Verdict, counted, judge_backtrace
+from testbed.verdicts.one import counted, judge_backtrace
 from testbed.verdicts.trace import failed_in
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.outcome import Outcome
@@ -44,8 +45,8 @@ _FAILURES = (Outcome.CRASHED, Outcome.HUNG)
 class CalledLie:
     """The first instruction of a function at which something false is said, or the unwinder dies or gives no answer.
 
-    ``address`` is the file's own; ``true`` and ``said`` are functions, innermost first. ``explained`` is the clause
-    of the unwinder's assumption that fails, "" where that is not why.
+    ``address`` is the file's own; ``true`` and ``said`` are functions, innermost first. ``explained`` says which clause
+    of the unwinder's assumption fails, with its evidence; "" where that is not why.
     """
 
     address: int
@@ -167,21 +168,21 @@ def _with(
         verdicts.append(verdict)
         if not verdict.transition and (verdict.outcome.lying or verdict.outcome in _FAILURES):
             stacks = (_names(snapshot, stack.pcs), _names(snapshot, [frame.pc for frame in said.frames]))
-            _keep(lies, snapshot, verdict, stacks, forced=bool(batch.forced[step]))
+            where, images = describe(snapshot.images, snapshot.pc), snapshot.images
+            function = where.rpartition("+")[0] or where
+            if function in lies and not (lies[function].explained and verdict.unexplained):
+                continue
+            failed = None if verdict.unexplained else verdict.failed
+            lies[function] = CalledLie(
+                snapshot.pc - images[0].bias,
+                where,
+                verdict.outcome.value,
+                *stacks,
+                verdict.difference,
+                because(failed, images, truth, step) if failed else "",
+                bool(batch.forced[step]),
+            )
     return CalledVerdicts(**vars(before + counted(verdicts, wholes=True)), unwinder=before.unwinder, lies=lies)
-
-
-def _keep(
-    lies: dict[str, CalledLie], snapshot: Snapshot, verdict: Verdict, stacks: tuple[str, str], *, forced: bool
-) -> None:
-    """Remember a lie as its function's, unless that has one which is as little explained."""
-    where = describe(snapshot.images, snapshot.pc)
-    function = where.rpartition("+")[0] or where
-    before = lies.get(function)
-    if before is None or (before.explained and verdict.unexplained):
-        address = snapshot.pc - snapshot.images[0].bias
-        clause = "" if verdict.unexplained else verdict.clause
-        lies[function] = CalledLie(address, where, verdict.outcome.value, *stacks, verdict.difference, clause, forced)
 
 
 def _names(snapshot: Snapshot, pcs: Sequence[int]) -> str:

@@ -81,8 +81,23 @@ ONE_CFA = Clause(
 _ALL = (END, KIND, MOST)
 
 
+class _Form:
+    """What all forms share: which of the form's clauses can fail for one technique."""
+
+    __slots__ = ()
+    of_the_form: ClassVar[tuple[Clause, ...]]
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """The clauses that can fail, with these parameters."""
+        return tuple(clause for clause in self.of_the_form if self._asks(clause))
+
+    def _asks(self, clause: Clause) -> bool:
+        return True
+
+
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(_Form):
     """FP leads to this activation's record: the caller's FP, and where the caller goes on; at the root FP is zero.
 
     ``entry``: at a function's first instruction the return address is where the call left it. ``link``: the link
@@ -92,23 +107,14 @@ class Record:
     entry: bool = False
     link: bool = False
     most_frames: int = 1024
-    clauses: ClassVar[tuple[Clause, ...]] = (
-        KNOWN,
-        ZERO,
-        MAPPED,
-        NO_RETURN,
-        ASCENDS,
-        LINK,
-        ENTRY,
-        LEADS,
-        REGISTER,
-        CFA,
-        *_ALL,
-    )
+    of_the_form = (KNOWN, ZERO, MAPPED, NO_RETURN, ASCENDS, LINK, ENTRY, LEADS, REGISTER, CFA, *_ALL)
+
+    def _asks(self, clause: Clause) -> bool:
+        return {LINK: self.link, ENTRY: self.entry}.get(clause, True)
 
 
 @dataclass(frozen=True, slots=True)
-class RecordList:
+class RecordList(_Form):
     """The pointer arrived with leads to where the caller goes on, and to the next record; the rest is not asked.
 
     One layout of records is taken for all, that of the interrupted code. ``link``: the link register is listed first,
@@ -124,19 +130,24 @@ class RecordList:
     checked: bool = True
     looks_ahead: bool = False
     stripped: bool = False
-    clauses: ClassVar[tuple[Clause, ...]] = (KNOWN, NO_LIST, ZERO, BOUNDS, MAPPED, NO_RETURN, LAST, LINK, LEADS, *_ALL)
+    of_the_form = (NO_LIST, ZERO, BOUNDS, MAPPED, NO_RETURN, LAST, LINK, LEADS, *_ALL)
+
+    def _asks(self, clause: Clause) -> bool:
+        ahead, bounded = self.looks_ahead, self.bounded
+        asked = {NO_LIST: ahead, LAST: ahead, BOUNDS: bounded, NO_RETURN: not bounded, LINK: self.link}
+        return (asked | {ZERO: self.checked and not bounded and not ahead}).get(clause, True)
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowStack:
+class ShadowStack(_Form):
     """The words below the shadow stack's pointer are the return addresses, innermost first; zero ends them."""
 
     most_frames: int = 1024
-    clauses: ClassVar[tuple[Clause, ...]] = (KNOWN, MAPPED, NO_RETURN, LEADS, *_ALL)
+    of_the_form = (MAPPED, NO_RETURN, LEADS, *_ALL)
 
 
 @dataclass(frozen=True, slots=True)
-class StackWords:
+class StackWords(_Form):
     """The first word of the stack that passes is the return address; the next search begins behind it.
 
     ``accepts`` is the test: ``"call"``, a call ends there; ``"callee"``, and it names the function of the frame below,
@@ -149,11 +160,14 @@ class StackWords:
     words: int
     sp: bool = False
     most_frames: int = 1024
-    clauses: ClassVar[tuple[Clause, ...]] = (MAPPED, FIRST, ROOM, REACHED, REGISTER, *_ALL)
+    of_the_form = (MAPPED, FIRST, ROOM, REACHED, REGISTER, *_ALL)
+
+    def _asks(self, clause: Clause) -> bool:
+        return clause is not REGISTER or self.sp
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(_Form):
     """The row of the table gives CFA, return address and registers, out of registers that are known by then.
 
     ``format`` names the table as another reader finds it.
@@ -161,22 +175,14 @@ class TableRow:
 
     format: str
     most_frames: int = 1024
-    clauses: ClassVar[tuple[Clause, ...]] = (
-        THERE,
-        ROOT,
-        KNOWN,
-        NO_RETURN,
-        ASCENDS,
-        ADDRESS,
-        REGISTER,
-        CFA,
-        BEHIND,
-        *_ALL,
-    )
+    of_the_form = (THERE, ROOT, KNOWN, NO_RETURN, ASCENDS, ADDRESS, REGISTER, CFA, BEHIND, *_ALL)
+
+    def _asks(self, clause: Clause) -> bool:
+        return clause is not BEHIND or self.format not in _FOR_CALLS_ONLY
 
 
 @dataclass(frozen=True, slots=True)
-class CodeRow:
+class CodeRow(_Form):
     """The row that a function's own instructions imply is true: it was entered at its symbol as its call left it.
 
     What another reader of the code would find is taken from the trace: where the return address is, and that SP or FP
@@ -184,10 +190,11 @@ class CodeRow:
     some answers are wrong though all hold: those are open, and counted.
     """
 
-    clauses: ClassVar[tuple[Clause, ...]] = (NAMED, OUTERMOST, KIND, ENTERED, AS_CALLED, KEPT, ONE_CFA)
+    of_the_form = (NAMED, OUTERMOST, KIND, ENTERED, AS_CALLED, KEPT, ONE_CFA)
 
 
 Assumption = Record | RecordList | ShadowStack | StackWords | TableRow | CodeRow
+_FOR_CALLS_ONLY = (".ARM.exidx", ".sframe")  # formats without signals' frames
 _FORMS = (Record, RecordList, ShadowStack, StackWords, TableRow, CodeRow)
-CLAUSES: Mapping[str, Clause] = MappingProxyType({clause.name: clause for form in _FORMS for clause in form.clauses})
+CLAUSES: Mapping[str, Clause] = MappingProxyType({each.name: each for form in _FORMS for each in form.of_the_form})
 """Every clause of every form, by its name."""

@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 from testbed.checks.options import TABLES
 from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
+from testbed.naming.symbolize import with_places
 from testbed.process import ProcessRun
 from testbed.profiling.places import GAVE_UP, MOST_FRAMES, WrongSteps, joined_places, merged_places, wrong_places
 from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import ProcessTables
-from testbed.truth import observe
+from testbed.truth import Truth, observe
 from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.assumptions.words import because, expected
 from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, Counts, counted_columns
-from testbed.verdicts.one import judge_backtrace
-from testbed.verdicts.trace import EXACT, LYING, clause_names, failed_in, judge_trace
+from testbed.verdicts.trace import EXACT, LYING, clause_names, judge_trace, verdict_at
 from testbed.words.outcome import Outcome
 
 SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
@@ -159,11 +160,7 @@ def _one_by_one(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int
     outcome, frame = np.empty(len(steps), np.uint8), np.empty(len(steps), np.int32)
     accord, clause = np.empty(len(steps), np.uint8), np.zeros(len(steps), np.uint8)
     for i, step in enumerate(steps.tolist()):
-        said = unwinder.unwind(watched.trace.snapshot(step))
-        failed = failed_in(watched, unwinder, step)
-        verdict = judge_backtrace(
-            watched.trace.arch, watched.stack(step), said, held_to=unwinder.held_to, failed=failed
-        )
+        verdict = verdict_at(watched, unwinder.unwind(watched.trace.snapshot(step)), unwinder, step)
         outcome[i], frame[i] = OUTCOMES.index(verdict.outcome), verdict.frame
         accord[i], clause[i] = ACCORDS.index(verdict.accord), clauses.index(verdict.clause)
     return _ThreadVerdicts(steps, outcome, frame, accord, clause)
@@ -200,4 +197,13 @@ def _places(
     why = np.where((why == 0) & gave_up, GAVE_UP, why)
     wrongs = WrongSteps(thread, sites, why, LYING[found.outcome[wrong]])
     clauses = unwinder.assumption.clauses if unwinder.assumption else ()
-    return wrong_places(wrongs, tables, None if by_table else tuple(f"does not hold: {each.holds}" for each in clauses))
+    sentences = None if by_table else tuple(f"does not hold: {each.holds}" for each in clauses)
+    return wrong_places(wrongs, tables, sentences, lambda step: _unforeseen(watched, unwinder, step))
+
+
+def _unforeseen(watched: Truth, unwinder: Unwinder, step: int) -> str:
+    """What is wrong with an answer that nothing explains, and what was foretold."""
+    images = watched.trace.images
+    verdict = verdict_at(watched, unwinder.unwind(watched.trace.snapshot(step)), unwinder, step)
+    why = because(verdict.failed, images, watched, step) if verdict.failed else ""
+    return f"{with_places(images, verdict.difference)}; {expected(verdict.accord, verdict.failed, images, why)}"

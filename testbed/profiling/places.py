@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -31,11 +31,12 @@ class WrongSteps:
 
 
 def wrong_places(
-    wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str, ...] | None
+    wrong: WrongSteps, tables: ProcessTables, sentences: tuple[str, ...] | None, unforeseen: Callable[[int], str]
 ) -> tuple[list[WrongPlace], NDArray[np.int64]]:
     """One place per frame's pc and reason: what is wrong in the tables, or the sentence that ``why`` numbers from 1.
 
-    Beside them which of them each step is of.
+    ``unforeseen`` says of a step that nothing explains what was foretold there. Beside them which of them each step is
+    of.
     """
     trace, sites = wrong.thread.watched.trace, wrong.sites
     calling = (sites.depth > 0) & (trace.sizes[sites.own] > 0)
@@ -75,6 +76,7 @@ def wrong_places(
                 describe(trace.images, int(trace.pc[step])),
                 image.path if image else None,
                 known,
+                "" if because else unforeseen(step),
             )
         )
     return found, of_step

@@ -85,7 +85,8 @@ class CountedProcess:
 class WrongPlace:
     """A function at whose frames a strategy goes wrong, and why.
 
-    ``because`` is "" where nothing explains it. ``first`` is the first such step, of the thread ``thread``, ``where``
+    ``because`` is "" where nothing explains it; ``unforeseen`` says then what was said at the first such step, and what
+    was foretold. ``first`` is the first such step, of the thread ``thread``, ``where``
     the instruction that was executed there; ``lies`` of the ``steps`` claim something false. ``file`` is the program or
     library, None where no file has this code. ``known`` is what `testbed check` calls the function: its symbol's name,
     or where its entry in the table begins; "" where there is neither.
@@ -101,6 +102,7 @@ class WrongPlace:
     where: str
     file: Path | None = None
     known: str = ""
+    unforeseen: str = field(default="", compare=False)
 
     @property
     def explained(self) -> bool:

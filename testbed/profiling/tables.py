@@ -133,6 +133,12 @@ def later_words(row: UnwindRow, mask: int, names: Callable[[int], tuple[str, ...
     return f"{what} is {rule_words(row.registers.get(register), register)}, written over since the call{others}"
 
 
+def _said(row: UnwindRow, name: str, arch: Arch) -> str:
+    """Where a row says a register is; the ABI speaks where the row does not."""
+    rule = return_address_rule(row, arch) if name == row.return_address else register_rules(row, arch).get(name)
+    return rule_words(rule, name)
+
+
 NO_ROW_SAID = "no row"
 BETWEEN_CALLS = "the row is for calls only"  # what such a table promises nothing of
 
@@ -304,4 +310,4 @@ def _words(row: UnwindRow, mask: int, true: TrueRow | None, checks: RowChecks) -
     else:
         really = ", true nowhere in the frame"
     more = f" (and {', '.join(names[1:])})" if len(names) > 1 and not mask & RETURN_ADDRESS else ""
-    return f"{what} is {rule_words(row.registers.get(name), name)}{really}{more}"
+    return f"{what} is {_said(row, name, arch)}{really}{more}"

@@ -298,7 +298,7 @@ CalledLieForm = TypedDict(
         "true": str,
         "said": str,
         "difference": str,
-        "explained": Annotated[str, "the clause of the assumption that fails, or empty"],
+        "explained": Annotated[str, "the clause of the assumption that fails, as a sentence, or empty"],
         "forced": Annotated[bool, "on a path that was made to go another way at a branch"],
     },
 )

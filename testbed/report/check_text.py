@@ -249,8 +249,7 @@ def called_text(path: Path, verdicts: Sequence[CalledVerdicts]) -> Iterator[str]
 
 def _of_a_lie(unwinder: str, lie: CalledLie) -> Iterator[str]:
     how = ", on a forced path" if lie.forced else ""
-    why = f" ({lie.explained})" if lie.explained else ""
-    yield f"{printable(lie.where)}: {printable(unwinder)}: {lie.outcome}{why}{how}"
+    yield f"{printable(lie.where)}: {printable(unwinder)}: {lie.outcome}{how}"
     yield f"    says {printable(lie.said)}"
     yield f"    true {printable(lie.true)}"
-    yield f"    {printable(lie.difference)}"
+    yield f"    {printable(lie.explained or lie.difference)}"

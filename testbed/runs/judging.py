@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import HeldTo, Unwinder
+from testbed.contract.unwinder import Unwinder
 from testbed.native.compiled import is_kept
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
-from testbed.verdicts.one import Verdict, first_answers, judge_backtrace
-from testbed.verdicts.trace import failed_in, judge_trace
+from testbed.verdicts.one import Verdict, first_answers
+from testbed.verdicts.trace import judge_trace, verdict_at
 
 NATIVE_FROM = 10_000  # steps; as many are judged one by one while the native walk and judge are compiled
 LOADED_FROM = 500  # steps; as many are judged one by one while what was compiled before is loaded
@@ -27,15 +27,7 @@ def is_soon_native(steps: int) -> bool:
 
 def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | None = None) -> Verdict:
     """The verdict on a backtrace at a snapshot of a run; with the unwinder given, it is held to its assumption."""
-    step = run.number(at)
-    return judge_backtrace(
-        run.arch,
-        run.truth(step),
-        said,
-        held_to=HeldTo.HONESTY if unwinder is None else unwinder.held_to,
-        failed=None if unwinder is None else failed_in(run.watched, unwinder, step),
-        transition=bool(run.watched.transition[step]),
-    )
+    return verdict_at(run.watched, said, unwinder, run.number(at))
 
 
 def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:

@@ -21,7 +21,8 @@ from testbed.program.model import Program
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.verdicts.assumptions import Failed
-from testbed.verdicts.assumptions.words import place, reason
+from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.assumptions.words import expected, place, reason
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import EmulationError, ProgramError, TestbedError, UnreadableMemory, UsageError
 from testbed.words.nearest import nearest
@@ -234,14 +235,23 @@ class Run:
         return with_places(self.trace.images, verdict.difference, caller=not stops, uncalled=self.uncalled)
 
     def why(self, verdict: Verdict, step: int) -> str:
-        """Why an answer at a step is not exact: the clause that fails, with its evidence; "" where nothing is known."""
+        """Why an answer at a step is not exact: the clause that fails, with its evidence; "" where nothing is known.
+
+        Of one that is unexplained what was foretold, and why.
+        """
         if verdict.exact:
             return ""
         if verdict.transition:
             return "in transition: no single answer is right"
-        if verdict.unexplained:
-            return "UNEXPLAINED"
-        return self.reason(verdict.failed, step) if verdict.failed else ""
+        reason = self.reason(verdict.failed, step) if verdict.failed else ""
+        if verdict.accord is Accord.OPEN:
+            return f"open: {reason or 'no clause fails'}"
+        return f"UNEXPLAINED: {self.foretold(verdict, step)}" if verdict.unexplained else reason
+
+    def foretold(self, verdict: Verdict, step: int) -> str:
+        """What an unexplained answer at a step is held to, with the evidence."""
+        why = self.reason(verdict.failed, step) if verdict.failed else ""
+        return expected(verdict.accord, verdict.failed, self.trace.images, why)
 
     def reason(self, failed: Failed, step: int) -> str:
         """Why an assumption fails at a step: where, by which clause, and with what evidence."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from testbed.contract.assumption import CodeRow, TableRow
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.native.compiled import native
 from testbed.truth import Truth
 from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
@@ -73,7 +73,7 @@ class Verdicts(Sequence[Verdict]):
         depth = self.backtraces.depth(step)
         if depth is not None and self.outcome[step] == EXACT and not self.clause[step]:
             return exact_verdict(depth, ACCORDS[self.accord[step]], transition=bool(self.transition[step]))
-        return verdict_at(self.truth, self.backtraces, self.unwinder, step)
+        return verdict_at(self.truth, self.backtraces[step], self.unwinder, step)
 
     def counts(self, first: int = 0, end: int | None = None, phase: NDArray[np.int8] | None = None) -> Counts:
         """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
@@ -132,14 +132,14 @@ def judge_trace(
     return Verdicts(unwinder, backtraces, truth, outcome, frame, accords, clause, callers)
 
 
-def verdict_at(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, step: int) -> Verdict:
-    """The verdict on one step, by the specification."""
+def verdict_at(truth: Truth, said: Backtrace, unwinder: Unwinder | None, step: int) -> Verdict:
+    """The verdict on what was said at a step, by the specification; with the unwinder given, it is held to more."""
     return judge_backtrace(
         truth.trace.arch,
         truth.stack(step),
-        backtraces[step],
-        held_to=unwinder.held_to,
-        failed=failed_in(truth, unwinder, step),
+        said,
+        held_to=HeldTo.HONESTY if unwinder is None else unwinder.held_to,
+        failed=None if unwinder is None else failed_in(truth, unwinder, step),
         transition=bool(truth.transition[step]),
     )
 
