@@ -81,8 +81,8 @@ ONE_CFA = Clause(
 _ALL = (END, KIND, MOST)
 
 
-class _Form:
-    """What all forms share: which of the form's clauses can fail for one technique."""
+class _ClausesOf:
+    """Which of a form's clauses can fail for one technique."""
 
     __slots__ = ()
     of_the_form: ClassVar[tuple[Clause, ...]]
@@ -97,7 +97,7 @@ class _Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Record(_Form):
+class Record(_ClausesOf):
     """FP leads to this activation's record: the caller's FP, and where the caller goes on; at the root FP is zero.
 
     ``entry``: at a function's first instruction the return address is where the call left it. ``link``: the link
@@ -114,7 +114,7 @@ class Record(_Form):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordList(_Form):
+class RecordList(_ClausesOf):
     """The pointer arrived with leads to where the caller goes on, and to the next record; the rest is not asked.
 
     One layout of records is taken for all, that of the interrupted code. ``link``: the link register is listed first,
@@ -139,7 +139,7 @@ class RecordList(_Form):
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowStack(_Form):
+class ShadowStack(_ClausesOf):
     """The words below the shadow stack's pointer are the return addresses, innermost first; zero ends them."""
 
     most_frames: int = 1024
@@ -147,7 +147,7 @@ class ShadowStack(_Form):
 
 
 @dataclass(frozen=True, slots=True)
-class StackWords(_Form):
+class StackWords(_ClausesOf):
     """The first word of the stack that passes is the return address; the next search begins behind it.
 
     ``accepts`` is the test: ``"call"``, a call ends there; ``"callee"``, and it names the function of the frame below,
@@ -167,7 +167,7 @@ class StackWords(_Form):
 
 
 @dataclass(frozen=True, slots=True)
-class TableRow(_Form):
+class TableRow(_ClausesOf):
     """The row of the table gives CFA, return address and registers, out of registers that are known by then.
 
     ``format`` names the table as another reader finds it.
@@ -182,7 +182,7 @@ class TableRow(_Form):
 
 
 @dataclass(frozen=True, slots=True)
-class CodeRow(_Form):
+class CodeRow(_ClausesOf):
     """The row that a function's own instructions imply is true: it was entered at its symbol as its call left it.
 
     What another reader of the code would find is taken from the trace: where the return address is, and that SP or FP

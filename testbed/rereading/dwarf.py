@@ -18,9 +18,9 @@ from elftools.dwarf.constants import DW_CFA
 
 from testbed.arch import Arch
 from testbed.image import Image
-from testbed.rereading.cursor import OMITTED, Cursor
 from testbed.rereading.expression import check
 from testbed.rereading.rows import CFA, ByExpression, Lost, NoRow, Plus, SecondRow, SecondRule, Word
+from testbed.rereading.table_bytes import OMITTED, TableBytes
 
 SecondReader = Callable[[int], SecondRow | NoRow]
 _WIDE = 0xFFFF_FFFF  # as a length: the entry is of 64-bit DWARF
@@ -36,21 +36,21 @@ class _FdePlace(NamedTuple):
     offset: int
 
 
-class _Entry(NamedTuple):
+class _FrameEntry(NamedTuple):
     """What follows the length and the mark of an entry; ``cie`` is where the CIE of an FDE lies, None for a CIE."""
 
-    body: Cursor
+    body: TableBytes
     cie: int | None
 
 
-class _Cie(NamedTuple):
+class _SecondCie(NamedTuple):
     code_factor: int
     data_factor: int
     return_column: int
     encoding: int
     has_data: bool
     is_signal: bool
-    instructions: Cursor | None  # None: the augmentation cannot be skipped
+    instructions: TableBytes | None  # None: the augmentation cannot be skipped
 
 
 def eh_frame(image: Image, section: str = ".eh_frame") -> SecondReader:
@@ -108,24 +108,24 @@ class FrameSection:
                     yield at
             at = following
 
-    def _extent(self, offset: int) -> Cursor:
+    def _extent(self, offset: int) -> TableBytes:
         """What follows the length of an entry. Raises IndexError where that is not in the section."""
-        head = Cursor(self._data, offset, len(self._data))
+        head = TableBytes(self._data, offset, len(self._data))
         length = head.number(4)
         return head.block(head.number(8) if length == _WIDE else length)
 
-    def _entry(self, offset: int) -> _Entry:
+    def _entry(self, offset: int) -> _FrameEntry:
         body = self._extent(offset)
         size = 8 if not self._is_eh and self._data[offset : offset + 4] == b"\xff" * 4 else 4
         at, mark = body.at, body.number(size)
         if mark == (0 if self._is_eh else (1 << 8 * size) - 1):
-            return _Entry(body, None)
+            return _FrameEntry(body, None)
         cie = at - mark if self._is_eh else mark
         if not 0 <= cie < len(self._data):
             raise ValueError(f"a CIE at {cie:#x}")
-        return _Entry(body, cie)
+        return _FrameEntry(body, cie)
 
-    def _read_cie(self, offset: int) -> _Cie:
+    def _read_cie(self, offset: int) -> _SecondCie:
         body, other = self._entry(offset)
         version = body.number(1)
         if other is not None or version not in (1, 3, 4):
@@ -134,16 +134,16 @@ class FrameSection:
         body.take(1)
         has_data, encoding, is_signal = letters.startswith("z"), 0, "S" in letters
         if not has_data and letters.strip(_WITHOUT_DATA):
-            return _Cie(1, 1, 0, 0, False, is_signal, None)
+            return _SecondCie(1, 1, 0, 0, False, is_signal, None)
         if version == 4 and (body.number(1), body.number(1)) != (self.arch.word, 0):
             raise ValueError("a CIE of other addresses")
         factors = body.leb128(), body.leb128(True)
         column = body.number(1) if version == 1 else body.leb128()
         if has_data:
             encoding = self._encoding(letters[1:], body.block(body.leb128()))
-        return _Cie(*factors, column, encoding, has_data, is_signal, body)
+        return _SecondCie(*factors, column, encoding, has_data, is_signal, body)
 
-    def _encoding(self, letters: str, data: Cursor) -> int:
+    def _encoding(self, letters: str, data: TableBytes) -> int:
         """How an FDE says its pcs, by the data of an augmentation."""
         encoding = 0
         for i, letter in enumerate(letters):
@@ -164,7 +164,7 @@ class FrameSection:
         """The pcs of the FDE at an offset of the section."""
         return self._fde(offset)[0]
 
-    def _fde(self, offset: int) -> tuple[_FdePlace, _Cie, Cursor]:
+    def _fde(self, offset: int) -> tuple[_FdePlace, _SecondCie, TableBytes]:
         """An FDE's pcs, its CIE, and what follows its pcs."""
         body, named = self._entry(offset)
         if named is None:
@@ -257,7 +257,7 @@ class _FdeRows:
 
 
 _ADVANCES = (DW_CFA.advance_loc, DW_CFA.advance_loc1, DW_CFA.advance_loc2, DW_CFA.advance_loc4)
-# The operands behind an instruction, as `Cursor.operands` has them (DWARF 5, section 7.24); those of vendors last.
+# The operands behind an instruction, as `TableBytes.operands` has them (DWARF 5, section 7.24); those of vendors last.
 _OPERANDS: Mapping[int, str] = {
     DW_CFA.advance_loc: "",
     DW_CFA.advance_loc1: "1",
@@ -294,7 +294,7 @@ _OPERANDS: Mapping[int, str] = {
 class _FdeMachine:
     """Executes the instructions of a CIE, then those of an FDE."""
 
-    def __init__(self, arch: Arch, cie: _Cie, address: int) -> None:
+    def __init__(self, arch: Arch, cie: _SecondCie, address: int) -> None:
         self.arch, self.cie, self.address = arch, cie, address
         self.state = _FdeState()
         self.initial: dict[int, SecondRule] | None = None  # None: there is nothing yet to go back to
@@ -305,7 +305,7 @@ class _FdeMachine:
         self.initial = self.state.rules
         self._remembered.clear()
 
-    def execute(self, code: Cursor, location: int, end: int) -> list[tuple[int, _FdeState]]:
+    def execute(self, code: TableBytes, location: int, end: int) -> list[tuple[int, _FdeState]]:
         """The state that holds from each location on. Of several for one location the last holds."""
         rows = []
         while code.left:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from testbed.arch import Arch
 from testbed.image import Image, Segment
-from testbed.rereading.cursor import Cursor
 from testbed.rereading.dwarf import SecondReader
 from testbed.rereading.rows import Lost, NoRow, Plus, SecondRow, SecondRule, Word
+from testbed.rereading.table_bytes import TableBytes
 
 _CANTUNWIND = 1
 _COMPACT = 1 << 31
@@ -121,7 +121,7 @@ class _VirtualRegisters:
 
 
 def _executed(arch: Arch, start: int, end: int, place: int, code: bytes) -> SecondRow | NoRow:
-    registers, left = _VirtualRegisters(arch), Cursor(code, 0, len(code))
+    registers, left = _VirtualRegisters(arch), TableBytes(code, 0, len(code))
     while left.left and (op := left.number(1)) != 0xB0:  # finish
         operand = left.number(1) if 0x80 <= op < 0x90 or op in _WITH_OPERAND else 0
         if op == 0x80 and operand == 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from testbed.arch import Arch
-from testbed.rereading.cursor import Cursor
+from testbed.rereading.table_bytes import TableBytes
 
 WordReader = Callable[[int, int], int | None]  # of an address and a size in bytes
 
@@ -46,7 +46,7 @@ class Unknown(Exception):
     """A value that cannot be had: a register, a word in memory, or an operation that this evaluator does not know."""
 
 
-_OPERANDS: Mapping[int, str] = {  # as `Cursor.operands` has them (DWARF 5, section 7.7.1)
+_OPERANDS: Mapping[int, str] = {  # as `TableBytes.operands` has them (DWARF 5, section 7.7.1)
     **dict.fromkeys([0x06, *range(0x12, 0x15), *range(0x16, 0x28), *range(0x29, 0x2F), *range(0x30, 0x70)], ""),
     **dict.fromkeys([0x96, 0x97, 0x9B, 0x9C, 0x9F, 0xE0], ""),
     0x03: "w",
@@ -82,7 +82,7 @@ _JUMPS = (0x28, 0x2F)  # bra, skip
 
 def check(code: bytes, word: int) -> None:
     """Raises LookupError or ValueError for an operation that there is not, or that is cut off, and a jump into one."""
-    cursor, begins, targets = Cursor(code, 0, len(code)), {len(code)}, []
+    cursor, begins, targets = TableBytes(code, 0, len(code)), {len(code)}, []
     while cursor.left:
         begins.add(cursor.at)
         op = cursor.number(1)
@@ -110,7 +110,7 @@ class Surroundings(Protocol):
 
 def compute(code: bytes, stack: list[int | None], around: Surroundings) -> int:
     """The value on top at the end; ``stack`` is there before the first operation. Raises Unknown."""
-    machine = _StackMachine(Cursor(code, 0, len(code)), stack, around.arch, around)
+    machine = _StackMachine(TableBytes(code, 0, len(code)), stack, around.arch, around)
     try:
         for _ in range(_MOST_STEPS):
             if not machine.code.left:
@@ -123,7 +123,7 @@ def compute(code: bytes, stack: list[int | None], around: Surroundings) -> int:
 
 @dataclass(slots=True)
 class _StackMachine:
-    code: Cursor
+    code: TableBytes
     stack: list[int | None]
     arch: Arch
     around: Surroundings

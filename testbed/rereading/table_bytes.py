@@ -11,7 +11,7 @@ _ABSOLUTE, _FROM_HERE = 0, 0x10  # the high half
 
 
 @dataclass(slots=True)
-class Cursor:
+class TableBytes:
     """The bytes of ``data`` from ``at`` up to ``end``. All reading raises IndexError where they end before."""
 
     data: bytes
@@ -28,10 +28,10 @@ class Cursor:
         self.at += size
         return self.data[self.at - size : self.at]
 
-    def block(self, size: int) -> Cursor:
+    def block(self, size: int) -> TableBytes:
         """So many bytes as a cursor of their own."""
         self.take(size)
-        return Cursor(self.data, self.at - size, self.at)
+        return TableBytes(self.data, self.at - size, self.at)
 
     def number(self, size: int, is_signed: bool = False) -> int:
         return int.from_bytes(self.take(size), "little", signed=is_signed)
