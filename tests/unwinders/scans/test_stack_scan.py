@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.frames import ARM32, ARM64, X86_64, snapshot, words
-from unwinders.formats.call_instructions import call_before
 from unwinders.scans.stack_scan import STACK_SCAN
 from unwinders.scans.stack_scan_breakpad import STACK_SCAN_BREAKPAD
 from unwinders.scans.stack_scan_strict import STACK_SCAN_STRICT
@@ -57,41 +57,6 @@ def pcs(said: Backtrace) -> list[int]:
     return [frame.pc for frame in said.frames]
 
 
-@ISAS
-def test_calls_are_recognised_from_behind(isa: str) -> None:
-    image, (_, _, direct, indirect) = code(isa).image, CALLS[isa]
-    call = call_before(image, direct)
-    assert call is not None
-    assert call.target == CODE
-    call = call_before(image, indirect)
-    assert call is not None
-    assert call.target is None
-    assert call_before(image, direct + 4) is None
-    assert call_before(image, CODE) is None, "nothing is mapped before it"
-    assert call_before(image, 0x7777_0000) is None
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        "ff10",
-        "ff1424",
-        "ff5008",
-        "ff542408",
-        "ff9000010000",
-        "ff942400010000",
-        "41ffd3",
-        "42ff94e000010000",
-        "ff1500000000",
-    ],
-)
-def test_every_length_of_an_indirect_call_on_x86(call: str) -> None:
-    content = b"\x90" * 16 + bytes.fromhex(call)
-    segment = Segment(CODE, content, len(content), True, False, True)
-    image = Image(Path("made-up"), X86_64, CODE, (segment,), {}, ())
-    assert call_before(image, CODE + len(content)) is not None
-
-
 @pytest.mark.parametrize(("isa", "marked"), [("a32", "thumb"), ("thumb", "a32")])
 def test_where_no_symbol_says_the_instruction_set_the_pointer_does(isa: str, marked: str) -> None:
     """A stripped library's code is taken for that of the evidence before it, which another function gave."""
@@ -105,51 +70,43 @@ def test_where_no_symbol_says_the_instruction_set_the_pointer_does(isa: str, mar
         assert pcs(STACK_SCAN.unwind(snapshot(ARCH[isa], values, stack, [LoadedImage(image)]))) == found
 
 
-@ISAS
-def test_what_lies_between_is_passed_over(isa: str) -> None:
-    """Numbers, data addresses and code addresses that follow no call are no return addresses."""
-    _, _, direct, indirect = CALLS[isa]
-    noise = (7, STACK + 8, 0, pointer(isa, CODE + 0x40))
-    said = STACK_SCAN.unwind(at(isa, *noise, pointer(isa, direct), *noise, pointer(isa, indirect), *noise))
-    assert (said.stopped, pcs(said)) == (None, [CODE + 4, direct, indirect])
-    arch = ARCH[isa]
-    assert said.frames[1].found_by == f"scan, at {STACK + 4 * arch.word:#x}"
-    assert dict(said.frames[1].registers) == {arch.pc: direct}
+# words of the stack: addresses behind the call of f and behind the call through a register, one that follows no call
+DIRECT, INDIRECT, NO_CALL = "direct", "indirect", "no call"
+NOISE = (7, STACK + 8, 0, NO_CALL)  # numbers, data addresses and such code addresses are no return addresses
+F, G = CODE + 4, CODE + 0x40  # pcs
+
+# a scanner, the interrupted pc, words of the stack, which of them are believed
+BELIEVED: list[tuple[Unwinder, int, Sequence[int | str], list[int]]] = [
+    (STACK_SCAN, F, [*NOISE, DIRECT, *NOISE, INDIRECT, *NOISE], [4, 9]),
+    # The strict scan wants a call of the frame below: the direct one names f. A call through a register names nothing.
+    (STACK_SCAN_STRICT, F, [DIRECT], [0]),
+    (STACK_SCAN_STRICT, G, [DIRECT], []),
+    (STACK_SCAN_STRICT, G, [INDIRECT], [0]),
+    (STACK_SCAN, G, [DIRECT], [0]),
+    (STACK_SCAN_BREAKPAD, F, [7, NO_CALL], [1]),  # any address in a function
+]
 
 
 @ISAS
-def test_a_load_bias_is_taken_off(isa: str) -> None:
-    direct = CALLS[isa][2]
-    said = STACK_SCAN.unwind(at(isa, pointer(isa, direct + 0x5_0000), bias=0x5_0000))
-    assert pcs(said)[1:] == [direct + 0x5_0000]
+@pytest.mark.parametrize("bias", [0, 0x5_0000])
+@pytest.mark.parametrize(("scanner", "pc", "stack", "believed"), BELIEVED)
+def test_what_a_scan_believes(
+    isa: str, bias: int, scanner: Unwinder, pc: int, stack: Sequence[int | str], believed: list[int]
+) -> None:
+    arch, (_, _, direct, indirect) = ARCH[isa], CALLS[isa]
+    codes = {DIRECT: direct + bias, INDIRECT: indirect + bias, NO_CALL: G + bias}
+    values = [word if isinstance(word, int) else pointer(isa, codes[word]) for word in stack]
+    said = scanner.unwind(at(isa, *values, pc=pc, bias=bias))
+    assert (said.stopped, pcs(said)) == (None, [pc + bias, *(codes[str(stack[i])] for i in believed)])
+    for frame, i in zip(said.frames[1:], believed, strict=True):
+        sp = {arch.sp: STACK + (i + 1) * arch.word} if scanner is STACK_SCAN_BREAKPAD else {}
+        assert {**sp, arch.pc: frame.pc} == dict(frame.registers)
+        assert frame.found_by.endswith(f", at {STACK + i * arch.word:#x}")
 
 
 def test_an_even_word_never_returns_to_thumb_code() -> None:
     assert pcs(STACK_SCAN.unwind(at("thumb", CALLS["thumb"][2])))[1:] == []
     assert pcs(STACK_SCAN.unwind(at("a32", CALLS["a32"][2] | 1)))[1:] == []
-
-
-@ISAS
-def test_the_strict_scan_wants_a_call_of_the_frame_below(isa: str) -> None:
-    """The direct call names f: it is believed for a frame in f, and not for one in g."""
-    _, _, direct, _ = CALLS[isa]
-    assert pcs(STACK_SCAN_STRICT.unwind(at(isa, pointer(isa, direct))))[1:] == [direct]
-    assert pcs(STACK_SCAN_STRICT.unwind(at(isa, pointer(isa, direct), pc=CODE + 0x40)))[1:] == []
-    assert pcs(STACK_SCAN.unwind(at(isa, pointer(isa, direct), pc=CODE + 0x40)))[1:] == [direct]
-
-
-@ISAS
-def test_the_strict_scan_cannot_check_a_call_through_a_register(isa: str) -> None:
-    indirect = CALLS[isa][3]
-    assert pcs(STACK_SCAN_STRICT.unwind(at(isa, pointer(isa, indirect), pc=CODE + 0x40)))[1:] == [indirect]
-
-
-@ISAS
-def test_breakpad_believes_any_address_in_a_function(isa: str) -> None:
-    arch = ARCH[isa]
-    said = STACK_SCAN_BREAKPAD.unwind(at(isa, 7, pointer(isa, CODE + 0x40)))
-    assert pcs(said)[1:] == [CODE + 0x40]
-    assert said.frames[1].registers[arch.sp] == STACK + 2 * arch.word
 
 
 @pytest.mark.parametrize(
