@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import pytest
 
@@ -59,38 +60,43 @@ def test_a_page_gives_each_function_up_to_the_next(page: bytes, common: tuple[in
     assert found(made, 0xFFF) is None and found(made, 0x1060) is None
 
 
-def test_a_search_crosses_the_first_level() -> None:
-    pages = [(0x1000, regular(FUNCTIONS[:2])), (0x1040, compressed(0x1040, FUNCTIONS[2:])), (0x1060, b"")]
-    made = image_with(ARM64, section(pages, 0x1080))
-    assert spans(made) == EXPECTED
-    assert found(made, 0x1060) is None, "an index entry without a page: nothing is known"
+# pages by the first function's offset, where the last function ends; the rows; offsets at which nothing is known
+PAGES: list[tuple[list[tuple[int, bytes]], int, list[tuple[int, int, str]], Sequence[int]]] = [
+    # A search crosses the first level; an index entry without a page: nothing is known.
+    (
+        [(0x1000, regular(FUNCTIONS[:2])), (0x1040, compressed(0x1040, FUNCTIONS[2:])), (0x1060, b"")],
+        0x1080,
+        EXPECTED,
+        [0x1060],
+    ),
+    # An entry ends where its page does: 0x1040 to 0x1050 has no entry, and is not the first page's.
+    (
+        [(0x1000, regular(FUNCTIONS[:2])), (0x1040, regular([(0x1050, SAVING)]))],
+        0x1060,
+        [*EXPECTED[:2], (0x1050, 0x1060, "x29")],
+        [0x1048],
+    ),
+    # Entries behind the end of their page are never found.
+    (
+        [(0x1000, regular([(0x1000, LEAF), (0x1050, FRAMED)])), (0x1040, regular(FUNCTIONS[2:]))],
+        0x1060,
+        [(0x1000, 0x1040, "sp"), (0x1040, 0x1060, "x29")],
+        [],
+    ),
+    # A page without entries says nothing, nor does an encoding of zero.
+    *(([(0x1000, page)], 0x1060, [], [0x1000]) for page in (regular([]), compressed(0x1000, []))),
+    ([(0x1000, regular([(0x1000, 0), (0x1020, FRAMED)]))], 0x1040, [(0x1020, 0x1040, "x29")], [0x1000]),
+]
 
 
-def test_an_entry_ends_where_its_page_does() -> None:
-    """The second page's first function is at 0x1050: 0x1040 to 0x1050 has no entry, and is not the first page's."""
-    pages = [(0x1000, regular(FUNCTIONS[:2])), (0x1040, regular([(0x1050, SAVING)]))]
-    made = image_with(ARM64, section(pages, 0x1060))
-    assert spans(made) == [*EXPECTED[:2], (0x1050, 0x1060, "x29")]
-    assert found(made, 0x1048) is None
-
-
-def test_entries_behind_the_end_of_their_page_are_never_found() -> None:
-    beyond = [(0x1000, LEAF), (0x1050, FRAMED)]
-    made = image_with(ARM64, section([(0x1000, regular(beyond)), (0x1040, regular(FUNCTIONS[2:]))], 0x1060))
-    assert spans(made) == [(0x1000, 0x1040, "sp"), (0x1040, 0x1060, "x29")]
-
-
-def test_a_page_without_entries_says_nothing() -> None:
-    for page in (regular([]), compressed(0x1000, [])):
-        made = image_with(ARM64, section([(0x1000, page)], 0x1060))
-        assert spans(made) == []
-        assert found(made, 0x1000) is None
-
-
-def test_an_encoding_of_zero_says_that_nothing_is_known() -> None:
-    made = image_with(ARM64, section([(0x1000, regular([(0x1000, 0), (0x1020, FRAMED)]))], 0x1040))
-    assert spans(made) == [(0x1020, 0x1040, "x29")]
-    assert found(made, 0x1000) is None
+@pytest.mark.parametrize(("pages", "end", "rows", "unknown"), PAGES)
+def test_pages_have_rows(
+    pages: list[tuple[int, bytes]], end: int, rows: list[tuple[int, int, str]], unknown: Sequence[int]
+) -> None:
+    made = image_with(ARM64, section(pages, end))
+    assert spans(made) == rows
+    assert all(found(made, offset) is None for offset in unknown)
+    assert all(found(made, start) is not None and found(made, end - 1) is not None for start, end, _ in rows)
 
 
 def test_flags_for_exceptions_do_not_change_the_row() -> None:
