@@ -148,7 +148,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 (
                     _tests("unwinders/analysis", "prologue_instructions"),
                     _tests("unwinders/analysis", "indirect_control"),
-                    _tests("unwinders/analysis", "arm32_accesses", "decoders"),
+                    _tests("unwinders/analysis", "arm32_accesses"),
                     _tests("unwinders/analysis", "prologue_flow", "function_bounds"),
                     _tests("unwinders/analysis", "control_flow", "control_flow_limits"),
                     _tests("unwinders/analysis", "function_code"),
