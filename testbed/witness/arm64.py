@@ -20,6 +20,7 @@ _EXCLUSIVE_STORES = ("stxr", "stlxr", "stxp", "stlxp")  # the first register is 
 _SIGNED_LINK = ("paciasp", "pacibsp", "paciaz", "pacibz", "autiasp", "autibsp", "autiaz", "autibz", "xpaclri")
 _SIGNED_X17 = ("pacia1716", "pacib1716", "autia1716", "autib1716")
 _SELECTIONS = ("csel", "csinc", "csinv", "csneg", "cinc", "cset", "cneg", "cinv", "fcsel")
+_COMPARISONS = ("cmp", "cmn")  # capstone has some of them write their first register
 _RESULT = "x0"  # of a system call: Linux keeps all other registers
 _RETURNS = ("ret", "retaa", "retab")
 _CALLS = ("bl", "blr", "blraa", "blrab", "blraaz", "blrabz")
@@ -54,6 +55,8 @@ def effect(reading: Reading) -> Passage:
         return Passage(flow=Flow.JUMP, direct=reading.immediate)
     if name == "svc":  # capstone has it write the link register
         return Passage(((_RESULT, ()),))
+    if name in _COMPARISONS:
+        return Passage()
     if name in _SIGNED_LINK:
         return Passage(((_LINK, (_LINK,)),))
     if name in _SIGNED_X17:

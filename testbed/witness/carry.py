@@ -184,7 +184,7 @@ class _Follower:
         top = None if self.link is not None else self.labels.held.get(row[self.sp])
         self.carry(effect, step, row, after)
         if effect.flow is Flow.NEXT:
-            if top is not None and top >= 0 and top not in self.used and after[self.sp] > row[self.sp]:
+            if top is not None and top >= 0 and top not in self.used and self.adds_to_sp(effect, row, after):
                 self.dropped.add(top)
             return
         to = after[self.pc]
@@ -193,7 +193,12 @@ class _Follower:
             if not fell_through or (effect.direct is not None and self.arch.code_address(effect.direct) == to):
                 self.call(step, pc, pc + size, row, after)
         elif effect.direct is None or not fell_through:
-            self.jump(step, pc, after, target, effect.direct is None)
+            self.jump(step, pc, size, after, target, effect.direct is None)
+
+    def adds_to_sp(self, effect: Passage, row: Sequence[int], after: Sequence[int]) -> bool:
+        """SP goes up by a sum; a ``longjmp`` loads it from elsewhere."""
+        sp = self.arch.sp
+        return after[self.sp] > row[self.sp] and any(to == sp and sp in sources for to, sources in effect.moves)
 
     def carry(self, effect: Passage, step: int, row: Sequence[int], after: Sequence[int]) -> None:
         labels = self.labels
@@ -218,7 +223,7 @@ class _Follower:
         self.labels.moved.discard(after[self.sp])
         self.happened(step, Act.CALL, pc, after, made)
 
-    def jump(self, step: int, pc: int, after: Sequence[int], label: int | None, indirect: bool) -> None:
+    def jump(self, step: int, pc: int, size: int, after: Sequence[int], label: int | None, indirect: bool) -> None:
         """A jump: a return if what it jumps to came out of a continuation.
 
         In code without symbols any jump may hand over an address, and one to a computed place may leave the function.
@@ -234,7 +239,7 @@ class _Follower:
         made: tuple[int, ...] = ()
         copy = -1
         if leaves or bare:
-            made, copy = self.handed_over(step, pc, after)
+            made, copy = self.handed_over(step, pc, pc + size, after)
         self.happened(step, Act.JUMP, pc, after, copy=copy, leaves=leaves, made=made)
 
     def goes_on(self, continuation: Continuation, to: int) -> bool:
@@ -253,23 +258,27 @@ class _Follower:
             self.last_sp[index] = after[self.sp]
         # A stack switched by hand is the one of the call again, whatever arithmetic made of its address.
         self.labels.set(self.arch.sp, self.continuations[whole].stack)
-        ahead = self.labels.above(after[self.sp]) if self.link is None else None
+        ahead = self.labels.continuations() if self.lies_elsewhere(whole, after) else None
         self.happened(step, Act.RETURN, pc, after, whole, label if label != whole else -1, ahead=ahead)
 
-    def handed_over(self, step: int, pc: int, after: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    def lies_elsewhere(self, whole: int, after: Sequence[int]) -> bool:
+        """The stack, or a piece, may have been copied: SP is not what it was, or the return address was put there."""
+        sp = after[self.sp]
+        return sp != self.continuations[whole].cfa or (self.link is None and sp - self.arch.word in self.labels.moved)
+
+    def handed_over(self, step: int, pc: int, behind: int | None, after: Sequence[int]) -> tuple[tuple[int, ...], int]:
         """What a jump to another function leaves where a return address belongs.
 
         (new continuations, -1), where addresses of code are there that nobody handed over, innermost last: several that
-        lie side by side were pushed ahead. ((), a copy), where it is a continuation that was not returned to, and SP is
-        on another stack than it was then; else ((), -1).
+        lie side by side were pushed ahead. That of what stands ``behind`` the jump makes it a call. ((), a copy), where
+        it is a continuation that was not returned to, and SP is on another stack than it was then; else ((), -1).
         """
         place = self.return_place(after)
         label = self.labels.held.get(place)
-        open_one = label is not None and label >= 0 and self.last[self.continuations[label].whole] < 0
-        if open_one and label is not None:
-            one = self.continuations[label]
-            if one.stack == self.labels.held.get(self.arch.sp):
-                return (), -1
+        one = self.continuations[label] if label is not None and label >= 0 else None
+        if one is not None and one.stack == self.labels.held.get(self.arch.sp):
+            return (), -1  # it is handed on
+        if one is not None and self.last[one.whole] < 0:
             made = self.create(Birth.COPY, step, one.address, one.cfa, one.function, one.target, one.whole)
             self.labels.set(place, made)
             return (), made
@@ -280,7 +289,8 @@ class _Follower:
             if self.extents.start(address) is None or address == after[self.pc]:
                 break
             function = pc if self.extents.same(address, pc) else address
-            made = self.create(Birth.JUMP, step, address, cfa, function, after[self.pc])
+            kind = Birth.CALL if address == behind else Birth.JUMP
+            made = self.create(kind, step, address, cfa, function, after[self.pc])
             self.labels.set(key, made)
             made_here.append(made)
             cfa += self.arch.word
@@ -326,7 +336,7 @@ class _Follower:
         label = labels_from_frame(self.labels, row)
         pc = row[self.pc]
         returns = label is not None and label >= 0 and self.goes_on(self.continuations[label], after[self.pc])
-        made = () if returns or after[self.pc] == pc else self.handed_over(step, pc, after)[0]
+        made = () if returns or after[self.pc] == pc else self.handed_over(step, pc, None, after)[0]
         self.happened(step, Act.RESUME, pc, after, label if returns and label is not None else -1, made=made)
         if returns and label is not None:
             self.used.add(label)
@@ -359,7 +369,7 @@ class _Follower:
         copy: int = -1,
         leaves: bool = False,
         made: tuple[int, ...] = (),
-        ahead: Mapping[int, int] | None = None,
+        ahead: Mapping[str | int, int] | None = None,
     ) -> None:
         stack = self.labels.stack()
         self.happenings.append(

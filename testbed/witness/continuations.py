@@ -53,8 +53,8 @@ class Happening:
 
     ``continuation`` is the one handed over by a call, or returned to, or -1. ``made`` are those that a jump may hand
     over, innermost last. ``copy`` is the one that tells whether a jump to another stack takes its caller along, or -1.
-    ``ahead``: where the stack holds which continuations, at a return that took its address from a word which a call had
-    not put there.
+    ``ahead``: which continuations registers and words hold, at a return after which SP is another one than before the
+    call, or that took its address from a word which a call had not put there.
     """
 
     step: int
@@ -67,7 +67,7 @@ class Happening:
     copy: int = -1
     leaves: bool = False
     made: tuple[int, ...] = ()
-    ahead: Mapping[int, int] | None = None
+    ahead: Mapping[str | int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)

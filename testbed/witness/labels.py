@@ -105,11 +105,9 @@ class Labels:
             if isinstance(key, int) and key % self.arch.word:
                 self._unaligned = True
 
-    def above(self, sp: int) -> dict[int, int] | None:
-        """The continuations in words from ``sp`` on, if the word that was taken off before was moved there."""
-        if not self.moved or sp - self.arch.word not in self.moved:
-            return None
-        return {key: label for key, label in self.held.items() if isinstance(key, int) and key >= sp and label >= 0}
+    def continuations(self) -> dict[str | int, int]:
+        """The continuations that registers and words hold."""
+        return {key: label for key, label in self.held.items() if label >= 0}
 
     def written(self, step: int) -> None:
         """Forget what the memory writes of a step wrote over, unless the word has the same value again.

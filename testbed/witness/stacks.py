@@ -7,14 +7,19 @@ A continuation that control never goes on at has an activation as long as it cou
   own frame; or where SP is exactly back, or on a stack further out, into the middle of the function that made the call.
   A pad may stand right behind a call that never returns: who leaves several activations for it has not returned;
 * **no call at all**: a call instruction that goes into its own function, not to its beginning, and whose continuation
-  is read as data only (``call next; pop``), or dropped unread by moving SP, or on a link-register machine not read;
+  is read as data only (``call next; pop``), or dropped unread by adding to SP, or on a link-register machine not read;
 * **a call used as a jump**: the link register's continuation was never even read, and the activation ended as control
   went on at its own parent's continuation, at that very address: who was gone to returned for the parent. Nothing else
   shows it. An exception passes over parents as well, to a landing pad in the function that made some call further out,
   and a function that never returns need not keep its link register (``__cxa_end_cleanup`` on 32-bit ARM);
 * **another stack**: a jump to another function on a stack that nobody further out was on begins a new stack, unless the
-  caller's continuation is used from the copy that went along. A stack that was left goes on with who left it, also
-  where that function jumps to its own code.
+  caller's continuation is used from the copy that went along. Its first function has the caller whose address the
+  maker put there, if a return goes to that address, this one's or another's that was made the same way (`makecontext`,
+  Go's ``goexit``). A stack that was left goes on with who left it, also where that function jumps to its own code;
+* **a stack that was copied** (Go's ``morestack``): SP at a continuation is another one than at its call, and all that
+  is returned to further out lies shifted by the same distance: these activations go on with new CFAs;
+* **a call without its instruction**: a jump that leaves the address right behind it where a return address belongs, or
+  a handler that leaves there the pc which it interrupted (Go's ``sigpanic``): whether or not control ever comes back.
 
 What a call instruction is does not change: one whose continuation was used at any visit is a call at every one.
 """
@@ -136,18 +141,47 @@ class _Stacks:
             return
         parent = self.activations[index].parent
         assert parent is not None
-        if index == self.current:
+        if index == self.current and happening.ahead is None:
             self.current = parent
             return
         further_out = list(self._outwards(self.current))
-        if index in further_out:
+        if index in further_out[1:]:
             if happening.to == self.activations[index].address:
                 self.jumps.update(self._unread(further_out[further_out.index(index) - 1]))
         elif parent not in further_out:  # another stack: who is on this one may come back
             self.left[self.activations[self.current].stack] = self.current
             if self._copied_back(parent, happening, further_out):
                 return
-        self.current = parent
+        if not self._copied(index, happening):
+            self.current = parent
+
+    def _copied(self, ended: int, happening: Happening) -> bool:
+        """The stack lies elsewhere: all that its activations return to lies this much further on. It has new CFAs.
+
+        What the innermost one returns to may be in the link register, if a jump from another stack brought it.
+        """
+        ahead, cfa, stack = happening.ahead, self.activations[ended].cfa, self.activations[ended].stack
+        if ahead is None or cfa is None or happening.sp == cfa:
+            return False
+        distance, low, moved = happening.sp - cfa, cfa, list[Seen]()
+        switched = self.activations[self.current].stack != stack
+        outer = self.activations[ended].parent
+        while outer is not None and self.activations[outer].cfa is not None and self.activations[outer].stack == stack:
+            seen = self.activations[outer]
+            assert seen.cfa is not None
+            frame = range(seen.cfa - self.arch.entry_cfa if self.arch.entry_cfa else low, seen.cfa, self.arch.word)
+            there = (place + distance for place in frame if place + distance not in frame)
+            in_link = not moved and switched and ahead.get(self.arch.link or "") == seen.continuation
+            if not in_link and all(ahead.get(place) != seen.continuation for place in there):
+                return False
+            moved.append(seen)
+            low, outer = seen.cfa, seen.parent
+        if outer is None:
+            return False
+        self.current = outer
+        for seen in reversed(moved):
+            self.open(replace(seen, parent=self.current, cfa=(seen.cfa or 0) + distance, opened=happening.step + 1))
+        return True
 
     def _copied_back(self, inner: int, happening: Happening, further_out: Sequence[int]) -> bool:
         """A piece of a stack was copied below activations that are there: its outermost function returns to them."""
@@ -189,15 +223,21 @@ class _Stacks:
 
     def jump(self, happening: Happening) -> None:
         if (happening.leaves or self._goes_on_itself(happening)) and self._other_stack(happening):
-            self._made(happening)  # what a new stack's first function returns to
+            self._made(happening, fresh=True)
             return
         self._land(happening)
         self._made(happening)
 
-    def _made(self, happening: Happening) -> None:
-        """A jump hands over what control goes on at later."""
+    def _made(self, happening: Happening, fresh: bool = False, interrupted: int | None = None) -> None:
+        """A jump hands over what control goes on at later, or what stands right behind it, as a call would.
+
+        On a ``fresh`` stack also what others went on at: who made it put the same there. From a handler also where its
+        signal ``interrupted``: it makes the call that was to be seen there.
+        """
         for number in happening.made:
-            if self.followed.last[number] > happening.step:
+            one = self.followed.continuations[number]
+            called = one.kind is Birth.CALL or one.address == interrupted
+            if called or self.followed.last[number] > happening.step or (fresh and self.followed.came_back(one)):
                 self.hand_over(number, happening.step)
 
     def _other_stack(self, happening: Happening) -> bool:
@@ -280,4 +320,4 @@ class _Stacks:
         self.current = interrupted.parent
         if happening.continuation < 0 and (happening.to, happening.sp) != (interrupted.address, interrupted.cfa):
             self._land(happening)
-            self._made(happening)
+            self._made(happening, interrupted=interrupted.address)

@@ -128,6 +128,44 @@ LEFT = {
     "fn f\nnop\nin_f: mov sp, x19\nb back\n.bss\n.p2align 4\n.space 64\nstack: .space 8",
 }
 
+# Two stacks begin in work, with one address to come back to. Who is on the first one returns there, the other never.
+MAKER = {
+    "x86_64": "fn main\npush rbx\nmov rbx, rsp\nlea rcx, [rip + one]\nxor edx, edx\nstart: mov rsp, rcx\n"
+    "lea rax, [rip + going]\npush rax\njmp work\nnop\nback: mov eax, 42\npop rbx\nret\n"
+    "fn work\ntest edx, edx\nin_work: jne away\nret\naway: mov rsp, rbx\njmp back\n"
+    "fn gone\nnop\ngoing: mov rsp, rbx\nlea rcx, [rip + two]\nmov edx, 1\njmp start\n"
+    ".bss\n.space 64\none: .space 64\ntwo: .space 8",
+    "arm64": "fn main\nstr x30, [sp, #-16]!\nmov x19, sp\nadrp x9, one\nadd x9, x9, :lo12:one\nmov x2, #0\n"
+    "start: mov sp, x9\nadr x30, going\nb work\nnop\nback: mov x0, #42\nldr x30, [sp], #16\nret\n"
+    "fn work\nnop\nin_work: cbnz x2, away\nret\naway: mov sp, x19\nb back\n"
+    "fn gone\nnop\ngoing: mov sp, x19\nadrp x9, two\nadd x9, x9, :lo12:two\nmov x2, #1\nb start\n"
+    ".bss\n.p2align 4\n.space 64\none: .space 64\ntwo: .space 16",
+}
+
+# grow copies all of the stack to another place, as Go's morestack does, and goes on there: on arm64 from a third stack.
+COPIED = {
+    "x86_64": "fn main\npush rbx\nlea rbx, [rsp + 16]\ncall f\nback: mov eax, 42\npop rbx\nret\n"
+    "fn f\nsub rsp, 24\ncall g\nin_f: add rsp, 24\nret\nfn g\ncall grow\nin_g: ret\n"
+    "fn grow\npop rdx\nmov rsi, rsp\nmov rcx, rbx\nsub rcx, rsp\nlea rdi, [rip + top]\nsub rdi, rcx\nshr rcx, 3\n"
+    "mov rsp, rdi\nrep movsq\njmp rdx\n.bss\n.p2align 4\n.space 256\ntop: .space 16",
+    "arm64": "fn main\nstp x19, x30, [sp, #-16]!\nadd x19, sp, #16\nbl f\nback: mov x0, #42\n"
+    "ldp x19, x30, [sp], #16\nret\n"
+    "fn f\nmov x9, #0\ncmp sp, x9\nstr x30, [sp, #-32]!\nbl g\nin_f: ldr x30, [sp], #32\nret\n"
+    "fn g\nmov x3, x30\nbl grow\nin_g: ret\nfn grow\nmov x11, sp\nadrp x9, system\nadd x9, x9, :lo12:system\n"
+    "mov sp, x9\nmov x10, x30\nbl copy\nnop\nfn copy\nadrp x12, top\nadd x12, x12, :lo12:top\nsub x13, x19, x11\n"
+    "sub x12, x12, x13\nmov x14, x12\nmore: ldr x15, [x11], #8\nstr x15, [x14], #8\ncmp x11, x19\nb.ne more\n"
+    "mov x30, x3\nmov sp, x12\nbr x10\n.bss\n.p2align 4\n.space 256\ntop: .space 64\nsystem: .space 16",
+}
+
+# Who is called comes back behind a call of an own, a second time with the return address that it had put away (musl).
+TWICE = {
+    "x86_64": "fn main\nsub rsp, 136\nmov rdi, rsp\ncall keep\nback: test eax, eax\njne out\ncall f\nnop\n"
+    "out: mov eax, 42\nadd rsp, 136\nret\nfn keep\npop [rdi + 64]\nmov rbx, rdi\ncall set\nkept: push [rbx + 64]\n"
+    "jmp tail\nnop\nfn tail\nnop\nin_tail: ret\nfn set\nmov rdx, [rsp]\nmov [rdi], rdx\nlea rdx, [rsp + 8]\n"
+    "mov [rdi + 8], rdx\nxor eax, eax\nret\n"
+    "fn f\nsub rsp, 8\nmov rdx, [rbx]\nmov rsp, [rbx + 8]\nmov eax, 1\njmp rdx",
+}
+
 # An exception leaves f for a pad in main, at an address computed from f's own; throw never read its link register.
 UNREAD = {
     "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nnop\npad: mov x0, #42\nldr x30, [sp], #16\nret\n"
@@ -166,4 +204,5 @@ RULES = {
     "unread": UNREAD,
     "passed_over": PASSED_OVER,
     "left": LEFT,
+    "twice": TWICE,
 }

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from testbed.machine import record
 from testbed.program.header import Signal
 from testbed.witness import attest
+from tests.machine.snippets import image_of
 from tests.witness.rules import (
     BEHIND,
     BY_HAND,
     BYTES,
+    COPIED,
     INLINE,
     LANDING,
     LEFT,
     LINKED,
     LONGJMP,
+    MAKER,
     MOVED,
     NO_CALL,
     PASSED_OVER,
     PC,
     TAIL,
+    TWICE,
     UNREAD,
 )
 from tests.witness.witnessed import functions, recorded, visits, witness
@@ -158,3 +165,65 @@ def test_a_pointer_to_data_on_the_stack_hands_nothing_over() -> None:
     body += "fn h\nmov eax, 42\nin_h: ret\nfn g\nin_g: mov rax, [rsp + 8]\nadd rsp, 16\njmp rax\n"
     body += ".bss\n.section .rodata\ndata: .quad 8\n"
     witness("x86_64", body, "in_g = g, _start", "in_h = h, _start")
+
+
+@pytest.mark.parametrize("isa", MAKER)
+def test_a_stack_begins_with_the_caller_that_its_maker_put_there_if_anybody_returns_to_it(isa: str) -> None:
+    witness(isa, MAKER[isa] + "\n", "in_work = work, gone", "back = main, _start")
+
+
+@pytest.mark.parametrize("isa", MAKER)
+def test_what_nobody_returns_to_is_no_caller(isa: str) -> None:
+    never = MAKER[isa].replace("xor edx, edx", "mov edx, 1").replace("mov x2, #0", "mov x2, #1")
+    witness(isa, never + "\n", "in_work = work", "back = main, _start")
+
+
+@pytest.mark.parametrize("isa", COPIED)
+def test_a_stack_that_was_copied_has_new_cfas(isa: str) -> None:
+    said = witness(
+        isa, COPIED[isa] + "\n", "in_g = g, f, main, _start", "in_f = f, main, _start", "back = main, _start"
+    )
+    trace = recorded(isa, COPIED[isa] + "\n")
+    symbol = trace.images[0].image.symbol_named("top")
+    assert symbol is not None
+    top, (inside,) = symbol.address, visits(trace, "in_f")
+    assert [frame.cfa for frame in said.frames(inside, 0)] == [top - 16, top, None]
+    calls = [frame.cfa for frame in said.frames(visits(trace, "f")[0], 0)]
+    assert calls == [trace.sp[0] - 16, trace.sp[0], None]
+
+
+@pytest.mark.parametrize("isa", TWICE)
+def test_who_returns_twice_is_there_again_once(isa: str) -> None:
+    stacks = ("kept = keep, main, _start", "in_tail = tail, main, _start", "back = main, _start", "out = main, _start")
+    witness(isa, TWICE[isa] + "\n", *stacks)
+
+
+@pytest.mark.parametrize("isa", EXIT)
+def test_a_call_in_two_instructions_is_one_though_nobody_comes_back(isa: str) -> None:
+    calls = {
+        "x86_64": "lea rax, [rip + back]\npush rax\njmp f",
+        "arm64": "adr x30, back\nb f",
+        "a32": "mov lr, pc\nb f",
+        "thumb": "adr r0, back\nadds r0, #1\nmov lr, r0\nb.w f\n.p2align 2",
+    }
+    body = f"fn main\n{calls[isa]}\nback: nop\nnop\nfn f\nnop\nin_f: {EXIT[isa]}\n"
+    witness(isa, body, "in_f = f, main, _start")
+
+
+def test_a_handler_makes_a_call_from_where_it_interrupted_though_nobody_comes_back() -> None:
+    """Go's ``sigpanic``: the word below the interrupted SP is the interrupted pc, and the kernel goes on elsewhere."""
+    body = "fn main\nmov eax, 1\nfault: nop\nret\nfn handler\nmov rax, [rsp + 168]\nmov rcx, [rsp + 176]\nsub rax, 8\n"
+    body += "mov [rax], rcx\nmov [rsp + 168], rax\nlea rcx, [rip + panic]\nmov [rsp + 176], rcx\nret\n"
+    body += f"fn restorer\nmov eax, 15\nsyscall\nfn panic\nnop\nin_panic: {EXIT['x86_64']}\n"
+    trace = recorded("x86_64", body, signals=(Signal("fault", 1, "handler", "restorer", False, 1),))
+    (inside,) = visits(trace, "in_panic")
+    assert functions(trace, attest(trace), inside) == ("panic", "main", "_start")
+
+
+def test_a_longjmp_over_a_call_in_code_without_symbols_leaves_it_a_call() -> None:
+    """SP is loaded with what was there before: nobody adds to it, as who called to learn the pc would."""
+    body = "fn main\npush rbx\nmov rbx, rsp\ncall outer\nnop\npad: mov eax, 42\npop rbx\nret\n"
+    body += "fn outer\ncall inner\nnop\nfn inner\nmov rcx, rbx\nin_inner: mov rsp, rcx\njmp pad\n"
+    (inside,) = visits(recorded("x86_64", body), "in_inner")
+    trace = record(replace(image_of("x86_64", body), symbols=()), budget=100)
+    assert len(attest(trace).chain(inside)) == 4
