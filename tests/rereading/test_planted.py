@@ -59,8 +59,8 @@ DEFECTS = {
     ),
     "SP is taken for FP": (".sframe", "recursion", "x86_64", "clang-O2-sframe", sframe, "_FROM_SP", 0),
     "offsets of SP are zero": (
-        *(".orc_unwind", "leaf_call", "x86_64", "keystone", orc, "_offset"),
-        lambda entry: 0,
+        *(".orc_unwind", "leaf_call", "x86_64", "keystone", orc, "_WITHOUT_OFFSET"),
+        tuple(orc.OrcRegister),
     ),
     "saved registers are other ones": (
         *("__compact_unwind", "recursion", "x86_64", "macho-O2-nofp", compact_unwind, "permutation"),

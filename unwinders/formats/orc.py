@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from struct import iter_unpack, unpack_from
+from typing import NamedTuple
 
 from testbed.contract.rows import (
     AtCfa,
@@ -37,7 +38,7 @@ from testbed.contract.rows import (
 from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.indexed import IndexedTable, Part
-from unwinders.formats.reader import Reader, reader_of
+from unwinders.formats.reader import reader_of
 from unwinders.formats.sections import ORC_ENTRIES, ORC_HEADER, ORC_PLACES
 
 # One ORC entry as a row: what arch/x86/kernel/unwind_orc.c of Linux does with it, as rules.
@@ -101,97 +102,6 @@ class Kind(Enum):
     INTERRUPT = "code that was entered with an interrupt frame only"
 
 
-@dataclass(frozen=True, slots=True)
-class OrcEntry:
-    """An entry, for the code from the link-time pc ``start`` on; ``offset`` is its place in `.orc_unwind`."""
-
-    offset: int
-    start: int
-    kind: Kind
-    sp: OrcRegister
-    sp_offset: int
-    bp: OrcRegister
-    bp_offset: int
-    signal: bool
-
-
-def entry_row(entry: OrcEntry, end: int, section: str) -> UnwindRow | None:
-    """The row of an entry up to ``end``; None where it says that nothing is known.
-
-    Raises MalformedTable where the entry counts from something that it cannot count from.
-    """
-    if entry.kind is Kind.NOTHING:
-        return None
-    found_by = f"{section}+{entry.offset:#x}"
-    rules: dict[str, Rule]
-    if entry.kind is Kind.END:
-        return UnwindRow(entry.start, end, None, {"rip": Undefined()}, "rip", found_by=found_by)
-    if entry.sp in (OrcRegister.NONE, OrcRegister.PREVIOUS_SP):
-        raise MalformedTable(section, entry.offset, f"the previous SP counts from {entry.sp.name}")
-    rules = {name: Undefined() for name in _PRESERVED}
-    if entry.kind is Kind.CALL:
-        cfa = _is(entry, 0)
-        rules["rip"] = AtCfa(-_WORD)
-    elif entry.kind is Kind.REGISTERS:
-        cfa = _stored(entry, _STORED_SP)
-        rules |= {name: _stored(entry, at) for name, at in _STORED.items()}
-        rules["rip"] = _stored(entry, _STORED_PC)
-    else:
-        cfa = _stored(entry, _FRAME_SP)
-        rules["rip"] = _stored(entry, 0)
-    match entry.bp:
-        case OrcRegister.NONE:
-            if entry.kind is not Kind.REGISTERS:
-                rules["rbp"] = SameValue()
-        case OrcRegister.PREVIOUS_SP:
-            rules["rbp"] = AtCfa(entry.bp_offset) if entry.kind is Kind.CALL else _stored(entry, entry.bp_offset)
-        case OrcRegister.BP:
-            rules["rbp"] = AtRegister("rbp", entry.bp_offset)
-        case _:
-            raise MalformedTable(section, entry.offset, f"BP's place counts from {entry.bp.name}")
-    return UnwindRow(entry.start, end, cfa, rules, "rip", entry.signal, found_by)
-
-
-def _is(entry: OrcEntry, distance: int) -> Rule:
-    """``p + distance``."""
-    if entry.sp is OrcRegister.BP_INDIRECT and not distance:
-        return AtRegister("rbp", entry.sp_offset)
-    if entry.sp in _NAMES:
-        return RegisterPlus(_NAMES[entry.sp], _offset(entry) + distance)
-    return IsExpression(_operations(entry, distance))
-
-
-def _stored(entry: OrcEntry, distance: int) -> Rule:
-    """``*(p + distance)``."""
-    if entry.sp in _NAMES:
-        return AtRegister(_NAMES[entry.sp], _offset(entry) + distance)
-    return AtExpression(_operations(entry, distance))
-
-
-def _offset(entry: OrcEntry) -> int:
-    return 0 if entry.sp in _WITHOUT_OFFSET else entry.sp_offset
-
-
-def _operations(entry: OrcEntry, distance: int) -> tuple[Operation, ...]:
-    """``p + distance`` for the indirect ones: ``*(BP + offset)``, and ``*SP + offset`` since Linux 5.12."""
-    if entry.sp is OrcRegister.SP_INDIRECT:
-        base, inner, outer = _BREG_SP, 0, entry.sp_offset + distance
-    else:
-        base, inner, outer = _BREG_BP, entry.sp_offset, distance
-    return (
-        Operation(base, (inner,), 0),
-        Operation(_DEREF, (), 0),
-        Operation(_CONSTS, (outer,), 0),
-        Operation(_PLUS, (), 0),
-    )
-
-
-ENTRIES, PLACES, HEADER = ORC_ENTRIES, ORC_PLACES, ORC_HEADER
-
-_ENTRY, _PLACE = 6, 4  # bytes
-_HASH_SINCE_6_4 = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")  # what scripts/orc_hash.sh gives
-
-
 class OrcLayout(Enum):
     """What the bits from 8 on mean; the value says which kernels."""
 
@@ -199,9 +109,16 @@ class OrcLayout(Enum):
     SINCE_6_4 = "from Linux 6.4 on"
 
 
+_KIND_BITS = {OrcLayout.UP_TO_6_2: 2, OrcLayout.SINCE_6_4: 3}
+_KINDS = {
+    OrcLayout.UP_TO_6_2: {0: Kind.CALL, 1: Kind.REGISTERS, 2: Kind.INTERRUPT},
+    OrcLayout.SINCE_6_4: {0: Kind.NOTHING, 1: Kind.END, 2: Kind.CALL, 3: Kind.REGISTERS, 4: Kind.INTERRUPT},
+}
+
+
 @dataclass(frozen=True, slots=True)
-class _Raw:
-    """An entry, its bits not interpreted; ``offset`` is its place in `.orc_unwind`."""
+class OrcEntry:
+    """An entry, for the code from the link-time pc ``start`` on; ``offset`` is its place in `.orc_unwind`."""
 
     offset: int
     start: int
@@ -212,6 +129,100 @@ class _Raw:
     @property
     def sp_register(self) -> int:
         return self.bits & 0xF
+
+    def kind(self, layout: OrcLayout) -> Kind | None:
+        """What it is about, None where the layout has no such type."""
+        kind = _KINDS[layout].get(self.bits >> 8 & (1 << _KIND_BITS[layout]) - 1)
+        if layout is OrcLayout.UP_TO_6_2 and kind is not None and self.sp_register == OrcRegister.NONE:
+            return Kind.END if self.bits >> 10 & 1 else Kind.NOTHING
+        return kind
+
+
+def entry_row(entry: OrcEntry, layout: OrcLayout, end: int) -> UnwindRow | None:
+    """The row of an entry up to ``end``; None where it says that nothing is known.
+
+    Raises MalformedTable where the layout has no such entry, or it counts from something that it cannot count from.
+    """
+    kind, signal = entry.kind(layout), entry.bits >> 11 & 1 == 1
+    if kind is None or entry.bits >> 9 + _KIND_BITS[layout]:
+        raise MalformedTable(ENTRIES, entry.offset, f"{entry.bits:#06x} is no entry of the layout {layout.value}")
+    try:
+        sp, bp = OrcRegister(entry.sp_register), OrcRegister(entry.bits >> 4 & 0xF)
+    except ValueError as error:
+        raise MalformedTable(ENTRIES, entry.offset, f"{entry.bits:#06x}: {error}") from error
+    if kind is Kind.NOTHING:
+        return None
+    found_by = f"{ENTRIES}+{entry.offset:#x}"
+    rules: dict[str, Rule]
+    if kind is Kind.END:
+        return UnwindRow(entry.start, end, None, {"rip": Undefined()}, "rip", found_by=found_by)
+    if sp in (OrcRegister.NONE, OrcRegister.PREVIOUS_SP):
+        raise MalformedTable(ENTRIES, entry.offset, f"the previous SP counts from {sp.name}")
+    rules = {name: Undefined() for name in _PRESERVED}
+    place = _Place(sp, 0 if sp in _WITHOUT_OFFSET else entry.sp_offset)
+    if kind is Kind.CALL:
+        cfa = place.plus(0)
+        rules["rip"] = AtCfa(-_WORD)
+    elif kind is Kind.REGISTERS:
+        cfa = place.stored(_STORED_SP)
+        rules |= {name: place.stored(at) for name, at in _STORED.items()}
+        rules["rip"] = place.stored(_STORED_PC)
+    else:
+        cfa = place.stored(_FRAME_SP)
+        rules["rip"] = place.stored(0)
+    match bp:
+        case OrcRegister.NONE:
+            if kind is not Kind.REGISTERS:
+                rules["rbp"] = SameValue()
+        case OrcRegister.PREVIOUS_SP:
+            rules["rbp"] = AtCfa(entry.bp_offset) if kind is Kind.CALL else place.stored(entry.bp_offset)
+        case OrcRegister.BP:
+            rules["rbp"] = AtRegister("rbp", entry.bp_offset)
+        case _:
+            raise MalformedTable(ENTRIES, entry.offset, f"BP's place counts from {bp.name}")
+    if layout is OrcLayout.UP_TO_6_2:
+        signal = kind is not Kind.CALL
+    return UnwindRow(entry.start, end, cfa, rules, "rip", signal, found_by)
+
+
+class _Place(NamedTuple):
+    """``p``, what an entry says about the previous SP."""
+
+    sp: OrcRegister
+    offset: int
+
+    def plus(self, distance: int) -> Rule:
+        """``p + distance``."""
+        if self.sp is OrcRegister.BP_INDIRECT and not distance:
+            return AtRegister("rbp", self.offset)
+        if self.sp in _NAMES:
+            return RegisterPlus(_NAMES[self.sp], self.offset + distance)
+        return IsExpression(self._operations(distance))
+
+    def stored(self, distance: int) -> Rule:
+        """``*(p + distance)``."""
+        if self.sp in _NAMES:
+            return AtRegister(_NAMES[self.sp], self.offset + distance)
+        return AtExpression(self._operations(distance))
+
+    def _operations(self, distance: int) -> tuple[Operation, ...]:
+        """``p + distance`` for the indirect ones: ``*(BP + offset)``, and ``*SP + offset`` since Linux 5.12."""
+        if self.sp is OrcRegister.SP_INDIRECT:
+            base, inner, outer = _BREG_SP, 0, self.offset + distance
+        else:
+            base, inner, outer = _BREG_BP, self.offset, distance
+        return (
+            Operation(base, (inner,), 0),
+            Operation(_DEREF, (), 0),
+            Operation(_CONSTS, (outer,), 0),
+            Operation(_PLUS, (), 0),
+        )
+
+
+ENTRIES, PLACES, HEADER = ORC_ENTRIES, ORC_PLACES, ORC_HEADER
+
+_ENTRY, _PLACE = 6, 4  # bytes
+_HASH_SINCE_6_4 = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")  # what scripts/orc_hash.sh gives
 
 
 @once_per_image
@@ -225,7 +236,7 @@ def orc_index(image: Image, layout: OrcLayout | None = None) -> IndexedTable:
     entries = _entries(image)
     its_layout = layout or layout_of(image, entries)
     # Of two entries for one pc, the one that says nothing stands for a gap that the other fills.
-    entries.sort(key=lambda entry: (entry.start, not _says_nothing(entry, its_layout)))
+    entries.sort(key=lambda entry: (entry.start, entry.kind(its_layout) is not Kind.NOTHING))
     code = sorted((s.address, s.address + s.size) for s in image.segments if s.executable)
     ends = [*(entry.start for entry in entries[1:]), 1 << (8 * image.arch.word)]
     parts = []
@@ -236,7 +247,7 @@ def orc_index(image: Image, layout: OrcLayout | None = None) -> IndexedTable:
             parts.append(Part(entry.start, end, i))
 
     def rows(part: Part) -> Sequence[UnwindRow]:
-        row = entry_row(_interpreted(entries[part.entry], its_layout), part.end, ENTRIES)
+        row = entry_row(entries[part.entry], its_layout, part.end)
         return () if row is None else (row,)
 
     return IndexedTable(ENTRIES, tuple(parts), rows)
@@ -247,13 +258,7 @@ def orc_table(image: Image, layout: OrcLayout | None = None) -> RowTable:
     return orc_index(image, layout).all_rows()
 
 
-def _says_nothing(entry: _Raw, layout: OrcLayout) -> bool:
-    if layout is OrcLayout.UP_TO_6_2:
-        return entry.sp_register == OrcRegister.NONE and not entry.bits >> 10 & 1
-    return entry.bits >> 8 & 7 == 0
-
-
-def _entries(image: Image) -> list[_Raw]:
+def _entries(image: Image) -> list[OrcEntry]:
     found, places = image.sections.get(ENTRIES), image.sections.get(PLACES)
     if found is None or places is None:
         raise NoUnwindInfo(f"{image} has no {ENTRIES if found is None else PLACES}")
@@ -264,12 +269,12 @@ def _entries(image: Image) -> list[_Raw]:
         raise at.error(f"{at.left} bytes of places for {reader.left // _ENTRY} entries", at=0)
     distances = unpack_from(f"<{at.left // _PLACE}i", places.data)
     return [
-        _Raw(_ENTRY * i, places.address + _PLACE * i + distance & image.arch.word_mask, *fields)
+        OrcEntry(_ENTRY * i, places.address + _PLACE * i + distance & image.arch.word_mask, *fields)
         for i, (distance, fields) in enumerate(zip(distances, iter_unpack("<hhH", found.data), strict=True))
     ]
 
 
-def layout_of(image: Image, entries: list[_Raw]) -> OrcLayout:
+def layout_of(image: Image, entries: list[OrcEntry]) -> OrcLayout:
     """The layout that an image's entries are in. Raises UnsupportedRule where nothing decides it.
 
     `.orc_header` names it. Objects straight from objtool have none. Then an entry of type 0 that names an SP register
@@ -286,25 +291,3 @@ def layout_of(image: Image, entries: list[_Raw]) -> OrcLayout:
     if any(entry.sp_register for entry in entries):
         return OrcLayout.SINCE_6_4
     raise UnsupportedRule(f"neither a {HEADER} nor an entry says which layout {ENTRIES} has")
-
-
-def _interpreted(raw: _Raw, layout: OrcLayout) -> OrcEntry:
-    kinds: dict[int, Kind]
-    if layout is OrcLayout.UP_TO_6_2:
-        kind, rest = raw.bits >> 8 & 3, raw.bits >> 11
-        kinds = {0: Kind.CALL, 1: Kind.REGISTERS, 2: Kind.INTERRUPT}
-        if raw.sp_register == OrcRegister.NONE:
-            kinds = dict.fromkeys(kinds, Kind.END if raw.bits >> 10 & 1 else Kind.NOTHING)
-        signal = kind in (1, 2)
-    else:
-        kind, rest = raw.bits >> 8 & 7, raw.bits >> 12
-        kinds = {0: Kind.NOTHING, 1: Kind.END, 2: Kind.CALL, 3: Kind.REGISTERS, 4: Kind.INTERRUPT}
-        signal = bool(raw.bits >> 11 & 1)
-    reader = Reader(ENTRIES, 0, b"")  # to name what is wrong
-    if kind not in kinds or rest:
-        raise reader.error(f"{raw.bits:#06x} is no entry of the layout {layout.value}", at=raw.offset)
-    try:
-        sp, bp = OrcRegister(raw.sp_register), OrcRegister(raw.bits >> 4 & 0xF)
-    except ValueError as error:
-        raise reader.error(f"{raw.bits:#06x}: {error}", at=raw.offset) from error
-    return OrcEntry(raw.offset, raw.start, kinds[kind], sp, raw.sp_offset, bp, raw.bp_offset, signal)
