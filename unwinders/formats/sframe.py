@@ -275,85 +275,48 @@ def read_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: 
         size_code, count = info >> 5 & 3, info >> 1 & 0xF
         if size_code >= len(_WORD_SIZES):
             raise part.error(f"words of size {size_code} do not exist", at=at)
-        words = _FreWords(part.part(part.offset, part.offset + count * _WORD_SIZES[size_code]), _WORD_SIZES[size_code])
-        part.take(count * words.size)
+        size = _WORD_SIZES[size_code]
+        words = part.part(part.offset, part.offset + count * size)
+        part.take(count * size)
         if count == 0:
             if header.version == 1:
                 raise part.error("a row without words: version 1 has none", at=at)
             found.append(FrameRow(at, start, None, {arch.return_address: Undefined()}))
             continue
         base = arch.sp if info & _FROM_SP else arch.frame_pointers[0]
-        rules = _flexible(words, header, arch) if entry.is_flexible else _default(words, base, header, arch)
-        if words.left:
-            raise part.error(f"{words.left} words too many", at=at)
-        cfa, named = rules
+        cfa = _controlled(words, size, arch) if entry.is_flexible else RegisterPlus(base, words.signed(size))
+        if not isinstance(cfa, RegisterPlus | AtRegister):
+            raise part.error("a CFA that counts from no register", at=at + entry.address_size + 1)
         registers: dict[str, Rule] = {name: Undefined() for name in arch.preserved}
-        registers |= {arch.frame_pointers[0]: SameValue(), **named}
+        registers[arch.frame_pointers[0]] = SameValue()
+        for name, fixed in ((arch.return_address, header.fixed_ra), (arch.frame_pointers[0], header.fixed_fp)):
+            rule: Rule | None = AtCfa(fixed) if fixed else None
+            if words.left and entry.is_flexible:
+                rule = _controlled(words, size, arch) or rule
+            elif words.left and rule is None:
+                rule = AtCfa(words.signed(size))
+            if rule is not None:
+                registers[name] = rule
+        if words.left:
+            raise part.error(f"{words.left // size} words too many", at=at)
         if info & _SIGNED and arch.ra_sign_state is not None:
             registers[RA_SIGNED] = Constant(1)
         found.append(FrameRow(at, start, cfa, registers))
     return found
 
 
-class _FreWords:
-    """The words behind one FRE, taken one after the other."""
-
-    def __init__(self, reader: Reader, size: int) -> None:
-        self.reader, self.size = reader, size
-
-    @property
-    def left(self) -> int:
-        return self.reader.left // self.size
-
-    def signed(self) -> int:
-        return self.reader.signed(self.size)
-
-    def unsigned(self) -> int:
-        return self.reader.unsigned(self.size)
-
-
-def _default(words: _FreWords, base: str, header: SframeHeader, arch: Arch) -> tuple[Rule, dict[str, Rule]]:
-    cfa = RegisterPlus(base, words.signed())
-    registers: dict[str, Rule] = {}
-    if header.fixed_ra:
-        registers[arch.return_address] = AtCfa(header.fixed_ra)
-    elif words.left:
-        registers[arch.return_address] = AtCfa(words.signed())
-    if header.fixed_fp:
-        registers[arch.frame_pointers[0]] = AtCfa(header.fixed_fp)
-    elif words.left:
-        registers[arch.frame_pointers[0]] = AtCfa(words.signed())
-    return cfa, registers
-
-
-def _flexible(words: _FreWords, header: SframeHeader, arch: Arch) -> tuple[Rule, dict[str, Rule]]:
-    at = words.reader.offset
-    cfa = _controlled(words, arch)
-    if not isinstance(cfa, RegisterPlus | AtRegister):
-        raise words.reader.error("a CFA that counts from no register", at=at)
-    registers: dict[str, Rule] = {}
-    if header.fixed_ra:
-        registers[arch.return_address] = AtCfa(header.fixed_ra)
-    if header.fixed_fp:
-        registers[arch.frame_pointers[0]] = AtCfa(header.fixed_fp)
-    for name in (arch.return_address, arch.frame_pointers[0]):
-        rule = _controlled(words, arch) if words.left else None
-        if rule is not None:
-            registers[name] = rule
-    return cfa, registers
-
-
-def _controlled(words: _FreWords, arch: Arch) -> Rule | None:
-    at = words.reader.offset
-    control = words.unsigned()
+def _controlled(words: Reader, size: int, arch: Arch) -> Rule | None:
+    """The rule of a control word and its offset; None for a zero."""
+    at = words.offset
+    control = words.unsigned(size)
     if control == 0:
         return None
-    offset = words.signed()
+    offset = words.signed(size)
     stored, number = bool(control >> 1 & 1), control >> 3
     if not control & 1:
         return AtCfa(offset) if stored else CfaPlus(offset)
     if number not in arch.by_dwarf:
-        raise words.reader.error(f"register {number} is not one of {arch}", at=at)
+        raise words.error(f"register {number} is not one of {arch}", at=at)
     register = arch.by_dwarf[number]
     return AtRegister(register, offset) if stored else RegisterPlus(register, offset)
 
