@@ -56,24 +56,8 @@ from unwinders.analysis.operations import Call, Control, Instruction, Jump, Retu
 # What is found out of a function when its states have spread already: they spread again, and it is known then.
 
 
-class DoesNotReturn(Exception):
-    """A call: behind it, what does not belong together would meet."""
-
-    def __init__(self, call: int) -> None:
-        super().__init__(call)
-        self.call = call
-
-
-class IsNoCall(Exception):
-    """Calls of a place in the same function, where the return address is lost."""
-
-    def __init__(self, calls: frozenset[int]) -> None:
-        super().__init__(calls)
-        self.calls = calls
-
-
-class IsConstant(Exception):
-    """What was followed as code is loaded as a constant."""
+class StartAgain(Exception):
+    """What was found late changes what came before: the function is to be followed from its entry."""
 
 
 @dataclass(eq=False)
@@ -85,16 +69,7 @@ class FoundLate:
     pushes: set[int] = field(default_factory=set)
     constants: dict[int, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, found: DoesNotReturn | IsNoCall | IsConstant) -> None:
-        match found:
-            case DoesNotReturn():
-                self.no_return.add(found.call)
-            case IsNoCall():
-                self.pushes |= found.calls
-            case IsConstant():
-                self._leave_out_nonsense()
-
-    def _leave_out_nonsense(self) -> None:
+    def leave_out_nonsense(self) -> None:
         """Not constants are what a constant loads that was taken for an instruction."""
         spans = tuple((start, end) for start, (end, _) in self.constants.items())
         self.constants = {
@@ -291,9 +266,8 @@ def states_of(code: FunctionCode) -> FunctionStates:
         try:
             spread.all()
             break
-        except (DoesNotReturn, IsNoCall, IsConstant) as found:
-            late.add(found)
-        steps = spread.steps
+        except StartAgain:
+            steps = spread.steps
     out: dict[int, tuple[AbstractState, ...]] = {}
     for (pc, _), state in sorted(spread.states.at.items(), key=lambda item: item[0]):
         out[pc] = (*out.get(pc, ()), state)
@@ -394,7 +368,8 @@ class _Propagation:
             raise LosesValue
         call = self.behind_call.get(pc)
         if call is not None and call not in self.late.no_return:
-            raise DoesNotReturn(call)
+            self.late.no_return.add(call)
+            raise StartAgain
 
     def disagree(self, one: AbstractState, other: AbstractState) -> bool:
         """True where SP lies at two known, different distances."""
@@ -423,7 +398,8 @@ class _Propagation:
         if instruction.literal is not None:
             self.constant(instruction, *instruction.literal)
         if self.current and loses_return_address(self.arch, state, after):
-            raise IsNoCall(self.current)
+            self.late.pushes |= self.current
+            raise StartAgain
         control = control_of(self.arch, self.code.isa, instruction, after)
         if self.states.on_trial and loses(self.arch, state, after, control):
             raise LosesValue
@@ -477,12 +453,13 @@ class _Propagation:
         self.arrive((instruction.end, holds), after, weak=weak)
 
     def constant(self, instruction: Instruction, start: int, end: int) -> None:
-        """A constant beside the code. Raises IsConstant where it was taken for code."""
+        """A constant beside the code. Raises StartAgain where it was taken for code."""
         self.data[start] = end
         if start not in self.late.constants and self.code.function.covers(start):
             self.late.constants[start] = end, instruction.address
             if self.states.reached(start):
-                raise IsConstant
+                self.late.leave_out_nonsense()
+                raise StartAgain
 
     def return_to(self, back: int, instruction: Instruction, jump: Jump, state: AbstractState, *, weak: bool) -> None:
         """Go on where a call made of two instructions comes back to."""
