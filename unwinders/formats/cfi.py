@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
+from typing import TypeVar
 
 from testbed.arch import Arch
 from testbed.contract.rows import RowTable, UnwindRow
@@ -154,33 +155,31 @@ class CfiSection:
 
     def cie_at(self, offset: int) -> Cie:
         """The CIE at an offset. Raises MalformedTable where nothing of it can be used."""
-        if offset not in self.cies:
-            try:
-                self.cies[offset] = cie_at(self.reader, offset, self.arch.word)
-            except MalformedTable as why:
-                self.cies[offset] = why.again()
-        found = self.cies[offset]
-        if isinstance(found, MalformedTable):
-            raise found.again()
-        return found
+        return _kept(self.cies, offset, lambda: cie_at(self.reader, offset, self.arch.word))
 
     def rows_at(self, offset: int) -> Sequence[UnwindRow]:
         """The rows of the FDE at an offset. Raises MalformedTable where it, or its CIE, cannot be read."""
         if offset not in self.rows:
             fde = fde_at(self.reader, offset, self.arch.word, self.cie_at)
-            self.rows[offset] = fde_rows(fde, self.reader, self.arch, self._state_of(fde.cie))
+            state = _kept(self.states, fde.cie.offset, lambda: initial_state(fde.cie, self.reader, self.arch))
+            self.rows[offset] = fde_rows(fde, self.reader, self.arch, state)
         return self.rows[offset]
 
-    def _state_of(self, cie: Cie) -> InitialState:
-        if cie.offset not in self.states:
-            try:
-                self.states[cie.offset] = initial_state(cie, self.reader, self.arch)
-            except MalformedTable as why:
-                self.states[cie.offset] = why.again()
-        found = self.states[cie.offset]
-        if isinstance(found, MalformedTable):
-            raise found.again()
-        return found
+
+Read = TypeVar("Read", Cie, InitialState)
+
+
+def _kept(known: dict[int, Read | MalformedTable], offset: int, read: Callable[[], Read]) -> Read:
+    """What is read at an offset, or what is wrong there: found out once, and raised each time anew."""
+    if offset not in known:
+        try:
+            known[offset] = read()
+        except MalformedTable as why:
+            known[offset] = why.again()
+    found = known[offset]
+    if isinstance(found, MalformedTable):
+        raise found.again()
+    return found
 
 
 @once_per_image

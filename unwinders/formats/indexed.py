@@ -83,17 +83,15 @@ class IndexedTable:
     def _whole(self) -> RowTable:
         rows: list[UnwindRow] = []
         broken: list[BrokenPart] = []
+        too_many = MalformedTable(self.source, 0, f"more than {self.most_rows} rows")
         for i, part in enumerate(self.parts):
-            found = self.rows_of(i) if len(rows) <= self.most_rows else self._too_many()
+            found = self.rows_of(i) if len(rows) <= self.most_rows else too_many
             if isinstance(found, UnwindError):
                 broken.append(BrokenPart(part.start, part.end, found))
             else:
                 rows += found.rows
         entries = tuple((part.start, part.end, part.entry) for part in self.parts)
         return RowTable(self.source, tuple(rows), tuple(broken), self.unplaced, entries)
-
-    def _too_many(self) -> MalformedTable:
-        return MalformedTable(self.source, 0, f"more than {self.most_rows} rows")
 
 
 def _start(part: Part) -> int:
