@@ -1,7 +1,8 @@
-"""Data between instructions: keystone's way and clang's put the same bytes at the same addresses."""
+"""Directives of data, small and extreme, as every assembler writes them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from testbed.arch import ARCHES, Arch, Isa
+from testbed.build import link
 from testbed.build.compile import assemble
+from testbed.build.keystone import AssembledCode
 from testbed.build.link import assemble_program
+from testbed.build.statements import Data, Fill, Label, SourceInstruction, Statement
+from testbed.contract.rows import RegisterPlus, Rule, UnwindRow
 from testbed.image import Image, read_elf
 from testbed.program.model import Source, program_from_text
 from testbed.words.errors import BuildError
 from tests.build.data_sources import data_sources, large_expressions
+from unwinders.formats.cfi import cfi_table
+from unwinders.formats.ehabi import IndexEntry, exception_index, operation_bytes
+from unwinders.formats.orc import orc_table
+from unwinders.formats.sframe import sframe_table
 
 ALL_ISAS = [(arch, isa) for arch in ARCHES.values() for isa in arch.isas]
 
@@ -102,3 +111,243 @@ def test_an_instruction_where_no_instruction_can_be_is_an_error(isa: str, bounda
     arch, chosen = next((arch, each) for arch, each in ALL_ISAS if each.name == isa)
     with pytest.raises(BuildError, match=rf"^t\.{isa}\.S:3:8: an instruction at 0x410\w+, no multiple of {boundary}: "):
         assemble_program(read("_start:\n .byte 1\nother: nop\n", arch, chosen), arch, chosen)
+
+
+# Directives with operands that are mistyped or overflow: a right table, or an error with its place.
+
+
+_EDGES = sorted(
+    {
+        sign * (1 << bits) + more
+        for bits in (0, 3, 7, 8, 15, 31, 32, 62, 63, 64, 70)
+        for sign in (1, -1)
+        for more in (-8, -1, 0, 1, 8)
+    }
+)
+_ODD = [
+    "",
+    "08",
+    "0x",
+    "9" * 5000,
+    "1 / 0",
+    "1 << 63",
+    "1 << 100000000000",
+    "-(1 << 62) * 2",
+    "~0",
+    "1 +",
+    "((((1",
+    "f",
+    ".",
+    "here",
+    "1e9",
+]
+numbers = st.one_of(
+    st.sampled_from(_EDGES).map(str), st.integers(-64, 64).map(lambda n: str(8 * n)), st.sampled_from(_ODD)
+)
+_REGISTERS = {
+    "x86_64": [
+        "rsp",
+        "rbp",
+        "rbx",
+        "rip",
+        "r15",
+        "rflags",
+        "xmm0",
+        "0",
+        "6",
+        "16",
+        "33",
+        "200",
+        "-1",
+        str(1 << 40),
+        "",
+    ],
+    "arm64": ["sp", "x29", "x30", "lr", "x19", "d8", "w1", "29", "34", "72", "300", str(1 << 40), ""],
+    "arm32": ["sp", "r4", "r7", "r11", "lr", "pc", "d8", "13", "264", "80", str(1 << 40), ""],
+}
+_LISTS = [
+    "{r4, lr}",
+    "{r0-r3}",
+    "{r4-r11, lr}",
+    "{}",
+    "{r11-r4}",
+    "{r4-r99999999999999999999}",
+    "{d8-d15}",
+    "{d0-d31}",
+    "{d31}",
+    "{r4",
+    "{sp}",
+    "{q0}",
+]
+_PRESENT = {"x86_64": (".eh_frame",), "arm64": (".eh_frame",), "arm32": (".debug_frame",)}
+
+
+@st.composite
+def sources(draw: st.DrawFn, arch: Arch) -> str:
+    """A function with a few directives, most of them in order, with operands of every kind and number."""
+    register = st.sampled_from(_REGISTERS[arch.name])
+    number = numbers.map(lambda text: "#" + text if arch.name == "arm32" and draw(st.booleans()) else text)
+    operand = {
+        "reg": register,
+        "off": number,
+        "list": st.sampled_from(_LISTS),
+        "bytes": st.lists(st.one_of(st.integers(0, 255).map(str), numbers), min_size=1, max_size=12).map(", ".join),
+    }
+    shapes = _CFI_SHAPES if arch.name != "arm32" or draw(st.booleans()) else _EHABI_SHAPES
+    lines = []
+    for name, kinds in draw(st.lists(st.sampled_from(shapes), max_size=5)):
+        given_kinds = list(kinds)
+        if draw(st.integers(0, 9)) == 0:
+            given_kinds = draw(st.permutations([*kinds, "off"]))
+        lines += [f"{name} {', '.join(draw(operand[kind]) for kind in given_kinds)}".rstrip(), "nop"]
+    body = "\n".join(lines)
+    start, end = (".cfi_startproc", ".cfi_endproc") if shapes is _CFI_SHAPES else (".fnstart", ".fnend")
+    head = ".cfi_sections .debug_frame\n" if arch.name == "arm32" else ""
+    return f"{head}_start:\n{start}\nnop\n{body}\nnop\n{end}\n"
+
+
+_CFI_SHAPES = [
+    *((f".cfi_{name}", ("reg", "off")) for name in ("def_cfa", "offset", "rel_offset", "val_offset")),
+    *((f".cfi_{name}", ("off",)) for name in ("def_cfa_offset", "adjust_cfa_offset", "def_cfa_offset")),
+    *(
+        (f".cfi_{name}", ("reg",))
+        for name in ("def_cfa_register", "restore", "undefined", "same_value", "return_column")
+    ),
+    *(
+        (f".cfi_{name}", ())
+        for name in ("remember_state", "restore_state", "signal_frame", "negate_ra_state", "b_key_frame")
+    ),
+    (".cfi_register", ("reg", "reg")),
+    (".cfi_escape", ("bytes",)),
+]
+_EHABI_SHAPES = [
+    (".save", ("list",)), (".vsave", ("list",)), (".pad", ("off",)), (".setfp", ("reg", "reg", "off")),
+    (".movsp", ("reg", "off")),
+    (".unwind_raw", ("off", "bytes")), (".personalityindex", ("off",)), (".personality", ("off",)), (".cantunwind", ()),
+    (".handlerdata", ()), (".word", ("off", "off")), (".setfp", ("reg", "reg")),
+]  # fmt: skip
+
+
+def read_of_extreme_directives(text: str, arch: Arch) -> Source:
+    return program_from_text("t", arch, text).sources[arch.isas[0].name]
+
+
+def code_of_nops(statements: list[Statement], arch: Arch, base: int) -> AssembledCode:
+    """In place of keystone: every instruction is a no-operation, and no process is started."""
+    addresses, labels, at = [], {}, base
+    for statement in statements:
+        addresses.append(at)
+        match statement:
+            case Label(name=name):
+                labels[name] = at
+            case SourceInstruction():
+                at += 1 if arch.link is None else 4
+            case Data(size=size, values=values):
+                at += size * len(values)
+            case Fill(content=content):
+                at += len(content)
+    return AssembledCode(base, bytes(at - base), tuple(addresses), labels)
+
+
+def rows(built: Image) -> list[UnwindRow]:
+    """What our reader finds in the section of DWARF's rules. clang writes a negative CFA
+    offset as 64 unsigned bits, and in `.debug_frame` says of no frame that it is a signal's."""
+    found = [name for name in (".eh_frame", ".debug_frame") if name in built.sections]
+    return [
+        replace(row, found_by="", cfa=_wrapped(row.cfa), signal_frame=row.signal_frame and name == ".eh_frame")
+        for name in found
+        for row in cfi_table(built, name)
+    ]
+
+
+def _wrapped(rule: Rule | None) -> Rule | None:
+    return replace(rule, offset=rule.offset % (1 << 64)) if isinstance(rule, RegisterPlus) else rule
+
+
+@pytest.fixture
+def without_keystone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "assemble_code", code_of_nops)
+    monkeypatch.setattr(link, "compare_with_clang", lambda *_: None)
+
+
+@pytest.mark.usefixtures("without_keystone")
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=str)
+def test_any_directives_give_tables_or_an_error_with_a_place(arch: Arch, tmp_path: Path) -> None:
+    outcomes = set()
+
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(sources(arch))
+    def works(text: str) -> None:
+        try:
+            content = link.assemble_program(read_of_extreme_directives(text, arch), arch, arch.isas[0])
+        except BuildError as error:
+            outcomes.add("refused" if str(error).startswith(f"t.{arch.isas[0].name}.S:") else str(error))
+            return
+        built = image(tmp_path, content)
+        for table, section in ((sframe_table, ".sframe"), (orc_table, ".orc_unwind")):
+            if section in built.sections:
+                assert len(table(built)) >= 0
+        if ".ARM.exidx" in built.sections:
+            for entry in exception_index(built):
+                if isinstance(entry, IndexEntry) and not entry.cannot_unwind:
+                    operation_bytes(built, entry)
+        outcomes.add("built")
+
+    works()
+    assert outcomes == {"built", "refused"}
+
+
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=str)
+def test_what_is_taken_says_what_clang_makes_of_it(arch: Arch, tmp_path: Path) -> None:
+    compared = 0
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(sources(arch))
+    def same(text: str) -> None:
+        nonlocal compared
+        source = read_of_extreme_directives(".text\n" + text.replace("_start:", ".globl _start\n_start:"), arch)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(link, "assemble_code", code_of_nops)
+            patch.setattr(link, "compare_with_clang", lambda *_: None)
+            try:
+                ours = image(tmp_path, link.assemble_program(source, arch, arch.isas[0]))
+                clangs = image(tmp_path, assemble(source, arch, arch.isas[0], ()))
+            except BuildError:
+                return
+        assert rows(ours) == rows(clangs)
+        if ".ARM.exidx" in clangs.sections:
+            assert operations(ours) == operations(clangs)
+        compared += 1
+
+    same()
+    assert compared
+
+
+def operations(built: Image) -> list[tuple[int, list[int]]]:
+    """Each function with its unwinding operations; [] where it cannot be unwound."""
+    return [
+        (entry.start, [] if entry.cannot_unwind else [value for _, value in operation_bytes(built, entry).bytes])
+        for entry in exception_index(built)
+        if isinstance(entry, IndexEntry)
+    ]
+
+
+@pytest.mark.parametrize(
+    "directive", [".cfi_def_cfa_offset 0x8000000000000000", ".cfi_def_cfa rsp, 0xffffffffffffffff"]
+)
+def test_an_offset_of_more_than_63_bits_is_refused(directive: str) -> None:
+    arch = ARCHES["x86_64"]
+    text = f"_start:\n.cfi_startproc\n nop\n {directive}\n nop\n.cfi_endproc\n"
+    source = program_from_text("t", arch, text, isa="x86_64").sources["x86_64"]
+    with pytest.raises(
+        BuildError, match=r"^t\.x86_64\.S:4:\d+: the offset 0x[8f]\w+ has more than 64 bits with its sign"
+    ):
+        link.assemble_program(source, arch, arch.isas[0])
+
+
+def test_an_offset_that_sframe_has_no_room_for_leaves_the_function_out(tmp_path: Path) -> None:
+    arch = ARCHES["x86_64"]
+    text = "_start:\n.cfi_startproc\nnop\n.cfi_def_cfa_offset 0x7fffffffffffffff\nnop\n.cfi_endproc\n"
+    built = image(tmp_path, link.assemble_program(read_of_extreme_directives(text, arch), arch, arch.isas[0]))
+    assert len(sframe_table(built)) == 0
+    assert len(cfi_table(built, ".eh_frame")) == 2

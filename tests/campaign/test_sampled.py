@@ -1,24 +1,33 @@
-"""Units judged at a sample of instructions, and what real unwinders said kept apart from how it is judged."""
+"""Strategies that are asked at some steps, what they said first, and those that lie."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.campaign.cells import cell_of, cell_of_long
 from testbed.campaign.kept_answers import ANSWERS, KeptAnswer, answer_of, answers_at, kept_answer
-from testbed.campaign.results import Unit
+from testbed.campaign.results import Cell, Unit
 from testbed.campaign.sampled import cell_at, judge_unit_sample, sampled_steps
 from testbed.campaign.units import run_unit
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
-from testbed.runs.judging import judge
-from testbed.runs.run import Run
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import HeldTo, Unwinder
+from testbed.report.answers import answers_of
+from testbed.runs.judging import judge, judge_all
+from testbed.runs.long import judge_long, watch_long
+from testbed.runs.run import Run, run_program
 from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
-from testbed.words.errors import ToolCrashed, UnreadableMemory
+from testbed.verdicts.assumptions.along import Accord
+from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
+from testbed.words.outcome import Outcome
+from tests.campaign.shared_runs import runs
 from unwinders import UNWINDERS
 
 UNIT = Unit("longjmp", "arm64", "keystone")
@@ -45,11 +54,12 @@ class Tool:
         return Unwinder(name="libdw", summary="", unwind=self.unwind, assumption=assumption, tool=lambda: self.version)
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_sample_is_first_visits_and_a_larger_one_has_the_smaller_in_it(run: Run) -> None:
     few, more, every = (sampled_steps(run, most) for most in (4, 9, 1000))
     assert len(few) == 4 and set(few) < set(more) < set(every)
@@ -60,6 +70,7 @@ def test_a_sample_is_first_visits_and_a_larger_one_has_the_smaller_in_it(run: Ru
     assert all(min(step for step in plain if run.trace.pc[step] == run.trace.pc[at]) == at for at in every)
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_tool_is_asked_once_and_its_answers_are_judged_anew(run: Run) -> None:
     tool, steps = Tool(), sampled_steps(run, 12)
     first = cell_at(run, tool.unwinder, steps)
@@ -69,6 +80,7 @@ def test_a_tool_is_asked_once_and_its_answers_are_judged_anew(run: Run) -> None:
     assert answers_at(run, tool.unwinder, steps[:5]) == {s: tool.unwind(run[s]) for s in steps[:5]}
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_what_changes_an_answer_asks_again(run: Run) -> None:
     steps = sampled_steps(run, 3)
     answers_at(run, Tool().unwinder, steps)
@@ -81,6 +93,7 @@ def test_what_changes_an_answer_asks_again(run: Run) -> None:
     assert asked.asked == 3
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_damaged_file_holds_nothing(run: Run) -> None:
     steps = sampled_steps(run, 3)
     answers_at(run, Tool().unwinder, steps)
@@ -91,11 +104,13 @@ def test_a_damaged_file_holds_nothing(run: Run) -> None:
     assert tool.asked == 3
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_reason_of_no_class_is_no_answer(run: Run) -> None:
     with pytest.raises(NotDecoded):
         answer_of(KeptAnswer((), ("Path", "/")), run[5])
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_an_answer_comes_back_as_it_was(run: Run) -> None:
     for said in (
         UNWINDERS["eh_frame"].unwind(run[5]),
@@ -109,6 +124,120 @@ def test_an_answer_comes_back_as_it_was(run: Run) -> None:
         assert judge(run, 5, back).outcome is judge(run, 5, said).outcome
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_unit_that_cannot_be_built_is_its_own_failure() -> None:
     result = judge_unit_sample(Unit("no_such", "arm64", "keystone"), PROGRAMS, [Tool().unwinder], most=2)
     assert result.failed
+
+
+# The first difference is told of what was said when it was judged: asked again, a program may say another thing.
+
+
+@cache
+def run_of_first_answers() -> Run:
+    return run_program(PROGRAMS["leaf_call"], ARCHES["arm64"])
+
+
+def lies_and_hangs() -> Unwinder:
+    """It claims the root at the first steps that it is asked of, and then gives no answer any more."""
+    asked: list[Snapshot] = []
+
+    def unwind(at: Snapshot) -> Backtrace:
+        asked.append(at)
+        frame = Frame(FrameKind.INTERRUPTED, at.pc, at.registers, found_by="registers")
+        stop = None if len(asked) <= 5 else ToolHung("gave no answer")
+        return Backtrace((frame,), stop, at.images)
+
+    return Unwinder(name="mine", summary="", unwind=unwind)
+
+
+def at_once(unwinder: Unwinder) -> Cell:
+    return cell_of(run_of_first_answers(), unwinder, judge_all(run_of_first_answers(), unwinder))
+
+
+def for_a_page(unwinder: Unwinder) -> Cell:
+    (answers,) = answers_of(run_of_first_answers(), [unwinder]).each
+    return cell_of(run_of_first_answers(), unwinder, answers.verdicts)
+
+
+def in_pieces(unwinder: Unwinder) -> Cell:
+    long = watch_long(run_of_first_answers().built, budget=1_000_000, chunk=16)
+    return cell_of_long(long, unwinder, judge_long(long, [unwinder])[0])
+
+
+@pytest.mark.parametrize("counted", [at_once, for_a_page, in_pieces])
+def test_the_first_lie_is_told_as_it_was_judged(counted: Callable[[Unwinder], Cell]) -> None:
+    cell = counted(lies_and_hangs())
+    assert cell.outcomes[Outcome.ENDED_EARLY] and cell.outcomes[Outcome.HUNG]
+    assert cell.first_lie is not None and cell.first_unexplained is not None
+    for first in (cell.first_lie, cell.first_unexplained):
+        assert first.outcome is Outcome.ENDED_EARLY
+        assert "claims the root: ended_early" in first.seen
+
+
+# Deliberate liars on top of every strategy's right answers: each lie is noticed.
+
+
+def always_root(b: Backtrace) -> Backtrace:
+    return replace(b, frames=b.frames[:1], stopped=None)
+
+
+def skips_a_caller(b: Backtrace) -> Backtrace:
+    return replace(b, frames=(b.frames[0], *b.frames[2:]))
+
+
+def invents_a_frame(b: Backtrace) -> Backtrace:
+    ghost = replace(b.frames[1], pc=b.frames[1].pc + 4, registers={})
+    return replace(b, frames=(b.frames[0], ghost, *b.frames[1:]))
+
+
+def goes_on_behind_the_root(b: Backtrace) -> Backtrace:
+    return replace(b, frames=(*b.frames, replace(b.frames[-1], pc=b.frames[-1].pc + 4, registers={}, cfa=None)))
+
+
+def off_by_one_word(b: Backtrace) -> Backtrace:
+    return replace(b, frames=tuple(replace(f, pc=f.pc + 8) if i else f for i, f in enumerate(b.frames)))
+
+
+def wrong_cfa(b: Backtrace) -> Backtrace:
+    return replace(b, frames=tuple(replace(f, cfa=(f.cfa or 0) + 16) for f in b.frames))
+
+
+def forgets_the_root(b: Backtrace) -> Backtrace:
+    return replace(b, frames=b.frames[:-1], stopped=None)
+
+
+def refuses(b: Backtrace) -> Backtrace:
+    return Backtrace(b.frames[:1], NoUnwindInfo("no row"))
+
+
+def says_nothing(b: Backtrace) -> Backtrace:
+    return replace(b, frames=())
+
+
+LIARS = (
+    *(always_root, skips_a_caller, invents_a_frame, goes_on_behind_the_root, off_by_one_word, wrong_cfa),
+    *(forgets_the_root, refuses, says_nothing),
+)
+ASSUMED = [name for name, unwinder in UNWINDERS.items() if unwinder.held_to is HeldTo.ASSUMPTION]
+
+
+@pytest.mark.parametrize("name", ASSUMED)
+def test_a_liar_on_top_of_a_right_answer_is_noticed(name: str) -> None:
+    """At sites where the strategy tells the whole truth; being right without the assumption is hardly ever seen."""
+    unwinder, right, luck = UNWINDERS[name], 0, 0
+    for arch in ARCHES:
+        for run in runs(arch):
+            if not unwinder.applies_to(run.built.image):
+                continue
+            for step in range(0, len(run), 9):
+                said = unwinder.unwind(run[step])
+                verdict = judge(run, step, said, unwinder)
+                if verdict.transition or not verdict.exact or len(said.frames) < 2:
+                    continue
+                right, luck = right + 1, luck + (verdict.accord is Accord.LUCK)
+                for liar in LIARS:
+                    lie = judge(run, step, liar(said), unwinder)
+                    assert not lie.exact, liar.__name__
+                    assert lie.unexplained or verdict.accord is Accord.LUCK, f"{liar.__name__}: {run}, step {step}"
+    assert luck <= right / 50, f"of {right} right answers {luck} are luck"

@@ -1,19 +1,30 @@
-"""Files as authors have them, with one thing wrong: it is found, at its line, with the directive that repairs it."""
+"""Files as authors have them: what is asked for, what is called, what processes do, and parts that lie elsewhere."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from testbed.arch import ARCHES
 from testbed.checks.check_file import check_file
+from testbed.checks.impossible import without_led_astray
 from testbed.checks.model import FindingKind, Severity
-from testbed.checks.options import CheckOptions
+from testbed.checks.options import MOST_STEPS, CheckOptions
+from testbed.checks.row_checks import RowChecks
+from testbed.cli.table_readers import READERS
+from testbed.image import read_image
+from testbed.micro.batches import Batch
 from testbed.words.errors import BuildError, TestbedError, UsageError
-from tests.checks.checked_sources import READERS, checked, written
+from tests.checks.checked_sources import checked, written
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -149,3 +160,116 @@ def test_what_dies_in_one_pool_is_done_alone(tmp_path: Path, headers: Path) -> N
     path, options = written(tmp_path, ATT), CheckOptions(runs=100, steps=500, flags=(f"-I{headers}", "-DWRONG=-16"))
     found = check_file(path, options, READERS, executor=_Dies())
     assert len(found.findings) == 1
+
+
+# Code that is called by its address alone, and how many steps one call may have.
+
+
+EARLY = """
+        .text
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        push    %rbx
+        mov     %rdi, %rbx
+        pop     %rbx
+        .cfi_def_cfa_offset 8
+        ret
+        .cfi_endproc
+        .size   f, .-f
+"""
+# No symbol and no entry: a linker's stub, or what start code is to a stripped file. `f` has no size.
+NAMELESS = """
+        .section .init, "ax", @progbits
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        xor     %eax, %eax
+        ret
+        .cfi_endproc
+        .text
+        push    %rbx
+        mov     $2, %eax
+        pop     %rbx
+        ret
+        .p2align 4
+        mov     $3, %eax
+        ret
+"""
+
+
+def test_code_that_nothing_names_is_called_by_its_address(tmp_path: Path) -> None:
+    """Up to the next one that is asked for; a function without a size does not reach into another section."""
+    (tmp_path / "n.s").write_text(NAMELESS)
+    linked = tmp_path / "libn.so"
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu", "-shared", "-nostdlib", "-g0"]
+    subprocess.run([*command, "-o", linked, tmp_path / "n.s"], check=True)
+    start = next(s for name, s in read_image(linked).sections.items() if name == ".text").address
+    first, second = f"{start:#x}", f"{start + 16:#x}"
+    check = check_file(linked, CheckOptions(functions=(first, second)), READERS)
+    said = [(f.name, f.without_row, f.never) for f in check.functions]
+    assert said == [(first, 4, 0), (second, 2, 0)]
+    assert {finding.kind for finding in check.findings} == {FindingKind.NO_ROW}
+    alone = check_file(linked, CheckOptions(functions=(second, "f")), READERS)
+    assert {f.name for f in alone.functions} == {"f", second}
+    assert not check_file(linked, CheckOptions(), READERS).functions[1:]
+
+
+def test_as_many_steps_can_be_asked_for_as_there_is_room_for(tmp_path: Path) -> None:
+    (tmp_path / "f.s").write_text(EARLY)
+    check = check_file(tmp_path / "f.s", CheckOptions(arch="x86_64", steps=MOST_STEPS, runs=2), READERS)
+    assert not check.failures and check.functions[0].calls
+    more = check_file(tmp_path / "f.s", CheckOptions(arch="x86_64", steps=MOST_STEPS + 1, runs=2), READERS)
+    assert more.failures, "the command allows no more"
+
+
+# Parts of functions that lie elsewhere: where GCC puts them, and paths into them that went astray before.
+
+
+COMPILED = """
+extern void report(long);
+__attribute__((cold, noinline)) static void rare(long n) { report(n); report(n + 1); }
+long f(long *words, long count)
+{
+    long sum = 0;
+    for (long i = 0; i < count; i++) {
+        if (__builtin_expect(words[i] == 7, 0)) {
+            rare(words[i]);
+            sum ^= words[i];
+        }
+        sum += words[i];
+    }
+    return sum;
+}
+"""
+COMPILERS = {"x86_64": "gcc", "arm64": "aarch64-linux-gnu-gcc"}
+
+
+@pytest.mark.parametrize("arch", COMPILERS)
+def test_what_gcc_moves_elsewhere_is_right(tmp_path: Path, arch: str) -> None:
+    compiler = shutil.which(COMPILERS[arch])
+    if compiler is None:
+        pytest.skip(f"needs {COMPILERS[arch]}")
+    path = tmp_path / "code.c"
+    path.write_text(COMPILED, encoding="utf-8")
+    flags = (compiler, "-O2", "-freorder-blocks-and-partition")
+    check = check_file(path, CheckOptions(arch=arch, flags=flags, runs=100, steps=400), READERS)
+    assert not check.findings
+    parts = [part for part in check.parts if part.name == "f.cold"]
+    assert len(parts) == 1 and parts[0].never == 0 and parts[0].executed + parts[0].forced > 0
+
+
+def test_a_path_that_went_astray_in_the_function_stays_so_in_its_part() -> None:
+    """As those that come from a landing pad which they entered with the frame of another call, in libstdc++."""
+    path = np.array([0, 0, 0, 0, 1, 1, 2, 2])
+    forced = path != 2
+    in_part = np.array([False, False, False, True, False, True, False, True])
+    wrong = np.array([0, 1, 0, 1, 0, 1, 1, 1], np.uint64)
+    nothing, every = np.zeros(8, np.bool_), np.ones(8, np.bool_)
+    before = RowChecks(ARCHES["x86_64"], np.arange(8, dtype=np.uint64), every, wrong, nothing)
+    dropped = np.array([True, False, True, True, True, True, False, True])
+    batch = Batch(None, path, forced, nothing, nothing)  # type: ignore[arg-type]
+    left = without_led_astray(replace(before, compared=dropped), before, batch, in_part).compared
+    assert left.tolist() == [True, False, True, False, True, True, False, True]

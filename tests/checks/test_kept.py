@@ -1,8 +1,10 @@
-"""Kept checks: the same content and question give the same check again, anything else is tried anew."""
+"""Kept checks, and groups of a check that was interrupted: the same content and question give the same again."""
 
 from __future__ import annotations
 
 import os
+import pickle
+from concurrent.futures import Executor, Future
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,10 @@ from typing import Any
 import pytest
 
 from testbed.checks import kept
-from testbed.checks.kept import CHECKS, check_key, keep_check, kept_check, stands_alone
+from testbed.checks.check_file import check_file
+from testbed.checks.kept import CHECKS, GROUPS, check_key, keep_check, kept_check, stands_alone
 from testbed.checks.options import CheckOptions
+from testbed.cli.table_readers import READERS
 from tests.report.checked import CHECK, CLEAN
 
 ASKED = CheckOptions()
@@ -76,3 +80,96 @@ def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         kept_check(CLEAN.path, bytes([0]), ASKED)  # used each time: never the oldest
     assert [kept_check(CLEAN.path, bytes([n]), ASKED) is not None for n in range(5)] == [True, False, False, True, True]
     assert CHECKS.usage()[0] == 3
+
+
+# An interrupted check goes on behind what was done, and says what one in a single piece says.
+
+
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
+
+OPTIONS = CheckOptions(runs=5, steps=60)
+BODY = "".join(
+    f".globl f{k}\n.type f{k}, @function\nf{k}: .cfi_startproc\n push %rbx\n .zero 2100, 0x90\n pop %rbx\n ret\n"
+    f".cfi_endproc\n.size f{k}, .-f{k}\n"
+    for k in range(8)
+)
+
+
+class Counting(Executor):
+    """Does each job at once; after ``left`` of them it is interrupted."""
+
+    def __init__(self, left: int = 1 << 30) -> None:
+        self.left, self.done = left, 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self.done >= self.left:
+            future.set_exception(KeyboardInterrupt())
+        else:
+            self.done += 1
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "many.S"
+    path.write_text(".text\n" + BODY, encoding="utf-8")
+    return path
+
+
+def kept_files() -> list[Path]:
+    return list(GROUPS.files())
+
+
+def test_what_was_done_is_not_done_again(source: Path) -> None:
+    whole = Counting()
+    expected = check_file(source, OPTIONS, READERS, executor=whole)
+    assert whole.done > 3 and expected.findings
+    assert not kept_files(), "nothing is kept that nobody asked for"
+    with pytest.raises(KeyboardInterrupt):
+        check_file(source, OPTIONS, READERS, executor=Counting(2), goes_on=True)
+    assert len(kept_files()) == 2
+    kept_files()[0].write_bytes(b"damaged")
+    rest = Counting()
+    assert check_file(source, OPTIONS, READERS, executor=rest, goes_on=True) == expected
+    assert rest.done == whole.done - 1
+    assert not kept_files()
+
+
+class RunsWhenRead:
+    """As a pickle: whoever reads it makes a folder."""
+
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.made),)
+
+
+@pytest.mark.parametrize("forged", [b"no pickle", b"", None])
+def test_what_others_may_have_kept_is_not_read(source: Path, tmp_path: Path, forged: bytes | None) -> None:
+    """A checksum is no proof: who writes a file there can write that too."""
+    with pytest.raises(KeyboardInterrupt):
+        check_file(source, OPTIONS, READERS, executor=Counting(1), goes_on=True)
+    content = pickle.dumps(RunsWhenRead(tmp_path / "made")) if forged is None else forged
+    GROUPS.keep(kept_files()[0].name, content)
+    if forged is None:
+        GROUPS.folder.chmod(0o777)
+    assert check_file(source, OPTIONS, READERS, executor=Counting(), goes_on=True).findings
+    assert not (tmp_path / "made").exists(), "a file that others may have written was run"
+
+
+def test_a_fresh_check_does_all_anew_and_another_question_too(source: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        check_file(source, OPTIONS, READERS, executor=Counting(2), goes_on=True)
+    other, fresh = Counting(), Counting()
+    check_file(source, CheckOptions(runs=6, steps=60), READERS, executor=other, goes_on=True)
+    assert len(kept_files()) == 2, "those of the first question"
+    check_file(source, OPTIONS, READERS, executor=fresh, goes_on=False)
+    assert other.done == fresh.done
+    with pytest.raises(KeyboardInterrupt):
+        check_file(source, OPTIONS, READERS, executor=Counting(1), goes_on=True)
+    GROUPS.clear()
+    assert not kept_files()

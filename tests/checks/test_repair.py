@@ -1,4 +1,4 @@
-"""Repairs: what they say is right is right when the repaired table is compared again, at every visit."""
+"""Repairs are right when the repaired table is compared again, at every visit; the directives that say them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,38 @@ import numpy as np
 import pytest
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES, Arch
-from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, cfa_of, directives, state_of, state_spans
+from testbed.arch import ARCHES, ARM32, Arch
+from testbed.checks.frame_states import (
+    CFA_OFFSET,
+    CFA_PARTS,
+    CFA_REGISTER,
+    SIGNED,
+    FrameState,
+    cfa_of,
+    directives,
+    state_of,
+    state_spans,
+)
 from testbed.checks.pc_checks import by_pc
 from testbed.checks.repair import Cause, find_causes
 from testbed.checks.row_checks import check_rows, wrong_things
+from testbed.checks.save_directives import frame_directives
+from testbed.checks.source_directives import is_said, written_anew
 from testbed.checks.table_findings import span_at
 from testbed.checks.tried_function import TriedFunction, TriedPc
 from testbed.checks.true_rows import TrueRow, merged, true_rows
-from testbed.contract.rows import RA_SIGNED, AtCfa, Constant, RegisterPlus, RowTable, SameValue, Undefined, UnwindRow
+from testbed.contract.rows import (
+    RA_SIGNED,
+    AtCfa,
+    AtRegister,
+    Constant,
+    RegisterPlus,
+    RowTable,
+    Rule,
+    SameValue,
+    Undefined,
+    UnwindRow,
+)
 from testbed.runs.run import Run, run_program
 from testbed.trace.flat.memory import load_words
 from testbed.words.errors import UnreadableMemory
@@ -201,3 +224,57 @@ def test_words_of_memory_in_one_sweep_are_those_that_are_read_one_by_one() -> No
                     memory.unsigned(int(address), size)
         assert mapped.any()
         assert not mapped.all()
+
+
+# The `.save`, `.vsave`, `.pad` and `.setfp` of a frame, and frames that none describe.
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"r4": AtCfa(-8), "r5": AtCfa(-8)},
+        {"r4": AtCfa(-32)},
+        {"r4": AtRegister("sp", 4)},
+        {"pc": AtCfa(-4)},
+    ],
+)
+def test_what_no_directives_say_is_refused(rules: dict[str, Rule]) -> None:
+    with pytest.raises(ValueError, match=r"no directive|lies where|below SP"):
+        frame_directives({CFA_REGISTER: "sp", CFA_OFFSET: 16, **rules}, ARM32)
+
+
+def test_registers_that_no_one_push_saves_are_two_directives() -> None:
+    rules = {"lr": AtCfa(-8), "r4": AtCfa(-4), "d9": AtCfa(-24), "d8": AtCfa(-16)}
+    state = {CFA_REGISTER: "sp", CFA_OFFSET: 24, **rules}
+    assert frame_directives(state, ARM32) == (".save {r4}", ".save {lr}", ".vsave {d8}", ".vsave {d9}")
+
+
+# What directives in a source say already, and which of them are to be written anew.
+
+
+def test_what_is_replaced_is_of_the_same_thing() -> None:
+    assert written_anew([".cfi_adjust_cfa_offset -0x8"], [".cfi_adjust_cfa_offset 16"]) == (
+        (".cfi_adjust_cfa_offset 0x8",),
+        (".cfi_adjust_cfa_offset 16",),
+    )
+    assert written_anew([".cfi_adjust_cfa_offset 8"], [".cfi_def_cfa %rsp, 16"])[0] == (".cfi_def_cfa %rsp, 0x18",)
+    assert written_anew([".cfi_offset rbx, -0x10"], [".cfi_offset %rbp, -16"])[1] == ()
+    assert written_anew([".cfi_def_cfa_offset 0x8"], [".cfi_def_cfa_register %rbp"])[1] == ()
+    assert written_anew([".cfi_def_cfa_register rbp"], [".cfi_def_cfa %rsp, 16"])[0] == (".cfi_def_cfa rbp, 16",)
+    assert written_anew([".cfi_restore_state"], [".cfi_def_cfa_offset 8"])[1] == ()
+    assert written_anew([".cfi_adjust_cfa_offset 8"], [".cfi_adjust_cfa_offset FRAME"])[1] == ()
+
+
+def test_what_a_source_says_already() -> None:
+    standing = (".cfi_def_cfa %rsp, 8", ".cfi_restore %rbx")
+    for said in (".cfi_def_cfa_register rsp", ".cfi_def_cfa_offset 0x8", ".cfi_def_cfa rsp, 0x8", ".cfi_restore rbx"):
+        assert is_said(said, standing), said
+    for said in (".cfi_def_cfa_register rbp", ".cfi_def_cfa_offset 0x10", ".cfi_restore rbp", ".cfi_offset rbx, -0x10"):
+        assert not is_said(said, standing), said
+
+
+def test_of_two_directives_that_say_the_same_thing_the_last_one_counts() -> None:
+    """The first is replaced by nothing: what stands behind it would still hold."""
+    standing = [".cfi_def_cfa rbp, 16", ".cfi_def_cfa rsp, 16"]
+    assert written_anew([".cfi_def_cfa rbp, 0x10"], standing) == ((".cfi_def_cfa rbp, 0x10",), (standing[1],))
+    assert not is_said(".cfi_def_cfa rbp, 0x10", standing) and is_said(".cfi_def_cfa rsp, 0x10", standing)

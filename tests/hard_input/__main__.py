@@ -49,7 +49,7 @@ failed without it (where two guards hold the same, both were taken out).
 |---|---|
 | a line-number sequence without rows | `tests/hostile/corpus/debug_info-sequence_without_rows` |
 | an output path that cannot be written; a disk that is full in the end | `tests/cli/test_writing.py` |
-| a segment over the emulator's stack | `tests/machine/test_over_the_stack.py` |
+| a segment over the emulator's stack | `tests/machine/test_hooks.py` |
 | a module's name of more than 255 characters | `snapshot_json-module_name_too_long` in the corpus |
 | a module's name with half of a surrogate pair, or a zero | `tests/foreign/test_named_files.py` |
 | an integer of thousands of digits in JSON | `snapshot_json-version_of_thousands_of_digits` |
@@ -59,7 +59,7 @@ failed without it (where two guards hold the same, both were taken out).
 | a trace whose pc is where no memory is | `tests/cli/test_record.py` |
 | a forged file in the cache | `tests/store/test_store.py` |
 | files in a cache that others may write | `tests/store/test_store.py` |
-| of those, a pickle | `tests/checks/test_kept_groups.py` |
+| of those, a pickle | `tests/checks/test_kept.py` |
 | of those, a built file or library | `tests/build/test_cache.py` |
 | of those, machine code | `tests/native/test_machine_code.py` |
 | `/dev/zero`, a pipe that nobody writes to | `tests/words/test_files.py` |

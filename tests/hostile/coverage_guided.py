@@ -6,21 +6,19 @@ be imported before. The engine's own mutations alternate with ours, which know t
 
 from __future__ import annotations
 
-import json
+import pickle
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
 from testbed.words.errors import UsageError
-from tests.hostile.bounds import Fate
 from tests.hostile.target import Target
-from tests.hostile.trying import Failure, Tally
+from tests.hostile.trying import Tally
 
 _CHILD = """
-import sys, json
+import sys
 import atheris
 name, seed, first, count, folder = sys.argv[1], *map(int, sys.argv[2:5]), sys.argv[5]
 with atheris.instrument_imports(include=["testbed", "unwinders"]):
@@ -36,15 +34,8 @@ def explored(target: Target, seed: int, first: int, count: int) -> Tally:
     with tempfile.TemporaryDirectory(prefix="testbed-hostile-") as folder:
         command = [sys.executable, "-c", _CHILD, target.name, str(seed), str(first), str(count), folder]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        said = Path(folder) / "said.json"
+        said = Path(folder) / "said"
         if not said.exists():
             raise UsageError(f"atheris did not begin with {target.name}:\n{done.stderr[-2000:]}")
-        told = json.loads(said.read_text(encoding="utf-8"))
-    tally = Tally(target.name, Counter({fate: told["counts"].get(fate.value, 0) for fate in Fate}))
-    tally.seconds, tally.worst_seconds, tally.worst_memory = (
-        told["seconds"],
-        told["worst_seconds"],
-        told["worst_memory"],
-    )
-    tally.failures = [Failure(-1, kind, text, bytes.fromhex(content)) for kind, text, content in told["failures"]]
+        tally: Tally = pickle.loads(said.read_bytes())
     return tally

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.hostile.bounds import Fate
-from tests.hostile.kept_batches import KeptBatches, TargetTotal
+from tests.hostile.kept_batches import KeptBatches
 from tests.hostile.target import Target
 from tests.hostile.trying import Tally
 
@@ -26,32 +26,25 @@ def told(tally: Tally) -> str:
 
 def page(book: KeptBatches, targets: Sequence[Target]) -> str:
     """The page: the introduction with the table of all kept batches in it."""
-    rows = [
-        _row(target.name, target.what, book.totals[target.name]) for target in targets if target.name in book.totals
-    ]
-    every = [book.totals[target.name] for target in targets if target.name in book.totals]
-    total = TargetTotal()
-    for each in every:
-        for fate, count in each.counts.items():
-            total.counts[fate] = total.counts.get(fate, 0) + count
-        total.seconds += each.seconds
-        total.worst_seconds = max(total.worst_seconds, each.worst_seconds)
-        total.worst_memory = max(total.worst_memory, each.worst_memory)
-        total.seeds |= each.seeds
+    kept = [target for target in targets if target.name in book.totals]
+    rows = [_row(target.name, target.what, book.totals[target.name]) for target in kept]
+    total = Tally("")
+    for target in kept:
+        total.add(book.totals[target.name])
     rows.append(_row("**all**", "", total))
     return _INTRODUCTION.read_text(encoding="utf-8").format(
         table=_HEAD + "\n".join(rows),
         inputs=f"{total.inputs:,}",
-        targets=len(every),
+        targets=len(kept),
         minutes=f"{total.seconds / 60:.0f}",
-        seeds=", ".join(map(str, sorted(total.seeds))),
-        failed=f"{total.counts.get(Fate.FAILED.value, 0):,}",
+        seeds=", ".join(map(str, sorted({seed for target in kept for seed in book.seeds[target.name]}))),
+        failed=f"{total.counts[Fate.FAILED]:,}",
     )
 
 
-def _row(name: str, what: str, total: TargetTotal) -> str:
+def _row(name: str, what: str, total: Tally) -> str:
     shown = name if name.startswith("*") else f"`{name}`"
-    counts = " | ".join(f"{total.counts.get(fate.value, 0):,}" for fate in Fate)
+    counts = " | ".join(f"{total.counts[fate]:,}" for fate in Fate)
     memory = f"{total.worst_memory >> 20}" if total.worst_memory else "< 48"
     return (
         f"| {shown} | {what} | {total.inputs:,} | {counts} | {total.seconds:,.0f} | {1000 * total.worst_seconds:,.0f} "

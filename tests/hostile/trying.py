@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
-from tests.hostile.bounds import SECONDS, Fate, try_input
+from tests.hostile.bounds import SECONDS, Fate, Tried, try_input
 from tests.hostile.folder import folder
 from tests.hostile.target import Target, numbered_input
 
@@ -54,6 +54,16 @@ class Tally:
     @property
     def inputs(self) -> int:
         return sum(self.counts.values())
+
+    def take(self, number: int, one: Tried, content: bytes | None = None) -> None:
+        """Count one input."""
+        self.counts[one.fate] += 1
+        self.seconds += one.seconds
+        if one.fate is Fate.FAILED:
+            self.add(Tally(self.target, failures=[Failure(number, one.failure, one.told, content)]))
+        else:
+            self.worst_seconds = max(self.worst_seconds, one.seconds)
+            self.worst_memory = max(self.worst_memory, one.memory)
 
     def add(self, more: Tally) -> None:
         self.counts += more.counts
@@ -142,15 +152,7 @@ def _work(
     part, said = Tally(target.name), time.monotonic()
     for number in _numbers(first, end, until):
         place[:8] = number.to_bytes(8, "little")
-        content = numbered_input(target, seeds, seed, number)
-        one = try_input(target, content)
-        part.counts[one.fate] += 1
-        part.seconds += one.seconds
-        if one.fate is Fate.FAILED:
-            part.add(Tally(target.name, failures=[Failure(number, one.failure, one.told)]))
-        else:
-            part.worst_seconds = max(part.worst_seconds, one.seconds)
-            part.worst_memory = max(part.worst_memory, one.memory)
+        part.take(number, try_input(target, numbered_input(target, seeds, seed, number)))
         if time.monotonic() - said > _SAY_EVERY:
             pipe.send(part)
             part, said = Tally(target.name), time.monotonic()

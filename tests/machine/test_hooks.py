@@ -1,21 +1,27 @@
-"""The recorder with hooks in Python: its rows, its journal of writes, and the memory of any step."""
+"""Hooks of the recorder, and how runs stop."""
 
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from unicorn import unicorn_const as const
 
-from testbed.image import LoadedImage
+from testbed.image import LoadedImage, read_image
 from testbed.machine import Machine, Tape, record, record_light, start_machine
 from testbed.machine.stops import Stops
 from testbed.machine.unicorn_arches import UNICORN
+from testbed.runs.by_name import named_run
 from testbed.trace import Exited, History, Trace, Writes
-from tests.machine.snippets import image_of
+from testbed.words.errors import EmulationError, TestbedError
+from tests.hard_input.elf_files import BASE, LOAD, Program, elf
+from tests.machine.faults import CASES, NOP
+from tests.machine.snippets import arch_of, image_of
 from tests.machine.stores import IT_STORES, STORES
 
 
@@ -146,3 +152,92 @@ def test_the_recorder_needs_no_compiler_and_no_numba() -> None:
     script = "import testbed.machine, testbed.truth, sys; print('numba' in sys.modules, 'llvmlite' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+# How a run ends: exits, faults with their place, and the budget.
+
+
+@pytest.mark.parametrize(
+    ("isa", "detail", "code"), CASES, ids=[f"{c[0]}-{c[2].split('last:')[1].strip()}" for c in CASES]
+)
+def test_a_fault_is_told_with_its_place_and_the_steps_before(isa: str, detail: str, code: str) -> None:
+    trace = record(image_of(isa, f"fn main\n {NOP[isa]}{code}\n nop\n"))
+    error = trace.end
+    assert isinstance(error, EmulationError)
+    assert re.match(detail, error.detail), error.detail
+    wild = re.match(r"wild jump: (0x[0-9a-f]+)", error.detail)
+    last_pc = int(trace.pc[-1])
+    assert error.pc == (int(wild[1], 16) if wild else last_pc)
+    assert error.where == (wild[1] if wild else f"main+{last_pc - main(trace):#x}")
+    # The last of the steps is the instruction that did it, with its symbol; those before it ran.
+    mnemonic = code.split("last:")[1].split()[0]
+    assert re.fullmatch(rf"main\+0x[0-9a-f]+  ({mnemonic}.*|\.byte.*)", error.last_steps[-1]), error.last_steps
+    assert error.last_steps[0].startswith("_start")
+    assert str(error).endswith(error.last_steps[-1])
+    usable(trace)
+
+
+def main(trace: Trace) -> int:
+    symbol = trace.images[0].image.symbol_named("main")
+    assert symbol is not None
+    return symbol.address
+
+
+def usable(trace: Trace) -> None:
+    """What was recorded has the registers and memory of a run that goes on."""
+    third = [name for name in ("rbx", "x19", "r4") if name in trace.arch.index]
+    assert int(trace.column(third[0])[-1]) == 0x10
+    assert trace.snapshot(len(trace) - 1).memory.read(int(trace.pc[-1]), 1)
+    assert len(trace.sizes) == len(trace)
+
+
+@pytest.mark.parametrize("isa", STORES)
+def test_a_budget_ends_a_run_and_keeps_its_beginning(isa: str) -> None:
+    image = image_of(isa, STORES[isa])
+    whole = record(image)
+    for budget in [0, 1, 17, *range(20, 45), len(whole) - 1]:
+        part = record(image, budget=budget)
+        assert isinstance(part.end, EmulationError)
+        assert f"within {budget} steps" in part.end.detail
+        assert part.end.pc == int(whole.pc[budget])
+        assert len(part) == budget
+        assert (part.registers == whole.registers[:budget]).all()
+        before = int((whole.writes.step < budget).sum())
+        assert (part.writes.address == whole.writes.address[:before]).all(), "no write of a step that is not there"
+    assert record(image, budget=len(whole)).end == Exited(42)
+
+
+@pytest.mark.parametrize(
+    ("isa", "code"), [("x86_64", "mov eax, 300"), ("arm64", "mov x0, #300"), ("a32", "mov r0, #300")]
+)
+def test_an_exit_status_has_eight_bits(isa: str, code: str) -> None:
+    code += "\n ret" if arch_of(isa)[1].name != "a32" else "\n bx lr"
+    assert record(image_of(isa, f"fn main\n {code}\n")).end == Exited(300 & 0xFF)
+
+
+@pytest.mark.parametrize(
+    ("isa", "code"),
+    [("x86_64", "mov eax, 231\n mov edi, 5\n syscall"), ("arm64", "mov x8, #94\n mov x0, #5\n svc #0")]
+    + [(isa, "mov r7, #248\n mov r0, #5\n svc #0") for isa in ("a32", "thumb")],
+)
+def test_exit_group_is_an_exit_too(isa: str, code: str) -> None:
+    assert record(image_of(isa, f"fn main\n {code}\n")).end == Exited(5)
+
+
+# A file with a segment where the stack would be is told so; nothing of the emulator comes through.
+
+
+EXITS = b"\xb8\x3c\0\0\0\x0f\x05"  # mov eax, 60; syscall
+
+
+def test_a_segment_over_the_stack_is_a_typed_error(tmp_path: Path) -> None:
+    path = tmp_path / "over"
+    top = UNICORN["x86_64"].stack_top
+    for address, names in ((top - 0x1000, True), (top + 0x100_0000, False)):
+        path.write_bytes(elf(EXITS.ljust(4096, b"\0"), [Program(LOAD, 0, 4096), Program(LOAD, 0, 4096, address)]))
+        assert len(read_image(path).segments) == 2 and read_image(path).segments[0].address == BASE
+        if names:
+            with pytest.raises(TestbedError, match="over"):
+                named_run({}, str(path), None, None, seed=1, budget=100, fresh=False)
+        else:
+            assert len(named_run({}, str(path), None, None, seed=1, budget=100, fresh=False)) == 2

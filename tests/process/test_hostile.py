@@ -1,15 +1,20 @@
-"""A program that tries to reach what is not its own reaches nothing, and changes nothing, of the host."""
+"""Programs that mean harm or take too much, and what a process cannot have."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from testbed.image import describe
 from testbed.process import ProcessRun, run_process
-from tests.process.builds import built
+from testbed.profiling.judge import judge_process, watch_process
+from testbed.truth import observe
+from tests.process.builds import built, ran
+from unwinders import UNWINDERS
 
 SECRET = "the host's own words"
 # What a process may well do: in its own layer of files, or with nothing behind it.
@@ -81,3 +86,77 @@ def test_what_it_writes_lies_in_the_folder_of_the_run(attack: tuple[ProcessRun, 
 def test_limits_are_limits(attack: tuple[ProcessRun, Path, bool]) -> None:
     found = attempts(attack[0])
     assert found["huge map"] < 0 and found["many maps"] < 0 and found["many files"] < 0
+
+
+# Programs that want too much: each ends by itself, by a signal, or by its budget, and reaches nothing outside.
+
+
+BUDGET = 60_000
+NOTHING = "-1 No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "printed"),
+    [
+        ("memory", 2 * NOTHING),
+        ("children", "Function not implemented\n"),
+        ("links", NOTHING),
+        ("mapping", "Cannot allocate memory\n"),
+        ("sparse", "-1 No space left on device\n"),
+    ],
+)
+def test_what_would_reach_or_take_too_much_is_refused(what: str, printed: str) -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), [what], budget=BUDGET)
+    assert (run.stdout.decode(), run.status) == (printed, 0)
+
+
+def test_endless_recursion_ends_at_the_end_of_the_stack() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["recursion"], budget=BUDGET)
+    assert run.signal == signal.SIGSEGV and "not mapped" in run.ending
+    assert run.steps < BUDGET and len(run.tracks[0].trace) == run.steps
+
+
+def test_an_endless_loop_ends_with_its_budget() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["loop"], budget=BUDGET)
+    assert run.status is None and run.steps == BUDGET and "steps are used up" in run.ending
+
+
+# What a process cannot have: it is told so by name and place, and what ran until then is whole and judged.
+
+
+@pytest.mark.parametrize(
+    ("what", "call", "told"),
+    [
+        ("fork", "clone", "Function not implemented"),
+        ("exec", "execve", "Function not implemented"),
+        ("socket", "socket", "Permission denied"),
+        ("peer", "getpeername", "Socket operation on non-socket"),
+    ],
+)
+def test_a_call_that_is_refused_is_named_with_its_place_and_the_program_goes_on(
+    what: str, call: str, told: str
+) -> None:
+    run = ran("cannot", "x86_64", "static", what)
+    assert (run.status, run.stdout.decode()) == (5, f"{what}: -1, {told}\n")
+    (refused,) = run.refused
+    assert refused.name == call
+    trace = run.tracks[0].trace
+    assert int(trace.pc[refused.step]) == refused.pc and "+0x" in describe(run.images, refused.pc)
+
+
+def test_an_instruction_that_the_emulator_lacks_ends_the_run_with_its_place() -> None:
+    run = ran("cannot", "x86_64", "static", "avx")
+    assert run.status is None and run.stdout == b""
+    assert "does not have (vpaddd ymm0, ymm0, ymm0) at main+0x" in run.why
+    (track,) = run.tracks
+    assert len(track.trace) == run.steps > 5_000
+    assert observe(track.trace).stack(len(track.trace) - 1).frames[0].pc in range(*_main(run))
+    share = judge_process(watch_process(run), UNWINDERS["eh_frame"])
+    assert share.sites == run.steps and share.exact > 0.95 * share.judged and not share.unexplained
+
+
+def _main(run) -> tuple[int, int]:  # type: ignore[no-untyped-def]
+    loaded = run.images[0]
+    symbol = loaded.image.symbol_named("main")
+    assert symbol is not None
+    return symbol.address + loaded.bias, symbol.address + symbol.size + loaded.bias

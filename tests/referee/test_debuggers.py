@@ -1,0 +1,418 @@
+"""gdb, LLDB and drgn as unwinders: what they are asked, what they say, and how they fail."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import testbed
+from testbed.contract.frames import Frame, FrameKind
+from testbed.image import LoadedImage, read_elf
+from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
+from testbed.referee.gdb import strategy as gdb
+from testbed.referee.gdb.strategy import GDB
+from testbed.referee.lldb import strategy as lldb
+from testbed.referee.lldb.strategy import LLDB
+from testbed.referee.model import Finding
+from testbed.referee.process.debugger import PATIENCE, Session
+from testbed.referee.process.file_tool import PATIENCE as MOST_HANGS
+from testbed.referee.process.file_tool import FileTool
+from testbed.runs.judging import judge, judge_all
+from testbed.trace import Snapshot
+from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
+from testbed.words.outcome import Outcome
+from tests.referee.debuggers import CELLS, assert_reproduced, misbehaving, processes, run_of, strategy
+from unwinders import UNWINDERS
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_with_tables_it_agrees_with_the_truth_and_with_ours_at_every_step(program: str, arch: str, recipe: str) -> None:
+    run = run_of(program, arch, recipe)
+    theirs = strategy("gdb", "gdb")
+    ours = next(UNWINDERS[name] for name in ("eh_frame", "debug_frame") if UNWINDERS[name].applies_to(run.built.image))
+    recovered = set()
+    for step in range(len(run)):
+        said = theirs.unwind(run[step])
+        verdict = judge(run, step, said, theirs)
+        assert verdict.exact, f"{run.where(run[step].pc)}: {verdict}"
+        if verdict.exact:
+            assert [frame.pc for frame in said.frames] == [frame.pc for frame in ours.unwind(run[step]).frames]
+            for frame in said.frames[1:]:
+                recovered |= frame.registers.keys()
+                assert frame.found_by == "dwarf2" or frame.found_by.endswith("epilogue")
+            assert all(frame.cfa is not None for frame in said.frames[:-1])
+    assert recovered == {*run.arch.preserved, run.arch.sp, run.arch.pc}
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_without_tables_only_its_analysers_are_left(program: str, arch: str, recipe: str) -> None:
+    run = run_of(program, arch, recipe)
+    theirs = strategy("gdb", "gdb_no_tables")
+    found_by = set()
+    for step in range(0, len(run), 3):
+        said = theirs.unwind(run[step])
+        found_by |= {frame.found_by for frame in said.frames[1:]}
+    assert found_by and all(name.endswith(("prologue", "epilogue")) for name in found_by)
+
+
+@pytest.mark.parametrize("name", ["gdb_exidx", "gdb_no_tables"])
+@pytest.mark.parametrize(("recipe", "pop"), [("keystone", "roomy+0x14"), ("keystone-thumb", "roomy+0xa")])
+def test_the_epilogue_unwinder_reads_what_earlier_calls_have_left(recipe: str, pop: str, name: str) -> None:
+    run = run_of("made_caller", "arm32", recipe)
+    theirs = strategy("gdb", name)
+    there = [run[step] for step in range(len(run)) if run.where(run[step].pc) == pop]
+    assert there
+    for snapshot in there:
+        verdict = judge(run, snapshot, theirs.unwind(snapshot), theirs)
+        assert verdict.outcome is Outcome.PHANTOM
+
+
+def test_of_ehabi_it_says_so() -> None:
+    run = run_of("leaf_call", "arm32", "clang-asm")
+    said = strategy("gdb", "gdb_exidx").unwind(run.at("leaf"))
+    assert [frame.found_by for frame in said.frames[2:]] == ["arm exidx"] * (len(said.frames) - 2)
+    assert run.frame_names(said.frames) == ("leaf", "middle", "main", "_start")
+
+
+def test_a_signal_frame_gives_back_all_registers() -> None:
+    run = run_of("signal", "arm64", "clang-asm")
+    said = strategy("gdb", "gdb").unwind(run.at("on_signal"))
+    interrupted = next(frame for frame in said.frames[1:] if frame.kind is FrameKind.INTERRUPTED)
+    assert interrupted.registers.keys() == run.arch.by_name.keys() - {run.arch.flags}
+    assert judge(run, run.at("on_signal"), said).exact
+
+
+@pytest.mark.parametrize("finding", GDB.findings, ids=lambda finding: f"{finding.unwinder}-{finding.program}")
+def test_what_was_found_is_still_so(finding: Finding) -> None:
+    assert_reproduced(finding, "gdb")
+
+
+def test_an_image_whose_file_is_gone_is_opened_from_its_bytes(tmp_path: Path) -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    snapshot = run.at("leaf")
+    image = read_elf(tmp_path / "gone.elf", content=run.built.image.content)
+    moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (LoadedImage(image),), snapshot.step)
+    assert judge(run, snapshot, strategy("gdb", "gdb").unwind(moved)).exact
+
+
+def test_a_path_with_blanks_and_quotes_is_a_path(tmp_path: Path) -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    path = tmp_path / 'a "b" c\\d.elf'
+    path.write_bytes(run.built.image.content)
+    snapshot = run.at("leaf")
+    moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (LoadedImage(read_elf(path)),), snapshot.step)
+    said = strategy("gdb", "gdb").unwind(moved)
+    assert judge(run, snapshot, said).exact and said.frames[1].found_by == "dwarf2"
+
+
+def test_a_file_that_gdb_does_not_take_is_told_and_the_next_one_is_taken(tmp_path: Path) -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    path = tmp_path / "text.elf"
+    path.write_text("no program")
+    snapshot = run.at("leaf")
+    image = LoadedImage(replace(run.built.image, path=path, content=b""))
+    moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (image,), snapshot.step)
+    theirs = strategy("gdb", "gdb")
+    stopped = theirs.unwind(moved).stopped
+    assert isinstance(stopped, NoUnwindInfo) and "text.elf" in str(stopped)
+    assert judge(run, snapshot, theirs.unwind(snapshot)).exact
+
+
+def test_programs_of_one_architecture_share_a_process() -> None:
+    theirs = strategy("gdb", "gdb")
+    first, second = run_of("leaf_call", "x86_64", "clang-asm"), run_of("struct_return", "x86_64", "clang-O2")
+    theirs.unwind(first[0])
+    before = processes()
+    for run in (second, first, second):
+        assert judge(run, 5, theirs.unwind(run[5])).exact
+    assert processes() == before
+
+
+@pytest.mark.parametrize(
+    ("does", "seconds", "error", "outcome"),
+    [
+        ("os.abort()", 60.0, ToolCrashed, Outcome.CRASHED),
+        ("time.sleep(60)", 2.0, ToolHung, Outcome.HUNG),
+    ],
+)
+def test_a_gdb_that_dies_or_hangs_is_told_and_replaced(
+    does: str, seconds: float, error: type[Exception], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of("leaf_call", "arm64", "clang-asm")
+    broken = Session(frozenset(), misbehaving(does), seconds=seconds)
+    monkeypatch.setattr(gdb, "session", lambda removed, arch: broken)
+    before = processes()
+    said = gdb.unwind(frozenset(), run.at("leaf"))
+    assert isinstance(said.stopped, error) and said.stopped.pc == run.at("leaf").pc
+    assert judge(run, run.at("leaf"), said).outcome is outcome
+    assert processes() == before
+    broken.command = misbehaving("pass")
+    assert gdb.unwind(frozenset(), run.at("leaf")).stopped is None
+
+
+def test_a_program_at_which_it_keeps_hanging_is_given_up() -> None:
+    broken = Session(frozenset(), misbehaving("time.sleep(60)"), seconds=0.5)
+    run, other = run_of("leaf_call", "arm64", "clang-asm"), run_of("struct_return", "arm64", "clang-O2")
+    for step in range(PATIENCE):
+        with pytest.raises(ToolHung, match="no answer within"):
+            broken.ask(run[step])
+    with pytest.raises(ToolHung, match="it is not asked any more"):
+        broken.ask(run[PATIENCE])
+    with pytest.raises(ToolHung, match="no answer within"):
+        broken.ask(other[0])
+
+
+def test_its_reasons_to_stop_are_typed() -> None:
+    snapshot = run_of("leaf_call", "arm64", "clang-asm").at("leaf")
+    frame = {"pc": snapshot.pc, "kind": "normal", "unwinder": "dwarf2", "cfa": 16, "registers": {}}
+    outer = {**frame, "pc": 0}
+
+    def stopped(name: str, text: str, frames: list[dict[str, object]]) -> BaseException | None:
+        return gdb.backtrace_of(snapshot, {"frames": frames, "stop": [name, text]}).stopped
+
+    assert stopped("OUTERMOST", "outermost", [frame]) is None
+    assert stopped("NO_REASON", "", [frame]) is None
+    assert isinstance(stopped("SAME_ID", "previous frame identical", [frame]), NoProgress)
+    assert isinstance(stopped("NO_SAVED_PC", "", [frame]), NoUnwindInfo)
+    unreadable = stopped("MEMORY_ERROR", "Cannot access memory at address 0x59", [frame])
+    assert isinstance(unreadable, UnreadableMemory) and unreadable.address == 0x59
+    # Its last frame with pc 0 is how it shows the end; where a signal interrupted one, it is a frame.
+    ended = gdb.backtrace_of(snapshot, {"frames": [frame, outer], "stop": ["SAME_ID", ""]})
+    assert ended.stopped is None and len(ended.frames) == 1
+    kept = gdb.backtrace_of(snapshot, {"frames": [{**frame, "kind": "signal"}, outer], "stop": ["SAME_ID", ""]})
+    assert isinstance(kept.stopped, NoProgress) and len(kept.frames) == 2
+    unread = gdb.backtrace_of(snapshot, {"frames": [], "stop": ["error", "Cannot find bounds of current function"]})
+    assert len(unread.frames) == 1 and isinstance(unread.stopped, NoUnwindInfo)
+
+
+# LLDB as a referee.
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_with_tables_it_agrees_with_the_truth_and_with_ours(program: str, arch: str, recipe: str) -> None:
+    run = run_of(program, arch, recipe)
+    theirs = strategy("lldb", "lldb")
+    ours = next(UNWINDERS[name] for name in ("eh_frame", "debug_frame") if UNWINDERS[name].applies_to(run.built.image))
+    exact = 0
+    for step in range(0, len(run), 2):
+        said = theirs.unwind(run[step])
+        verdict = judge(run, step, said, theirs)
+        exact += verdict.exact
+        if verdict.exact:
+            assert [frame.pc for frame in said.frames] == [frame.pc for frame in ours.unwind(run[step]).frames]
+            assert all(frame.found_by for frame in said.frames)
+            assert all(run.arch.sp in frame.registers for frame in said.frames[1:])
+    assert exact > len(run) // 3
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
+def test_without_tables_it_follows_instructions(program: str, arch: str, recipe: str) -> None:
+    run = run_of(program, arch, recipe)
+    theirs = strategy("lldb", "lldb_no_tables")
+    found_by = set()
+    for step in range(0, len(run), 4):
+        said = theirs.unwind(run[step])
+        found_by |= {frame.found_by for frame in said.frames[1:]}
+    assert found_by and not any("CFI" in name for name in found_by)
+    assert any("insn" in name or "Emulate" in name for name in found_by)
+
+
+def test_what_it_says_does_not_hang_on_what_it_was_asked_before() -> None:
+    """In `early_return` a label stands in a function: kept plans would give another row there."""
+    run = run_of("early_return", "arm64", "clang-asm")
+    theirs = strategy("lldb", "lldb")
+    late = run.step_at("late")
+    before = theirs.unwind(run[late])
+    theirs.unwind(run[late - 1])
+    again = theirs.unwind(run[late])
+    assert before.frames == again.frames
+    assert judge(run, late, again).exact
+
+
+def test_without_a_program_it_says_nothing() -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    snapshot = run.at("leaf")
+    bare = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (), snapshot.step)
+    theirs = strategy("lldb", "lldb")
+    assert str(theirs.unwind(bare).stopped) == "the debugger refuses: LLDB needs a program file"
+    assert judge(run, snapshot, theirs.unwind(snapshot)).exact
+
+
+def test_inlined_calls_are_no_frames() -> None:
+    run = run_of("inline_chain", "arm64", "clang-O2")
+    theirs = strategy("lldb", "lldb")
+    for location in ("leaf#1", "leaf#2", "at_worker"):
+        assert judge(run, run.at(location), theirs.unwind(run.at(location))).exact
+
+
+@pytest.mark.parametrize("arch", ["arm64", "x86_64"])
+def test_a_mach_o_program_lies_where_it_was_loaded(arch: str) -> None:
+    run = run_of("recursion", arch, "macho-O2")
+    theirs = strategy("lldb", "lldb")
+    step = run.step_at("descend#4") + 6
+    said = theirs.unwind(run[step])
+    assert judge(run, step, said).exact
+    assert "compact unwind info" in {frame.found_by for frame in said.frames} or arch == "x86_64"
+
+
+@pytest.mark.parametrize(("part", "there"), [(".", True), ("native", True), (None, False)])
+def test_a_module_is_there_where_its_compiled_part_is(part: str | None, there: bool, tmp_path: Path) -> None:
+    """Beside the module up to version 21, in a folder of its own since; a link that leads nowhere is none."""
+    folder = tmp_path / "lib" / "python3.11" / "site-packages"
+    compiled = folder / "lldb" / (part or ".") / "_lldb.cpython-311-x86_64-linux-gnu.so"
+    compiled.parent.mkdir(parents=True)
+    if part is None:
+        compiled.symlink_to(tmp_path / "gone.so")
+    else:
+        compiled.touch()
+    program = tmp_path / "lldb"
+    program.write_text(f"#!/bin/sh\necho {folder}\n")
+    program.chmod(0o755)
+    python = shutil.which("python3.11", path="/usr/bin:/usr/local/bin")
+    assert lldb.python_for(str(program)) == ((python, str(folder)) if there and python else None)
+
+
+@pytest.mark.parametrize("finding", LLDB.findings, ids=lambda finding: f"{finding.unwinder}-{finding.program}")
+def test_what_was_found_is_still_so_of_lldb(finding: Finding) -> None:
+    assert_reproduced(finding, "lldb")
+
+
+@pytest.mark.parametrize(
+    ("does", "seconds", "error", "outcome"),
+    [("os.abort()", 60.0, ToolCrashed, Outcome.CRASHED), ("time.sleep(60)", 2.0, ToolHung, Outcome.HUNG)],
+)
+def test_an_lldb_that_dies_or_hangs_is_told(
+    does: str, seconds: float, error: type[Exception], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    broken = Session(frozenset(), misbehaving(does), afresh=True, seconds=seconds)
+    monkeypatch.setattr(lldb, "session", lambda removed, arch: broken)
+    said = lldb.unwind(frozenset(), run.at("leaf"))
+    assert isinstance(said.stopped, error)
+    assert judge(run, run.at("leaf"), said).outcome is outcome
+
+
+def test_the_end_of_what_it_shows_is_its_claim_of_the_root_and_too_much_is_not() -> None:
+    snapshot = run_of("leaf_call", "x86_64", "clang-asm").at("leaf")
+    frame = {"pc": snapshot.pc, "kind": "normal", "unwinder": "eh_frame CFI", "cfa": 16, "registers": {}}
+    assert lldb.backtrace_of(snapshot, {"frames": [frame], "stop": ["end", ""]}).stopped is None
+    stopped = lldb.backtrace_of(snapshot, {"frames": [frame], "stop": ["limit", "more than 256 frames"]}).stopped
+    assert isinstance(stopped, NoProgress) and stopped.pc == snapshot.pc
+
+
+# drgn as a referee: it agrees with ours where tables are right, and its end may come at any time.
+
+
+UNITS = [
+    ("leaf_call", "x86_64", "keystone", "drgn"),
+    ("leaf_call", "arm64", "clang-asm", "drgn"),
+    ("callee_saved", "arm64", "keystone", "drgn"),
+    ("val_expression", "x86_64", "keystone", "drgn"),
+    ("inlined_call", "x86_64", "clang-O2", "drgn"),
+    ("inlined_call", "arm32", "clang-O2", "drgn_debug_frame"),
+    ("inlined_call", "arm32", "clang-thumb-O2", "drgn_debug_frame"),
+    ("noreturn_last_call", "arm32", "clang-thumb-O2-fp", "drgn_debug_frame"),
+    ("signal", "arm64", "keystone", "drgn"),
+    ("early_return_wrong", "x86_64", "keystone", "drgn"),
+]
+needs_drgn = pytest.mark.skipif(find() is None, reason="PyPI package: drgn")
+
+
+@needs_drgn
+@pytest.mark.parametrize(("program", "arch", "recipe", "name"), UNITS)
+def test_where_it_is_exact_it_says_what_our_reader_says(program: str, arch: str, recipe: str, name: str) -> None:
+    run = testbed.run(program, arch=arch, recipe=recipe)
+    unwinder = next(each for each in REFEREE.unwinders if each.name == name)
+    assert unwinder.applies_to(run.built.image)
+    verdicts = judge_all(run, unwinder)
+    assert any(v.exact for v in verdicts)
+    ours = UNWINDERS["debug_frame" if arch == "arm32" else "eh_frame"]
+    for step in range(0, len(run), 5):
+        snapshot = run[step]
+        told, said = unwinder.unwind(snapshot), ours.unwind(snapshot)
+        if verdicts[step].exact:
+            assert [f.pc for f in told.frames] == [f.pc for f in said.frames]
+            for theirs, mine in zip(told.frames, said.frames, strict=True):
+                common = set(run.arch.preserved) & theirs.registers.keys() & mine.registers.keys()
+                assert {n: theirs.registers[n] for n in common} == {n: mine.registers[n] for n in common}
+
+
+@needs_drgn
+@pytest.mark.parametrize(
+    ("program", "recipe"),
+    [("guarded_return", "clang-thumb-O2"), ("profiled", "profiled-O2"), ("inlined_call", "clang-O2")],
+)
+def test_by_one_table_alone_it_is_exact_where_the_rows_are_true_and_goes_wrong_where_one_is_not(
+    program: str, recipe: str
+) -> None:
+    run = testbed.run(program, arch="arm32", recipe=recipe)
+    (unwinder,) = (each for each in REFEREE.unwinders if each.assumption is not None)
+    verdicts = [verdict for verdict in judge_all(run, unwinder) if not verdict.transition]
+    failed = [verdict for verdict in verdicts if verdict.failed is not None]
+    assert [verdict for verdict in verdicts if not verdict.exact] == failed
+    assert all(v.failed is not None and v.since <= v.failed.frame <= v.frame for v in failed)
+    assert len(failed) < len(verdicts) and not any(verdict.unexplained for verdict in verdicts)
+
+
+@needs_drgn
+@pytest.mark.parametrize("finding", REFEREE.findings, ids=lambda finding: finding.title)
+def test_each_finding_shows_where_it_says(finding: Finding) -> None:
+    run = testbed.run(finding.program, arch=finding.arch, recipe=finding.recipe)
+    unwinder = next(each for each in REFEREE.unwinders if each.name == finding.unwinder)
+    at = run.at(finding.at)
+    verdict = testbed.judge(run, at, unwinder.unwind(at), unwinder)
+    assert not verdict.exact
+    ours = UNWINDERS["debug_frame" if finding.arch == "arm32" else "eh_frame"]
+    assert testbed.judge(run, at, ours.unwind(at)).exact
+
+
+@needs_drgn
+def test_registers_of_callers_are_told() -> None:
+    run = testbed.run("callee_saved", arch="arm64")
+    unwinder = REFEREE.unwinders[0]
+    said = unwinder.unwind(run.at("clobber+0x20"))
+    assert all({"x19", "x28", "sp"} <= frame.registers.keys() for frame in said.frames)
+    assert "x30" not in said.frames[1].registers
+    assert unwinder.tool is not None and unwinder.tool().startswith("drgn ")
+
+
+def fake(tmp_path: Path, body: str, seconds: float) -> FileTool:
+    script = tmp_path / "tool.py"
+    script.write_text(f"import os, sys, time\nasked = os.fdopen(int(sys.argv[1])); line = asked.readline()\n{body}\n")
+    return FileTool(lambda requests, replies: [sys.executable, str(script), str(requests), str(replies)], seconds)
+
+
+def test_a_crash_and_a_hang_are_outcomes_and_the_next_snapshot_finds_a_new_process(tmp_path: Path) -> None:
+    run = testbed.run("leaf_call", arch="arm64")
+    crashing = fake(tmp_path, "print('the last word', file=sys.stderr, flush=True); os.kill(os.getpid(), 11)", 60)
+    for _ in range(2):
+        said = unwind_by(crashing, run[5])
+        assert isinstance(said.stopped, ToolCrashed) and len(said.frames) == 1
+        assert "SIGSEGV" in str(said.stopped) and "the last word" in str(said.stopped)
+    hanging = fake(tmp_path, "time.sleep(60)", 0.3)
+    started = time.monotonic()
+    outcomes = [unwind_by(hanging, run[step]) for step in range(MOST_HANGS + 3)]
+    assert all(isinstance(said.stopped, ToolHung) for said in outcomes)
+    assert time.monotonic() - started < 50
+    assert testbed.judge(run, 5, said).outcome.value == "crashed"
+    assert testbed.judge(run, 0, outcomes[0]).outcome.value == "hung"
+
+
+def test_how_a_list_ends_is_what_drgn_says() -> None:
+    arch = testbed.arch_named("x86_64")
+    first = Frame(FrameKind.INTERRUPTED, 0x10, {"rip": 0x10})
+
+    def told(*pcs: int | None, error: str = "") -> dict[str, object]:
+        return {"frames": [{"pc": pc, "interrupted": False, "registers": {}} for pc in (0x10, *pcs)], "error": error}
+
+    assert backtrace(arch, first, told(0x20, None)).stopped is None
+    assert backtrace(arch, first, told(0x20, 0)).stopped is None
+    silent = backtrace(arch, first, told(0x20))
+    assert silent.stopped is not None and silent.stopped.reason == "NoUnwindInfo" and silent.stopped.pc == 0x20
+    fault = backtrace(arch, first, told(error="FaultError: could not read 0x8"))
+    assert fault.stopped is not None and fault.stopped.reason == "UnreadableMemory" and "0x8" in str(fault.stopped)
