@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from testbed.process.open_files import MOST_AT_ONCE, OpenHostFile, OutputStream, PipeEnd, pipe
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process
+from testbed.process.state import Process, SystemCall
 
 MOST_PIECES = 1024  # of one readv or writev
 _DUPLICATE, _GET_FLAGS, _SET_FLAGS, _GET_STATUS, _SET_STATUS = 0, 1, 2, 3, 4
@@ -62,6 +62,11 @@ def _host_file(process: Process, number: int) -> OpenHostFile:
     if not isinstance(file, OpenHostFile):
         raise Refusal(errno.ESPIPE)
     return file
+
+
+def _cut(process: Process, number: int, size: int) -> int:
+    _host_file(process, number).cut(size)
+    return 0
 
 
 def pread64(process: Process, a: tuple[int, ...]) -> int:
@@ -137,25 +142,8 @@ def fcntl(process: Process, a: tuple[int, ...]) -> int:
     raise Refusal(errno.EINVAL)
 
 
-def ftruncate(process: Process, a: tuple[int, ...]) -> int:
-    _host_file(process, a[0]).cut(process.signed(a[1], 8 * process.arch.word))
-    return 0
-
-
-def ftruncate64(process: Process, a: tuple[int, ...]) -> int:
-    _host_file(process, a[0]).cut(process.signed(process.wide(a, 1), 64))
-    return 0
-
-
 def pipe2(process: Process, a: tuple[int, ...]) -> int:
-    return _made_pipe(process, a[0], a[1])
-
-
-def pipe_(process: Process, a: tuple[int, ...]) -> int:
-    return _made_pipe(process, a[0], 0)
-
-
-def _made_pipe(process: Process, address: int, flags: int) -> int:
+    address, flags = a[:2]
     process.memory.write(address, bytes(8))  # EFAULT before anything is open
     ends = pipe(flags & os.O_NONBLOCK)
     numbers = [process.descriptors.add(end, close_on_exec=bool(flags & os.O_CLOEXEC)) for end in ends]
@@ -185,14 +173,6 @@ def _advised(process: Process, number: int, advice: int) -> int:
     return 0
 
 
-def fadvise64(process: Process, a: tuple[int, ...]) -> int:
-    return _advised(process, a[0], a[3])
-
-
-def arm_fadvise64_64(process: Process, a: tuple[int, ...]) -> int:
-    return _advised(process, a[0], a[1])
-
-
 def poll(process: Process, a: tuple[int, ...]) -> int:
     """Every stream here is always ready, but for descriptors that are none (POLLNVAL)."""
     address, count, ready = a[0], min(a[1], 1024), 0
@@ -206,7 +186,7 @@ def poll(process: Process, a: tuple[int, ...]) -> int:
     return ready
 
 
-CALLS = {
+CALLS: Mapping[str, SystemCall] = {
     "read": read,
     "readv": readv,
     "write": write,
@@ -221,14 +201,14 @@ CALLS = {
     "dup3": dup3,
     "fcntl": fcntl,
     "fcntl64": fcntl,
-    "ftruncate": ftruncate,
-    "ftruncate64": ftruncate64,
-    "pipe": pipe_,
+    "ftruncate": lambda process, a: _cut(process, a[0], process.signed(a[1], 8 * process.arch.word)),
+    "ftruncate64": lambda process, a: _cut(process, a[0], process.signed(process.wide(a, 1), 64)),
+    "pipe": lambda process, a: pipe2(process, (a[0], 0)),
     "pipe2": pipe2,
     "ioctl": ioctl,
     "fsync": sync,
     "fdatasync": sync,
-    "fadvise64": fadvise64,
-    "arm_fadvise64_64": arm_fadvise64_64,
+    "fadvise64": lambda process, a: _advised(process, a[0], a[3]),
+    "arm_fadvise64_64": lambda process, a: _advised(process, a[0], a[1]),
     "poll": poll,
 }

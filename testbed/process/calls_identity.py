@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import struct
+from collections.abc import Mapping
+from functools import partial
 
 from testbed.process.address_space import PAGE
+from testbed.process.calls_memory import done
 from testbed.process.initial_stack import GROUP, STACK_SIZE, USER
 from testbed.process.open_files import MOST_AT_ONCE
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process, ProcessEnds
+from testbed.process.state import Process, ProcessEnds, SystemCall
 from testbed.process.threads import MustWait, Wait
 
 SECOND = 10**9
@@ -25,31 +28,9 @@ def pid(process: Process, a: tuple[int, ...]) -> int:
     return process.current.number if process.current.vfork_child else process.pid
 
 
-def parent(process: Process, a: tuple[int, ...]) -> int:
-    return process.pid - 1
-
-
-def thread_number(process: Process, a: tuple[int, ...]) -> int:
-    return process.current.number
-
-
-def user(process: Process, a: tuple[int, ...]) -> int:
-    return USER
-
-
-def group(process: Process, a: tuple[int, ...]) -> int:
-    return GROUP
-
-
-def become_user(process: Process, a: tuple[int, ...]) -> int:
+def _becomes(process: Process, wanted: int, own: int) -> int:
     """Only who one is already."""
-    if a[0] != USER:
-        raise Refusal(errno.EPERM)
-    return 0
-
-
-def become_group(process: Process, a: tuple[int, ...]) -> int:
-    if a[0] != GROUP:
+    if wanted != own:
         raise Refusal(errno.EPERM)
     return 0
 
@@ -118,27 +99,15 @@ def _clock(process: Process, number: int) -> int:
     return process.now
 
 
-def clock_gettime(process: Process, a: tuple[int, ...]) -> int:
+def clock_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> int:
     now = _clock(process, a[0])
-    process.memory.write(a[1], process.pack(now // SECOND, now % SECOND))
+    process.memory.write(a[1], process.pack(now // SECOND, now % SECOND, size=size))
     return 0
 
 
-def clock_gettime64(process: Process, a: tuple[int, ...]) -> int:
-    now = _clock(process, a[0])
-    process.memory.write(a[1], process.pack(now // SECOND, now % SECOND, size=8))
-    return 0
-
-
-def clock_getres(process: Process, a: tuple[int, ...]) -> int:
+def clock_getres(process: Process, a: tuple[int, ...], size: int = 0) -> int:
     if a[1]:
-        process.memory.write(a[1], process.pack(0, 1))
-    return 0
-
-
-def clock_getres64(process: Process, a: tuple[int, ...]) -> int:
-    if a[1]:
-        process.memory.write(a[1], process.pack(0, 1, size=8))
+        process.memory.write(a[1], process.pack(0, 1, size=size))
     return 0
 
 
@@ -175,17 +144,9 @@ def nanosleep(process: Process, a: tuple[int, ...]) -> int:
     return _sleep(process, timespec(process, a[0]))
 
 
-def _clock_sleep(process: Process, a: tuple[int, ...], size: int) -> int:
+def clock_nanosleep(process: Process, a: tuple[int, ...], size: int = 0) -> int:
     wanted = timespec(process, a[2], size)
     return _sleep(process, max(0, wanted - _clock(process, a[0])) if a[1] & _ABSOLUTE else wanted)
-
-
-def clock_nanosleep(process: Process, a: tuple[int, ...]) -> int:
-    return _clock_sleep(process, a, process.arch.word)
-
-
-def clock_nanosleep64(process: Process, a: tuple[int, ...]) -> int:
-    return _clock_sleep(process, a, 8)
 
 
 def sysinfo(process: Process, a: tuple[int, ...]) -> int:
@@ -249,19 +210,14 @@ def exit_group(process: Process, a: tuple[int, ...]) -> int:
     raise ProcessEnds(a[0] & 0xFF)
 
 
-def done(process: Process, a: tuple[int, ...]) -> int:
-    """A call that changes nothing that a program here could see."""
-    return 0
-
-
-CALLS = {
+CALLS: Mapping[str, SystemCall] = {
     **dict.fromkeys(("getpid", "getpgrp", "getpgid", "getsid"), pid),
-    "getppid": parent,
-    "gettid": thread_number,
-    **dict.fromkeys(("getuid", "geteuid", "getuid32", "geteuid32"), user),
-    **dict.fromkeys(("getgid", "getegid", "getgid32", "getegid32"), group),
-    **dict.fromkeys(("setuid", "setuid32"), become_user),
-    **dict.fromkeys(("setgid", "setgid32"), become_group),
+    "getppid": lambda process, a: process.pid - 1,
+    "gettid": lambda process, a: process.current.number,
+    **dict.fromkeys(("getuid", "geteuid", "getuid32", "geteuid32"), lambda process, a: USER),
+    **dict.fromkeys(("getgid", "getegid", "getgid32", "getegid32"), lambda process, a: GROUP),
+    **dict.fromkeys(("setuid", "setuid32"), lambda process, a: _becomes(process, a[0], USER)),
+    **dict.fromkeys(("setgid", "setgid32"), lambda process, a: _becomes(process, a[0], GROUP)),
     **dict.fromkeys(("getresuid", "getresgid", "getresuid32", "getresgid32"), three_users),
     **dict.fromkeys(("getgroups", "getgroups32"), groups),
     **dict.fromkeys(("setpgid", "setpriority", "getpriority", "sched_setaffinity", "membarrier"), done),
@@ -273,14 +229,14 @@ CALLS = {
     "getrusage": getrusage,
     "times": times,
     "clock_gettime": clock_gettime,
-    "clock_gettime64": clock_gettime64,
+    "clock_gettime64": partial(clock_gettime, size=8),
     "clock_getres": clock_getres,
-    "clock_getres_time64": clock_getres64,
+    "clock_getres_time64": partial(clock_getres, size=8),
     "gettimeofday": gettimeofday,
     "time": time,
     "nanosleep": nanosleep,
     "clock_nanosleep": clock_nanosleep,
-    "clock_nanosleep_time64": clock_nanosleep64,
+    "clock_nanosleep_time64": partial(clock_nanosleep, size=8),
     "sysinfo": sysinfo,
     "sched_getaffinity": affinity,
     "getcpu": processor,

@@ -6,11 +6,12 @@ import errno
 import os
 import stat
 import struct
+from collections.abc import Mapping
 
 from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
 from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, OpenHostFile, open_in
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process
+from testbed.process.state import Process, SystemCall
 
 _REMOVE_FOLDER = 0x200
 COMMON_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
@@ -24,11 +25,11 @@ def _host_flags(process: Process, flags: int) -> int:
     return found | os.O_DIRECTORY * bool(flags & own.o_directory) | os.O_NOFOLLOW * bool(flags & own.o_nofollow)
 
 
-def _open(process: Process, folder: int, address: int, flags: int) -> int:
-    flags = _host_flags(process, flags)
-    path = path_at(process, address)
+def openat(process: Process, a: tuple[int, ...]) -> int:
+    flags = _host_flags(process, a[2])
+    path = path_at(process, a[1])
     follow = not flags & (os.O_NOFOLLOW | os.O_EXCL)
-    at = process.tree.locate(path, folder_of(process, folder, path), follow=follow)
+    at = process.tree.locate(path, folder_of(process, a[0], path), follow=follow)
     file = _made(process, at, flags) or open_in(process.tree, at, flags)
     return process.descriptors.add(file, close_on_exec=bool(flags & os.O_CLOEXEC))
 
@@ -54,18 +55,6 @@ def _maps(process: Process) -> bytes:
     return "".join(lines).encode()
 
 
-def openat(process: Process, a: tuple[int, ...]) -> int:
-    return _open(process, a[0], a[1], a[2])
-
-
-def open_(process: Process, a: tuple[int, ...]) -> int:
-    return _open(process, AT_CWD, a[0], a[1])
-
-
-def creat(process: Process, a: tuple[int, ...]) -> int:
-    return _open(process, AT_CWD, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-
-
 def _cut(process: Process, address: int, size: int) -> int:
     path = path_at(process, address)
     file = open_in(process.tree, process.tree.locate(path, folder_of(process, AT_CWD, path)), os.O_WRONLY)
@@ -77,46 +66,22 @@ def _cut(process: Process, address: int, size: int) -> int:
     return 0
 
 
-def truncate(process: Process, a: tuple[int, ...]) -> int:
-    return _cut(process, a[0], process.signed(a[1], 8 * process.arch.word))
-
-
-def truncate64(process: Process, a: tuple[int, ...]) -> int:
-    return _cut(process, a[0], process.signed(process.wide(a, 1), 64))
-
-
-def _accessible(process: Process, folder: int, address: int, wanted: int) -> int:
-    path = path_at(process, address)
-    node = process.tree.find(path, folder_of(process, folder, path))
-    if wanted & os.X_OK and not node.is_folder and not node.mode & 0o111:
+def faccessat(process: Process, a: tuple[int, ...]) -> int:
+    path = path_at(process, a[1])
+    node = process.tree.find(path, folder_of(process, a[0], path))
+    if a[2] & os.X_OK and not node.is_folder and not node.mode & 0o111:
         raise Refusal(errno.EACCES)
     return 0
 
 
-def access(process: Process, a: tuple[int, ...]) -> int:
-    return _accessible(process, AT_CWD, a[0], a[1])
-
-
-def faccessat(process: Process, a: tuple[int, ...]) -> int:
-    return _accessible(process, a[0], a[1], a[2])
-
-
-def _read_link(process: Process, folder: int, address: int, into: int, size: int) -> int:
-    path = path_at(process, address)
-    node = process.tree.find(path, folder_of(process, folder, path), follow=False)
+def readlinkat(process: Process, a: tuple[int, ...]) -> int:
+    path = path_at(process, a[1])
+    node = process.tree.find(path, folder_of(process, a[0], path), follow=False)
     if not stat.S_ISLNK(node.mode):
         raise Refusal(errno.EINVAL)
-    data = os.fsencode(node.link)[:size]
-    process.memory.write(into, data)
+    data = os.fsencode(node.link)[: a[3]]
+    process.memory.write(a[2], data)
     return len(data)
-
-
-def readlink(process: Process, a: tuple[int, ...]) -> int:
-    return _read_link(process, AT_CWD, *a[:3])
-
-
-def readlinkat(process: Process, a: tuple[int, ...]) -> int:
-    return _read_link(process, *a[:4])
 
 
 def getdents64(process: Process, a: tuple[int, ...]) -> int:
@@ -167,52 +132,25 @@ def fchdir(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
-def _remove(process: Process, folder: int, address: int, *, is_folder: bool) -> int:
-    path = path_at(process, address)
-    process.tree.remove(process.tree.locate(path, folder_of(process, folder, path), follow=False), folder=is_folder)
-    return 0
-
-
-def unlink(process: Process, a: tuple[int, ...]) -> int:
-    return _remove(process, AT_CWD, a[0], is_folder=False)
-
-
-def rmdir(process: Process, a: tuple[int, ...]) -> int:
-    return _remove(process, AT_CWD, a[0], is_folder=True)
-
-
 def unlinkat(process: Process, a: tuple[int, ...]) -> int:
-    return _remove(process, a[0], a[1], is_folder=bool(a[2] & _REMOVE_FOLDER))
-
-
-def _make_folder(process: Process, folder: int, address: int) -> int:
-    path = path_at(process, address)
-    process.tree.make_folder(process.tree.locate(path, folder_of(process, folder, path)))
+    path = path_at(process, a[1])
+    at = process.tree.locate(path, folder_of(process, a[0], path), follow=False)
+    process.tree.remove(at, folder=bool(a[2] & _REMOVE_FOLDER))
     return 0
-
-
-def mkdir(process: Process, a: tuple[int, ...]) -> int:
-    return _make_folder(process, AT_CWD, a[0])
 
 
 def mkdirat(process: Process, a: tuple[int, ...]) -> int:
-    return _make_folder(process, a[0], a[1])
-
-
-def _rename(process: Process, old_folder: int, old: int, new_folder: int, new: int) -> int:
-    before, after = path_at(process, old), path_at(process, new)
-    tree = process.tree
-    source = tree.locate(before, folder_of(process, old_folder, before), follow=False)
-    tree.rename(source, tree.locate(after, folder_of(process, new_folder, after), follow=False))
+    path = path_at(process, a[1])
+    process.tree.make_folder(process.tree.locate(path, folder_of(process, a[0], path)))
     return 0
 
 
-def rename(process: Process, a: tuple[int, ...]) -> int:
-    return _rename(process, AT_CWD, a[0], AT_CWD, a[1])
-
-
 def renameat(process: Process, a: tuple[int, ...]) -> int:
-    return _rename(process, *a[:4])
+    before, after = path_at(process, a[1]), path_at(process, a[3])
+    tree = process.tree
+    source = tree.locate(before, folder_of(process, a[0], before), follow=False)
+    tree.rename(source, tree.locate(after, folder_of(process, a[2], after), follow=False))
+    return 0
 
 
 def umask(process: Process, a: tuple[int, ...]) -> int:
@@ -220,27 +158,28 @@ def umask(process: Process, a: tuple[int, ...]) -> int:
     return before
 
 
-CALLS = {
-    "open": open_,
+# A call without a folder is the one with, in the current folder.
+CALLS: Mapping[str, SystemCall] = {
+    "open": lambda process, a: openat(process, (AT_CWD, *a)),
     "openat": openat,
-    "creat": creat,
-    "truncate": truncate,
-    "truncate64": truncate64,
-    "access": access,
+    "creat": lambda process, a: openat(process, (AT_CWD, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC)),
+    "truncate": lambda process, a: _cut(process, a[0], process.signed(a[1], 8 * process.arch.word)),
+    "truncate64": lambda process, a: _cut(process, a[0], process.signed(process.wide(a, 1), 64)),
+    "access": lambda process, a: faccessat(process, (AT_CWD, *a)),
     "faccessat": faccessat,
     "faccessat2": faccessat,
-    "readlink": readlink,
+    "readlink": lambda process, a: readlinkat(process, (AT_CWD, *a)),
     "readlinkat": readlinkat,
     "getdents64": getdents64,
     "getcwd": getcwd,
     "chdir": chdir,
     "fchdir": fchdir,
-    "unlink": unlink,
-    "rmdir": rmdir,
+    "unlink": lambda process, a: unlinkat(process, (AT_CWD, a[0], 0)),
+    "rmdir": lambda process, a: unlinkat(process, (AT_CWD, a[0], _REMOVE_FOLDER)),
     "unlinkat": unlinkat,
-    "mkdir": mkdir,
+    "mkdir": lambda process, a: mkdirat(process, (AT_CWD, a[0])),
     "mkdirat": mkdirat,
-    "rename": rename,
+    "rename": lambda process, a: renameat(process, (AT_CWD, a[0], AT_CWD, a[1])),
     "renameat": renameat,
     "renameat2": renameat,
     "umask": umask,

@@ -6,12 +6,13 @@ import errno
 import os
 import stat
 import struct
+from collections.abc import Mapping
 
 from testbed.process.file_tree import FileNode, refused_by_host
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
 from testbed.process.refusal import Refusal
-from testbed.process.state import EPOCH, Process
+from testbed.process.state import EPOCH, Process, SystemCall
 
 AT_CWD, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
 
@@ -78,17 +79,6 @@ def _stat_open(process: Process, file: OpenFile) -> bytes:
     return _stat_bytes(process, file.mode, 1, 0)
 
 
-def stat_(process: Process, a: tuple[int, ...]) -> int:
-    process.memory.write(a[1], _stat_node(process, process.tree.find(path_at(process, a[0]), process.folder)))
-    return 0
-
-
-def lstat(process: Process, a: tuple[int, ...]) -> int:
-    node = process.tree.find(path_at(process, a[0]), process.folder, follow=False)
-    process.memory.write(a[1], _stat_node(process, node))
-    return 0
-
-
 def fstat(process: Process, a: tuple[int, ...]) -> int:
     process.memory.write(a[1], _stat_open(process, process.descriptors[process.signed(a[0])]))
     return 0
@@ -103,11 +93,9 @@ def fstatat(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
-CALLS = {
-    "stat": stat_,
-    "stat64": stat_,
-    "lstat": lstat,
-    "lstat64": lstat,
+CALLS: Mapping[str, SystemCall] = {
+    **dict.fromkeys(("stat", "stat64"), lambda process, a: fstatat(process, (AT_CWD, *a[:2], 0))),
+    **dict.fromkeys(("lstat", "lstat64"), lambda process, a: fstatat(process, (AT_CWD, *a[:2], _NO_FOLLOW))),
     "fstat": fstat,
     "fstat64": fstat,
     "newfstatat": fstatat,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from types import MappingProxyType
@@ -136,3 +137,7 @@ _NAMES = (
 )
 SIGNALS = MappingProxyType({number: f"SIG{name}" for number, name in enumerate(_NAMES.split(), 1)})
 SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGALRM, SIGCHLD, SIGSTOP = 4, 5, 6, 7, 8, 9, 11, 14, 17, 19
+
+
+SystemCall = Callable[[Process, tuple[int, ...]], int | None]
+"""What a call does with its arguments. Its result; None: it has none, and registers are as they shall be."""

@@ -6,7 +6,7 @@ A call that is in none of the tables here ends the process: its answer would be 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.arch import PerArch
@@ -21,7 +21,7 @@ from testbed.process import (
 )
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process, ProcessEnds, RefusedCall
+from testbed.process.state import Process, ProcessEnds, RefusedCall, SystemCall
 
 # The names of system calls by number, per architecture.
 #
@@ -156,7 +156,7 @@ arm_breakpoint arm_cacheflush arm_usr26 arm_usr32 arm_set_tls arm_get_tls
 )
 
 
-CALLS: MappingProxyType[str, Callable[[Process, tuple[int, ...]], int | None]] = MappingProxyType(
+CALLS: MappingProxyType[str, SystemCall] = MappingProxyType(
     {
         **calls_memory.CALLS,
         **calls_files.CALLS,
