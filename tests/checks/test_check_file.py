@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -15,14 +17,17 @@ import numpy as np
 import pytest
 
 from testbed.arch import ARCHES
+from testbed.checks import groups, table_findings
 from testbed.checks.check_file import check_file
 from testbed.checks.impossible import without_led_astray
-from testbed.checks.model import FindingKind, Severity
+from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
 from testbed.checks.options import MOST_STEPS, CheckOptions
 from testbed.checks.row_checks import RowChecks
+from testbed.checks.source_directives import standing_before
 from testbed.cli.table_readers import READERS
 from testbed.image import read_image
 from testbed.micro.batches import Batch
+from testbed.micro.exploring import Explorer
 from testbed.words.errors import BuildError, TestbedError, UsageError
 from tests.checks.checked_sources import checked, written
 
@@ -273,3 +278,149 @@ def test_a_path_that_went_astray_in_the_function_stays_so_in_its_part() -> None:
     batch = Batch(None, path, forced, nothing, nothing)  # type: ignore[arg-type]
     left = without_led_astray(replace(before, compared=dropped), before, batch, in_part).compared
     assert left.tolist() == [True, False, True, False, True, True, False, True]
+
+
+# A function over which the testbed itself fails costs its own result, and no other's.
+
+
+FUNCTION = """
+.globl {0}
+.type {0}, @function
+{0}: .cfi_startproc
+ pushq %rbx
+ .cfi_def_cfa_offset {1}
+ popq %rbx
+ .cfi_def_cfa_offset 8
+ ret
+ .cfi_endproc
+.size {0}, . - {0}
+"""
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    groups.opened.cache_clear()
+    yield
+    groups.opened.cache_clear()
+
+
+def of_functions(folder: Path, text: str) -> FileCheck:
+    path = folder / "code.S"
+    path.write_text(".text\n" + text)
+    return check_file(path, CheckOptions(runs=100, steps=500), READERS)
+
+
+def test_a_function_that_cannot_be_explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    explore = Explorer.explore
+
+    def fails(self: Explorer, piece: Any, *args: Any, **named: Any) -> Any:
+        if piece.name == "broken":
+            raise IndexError("tuple index out of range")
+        return explore(self, piece, *args, **named)
+
+    monkeypatch.setattr(Explorer, "explore", fails)
+    names = [("a", 16), ("broken", 16), ("b", 24), ("c", 16)]
+    found = of_functions(tmp_path, "".join(FUNCTION.format(*each) for each in names))
+    assert list(found.failures) == ["broken"]
+    assert "IndexError: tuple index out of range (check_file.py" not in found.failures["broken"]
+    assert [finding.function for finding in found.findings] == ["b"]
+    tried = [(each.name, each.never == 0) for each in found.functions]
+    assert tried == [("a", True), ("broken", False), ("b", True), ("c", True)]
+
+
+def test_a_function_whose_findings_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    find_causes = table_findings.find_causes
+
+    def fails(function: Any) -> Any:
+        if len(function) == 4:
+            raise KeyError("rbx")
+        return find_causes(function)
+
+    monkeypatch.setattr(table_findings, "find_causes", fails)
+    broken = FUNCTION.format("broken", 24).replace(" ret", " nop\n ret")
+    found = of_functions(tmp_path, broken + FUNCTION.format("b", 24))
+    assert list(found.failures) == ["broken"] and "KeyError" in found.failures["broken"]
+    assert [finding.function for finding in found.findings] == ["b"]
+    monkeypatch.setenv("TESTBED_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        of_functions(tmp_path, broken)
+
+
+# Debug information may name any file: only sources below the folders that the user gave are read, and no pipe.
+
+
+WRONG = """ .text
+ .globl f
+ .type f, @function
+f: .cfi_startproc
+ pushq %rbx
+ .cfi_def_cfa_offset 24
+ .cfi_offset %rbx, -16
+ movl %edi, %ebx
+ popq %rbx
+ .cfi_def_cfa_offset 8
+ .cfi_restore %rbx
+ ret
+ .cfi_endproc
+ .size f, . - f
+"""
+STANDING = {".cfi_def_cfa_offset 24": ".cfi_def_cfa_offset 24", ".cfi_offset %rbx, -16": ".cfi_offset %rbx, -16"}
+LINE = WRONG.splitlines().index(" movl %edi, %ebx") + 1
+
+
+def build(source: Path, file: Path) -> Path:
+    """An object with lines, of a source that GCC assembled."""
+    for path in (source, file):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(WRONG)
+    subprocess.run(["gcc", "-c", "-g", "-o", file, source], check=True)
+    return file
+
+
+def only(file: Path) -> TableFinding:
+    (finding,) = check_file(file, CheckOptions(runs=50, steps=200), READERS).findings
+    return finding
+
+
+def test_a_source_beside_its_object_says_what_stands_there(tmp_path: Path) -> None:
+    repair = only(build(tmp_path / "code.S", tmp_path / "code.o")).repair
+    assert repair is not None and repair.replaced == (".cfi_def_cfa_offset 24",)
+
+
+def test_so_does_one_below_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = build(tmp_path / "source" / "code.S", tmp_path / "made" / "code.o")
+    repair = only(file).repair
+    assert repair is not None and repair.replaced == (), "the source lies in neither folder"
+    monkeypatch.chdir(tmp_path)
+    repair = only(file).repair
+    assert repair is not None and repair.replaced == (".cfi_def_cfa_offset 24",)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    source = tmp_path / "code.S"
+    build(source, tmp_path / "code.o")
+    source.unlink()
+    os.mkfifo(source)
+    command = [sys.executable, "-m", "testbed.cli", "check", "code.o", "--fresh"]
+    done = subprocess.run(command, cwd=tmp_path, timeout=300, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "1 of 1 function has a wrong row" in done.stdout, done
+
+
+def test_links_lead_out_of_no_folder(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+    (outside / "code.S").write_text(WRONG)
+    (inside / "out.S").symlink_to(outside / "code.S")
+    (inside / "round.S").symlink_to("round.S")
+    assert standing_before(str(outside / "code.S"), LINE, {}, [outside]) == STANDING
+    for name in ("out.S", "round.S", "../outside/code.S", "no\0name.S", "x" * 300 + ".S"):
+        assert standing_before(f"{inside}/{name}", LINE, {}, [inside]) == {}
+
+
+def test_a_current_folder_that_is_gone_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "code.S").write_text(WRONG)
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert standing_before(str(tmp_path / "code.S"), LINE, {}, [Path()]) == {}

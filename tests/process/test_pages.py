@@ -1,20 +1,76 @@
-"""The rows of some tools on the page of real processes are made anew, and no others."""
+"""What the measurements of processes find and write: defects, shares, rows of tools."""
 
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from testbed.profiling.result import StrategyShare
+from testbed.profiling.judge import watch_process
+from testbed.profiling.result import StrategyShare, WatchedProcess
 from testbed.referee import REFEREES
 from testbed.report.referees_text import PAGE, section_of, with_section
 from testbed.verdicts.counts import SiteKind
 from testbed.words.outcome import Outcome
 from tests.process import referees
+from tests.process.builds import ran
+from tests.process.defects import DEFECTS, LibraryDefect, found_in
+from tests.process.equal import ProgramRow, head_of
 from tests.process.referees import ON_ARM32, with_rows
+
+CHEAP = [each for each in DEFECTS if each.program == "hello"]
+
+
+@cache
+def watched(program: str, target: str, link: str) -> WatchedProcess:
+    return watch_process(ran(program, target, link))
+
+
+@pytest.mark.parametrize("defect", CHEAP, ids=lambda each: f"{each.whose}-{each.target}-{each.link}")
+def test_a_defect_is_found_again_by_running(defect: LibraryDefect) -> None:
+    places = found_in(defect, watched(defect.program, defect.target, defect.link))
+    assert places and all(place.steps > 0 for place in places)
+
+
+def test_no_two_entries_are_one_defect_and_at_least_ten_are_no_design() -> None:
+    assert len({(each.title, each.target) for each in DEFECTS}) == len(DEFECTS)
+    assert sum(not each.by_design for each in DEFECTS) >= 10
+
+
+# The head of docs/processes-shares.md: where nothing explains what is said, and what is not judged.
+
+
+def row(name: str, build: str, opened: tuple[tuple[str, str, int, str], ...] = ()) -> ProgramRow:
+    shares = {"lr_leaf": (100, 90, 0, 0, 10, sum(each[2] for each in opened))} if opened else {}
+    return ProgramRow(name, "arm64", build, True, 1000, 1, "exit 0", "", 0, shares, opened)
+
+
+def test_places_are_told_with_those_of_most_steps_first_and_what_was_not_judged_by_program() -> None:
+    head = "\n".join(
+        head_of(
+            [
+                row("hello", "gcc static", (("lr_leaf", "a in libc", 1, "a+0x4"), ("lr_leaf", "b in libc", 2, "b"))),
+                row("hello", "gcc dynamic", (("lr_leaf", "a in libc", 4, "a+0x8"),)),
+                row("sort", "gcc static"),
+                row("sort", "gcc dynamic"),
+                row("busybox sh", "Debian"),
+            ]
+        )
+    )
+    assert head.startswith("2 programs and builds, 2,000 steps, 7 that nothing explains.\n")
+    assert "Compared, and not judged: 3 of together 3,000 steps." in head
+    assert [line for line in head.splitlines() if line.startswith("- ")] == [
+        "- a in libc, by `lr_leaf`: 5 steps in 2 builds, as hello arm64 gcc dynamic",
+        "- b in libc, by `lr_leaf`: 2 steps in 1 builds, as hello arm64 gcc static",
+        "- sort: 2 builds, 2,000 steps",
+        "- busybox sh: 1 builds, 1,000 steps",
+    ]
+
+
+# The rows of some tools on the page of real processes are made anew, and no others.
 
 
 def section() -> str:
