@@ -113,9 +113,9 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 (
                     _tests("unwinders/rows", "apply", "apply_return_address"),
                     _tests("unwinders/rows", "walk", "walk_progress"),
+                    _tests("unwinders/tables", "strategies"),
                     _tests("unwinders/rows/native", "chain", "walk", but=("on_anything", "deeper")),
                     _tests("unwinders/rows", "expression", "expression_faults"),
-                    _tests("unwinders/rows", "signed_tables"),
                     ("tests/unwinders/rows/native/test_walk.py", "-k", "on_anything and some"),
                     _SITES,
                     _CELLS,

@@ -1,32 +1,14 @@
-"""Tables of signed return addresses, written by us, by clang, and by clang for 32-bit Arm, read by our readers."""
+"""The table of a signed return address that clang writes for 32-bit Arm, read by our reader."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import build
 from testbed.build.compile import find_zig
-from testbed.build.recipes import RECIPES
 from testbed.contract.rows import AtCfa
-from testbed.image import Image, read_image
+from testbed.image import read_image
 from unwinders import UNWINDERS
-
-ARM64 = ARCHES["arm64"]
-
-
-def made(recipe: str) -> Image:
-    return build(PROGRAMS["pac_ret"], ARM64, RECIPES[recipe]).image
-
-
-@pytest.mark.parametrize("recipe", ["keystone", "clang-asm"])
-def test_the_key_is_in_the_augmentation(recipe: str) -> None:
-    content = made(recipe).sections[".eh_frame"].data
-    assert (content.count(b"zR\0"), content.count(b"zRB\0")) == (1, 1)
 
 
 def test_on_32_bit_arm_the_authentication_code_is_popped_as_a_word_of_its_own(tmp_path: Path) -> None:
