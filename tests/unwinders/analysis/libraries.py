@@ -18,15 +18,11 @@ from elftools.elf.elffile import ELFFile
 from testbed.image import read_image
 from testbed.image.separate_debug import DebugDirs
 from tests.unwinders.analysis.compared_functions import EQUAL, Compared, Library, compared
+from tests.unwinders.tables.libraries import FOLDERS
 from unwinders.analysis.function_bounds import functions_of
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.ehabi_rows import exidx_table
 
-FOLDERS: Mapping[str, Path] = {
-    "x86_64": Path("/lib/x86_64-linux-gnu"),
-    "arm64": Path("/usr/aarch64-linux-gnu/lib"),
-    "arm32": Path("/usr/arm-linux-gnueabihf/lib"),
-}
 NAMES = ("libc.so.6", "libm.so.6", "libstdc++.so.6")
 
 
@@ -34,32 +30,6 @@ def installed(arch: str, name: str) -> Path | None:
     """The path of a library, or None where it is not installed."""
     path = FOLDERS[arch] / name
     return path if path.exists() else None
-
-
-def by_eh_frame(path: Path) -> Library:
-    """A library beside its asynchronous table."""
-    image = read_image(path)
-    return Library(image, cfi_table(image, ".eh_frame"))
-
-
-def by_exidx(path: Path) -> Library:
-    """A library of arm32 beside its exception index, whose rows hold at calls."""
-    image = read_image(path)
-    return Library(image, exidx_table(image), at_calls=True)
-
-
-def by_debug_frame(root: Path) -> Library | None:
-    """libc of arm32 beside the table of its separate debug file, which also says what is code and what is data.
-
-    ``root`` is where the packages libc6 and libc6-dbg were unpacked.
-    """
-    path = root / "lib/arm-linux-gnueabihf/libc.so.6"
-    if not path.exists():
-        return None
-    image = read_image(path, debug=DebugDirs((root / "usr/lib/debug",)))
-    if image.debug_file is None or ".debug_frame" not in image.sections:
-        return None
-    return Library(image, cfi_table(image, ".debug_frame"), data=dict(_data(image.debug_file)))
 
 
 def _data(debug_file: Path) -> Iterator[tuple[int, int]]:
@@ -74,20 +44,20 @@ def _data(debug_file: Path) -> Iterator[tuple[int, int]]:
 
 SEED = 20261122
 AT_ONCE = 25  # functions to a job
-READERS = {".eh_frame": by_eh_frame, ".ARM.exidx": by_exidx, ".debug_frame": by_debug_frame}
 
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """A library and the table that it is compared with."""
+    """A library and the table that it is compared with; ``debug`` is where its separate debug file is looked for."""
 
     arch: str
     path: Path
     section: str
+    debug: Path | None = None
 
     @property
     def title(self) -> str:
-        return f"{self.arch} {'libc.so.6' if self.section == '.debug_frame' else self.path.name} {self.section}"
+        return f"{self.arch} {self.path.name} {self.section}"
 
 
 def planned(armhf: Path | None = None) -> list[Compares]:
@@ -98,26 +68,32 @@ def planned(armhf: Path | None = None) -> list[Compares]:
         for name in NAMES
         if (path := installed(arch, name)) is not None and (arch != "arm32" or name == "libc.so.6")
     ]
-    return [*found, Compares("arm32", armhf, ".debug_frame")] if armhf is not None else found
+    if armhf is not None:
+        libc = armhf / "lib/arm-linux-gnueabihf/libc.so.6"
+        found.append(Compares("arm32", libc, ".debug_frame", armhf / "usr/lib/debug"))
+    return found
 
 
 @cache
-def library_of(which: Compares) -> Library | None:
-    return READERS[which.section](which.path)
+def library_of(which: Compares) -> Library:
+    """The rows of an exception index hold at calls. A separate debug file also says what is code and what is data."""
+    image = read_image(which.path, debug=DebugDirs((which.debug,) if which.debug else ()))
+    if which.section == ".ARM.exidx":
+        return Library(image, exidx_table(image), at_calls=True)
+    data = dict(_data(image.debug_file)) if which.debug and image.debug_file else {}
+    return Library(image, cfi_table(image, which.section), data)
 
 
 def chosen(which: Compares, most: int | None) -> list[int]:
     """The numbers of the functions to compare: all, or so many at random, the same ones each time."""
-    library = library_of(which)
-    numbers = range(len(functions_of(library.image).all)) if library is not None else range(0)
+    numbers = range(len(functions_of(library_of(which).image).all))
     return sorted(Random(SEED).sample(numbers, most)) if most is not None and most < len(numbers) else [*numbers]
 
 
-def _job(which: Compares, numbers: list[int]) -> Compared:
+def part_of(which: Compares, numbers: list[int]) -> Compared:
     library = library_of(which)
-    assert library is not None
     every = functions_of(library.image).all
-    return compared(library, (every[number] for number in numbers))
+    return compared(library, [every[number] for number in numbers])
 
 
 def sweep(which: Compares, most: int | None = None, processes: int | None = None) -> Compared:
@@ -126,7 +102,7 @@ def sweep(which: Compares, most: int | None = None, processes: int | None = None
     jobs = [numbers[at : at + AT_ONCE] for at in range(0, len(numbers), AT_ONCE)]
     found = Compared()
     with ProcessPoolExecutor(processes) as pool:
-        for one in pool.map(_job, [which] * len(jobs), jobs):
+        for one in pool.map(part_of, [which] * len(jobs), jobs):
             found.add(one)
     return found
 

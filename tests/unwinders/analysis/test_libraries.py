@@ -8,7 +8,7 @@ import pytest
 
 from testbed.contract.rows import RegisterPlus, RowTable
 from tests.unwinders.analysis.compared_functions import EQUAL, Compared, compared
-from tests.unwinders.analysis.libraries import NAMES, Compares, by_eh_frame, chosen, installed, library_of
+from tests.unwinders.analysis.libraries import NAMES, Compares, chosen, installed, library_of, part_of
 from unwinders.analysis.function_bounds import functions_of
 
 FUNCTIONS = 50  # of each of six libraries
@@ -19,10 +19,7 @@ def _part(arch: str, name: str) -> Compared:
     if path is None:
         pytest.skip(f"{name} of {arch} is not installed: apt-get install libc6 libstdc++6 g++-aarch64-linux-gnu")
     which = Compares(arch, path, ".eh_frame")
-    library = library_of(which)
-    assert library is not None
-    every = functions_of(library.image).all
-    return compared(library, [every[number] for number in chosen(which, FUNCTIONS)])
+    return part_of(which, chosen(which, FUNCTIONS))
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
@@ -41,7 +38,7 @@ def test_a_table_that_is_wrong_is_not_equal() -> None:
     path = installed("x86_64", "libm.so.6")
     if path is None:
         pytest.skip("libm.so.6 of x86_64 is not installed: apt-get install libc6")
-    library = by_eh_frame(path)
+    library = library_of(Compares("x86_64", path, ".eh_frame"))
     functions = functions_of(library.image).all[:60]
     moved = [
         replace(row, cfa=RegisterPlus(row.cfa.register, row.cfa.offset + 8))
