@@ -14,7 +14,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import FuzzFinding, cases, failures, judge_case, shrunk
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
-from testbed.campaign.results import Unit
+from testbed.campaign.results import Cell, Difference, Unit, UnitResult
 from testbed.cli import cli
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
@@ -24,6 +24,8 @@ from testbed.generate.program import generated_program, parse_director, shape_na
 from testbed.generate.shape import Shape
 from testbed.generate.shrink import smaller
 from testbed.trace import Snapshot
+from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.counts import SiteKind
 from testbed.words.errors import DirectorError, ProgramError, UsageError
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
@@ -62,6 +64,28 @@ def test_a_strategy_that_lies_at_one_frame_size_is_shrunk_to_that_frame_in_a_fun
     assert not judge_case(replace(CASE, program="gen:f64+f64"), [LIAR]).failed
     for shape in smaller(found.shape):
         assert failures(judge_case(replace(CASE, program=f"gen:{shape}"), [LIAR])) == (), str(shape)
+
+
+@pytest.mark.parametrize(
+    ("unwinder", "flags", "mistakes", "fails"),
+    [
+        ("eh_frame", "", (), True),
+        ("debug_frame", ",-fno-plt", (), True),
+        ("eh_frame", ",-fno-asynchronous-unwind-tables", (), False),  # nothing is promised between calls
+        ("eh_frame", "", ("return_thunk",), False),  # a mistake that is known
+        ("sframe", "", (), False),  # not the compiler's
+    ],
+)
+def test_a_row_that_a_compiler_promised_is_a_failure_where_it_lies(
+    unwinder: str, flags: str, mistakes: tuple[str, ...], fails: bool
+) -> None:
+    unit = Unit(f"genc:12{flags}", "x86_64", "clang-O2")
+    lie = Difference(7, "f0+0x4", Outcome.WRONG, "address", "the stack is f0.", "the row leads to 0x10")
+    cell = Cell(
+        kinds={SiteKind(Outcome.WRONG, Accord.FAILS, "address"): 1}, unit=unit, unwinder=unwinder, first_lie=lie
+    )
+    found = failures(UnitResult(unit, (cell,), mistakes=mistakes))
+    assert [failure.sentence for failure in found] == [lie.sentence] * fails
 
 
 def test_what_no_strategy_gets_wrong_is_no_failure() -> None:
