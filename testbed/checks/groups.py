@@ -57,7 +57,7 @@ from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece, pieces_of, with_merged
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
-from testbed.native.compiled import is_kept
+from testbed.native.compiled import pays
 from testbed.truth import Truth, observe
 from testbed.words.errors import UnwindError
 
@@ -164,7 +164,6 @@ def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
     return replace(image, symbols=tuple(symbols))
 
 
-LOADED_FROM, COMPILED_FROM = 2_000, 50_000  # steps: what kernels save on so many, to load and to compile costs
 GROUP_BYTES = 4096  # code of one group: enough for a batch of steps, little enough to be one of many
 
 
@@ -353,7 +352,7 @@ class _Compared:
 
 def is_long(this: FileAtWork) -> bool:
     """True once so much of a file was executed that the kernels which judge it are worth being loaded, or compiled."""
-    return this.caller.recorded >= (LOADED_FROM if is_kept(check_steps) else COMPILED_FROM)
+    return pays(check_steps, this.caller.recorded)
 
 
 def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compared:

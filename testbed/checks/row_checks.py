@@ -32,13 +32,11 @@ from testbed.checks.native.rows import check_steps
 from testbed.checks.row_columns import Evaluate, RowColumns, checked_run, row_columns
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import LoadedImage
-from testbed.native.compiled import native
+from testbed.native.compiled import native, sooner
 from testbed.trace.flat.native import SweptWrites
 from testbed.truth import Truth
 from testbed.truth.transfers import Bools
 from testbed.words.errors import UnreadableMemory
-
-NATIVE_FROM = 5_000  # steps, or writes before them; below that, loading compiled code costs more than it saves
 
 Wrong = NDArray[np.uint64]
 Pcs = NDArray[np.uint64]
@@ -186,9 +184,9 @@ def _at_calls(watched: Truth, chosen: Bools) -> Pcs:
 
 def _check(checked: CheckedSteps, columns: RowColumns, run: CheckedRun, natively: bool | None = None) -> None:
     """Try the rows, in compiled code where there is much to do."""
-    if natively is None:
-        natively = max(len(checked.step), len(run.journal.step)) >= NATIVE_FROM
-    native(check_steps, when=natively)(checked, columns.coded(), run)
+    much = max(len(checked.step), len(run.journal.step))
+    check = sooner(check_steps, much) if natively is None else native(check_steps, when=natively)
+    check(checked, columns.coded(), run)
 
 
 def _checked(

@@ -33,9 +33,6 @@ from testbed.words.errors import TestbedError, UsageError
 # What `testbed serve` does for a change, in a process of its own: build, run, judge, and draw the stepper.
 
 Question = tuple[EditedSource, Path | None]
-NATIVE_FROM = (
-    500  # steps; this process goes on, so that loading what judges natively is worth it earlier than elsewhere
-)
 UNENDING = 300  # steps that are shown of a run that does not end
 _BESIDE = ("fragments", "parts")  # what sources of the corpus include
 
@@ -49,7 +46,7 @@ def judge_edits(names: Sequence[str], budget: int) -> Callable[[Question], dict[
         started = time.perf_counter()
         run = _run(edit, folder, budget)
         unwinders = [each for each in chosen or telling(run.built.image, 0) if each.applies_to(run.built.image)]
-        answers = answers_of(run, unwinders, natively=len(run) >= NATIVE_FROM)
+        answers = answers_of(run, unwinders)
         cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
         return {
             "page": stepper_html(run, answers, cells),

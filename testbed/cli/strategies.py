@@ -16,7 +16,6 @@ from testbed.cli.choice import matching
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.referee import REFEREE_OF, REFEREES, present
-from testbed.runs.judging import NATIVE_FROM
 from testbed.words.catalogue import joined
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
@@ -36,6 +35,7 @@ TELLING = (
     *("sframe", "orc", "fp_chain_entry"),
 )
 MOST_TELLING = 6
+MANY = 10_000  # steps
 
 
 def telling(image: Image, steps: int) -> list[Unwinder]:
@@ -44,7 +44,7 @@ def telling(image: Image, steps: int) -> list[Unwinder]:
     Of a run of many steps those that are soon judged: the others take a second per thousand or two.
     """
     ordered = sorted(UNWINDERS, key=lambda name: TELLING.index(name) if name in TELLING else len(TELLING))
-    fast = [name for name in ordered if steps < NATIVE_FROM or UNWINDERS[name].soon_judged]
+    fast = [name for name in ordered if steps < MANY or UNWINDERS[name].soon_judged]
     some = [name for name in fast if UNWINDERS[name].applies_to(image)][:MOST_TELLING]
     return [unwinder for name, unwinder in UNWINDERS.items() if name in some]
 

@@ -3,7 +3,11 @@
 ``@compiled()`` leaves a function what it is; who calls it says which form is wanted. Kernels call each other by their
 names in both forms, and say the same:
 
-    native(sweep, when=len(trace) >= NATIVE_FROM)(state, trace)
+    sooner(sweep, len(trace))(state, trace)
+
+Work is begun as Python. A kernel is compiled once Python has spent, or would spend, about as long on it as compiling
+takes, in this process or in those before: so all of them together take at most about twice as long as by the better
+choice, whatever is still to come.
 
 Machine words are ``np.uint64`` in both, and wrap around; an index is an int. The compiler is loaded when the first
 compiled form is asked for. With ``TESTBED_JIT=0`` in the environment there is none: all kernels run as Python.
@@ -12,6 +16,8 @@ compiled form is asked for. With ``TESTBED_JIT=0`` in the environment there is n
 from __future__ import annotations
 
 import os
+import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -23,11 +29,16 @@ from testbed.native.sources import is_native, made_from
 
 Compilable = TypeVar("Compilable", bound=Callable[..., Any])
 VARIABLE = "TESTBED_JIT"
+LOADING = 20  # times faster than compiling it is to load the compiler, and code that is kept
+
+_gone_through: Counter[Callable[..., Any]] = Counter()  # by each kernel, as far as this process knows
 
 
-def compiled(*, inline: bool = False, allocates: bool = False) -> Callable[[Compilable], Compilable]:
+def compiled(
+    *, inline: bool = False, allocates: bool = False, pays_from: int = 100_000
+) -> Callable[[Compilable], Compilable]:
     """A kernel. Raises TypeError for a function that is not at the top of a native module."""
-    return _kernel(KernelForm(inline, allocates))
+    return _kernel(KernelForm(inline, allocates, pays_from))
 
 
 def callback(signature: str) -> Callable[[Compilable], Compilable]:
@@ -55,6 +66,22 @@ def native(kernel: Compilable, *, when: bool = True) -> Compilable:
 
         return compiled_form(kernel)  # type: ignore[no-any-return]
     return np.errstate(over="ignore")(kernel)
+
+
+def sooner(kernel: Compilable, much: int) -> Compilable:
+    """The form of a kernel that goes sooner through so many steps, writes or words, and what it went through before."""
+    _gone_through[kernel] += much
+    sources, is_much = made_from(kernel.__module__), much * LOADING >= FORMS[kernel].pays_from
+    if is_much and is_allowed() and sources is not None and not pays(kernel, _gone_through[kernel]):
+        in_all = machine_code.spent(sources, machine_code.name_of(kernel), much)
+        _gone_through[kernel] = max(_gone_through[kernel], in_all)
+    return native(kernel, when=pays(kernel, _gone_through[kernel]))
+
+
+def pays(kernel: Callable[..., Any], much: int) -> bool:
+    """True where a kernel goes through so much sooner if it is compiled, or loaded where its machine code is kept."""
+    enough = FORMS[kernel].pays_from
+    return much >= enough or ((much * LOADING >= enough or "numba" in sys.modules) and is_kept(kernel))
 
 
 def address(kernel: Callable[..., Any]) -> int:

@@ -1,8 +1,10 @@
 """Machine code on disk: a folder per state of the native sources, a file per function and types of its arguments.
 
     <cache>/native/<hash of sources and compilers>/<function>.<hash of the types>.code
+    <cache>/native/<hash of sources and compilers>/work.<function>.code
 
-What a file holds `testbed.native.compiler` has pickled. Code that is not there only costs the time to compile.
+What a file of the first kind holds `testbed.native.compiler` has pickled; one of the second says how much Python went
+through in its place. Code that is not there only costs the time to compile.
 """
 
 from __future__ import annotations
@@ -33,6 +35,14 @@ def keep(file: str, content: bytes) -> None:
     CODE.keep(file, content)
     if are_new:
         CODE.forget_oldest(_MOST)
+
+
+def spent(sources: str, function: str, much: int) -> int:
+    """What was gone through as Python in all, by all processes, with so much more."""
+    file = f"{sources[:KEY_LENGTH]}/work.{function}.code"
+    in_all = int(CODE.get(file) or 0) + much
+    CODE.keep(file, b"%d" % in_all)
+    return in_all
 
 
 def is_kept(sources: str, function: str) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.judging import is_soon_native, judge
+from testbed.runs.judging import COLUMNS_FROM, judge
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict, first_answers
 from testbed.verdicts.trace import judge_trace
@@ -77,7 +77,7 @@ def answers_of(run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None
     ``natively`` decides whether strategies that can walk a whole trace at once do so, as in ``judge_all``.
     """
     if natively is None:
-        natively = is_soon_native(len(run))
+        natively = len(run) >= COLUMNS_FROM
     forest = _Forest()
     each = [
         _natively(run, unwinder, unwinder.unwind_trace(run.trace), forest)

@@ -9,10 +9,9 @@ import numpy as np
 from testbed.native.compiled import compiled
 
 PAGE = 4096  # bytes
-NATIVE_FROM = 10_000  # steps, or writes; fewer are gone through in Python before a kernel is loaded
 
 
-@compiled()
+@compiled(pays_from=10_000)
 def apply_writes(
     starts: Any, ends: Any, places: Any, octets: Any, touched: Any, used: Any, address: Any, size: Any, value: Any
 ) -> None:

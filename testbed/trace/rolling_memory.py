@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from testbed.native.compiled import native
+from testbed.native.compiled import sooner
 from testbed.trace.memory import Region, Regions, Writes
-from testbed.trace.native import NATIVE_FROM, PAGE, apply_writes
+from testbed.trace.native import PAGE, apply_writes
 from testbed.trace.sparse import copy_used, pages, sparse_bytes
 
 
@@ -34,7 +34,8 @@ class RollingMemory:
             return
         columns = tuple(map(np.ascontiguousarray, (writes.address, writes.size, writes.value)))
         where = (self._starts, self._ends, self._places)
-        native(apply_writes, when=len(writes) >= NATIVE_FROM)(*where, self._octets, self._touched, self._used, *columns)
+        apply = sooner(apply_writes, len(writes))
+        apply(*where, self._octets, self._touched, self._used, *columns)
 
     def regions(self) -> tuple[Region, ...]:
         """Memory as it is now; regions that nothing was written to are the same values as before."""

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch, Isa
 from testbed.image import LoadedImage
-from testbed.native.compiled import native
+from testbed.native.compiled import sooner
 from testbed.trace.memory import History, Memory, Region, Writes
 from testbed.trace.snapshot import Snapshot
 from testbed.words.errors import EmulationError
 
-NATIVE_FROM = 2_000  # steps; below that, loading compiled code costs more than it saves
 LAST_BIT = 63
 
 
@@ -76,10 +75,10 @@ class Trace:
     @cached_property
     def changed(self) -> NDArray[np.uint64]:
         """Which registers are not what they were at the step before, as `changed_bits`; at step 0 all of them."""
-        from testbed.trace.native import NATIVE_FROM, note_changes
+        from testbed.trace.native import note_changes
 
         out = np.empty(len(self), np.uint64)
-        native(note_changes, when=len(self) >= NATIVE_FROM)(np.asarray(self.registers), out)
+        sooner(note_changes, len(self))(np.asarray(self.registers), out)
         return out
 
     def interrupted(self, step: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.native.compiled import native
+from testbed.native.compiled import sooner
 from testbed.trace.trace import Trace
 from testbed.words.errors import UnreadableMemory
 
@@ -61,15 +61,15 @@ def words_before(trace: Trace, steps: NDArray[np.int64], addresses: Words) -> tu
 
     Of words that were stored in parts, that lie across two, or in no memory, nothing is known.
     """
-    from testbed.trace.native import NATIVE_FROM, NEVER, WHOLE, last_stored
+    from testbed.trace.native import NEVER, WHOLE, last_stored
 
     if (steps[1:] < steps[:-1]).any():
         raise ValueError("steps are in order")
     writes, word = trace.writes, trace.arch.word
     values, how = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.uint8)
     journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
-    natively = len(steps) + len(writes) >= NATIVE_FROM
-    native(last_stored, when=natively)(steps, addresses // np.uint64(word), journal, np.uint64(word), values, how)
+    look_up = sooner(last_stored, len(steps) + len(writes))
+    look_up(steps, addresses // np.uint64(word), journal, np.uint64(word), values, how)
     known = (how == WHOLE) & (addresses % np.uint64(word) == 0)
     never = np.flatnonzero((how == NEVER) & (addresses % np.uint64(word) == 0))
     for region in trace.initial if len(never) else ():

@@ -215,7 +215,7 @@ def _common(node: Any, left: Any, index: Any, nodes: Any, truth: Any, row: Any) 
     return found + same + row[left]
 
 
-@compiled()
+@compiled(pays_from=800_000)
 def judge_steps(steps: Any, sites: Any, nodes: Any, truth: Any, row: Any, callers: Any) -> None:
     """Fill in the outcome of every step; add up the callers of the ``counted`` ones: said, true, found.
 

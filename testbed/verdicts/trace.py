@@ -17,7 +17,7 @@ from testbed.contract.assumption import CodeRow, TableRow
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import HeldTo, Unwinder
-from testbed.native.compiled import native
+from testbed.native.compiled import sooner
 from testbed.truth import Truth
 from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
 from testbed.verdicts.assumptions.along import accord
@@ -246,7 +246,7 @@ def _outcomes(
     assert not names or names[0] == arch.sp
     true = truth.activations
     depth = np.empty(len(true), np.int32)
-    native(depths)(true.parent, depth)
+    sooner(depths, len(true))(true.parent, depth)
     stacks = TrueStacks(
         true.parent,
         true.return_address,
@@ -265,7 +265,7 @@ def _outcomes(
     last = np.full((len(sites), 5), -1, np.int32)
     outcomes, frames = np.empty(len(backtraces), np.uint8), np.empty((len(backtraces), 2), np.int32)
     callers = np.zeros(3, np.int64)
-    native(judge_steps)(
+    sooner(judge_steps, len(backtraces))(
         JudgedSteps(backtraces.site, truth.node, counted, outcomes, frames),
         SaidSites(sites.cfa, sites.cfa_known, sites.outer, last),
         said,

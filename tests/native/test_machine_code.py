@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import warnings
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from testbed.cli.cache import command
+from testbed.native import compiled as compiled_module
 from testbed.native import machine_code
-from testbed.native.compiled import VARIABLE, callback, compiled, is_kept, native
+from testbed.native.compiled import LOADING, VARIABLE, callback, compiled, is_kept, native, pays, sooner
 from testbed.native.compiler import compiled_form
+from testbed.native.forms import FORMS
 from testbed.native.machine_code import CODE, file_of
 from tests.native.example import Pair, difference
 
@@ -54,6 +57,32 @@ def test_nothing_is_compiled_where_that_is_switched_off(folder: Path, monkeypatc
     fresh()(Pair(3.0, 1.0))
     assert not is_kept(difference)
     assert native(difference)(Pair(3.0, 1.0)) == 2.0 and not hasattr(native(difference), "stats")
+
+
+def test_what_python_spends_on_a_kernel_is_at_most_what_compiling_it_takes(folder: Path) -> None:
+    enough = FORMS[difference].pays_from
+    assert not pays(difference, enough - 1) and pays(difference, enough)
+    assert [hasattr(sooner(difference, enough // 4), "stats") for _ in range(6)] == [False] * 3 + [True] * 3
+
+
+def test_what_python_spends_is_known_to_the_processes_that_follow(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fourth = FORMS[difference].pays_from // 4
+    for natively in [False] * 3 + [True] * 3:
+        monkeypatch.setattr(compiled_module, "_gone_through", Counter())
+        assert hasattr(sooner(difference, fourth), "stats") == natively
+    assert not is_kept(difference)
+
+
+def test_machine_code_that_is_kept_is_loaded_for_less(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh()(Pair(3.0, 1.0))
+    assert pays(difference, 1), "the compiler is there already"
+    monkeypatch.delitem(sys.modules, "numba")
+    enough = FORMS[difference].pays_from // LOADING
+    assert not pays(difference, enough - 1) and pays(difference, enough)
+    monkeypatch.setenv(VARIABLE, "0")
+    assert not pays(difference, enough)
 
 
 def test_words_wrap_around_in_both_forms(folder: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +18,11 @@ from testbed.campaign.units import units
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Unwinder
+from testbed.native.compiled import native
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.phases import phases
+from testbed.verdicts import trace
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers
 from testbed.verdicts.one import counted, judge_backtrace
 from testbed.verdicts.trace import Verdicts, clause_names, judge_trace
@@ -117,14 +121,17 @@ def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch: str) -> None:
-    """No strategy is wrong in every way: here its answers are spoiled at random before they are judged."""
+def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(
+    arch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No strategy is wrong in every way: here its answers are spoiled at random; some are judged compiled."""
     run = run_program(PROGRAMS["recursion"], ARCHES[arch])
     unwinder = next(u for u in reversed(NATIVE) if u.applies_to(run.built.image) and u.rows)
     assert unwinder.unwind_trace
     said = unwinder.unwind_trace(run.trace)
     outcomes: Counter[Outcome] = Counter()
     for seed in range(60):
+        monkeypatch.setattr(trace, "sooner", partial(form_of, when=seed % 3 > 0))
         spoiled = _spoiled(said, random.Random(seed))
         found, callers = judge_trace(run.watched, spoiled, replace(unwinder, assumption=None)), Callers()
         for step in range(len(run)):
@@ -137,6 +144,10 @@ def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(arch:
             outcomes[expected.outcome] += 1
         assert found.callers == callers, f"seed {seed}"
     assert set(outcomes) == set(Outcome) - {Outcome.CRASHED, Outcome.HUNG}, outcomes
+
+
+def form_of(kernel: Any, much: int, *, when: bool) -> Any:
+    return native(kernel, when=when)
 
 
 def _spoiled(said: Backtraces, rng: random.Random) -> Backtraces:

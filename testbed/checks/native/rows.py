@@ -44,7 +44,7 @@ from testbed.native.compiled import compiled
 from testbed.trace.flat.native import load, move_to
 
 
-@compiled()
+@compiled(pays_from=50_000)
 def check_steps(checked: Any, rows: Any, run: Any) -> None:
     """Fill in what is wrong at each step, and where a rule could not be tried."""
     for i in range(len(checked.step)):

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.native.compiled import native
+from testbed.native.compiled import sooner
 from testbed.trace.flat.native import FlatMemory, SweptWrites, load_many
 from testbed.trace.memory import Region
 from testbed.trace.sparse import copy_used
 from testbed.trace.trace import Trace
-
-NATIVE_FROM = 5_000  # reads or writes; below that, loading compiled code costs more than it saves
 
 
 def flat_memory(regions: Iterable[Region], sp: int) -> FlatMemory:
@@ -61,6 +59,6 @@ def load_words(
     memory, journal = memory_of(trace)
     values, mapped = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_)
     order = np.argsort(steps, kind="stable")
-    is_long = max(len(steps), len(journal.step)) >= NATIVE_FROM
-    native(load_many, when=is_long)((steps, addresses, order), np.int64(size), journal, memory, values, mapped)
+    load = sooner(load_many, max(len(steps), len(journal.step)))
+    load((steps, addresses, order), np.int64(size), journal, memory, values, mapped)
     return values, mapped

@@ -83,7 +83,7 @@ class SweptRun(NamedTuple):
     journal: SweptWrites
 
 
-@compiled()
+@compiled(pays_from=600_000)
 def sweep(state: Any, asked: Any, run: Any, planned: Any, nodes: Any, sites: Any) -> Any:
     """Walk the steps from ``state[STEP]`` to the last; returns why it ended, having left the state to go on from.
 

@@ -9,7 +9,6 @@ on nothing but a frame's pc and kind; outside all images not even on the pc.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from testbed.arch import Arch
 from testbed.contract.backtraces import Backtraces, Nodes, Sites, Why
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.native import SPECIFICATION
-from testbed.native.compiled import is_kept, native
+from testbed.native.compiled import sooner
 from testbed.trace import Snapshot, Trace
 from testbed.trace.flat.memory import memory_of
 from testbed.trace.trace import changed_bits
@@ -41,8 +40,6 @@ _NODE = (
 VALUES = 2  # the only one with a column per register
 
 AHEAD = 1 << 16  # steps whose pcs are asked for at once
-NATIVE_FROM = 5_000  # steps; as many are swept as Python while the sweep is compiled
-LOADED_FROM = 500  # steps; as many are swept as Python while what was compiled before is loaded
 
 Unwind = Callable[[Snapshot], Backtrace]
 
@@ -162,8 +159,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     if not len(plan):  # else the walk says where a row is missing
         plan.ask(sorted(set(pcs[:AHEAD].tolist())), INTERRUPTED)
     known = -1
-    is_loaded = len(trace) >= LOADED_FROM or "numba" in sys.modules
-    is_long = len(trace) >= NATIVE_FROM or (is_loaded and is_kept(swept.sweep))
+    sweep = sooner(swept.sweep, len(trace))
     while True:
         if len(plan) != known:
             known = len(plan)
@@ -171,7 +167,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             columns.widen(len(index))
             planned, run = plan.planned(), swept.SweptRun(_registers(trace, registers, index), memory, journal)
         nodes, sites = SweptNodes(*columns.nodes), swept.SweptSites(*(*columns.sites, columns.site))
-        why = native(swept.sweep, when=is_long)(state, asked, run, planned, nodes, sites)
+        why = sweep(state, asked, run, planned, nodes, sites)
         columns.nodes_used, columns.sites_used = int(state[swept.NODES]), int(state[swept.SITES])
         if why == swept.DONE:
             return

@@ -24,6 +24,7 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.image import LoadedImage
+from testbed.native.compiled import native
 from testbed.runs.judging import judge, judge_all
 from testbed.trace import Region, Trace
 from testbed.verdicts.counts import OUTCOMES
@@ -57,9 +58,7 @@ def test_on_anything_it_says_what_the_walk_of_a_snapshot_says(
     for seed in seeds:
         rng = random.Random(seed)
         with monkeypatch.context() as form:
-            form.setattr(traces, "NATIVE_FROM", 0)
-            if seed % 3 == 0:
-                form.setenv("TESTBED_JIT", "0")
+            form.setattr(traces, "sooner", lambda sweep, _, when=seed % 3 > 0: native(sweep, when=when))
             found = compared(trace_of(arch, *machine(arch, rng, 60), seed), rows_of(arch, rng))
         slow, steps = slow + found.by_specification, steps + len(found)
         shared += len(found) - len(found.sites)
