@@ -10,7 +10,8 @@ takes, in this process or in those before: so all of them together take at most 
 choice, whatever is still to come.
 
 Machine words are ``np.uint64`` in both, and wrap around; an index is an int. The compiler is loaded when the first
-compiled form is asked for. With ``TESTBED_JIT=0`` in the environment there is none: all kernels run as Python.
+compiled form is asked for. With ``TESTBED_JIT=0`` in the environment there is none: all kernels run as Python. With
+``TESTBED_JIT=1`` nothing is too short to be compiled: so a release's machine code is made.
 """
 
 from __future__ import annotations
@@ -35,25 +36,20 @@ _gone_through: Counter[Callable[..., Any]] = Counter()  # by each kernel, as far
 
 
 def compiled(
-    *, inline: bool = False, allocates: bool = False, pays_from: int = 100_000
+    *, inline: bool = False, allocates: bool = False, pays_from: int = 100_000, signature: str = ""
 ) -> Callable[[Compilable], Compilable]:
-    """A kernel. Raises TypeError for a function that is not at the top of a native module."""
-    return _kernel(KernelForm(inline, allocates, pays_from))
+    """A kernel, of the form that `KernelForm` explains; with a ``signature`` it is for C to call, at its `address`.
 
+    Raises TypeError for a function that is not at the top of a native module.
+    """
 
-def callback(signature: str) -> Callable[[Compilable], Compilable]:
-    """A kernel for C to call, at its `address`. Raises TypeError as ``compiled`` does."""
-    return _kernel(KernelForm(signature=signature))
-
-
-def _kernel(form: KernelForm) -> Callable[[Compilable], Compilable]:
     def decorate(function: Compilable) -> Compilable:
         if not is_native(function.__module__) or "<locals>" in function.__qualname__:
             raise TypeError(
                 f"{function.__module__}.{function.__qualname__}: a compiled function stands at the top of a module "
                 "native.py or of one in a folder native/"
             )
-        FORMS[function] = form
+        FORMS[function] = KernelForm(inline, allocates, pays_from, signature)
         return function
 
     return decorate
@@ -71,16 +67,16 @@ def native(kernel: Compilable, *, when: bool = True) -> Compilable:
 def sooner(kernel: Compilable, much: int) -> Compilable:
     """The form of a kernel that goes sooner through so many steps, writes or words, and what it went through before."""
     _gone_through[kernel] += much
-    sources, is_much = made_from(kernel.__module__), much * LOADING >= FORMS[kernel].pays_from
-    if is_much and is_allowed() and sources is not None and not pays(kernel, _gone_through[kernel]):
-        in_all = machine_code.spent(sources, machine_code.name_of(kernel), much)
-        _gone_through[kernel] = max(_gone_through[kernel], in_all)
+    sources = made_from(kernel.__module__)
+    if sources is not None and much * LOADING >= FORMS[kernel].pays_from and not pays(kernel, _gone_through[kernel]):
+        by_all = machine_code.spent(sources, machine_code.name_of(kernel), much)
+        _gone_through[kernel] = max(_gone_through[kernel], by_all)
     return native(kernel, when=pays(kernel, _gone_through[kernel]))
 
 
 def pays(kernel: Callable[..., Any], much: int) -> bool:
     """True where a kernel goes through so much sooner if it is compiled, or loaded where its machine code is kept."""
-    enough = FORMS[kernel].pays_from
+    enough = FORMS[kernel].pays_from if os.environ.get(VARIABLE) != "1" else 0
     return much >= enough or ((much * LOADING >= enough or "numba" in sys.modules) and is_kept(kernel))
 
 

@@ -57,12 +57,7 @@ def _called_form(kernel: Callable[..., Any]) -> Any:
 
 def _options(form: KernelForm) -> dict[str, bool]:
     """Other threads run Python meanwhile."""
-    options = {"nogil": True, "no_cfunc_wrapper": True}
-    if not form.allocates:
-        options["_nrt"] = False
-    if form.inline:
-        options["forceinline"] = True
-    return options
+    return {"nogil": True, "no_cfunc_wrapper": True, "_nrt": form.allocates, "forceinline": form.inline}
 
 
 @typeof_impl.register(FunctionType)  # type: ignore[untyped-decorator,unused-ignore]
@@ -83,7 +78,6 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
         self._line = kernel.__code__.co_firstlineno
         # Now, not when it is compiled: a file that is edited in the meantime does not get the code of the one loaded.
         self._sources = made_from(kernel.__module__)
-        self._enabled = True
 
     @property
     def cache_path(self) -> str:
@@ -97,15 +91,16 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
         key, file = self._key(sig, target_context.codegen()), self._file(sig)
         if file is None:
             return None
-        if (content := CODE.get(file)) is None:
+        if (content := machine_code.kept(file)) is None:
             claim(CODE.path(file))
-            content = CODE.get(file)
+            content = machine_code.kept(file)
             if content is None:
                 return None
             release(CODE.path(file))
         try:
             held, code = pickle.loads(content)
-            return CompileResult._rebuild(target_context, *code) if held == key else None
+            for_any = (key[0], "generic", "", *key[3:])  # what numba makes with NUMBA_CPU_NAME=generic
+            return CompileResult._rebuild(target_context, *code) if held in (key, for_any) else None
         except Exception:  # whole, and yet not what this numba wrote: as if it were not there
             return None
 
@@ -121,10 +116,10 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
 
     def _key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         settings = tuple(str(getattr(config, name, "")) for name in _SETTINGS)
-        return self._sources, self._name, self._line, self._form, sig, codegen.magic_tuple(), settings
+        return *codegen.magic_tuple(), self._sources, self._name, self._line, self._form, sig, settings
 
     def _file(self, sig: Any) -> str | None:
-        if self._sources is None or not self._enabled:
+        if self._sources is None:
             return None
         for cls in _tuple_classes(getattr(sig, "args", sig)):
             if not is_native(cls.__module__):
@@ -132,14 +127,13 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
         return machine_code.file_of(self._sources, self._name, hashlib.sha256(repr(sig).encode("utf-8")).hexdigest())
 
     def enable(self) -> None:
-        self._enabled = True
+        """It always is."""
 
     def disable(self) -> None:
-        self._enabled = False
+        """Nobody asks for that."""
 
     def flush(self) -> None:
-        if self._sources is not None:
-            CODE.forget(machine_code.file_of(self._sources, self._name, "*"))
+        """Nor for that."""
 
 
 def _tuple_classes(kinds: Any) -> Iterator[type]:

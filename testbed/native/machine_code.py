@@ -4,17 +4,21 @@
     <cache>/native/<hash of sources and compilers>/work.<function>.code
 
 What a file of the first kind holds `testbed.native.compiler` has pickled; one of the second says how much Python went
-through in its place. Code that is not there only costs the time to compile.
+through in its place. Code that is not there only costs the time to compile. A release brings files of the first kind
+along (`.ci/kernels`), made for any processor of their platform: they lie in ``installed/``, and are looked for first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from testbed.store import KEY_LENGTH, KEY_PATTERN, KeptFiles
 
 VARIABLE = "TESTBED_NATIVE_CACHE"
+INSTALLED = Path(__file__).with_name("installed")
 CODE = KeptFiles(room="native", patterns=(f"{KEY_PATTERN}/*.code",), variable=VARIABLE)
 _MOST = 4096  # functions that stay when there are new sources: those of the last versions that were used
 
@@ -27,6 +31,13 @@ def name_of(function: Callable[..., Any]) -> str:
 def file_of(sources: str, function: str, types: str) -> str:
     """The name of the file for code, given a name and two hashes."""
     return f"{sources[:KEY_LENGTH]}/{function}.{types[:KEY_LENGTH]}.code"
+
+
+def kept(file: str) -> bytes | None:
+    """What a file holds; None where it is not there."""
+    with suppress(OSError):
+        return (INSTALLED / file).read_bytes().partition(b"\n")[2]
+    return CODE.get(file)
 
 
 def keep(file: str, content: bytes) -> None:
@@ -47,4 +58,4 @@ def spent(sources: str, function: str, much: int) -> int:
 
 def is_kept(sources: str, function: str) -> bool:
     """True where something is kept of one function for these sources, for whatever types."""
-    return any(CODE.folder.glob(file_of(sources, function, "*")))
+    return any(any(folder.glob(file_of(sources, function, "*"))) for folder in (INSTALLED, CODE.folder))

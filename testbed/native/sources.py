@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+import sysconfig
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.metadata import version
@@ -43,7 +44,7 @@ def made_from(module: str) -> str | None:
             found.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError:
         return None
-    versions = (sys.version, *map(version, ("numba", "llvmlite", "numpy")))
+    versions = (sys.implementation.cache_tag, sysconfig.get_platform(), *map(version, ("numba", "llvmlite")))
     found.update("\0".join(versions).encode("utf-8"))
     return found.hexdigest()
 

@@ -34,8 +34,7 @@ class RollingMemory:
             return
         columns = tuple(map(np.ascontiguousarray, (writes.address, writes.size, writes.value)))
         where = (self._starts, self._ends, self._places)
-        apply = sooner(apply_writes, len(writes))
-        apply(*where, self._octets, self._touched, self._used, *columns)
+        sooner(apply_writes, len(writes))(*where, self._octets, self._touched, self._used, *columns)
 
     def regions(self) -> tuple[Region, ...]:
         """Memory as it is now; regions that nothing was written to are the same values as before."""

@@ -24,7 +24,7 @@ def dotted(path: Path) -> str:
 def compiles(path: Path) -> bool:
     """Whether a file has kernels. To ask for the compiled form of one is another matter."""
     text = path.read_text(encoding="utf-8")  # most files need no parsing to see that they do not
-    return "compiled" in text and not {f"{DECORATORS}.compiled", f"{DECORATORS}.callback"}.isdisjoint(imported(path))
+    return "compiled" in text and f"{DECORATORS}.compiled" in imported(path)
 
 
 COMPILED = [path for path in EVERYWHERE if compiles(path)]

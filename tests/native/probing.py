@@ -29,8 +29,7 @@ def main() -> None:
             continue
         try:
             probe = importlib.import_module(line.strip()).probe
-            if not hasattr(probe, "stats"):
-                probe = importlib.import_module("testbed.native.compiled").native(probe)
+            probe = importlib.import_module("testbed.native.compiled").native(probe)
             print(probe(), sum(probe.stats.cache_hits.values()), flush=True)
         except BaseException as error:
             print(repr(error), flush=True)

@@ -27,7 +27,7 @@ SOURCES = {
     for package in ("testbed", "unwinders")
     for path in sorted((ROOT / package).rglob("*.py"))
 }
-COMPILED = [name for name, text in SOURCES.items() if re.search("^@(compiled|callback|intrinsic)", text, re.MULTILINE)]
+COMPILED = [name for name, text in SOURCES.items() if re.search("^@(compiled|intrinsic)", text, re.MULTILINE)]
 MODULES = [name for name in SOURCES if name in COMPILED or any(f"from {name} import" in SOURCES[c] for c in COMPILED)]
 MODULES = [name for name in MODULES if not name.startswith("testbed.native.")]  # of those all code is made
 FUNCTION = """
@@ -38,17 +38,17 @@ def _marked():
 """
 PROBE = """
 from {module} import {name}
-{decorator}
+from testbed.native.compiled import compiled
+@compiled()
 def probe():
     return {name}{call}
 """
-OURS, PLAIN = "from testbed.native.compiled import compiled\n@compiled()", "import numba\n@numba.njit(cache=True)"
 
 
 class Copy:
     """A copy of the project with a probe for each of some modules."""
 
-    def __init__(self, folder: Path, modules: list[str], decorator: str) -> None:
+    def __init__(self, folder: Path, modules: list[str]) -> None:
         self.folder = folder
         unneeded = shutil.ignore_patterns("__pycache__")
         for package in ("testbed", "unwinders"):
@@ -56,11 +56,11 @@ class Copy:
         self._file("testbed.__init__").write_text("", encoding="utf-8")  # it imports all the rest
         self._sources = {module: SOURCES[module] for module in modules}
         for number, module in enumerate(modules):
-            has_functions = module in COMPILED and decorator == OURS
+            has_functions = module in COMPILED
             self._sources[module] += "\nMARK = 1\n" + (FUNCTION if has_functions else "")
             self._file(module).write_text(self._sources[module], encoding="utf-8")
             name, call = ("_marked", "()") if has_functions else ("MARK", "")
-            probe = PROBE.format(module=module, decorator=decorator, name=name, call=call)
+            probe = PROBE.format(module=module, name=name, call=call)
             self._file(f"testbed.native.probe{number}").write_text(probe, encoding="utf-8")
         self.probes = {module: f"testbed.native.probe{number}" for number, module in enumerate(modules)}
 
@@ -79,7 +79,7 @@ class Copy:
     def answers(self) -> Iterator[Answers]:
         command = [sys.executable, str(ROOT / "tests" / "native" / "probing.py"), str(self.folder)]
         environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", VARIABLE)}
-        environment |= {"TESTBED_CACHE": str(self.folder / "cache"), "NUMBA_CACHE_DIR": str(self.folder / "numba")}
+        environment |= {"TESTBED_CACHE": str(self.folder / "cache")}
         pipe = subprocess.PIPE
         with subprocess.Popen(command, env=environment, text=True, bufsize=1, stdin=pipe, stdout=pipe) as process:
             yield Answers(self, process)
@@ -105,7 +105,7 @@ class Answers(NamedTuple):
 
 
 def test_a_change_of_any_native_module_is_seen_by_the_next_process(tmp_path: Path) -> None:
-    copy = Copy(tmp_path / "copy", MODULES, OURS)
+    copy = Copy(tmp_path / "copy", MODULES)
     with copy.answers() as answers:
         assert {module: answers.of(module) for module in MODULES} == dict.fromkeys(MODULES, (1, 0))
         assert {module: answers.of(module) for module in MODULES} == dict.fromkeys(MODULES, (1, 1)), "nothing was kept"
@@ -123,7 +123,7 @@ def test_a_change_of_any_native_module_is_seen_by_the_next_process(tmp_path: Pat
 
 def test_a_change_of_what_is_in_every_kernel_makes_new_code(tmp_path: Path) -> None:
     module = MODULES[0]
-    copy = Copy(tmp_path / "copy", [module], OURS)
+    copy = Copy(tmp_path / "copy", [module])
     with copy.answers() as answers:
         assert (answers.of(module), answers.of(module)) == ((1, 0), (1, 1))
         for name in IN_EVERY_KERNEL:
@@ -131,13 +131,3 @@ def test_a_change_of_what_is_in_every_kernel_makes_new_code(tmp_path: Path) -> N
             assert (name, answers.of(module), answers.of(module)) == (name, (1, 0), (1, 1))
         copy.remark("testbed.native.claims")
         assert answers.of(module) == (1, 1), "no code is made of how it is kept"
-
-
-def test_numba_alone_does_not_see_it(tmp_path: Path) -> None:
-    """Why there is a decorator of ours: if this fails, numba has learnt it."""
-    module = "testbed.trace.flat.native"
-    copy = Copy(tmp_path / "copy", [module], PLAIN)
-    with copy.answers() as answers:
-        assert answers.of(module) == (1, 0)
-        copy.mark(module, 2)
-        assert answers.of(module) == (1, 1)

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from testbed.cli.cache import command
 from testbed.native import compiled as compiled_module
 from testbed.native import machine_code
-from testbed.native.compiled import LOADING, VARIABLE, callback, compiled, is_kept, native, pays, sooner
+from testbed.native.compiled import LOADING, VARIABLE, compiled, is_kept, native, pays, sooner
 from testbed.native.compiler import compiled_form
 from testbed.native.forms import FORMS
 from testbed.native.machine_code import CODE, file_of
@@ -43,15 +43,6 @@ def hits(function: Any) -> int:
     return sum(function.stats.cache_hits.values())
 
 
-def test_whether_code_is_kept_is_known_without_calling(folder: Path) -> None:
-    function = fresh()
-    assert not is_kept(difference)
-    function(Pair(3.0, 1.0))
-    assert is_kept(difference)
-    function._cache.flush()
-    assert not is_kept(difference)
-
-
 def test_nothing_is_compiled_where_that_is_switched_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "0")
     fresh()(Pair(3.0, 1.0))
@@ -59,19 +50,14 @@ def test_nothing_is_compiled_where_that_is_switched_off(folder: Path, monkeypatc
     assert native(difference)(Pair(3.0, 1.0)) == 2.0 and not hasattr(native(difference), "stats")
 
 
-def test_what_python_spends_on_a_kernel_is_at_most_what_compiling_it_takes(folder: Path) -> None:
-    enough = FORMS[difference].pays_from
-    assert not pays(difference, enough - 1) and pays(difference, enough)
-    assert [hasattr(sooner(difference, enough // 4), "stats") for _ in range(6)] == [False] * 3 + [True] * 3
-
-
-def test_what_python_spends_is_known_to_the_processes_that_follow(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_one_process", [True, False])
+def test_python_spends_on_a_kernel_at_most_what_compiling_it_takes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_one_process: bool
 ) -> None:
-    fourth = FORMS[difference].pays_from // 4
+    gone: Counter[Any] = Counter()
     for natively in [False] * 3 + [True] * 3:
-        monkeypatch.setattr(compiled_module, "_gone_through", Counter())
-        assert hasattr(sooner(difference, fourth), "stats") == natively
+        monkeypatch.setattr(compiled_module, "_gone_through", gone if is_one_process else Counter())
+        assert hasattr(sooner(difference, FORMS[difference].pays_from // 4), "stats") == natively
     assert not is_kept(difference)
 
 
@@ -92,6 +78,21 @@ def test_words_wrap_around_in_both_forms(folder: Path) -> None:
         assert native(difference)(pair) == native(difference, when=False)(pair) == (1 << 64) - 1
 
 
+def test_what_a_release_brings_along_is_for_any_processor(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    codegen = fresh().targetctx.codegen()
+    with monkeypatch.context() as release:
+        release.setattr(type(codegen), "magic_tuple", lambda self: (self._llvm_module.triple, "generic", ""))
+        fresh()(Pair(5, 2))
+    folder.rename(tmp_path / "installed")
+    assert not is_kept(difference)
+    monkeypatch.setattr(machine_code, "INSTALLED", tmp_path / "installed")
+    assert is_kept(difference)
+    there = fresh()
+    assert (there(Pair(5, 2)), hits(there)) == (3, 1) and not folder.exists()
+
+
 def test_code_is_kept_for_each_kind_of_arguments(folder: Path) -> None:
     first = fresh()
     assert (first(Pair(5, 2)), first(Pair(0.5, 0.25))) == (3, 0.25)
@@ -104,7 +105,7 @@ def test_code_is_kept_for_each_kind_of_arguments(folder: Path) -> None:
 
 def _other_code(content: bytes) -> bytes:
     key, code = pickle.loads(content)
-    return pickle.dumps(((*key[:1], "another.function", *key[2:]), code))
+    return pickle.dumps(((*key[:4], "another.function", *key[5:]), code))
 
 
 FOREIGN: dict[str, Callable[[bytes], bytes]] = {
@@ -159,9 +160,8 @@ def test_a_function_elsewhere_is_refused() -> None:
     def elsewhere() -> None: ...
 
     elsewhere.__qualname__, elsewhere.__module__ = "elsewhere", "unwinders.scans"
-    for decorate in (compiled(), callback("void()")):
-        with pytest.raises(TypeError, match=r"unwinders\.scans\.elsewhere: .* native"):
-            decorate(elsewhere)
+    with pytest.raises(TypeError, match=r"unwinders\.scans\.elsewhere: .* native"):
+        compiled()(elsewhere)
     elsewhere.__qualname__, elsewhere.__module__ = "outer.<locals>.elsewhere", "unwinders.native"
     with pytest.raises(TypeError, match="at the top of a module"):
         compiled()(elsewhere)

@@ -18,7 +18,7 @@ from typing import Any
 
 from testbed.machine.native.detours import goes_elsewhere, halt_at
 from testbed.machine.native.state import RUN
-from testbed.native.compiled import callback, compiled
+from testbed.native.compiled import compiled
 from testbed.native.memory import (
     call,
     copy_words,
@@ -42,12 +42,12 @@ CODE_HOOK = "void(int64, int64, uint32, int64)"  # engine, address, size, run
 WRITE_HOOK = "void(int64, int32, int64, int32, int64, int64)"  # engine, type, address, size, value, run
 
 
-@callback(CODE_HOOK)
+@compiled(signature=CODE_HOOK)
 def on_code(engine: Any, address: Any, size: Any, run: Any) -> None:
     before_instruction(engine, address, size, record_at(RUN, run))
 
 
-@callback(WRITE_HOOK)
+@compiled(signature=WRITE_HOOK)
 def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, run: Any) -> None:
     before_write(engine, address, size, value, record_at(RUN, run))
 

@@ -59,6 +59,7 @@ def load_words(
     memory, journal = memory_of(trace)
     values, mapped = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_)
     order = np.argsort(steps, kind="stable")
-    load = sooner(load_many, max(len(steps), len(journal.step)))
-    load((steps, addresses, order), np.int64(size), journal, memory, values, mapped)
+    sooner(load_many, max(len(steps), len(journal.step)))(
+        (steps, addresses, order), np.int64(size), journal, memory, values, mapped
+    )
     return values, mapped
