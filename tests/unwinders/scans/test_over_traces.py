@@ -23,6 +23,21 @@ def told(frame: Frame) -> tuple[object, ...]:
     return frame.kind, frame.pc, dict(frame.registers), frame.cfa, frame.found_by
 
 
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("name", ["stack_scan", "stack_scan_strict", "stack_scan_breakpad"])
+def test_programs_with_more_than_one_stack(name: str, arch: str) -> None:
+    """Two stacks, stacks that move, code on the stack, handlers."""
+    unwinder = UNWINDERS[name]
+    assert unwinder.unwind_trace is not None
+    for program in ("coroutine", "coroutine_open", "longjmp", "other_stack", "signal", "trampoline"):
+        if ARCHES[arch] not in PROGRAMS[program].arches():
+            continue
+        trace = run_program(PROGRAMS[program], ARCHES[arch]).trace
+        over = unwinder.unwind_trace(trace)
+        for step in range(0, len(trace), max(1, len(trace) // 60)):
+            assert words(over[step]) == words(unwinder.unwind(trace.snapshot(step))), (program, step)
+
+
 @pytest.mark.parametrize(("first", "later"), [(1, 4), (3, 2), (64, 1), (5, 5)])
 def test_a_scan_gives_up_after_as_many_words(first: int, later: int) -> None:
     """Whatever is plausible is believed here, so that the bounds decide where a chain ends."""
