@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import AtCfa, Constant, IsExpression, RegisterPlus, Undefined, UnwindRow
 from testbed.image import LoadedImage
-from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from tests.unwinders.frames import START, X86_64, u
 from tests.unwinders.rows.expressions import parse
 from tests.unwinders.rows.walked import ALL, STACK, always, machine, popping, row, until_root
 from unwinders.rows.walk import MAX_FRAMES, walk
 
+# words of the stack, the pc with the root's row; how many frames are found, why the walk stops, what it tells
+WALKS: list[tuple[Sequence[int], int, int, type[UnwindError] | None, str]] = [
+    ([0x1010, 0x1020, 0x1030], 0x1030, 4, None, ""),
+    ([0x1010, 0], -1, 2, None, ""),  # a return address of zero is the root
+    ([0x1010, 0x1020], -1, 3, UnreadableMemory, ""),  # what was found until then is kept
+    # Every frame is further out than the last, so only the number of frames can end this.
+    ([0x1010] * (MAX_FRAMES + 10), -1, MAX_FRAMES, NoProgress, f"more than {MAX_FRAMES} frames"),
+    ([0x1010] * (MAX_FRAMES - 1) + [0], -1, MAX_FRAMES, None, ""),
+]
+
 
 @ALL
-def test_frames_in_order_with_their_cfa_and_what_found_them(arch: Arch) -> None:
-    said = walk(machine(arch, 0x1010, 0x1020, 0x1030), until_root(popping(arch), arch, 0x1030))
-    assert said.stopped is None
-    assert [frame.pc for frame in said.frames] == [START, 0x1010, 0x1020, 0x1030]
-    assert [frame.cfa for frame in said.frames] == [STACK + arch.word * i for i in (1, 2, 3)] + [None]
-    assert [frame.found_by for frame in said.frames] == ["registers"] + ["test row"] * 3
-    assert [frame.kind for frame in said.frames] == [FrameKind.INTERRUPTED] + [FrameKind.CALLER] * 3
+@pytest.mark.parametrize(("stack", "root", "count", "stop", "told"), WALKS)
+def test_frames_of_one_word(
+    arch: Arch, stack: Sequence[int], root: int, count: int, stop: type[UnwindError] | None, told: str
+) -> None:
+    said = walk(machine(arch, *stack), until_root(popping(arch), arch, root))
+    assert [frame.pc for frame in said.frames] == [START, *stack][:count]
+    cfas = [STACK + arch.word * (i + 1) for i in range(count)]
+    assert [frame.cfa for frame in said.frames] == [*cfas[:-1], None if stop or root > 0 else cfas[-1]]
+    assert [frame.found_by for frame in said.frames] == ["registers"] + ["test row"] * (count - 1)
+    assert [frame.kind for frame in said.frames] == [FrameKind.INTERRUPTED] + [FrameKind.CALLER] * (count - 1)
+    assert said.stopped is None if stop is None else isinstance(said.stopped, stop)
+    assert said.stopped is None or told in str(said.stopped)
+    assert said.stopped is None or said.stopped.pc == said.frames[-1].pc
 
 
 @ALL
@@ -54,22 +72,6 @@ def test_an_address_in_a_row_of_no_image_is_that_address(arch: Arch) -> None:
         return made if loaded is None else popping(arch)
 
     assert [frame.pc for frame in walk(machine(arch, 0x900), row_for).frames] == [START, 0x900, 0x4000]
-
-
-@ALL
-def test_a_return_address_of_zero_is_the_root(arch: Arch) -> None:
-    said = walk(machine(arch, 0x1010, 0), always(popping(arch)))
-    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [START, 0x1010])
-    assert said.frames[-1].cfa == STACK + 2 * arch.word
-
-
-@ALL
-def test_a_strategy_that_stops_keeps_its_frames_and_gets_the_pc(arch: Arch) -> None:
-    said = walk(machine(arch, 0x1010, 0x1020), always(popping(arch)))
-    assert isinstance(said.stopped, UnreadableMemory)
-    assert said.stopped.pc == 0x1020
-    assert [frame.pc for frame in said.frames] == [START, 0x1010, 0x1020]
-    assert said.frames[-1].cfa is None
 
 
 def test_no_row_stops_at_the_frame_that_has_none() -> None:
@@ -109,20 +111,3 @@ def test_a_pc_of_zero_that_was_interrupted_is_no_end_of_the_stack() -> None:
     said = walk(machine(X86_64, 0), always(signal))
     assert [frame.pc for frame in said.frames] == [START, 0]
     assert isinstance(said.stopped, UnreadableMemory)
-
-
-@ALL
-def test_the_stack_may_not_be_deeper_than_the_limit(arch: Arch) -> None:
-    """Every frame is further out than the last, so only the number of frames can end this."""
-    at = machine(arch, *[0x1010] * (MAX_FRAMES + 10))
-    said = walk(at, always(popping(arch)))
-    assert isinstance(said.stopped, NoProgress)
-    assert f"more than {MAX_FRAMES} frames" in str(said.stopped)
-    assert len(said.frames) == MAX_FRAMES
-
-
-@ALL
-def test_a_stack_of_exactly_the_limit_is_walked_to_its_root(arch: Arch) -> None:
-    at = machine(arch, *[0x1010] * (MAX_FRAMES - 1), 0)
-    said = walk(at, always(popping(arch)))
-    assert (said.stopped, len(said.frames)) == (None, MAX_FRAMES)
