@@ -88,18 +88,25 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
         through all of it (``refresh``), as numba does before it compiles, is a third of the time of a short run."""
         if self._form.allocates:
             rtsys.initialize(target_context)
-        key, file = self._key(sig, target_context.codegen()), self._file(sig)
+        file = self._file(sig)
         if file is None:
             return None
-        if (content := machine_code.kept(file)) is None:
+        for content in machine_code.kept(file):
+            if (made := self._made(content, sig, target_context)) is not None:
+                return made
+        if CODE.get(file) is None:
             claim(CODE.path(file))
-            content = machine_code.kept(file)
-            if content is None:
-                return None
-            release(CODE.path(file))
+            if (content := CODE.get(file)) is not None:  # who had claimed it has compiled it
+                release(CODE.path(file))
+                return self._made(content, sig, target_context)
+        return None
+
+    def _made(self, content: bytes, sig: Any, target_context: Any) -> Any:
+        """The code that a file holds; None where it is that of another processor, or not what this numba wrote."""
+        key = self._key(sig, target_context.codegen())
+        for_any = (key[0], "generic", "", *key[3:])  # what numba makes with NUMBA_CPU_NAME=generic
         try:
             held, code = pickle.loads(content)
-            for_any = (key[0], "generic", "", *key[3:])  # what numba makes with NUMBA_CPU_NAME=generic
             return CompileResult._rebuild(target_context, *code) if held in (key, for_any) else None
         except Exception:  # whole, and yet not what this numba wrote: as if it were not there
             return None

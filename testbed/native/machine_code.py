@@ -10,7 +10,7 @@ along (`.ci/kernels`), made for any processor of their platform: they lie in ``i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,12 @@ def file_of(sources: str, function: str, types: str) -> str:
     return f"{sources[:KEY_LENGTH]}/{function}.{types[:KEY_LENGTH]}.code"
 
 
-def kept(file: str) -> bytes | None:
-    """What a file holds; None where it is not there."""
+def kept(file: str) -> Iterator[bytes]:
+    """What the files of a name hold, as far as they are there: first the one that a release brought along."""
     with suppress(OSError):
-        return (INSTALLED / file).read_bytes().partition(b"\n")[2]
-    return CODE.get(file)
+        yield (INSTALLED / file).read_bytes().partition(b"\n")[2]
+    if (content := CODE.get(file)) is not None:
+        yield content
 
 
 def keep(file: str, content: bytes) -> None:

@@ -114,12 +114,18 @@ FOREIGN: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.parametrize("is_installed", [False, True])
 @pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
-def test_code_that_is_whole_and_foreign_is_compiled_again(folder: Path, foreign: Callable[[bytes], bytes]) -> None:
+def test_code_that_is_whole_and_foreign_is_compiled_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, foreign: Callable[[bytes], bytes], is_installed: bool
+) -> None:
     fresh()(Pair(5, 2))
     (path,) = folder.glob(f"*/{FUNCTION}.*.code")
     file = str(path.relative_to(folder))
     CODE.keep(file, foreign(CODE.get(file) or b""))
+    if is_installed:
+        folder.rename(tmp_path / "installed")
+        monkeypatch.setattr(machine_code, "INSTALLED", tmp_path / "installed")
     second = fresh()
     assert second(Pair(5, 2)) == 3 and hits(second) == 0
     third = fresh()
