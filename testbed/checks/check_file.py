@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import nullcontext, suppress
@@ -10,20 +9,19 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
 from testbed.checks.file_result import file_check
 from testbed.checks.groups import (
     FileAtWork,
     Group,
     GroupResult,
     PieceCounts,
-    TableChecks,
     check_group,
     counts_of,
     fits,
     groups_of,
+    joined,
     opened,
+    without_runs,
 )
 from testbed.checks.inputs import program_file
 from testbed.checks.kept_groups import KeptGroups
@@ -31,7 +29,6 @@ from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
-from testbed.contract.rows import RowTable
 from testbed.micro.code import piece_code
 from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
@@ -55,7 +52,7 @@ def check_in_parts(group: Group) -> GroupResult:
         opened.cache_clear()  # its machine stands in the midst of a call
         if group.end - group.first == 1:
             return without_result(group, internal_words(error), failed=True)
-    return _joined([check_in_parts(half) for half in halves(group)])
+    return joined([check_in_parts(half) for half in halves(group)])
 
 
 def halves(group: Group) -> tuple[Group, Group]:
@@ -77,31 +74,7 @@ def without_result(group: Group, note: str, *, failed: bool = False) -> GroupRes
         for piece in this.pieces[group.first : group.end]
         if piece.is_entry and fits(piece, group.options.functions)
     )
-    nothing = np.empty(0, np.uint64)
-    tables = {name: TableChecks((), (), ()) for name, table in this.tables.items() if isinstance(table, RowTable)}
-    return GroupResult(counts, tables, nothing, nothing, {}, 0, 0)
-
-
-def _joined(parts: Sequence[GroupResult]) -> GroupResult:
-    """The results of neighbouring groups as one."""
-    tables = {
-        name: TableChecks(
-            tuple(each for part in parts for each in part.tables[name].natural),
-            tuple(each for part in parts for each in part.tables[name].forced),
-            tuple(each for part in parts for each in part.tables[name].true),
-            tuple(each for part in parts for each in part.tables[name].unproven),
-        )
-        for name in parts[0].tables
-    }
-    return GroupResult(
-        tuple(counts for part in parts for counts in part.pieces),
-        tables,
-        np.unique(np.concatenate([part.natural for part in parts])),
-        np.unique(np.concatenate([part.on_forced for part in parts])),
-        dict(sum((Counter(part.dropped) for part in parts), Counter[str]())),
-        sum(part.runs for part in parts),
-        sum(part.steps for part in parts),
-    )
+    return without_runs(this, counts)
 
 
 # Code that nobody calls, as a part of what a file is made of.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from testbed.contract.rows import AtCfa, AtRegister, CfaPlus, Constant, RegisterPlus, Rule, SameValue, Undefined
 from testbed.image import Image, LoadedImage
@@ -27,6 +28,11 @@ class CodeWords:
     instruction: Callable[[int], str]
     source: Callable[[int], tuple[str, int]]
     folders: tuple[Path, ...] = ()
+
+    def named(self, pc: int) -> dict[str, Any]:
+        """What a `TableFinding` says of its instruction."""
+        source, line = self.source(pc)
+        return {"pc": pc, "where": self.where(pc), "instruction": self.instruction(pc), "source": source, "line": line}
 
 
 def words_of(image: Image, folders: tuple[Path, ...] = ()) -> CodeWords:

@@ -34,7 +34,7 @@ from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import PcChecks, summed
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.static_rows import contradictions
-from testbed.checks.table_findings import table_findings
+from testbed.checks.table_findings import table_findings, unreadable
 from testbed.checks.true_rows import TrueRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable
 from testbed.image import Image
@@ -110,20 +110,14 @@ def formats_differ(
             found = {pc: things for pc in pcs if (things := _contradictions(one, other, pc, arch))}
             if found:
                 pc = next(iter(found))
-                file, line = words.source(pc)
                 yield TableFinding(
-                    FindingKind.FORMATS_DIFFER,
-                    one.source,
-                    str(counts.piece),
-                    pc,
-                    words.where(pc),
-                    words.instruction(pc),
-                    found[pc],
-                    HowKnown.STATIC,
-                    len(found),
-                    None,
-                    file,
-                    line,
+                    kind=FindingKind.FORMATS_DIFFER,
+                    table=one.source,
+                    function=str(counts.piece),
+                    things=found[pc],
+                    evidence=HowKnown.STATIC,
+                    instructions=len(found),
+                    **words.named(pc),
                 )
 
 
@@ -203,7 +197,7 @@ def file_check(
     compared, said, unproven = 0, list[str](), np.empty(0, np.uint64)
     for name, table in tables.items():
         if not isinstance(table, RowTable):
-            findings.append(_unreadable(name, table))
+            findings.append(unreadable(name, table))
             continue
         said.append(f"{table.source}{AT_CALLS_ONLY}" if name in AT_CALLS else table.source)
         one = _OneTable.of(table, [result.tables[name] for result in results])
@@ -298,31 +292,20 @@ def _static_findings(
         if static is None or not differing:
             continue
         pc = differing[0]
-        file, line = words.source(pc)
         yield TableFinding(
-            FindingKind.WRONG_ROW,
-            source,
-            str(counts.piece),
-            pc,
-            words.where(pc),
-            words.instruction(pc),
-            static.differing[pc],
-            HowKnown.STATIC,
-            len(differing),
-            None,
-            file,
-            line,
+            kind=FindingKind.WRONG_ROW,
+            table=source,
+            function=str(counts.piece),
+            things=static.differing[pc],
+            evidence=HowKnown.STATIC,
+            instructions=len(differing),
+            **words.named(pc),
         )
 
 
 def _chosen(checks: PcChecks, at: NDArray[np.int64]) -> PcChecks:
     counts = checks.visits[at], checks.wrong[at], checks.untried[at]
     return PcChecks(checks.pc[at], *counts, checks.some[at], checks.every[at], checks.first[at], checks.trace[at])
-
-
-def _unreadable(name: str, why: UnwindError) -> TableFinding:
-    thing = WrongThing("row", "nothing that can be read", str(why))
-    return TableFinding(FindingKind.UNREADABLE, name, "", 0, "", "", (thing,), HowKnown.STATIC, 0)
 
 
 def _functions(

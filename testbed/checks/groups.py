@@ -24,6 +24,7 @@ from testbed.checks.impossible import (
     sized_steps,
     unproven_steps,
     within,
+    without,
     without_contradicted,
     without_fallen_through,
     without_impossible,
@@ -33,7 +34,6 @@ from testbed.checks.impossible import (
     without_never_returning,
     without_spoiled,
     without_thrown_away,
-    without_unproven,
 )
 from testbed.checks.inputs import read_program
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
@@ -205,7 +205,10 @@ class TableChecks:
 
 @dataclass(frozen=True, eq=False)
 class GroupResult:
-    """``natural`` and ``on_forced`` are the instructions executed on such paths, of this file, in order."""
+    """What was found of a group, or of one batch of its paths.
+
+    ``natural`` and ``on_forced`` are the instructions executed on such paths, of this file, in order.
+    """
 
     pieces: tuple[PieceCounts, ...] = field(repr=False)
     tables: Mapping[str, TableChecks] = field(repr=False)
@@ -260,9 +263,9 @@ def check_group(group: Group) -> GroupResult:
     """Call the functions of a group and hold every table against what was watched."""
     this = opened(group.file, group.path, replace(group.options, jobs=1), group.readers)
     counts: list[PieceCounts] = []
-    batches: list[_Compared] = []
+    batches: list[GroupResult] = []
     taken: list[TakenPath] = []
-    steps = waiting = 0
+    waiting = 0
     dropped: Counter[str] = Counter()
     thorough = this.tables.keys() <= AT_CALLS  # else what nothing executed is compared statically
     for piece in this.pieces[group.first : group.end]:
@@ -274,7 +277,6 @@ def check_group(group: Group) -> GroupResult:
         )
         for path in paths:
             taken.append(path)
-            steps += len(path.tape)
             waiting += len(path.tape)
             if waiting > BATCH:
                 batches.append(_compared(this, group, taken))
@@ -284,23 +286,37 @@ def check_group(group: Group) -> GroupResult:
         dropped += found.dropped
     if taken:
         batches.append(_compared(this, group, taken))
+    return joined([without_runs(this, counts, dropped, sum(each.calls for each in counts)), *batches])
+
+
+def without_runs(
+    this: FileAtWork, counts: Sequence[PieceCounts], dropped: Mapping[str, int] | None = None, runs: int = 0
+) -> GroupResult:
+    """Functions of which nothing was compared."""
+    nothing = np.empty(0, np.uint64)
+    tables = {name: TableChecks((), (), ()) for name, table in this.tables.items() if isinstance(table, RowTable)}
+    return GroupResult(tuple(counts), tables, nothing, nothing, dropped or {}, runs, 0)
+
+
+def joined(parts: Sequence[GroupResult]) -> GroupResult:
+    """The results of neighbouring groups, or of a group's batches, as one."""
+    tables = {
+        name: TableChecks(
+            tuple(each for part in parts for each in part.tables[name].natural),
+            tuple(each for part in parts for each in part.tables[name].forced),
+            tuple(each for part in parts for each in part.tables[name].true),
+            tuple(each for part in parts for each in part.tables[name].unproven),
+        )
+        for name in parts[0].tables
+    }
     return GroupResult(
-        tuple(counts),
-        {
-            name: TableChecks(
-                tuple(batch.natural[name] for batch in batches),
-                tuple(batch.forced[name] for batch in batches),
-                tuple(batch.true[name] for batch in batches),
-                tuple(batch.unproven[name] for batch in batches),
-            )
-            for name, table in this.tables.items()
-            if isinstance(table, RowTable)
-        },
-        _distinct([batch.on_natural for batch in batches]),
-        _distinct([batch.on_forced for batch in batches]),
-        dropped,
-        sum(each.calls for each in counts),
-        steps,
+        tuple(counts for part in parts for counts in part.pieces),
+        tables,
+        np.unique(np.concatenate([part.natural for part in parts])),
+        np.unique(np.concatenate([part.on_forced for part in parts])),
+        dict(sum((Counter(part.dropped) for part in parts), Counter[str]())),
+        sum(part.runs for part in parts),
+        sum(part.steps for part in parts),
     )
 
 
@@ -334,30 +350,15 @@ def counts_of(piece: CodePiece, code: PieceCode) -> PieceCounts:
     return PieceCounts(piece, pcs, np.array([size for _, size in sizes], np.int64), 0, 0)
 
 
-def _distinct(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    return np.unique(np.concatenate([np.empty(0, np.uint64), *parts]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """One batch, by table."""
-
-    natural: Mapping[str, PcChecks]
-    forced: Mapping[str, PcChecks]
-    true: Mapping[str, Mapping[int, TrueRow]]
-    unproven: Mapping[str, NDArray[np.uint64]]
-    on_natural: NDArray[np.uint64]
-    on_forced: NDArray[np.uint64]
-
-
 def is_long(this: FileAtWork) -> bool:
     """True once so much of a file was executed that the kernels which judge it are worth being loaded, or compiled."""
     return pays(check_steps, this.caller.recorded)
 
 
-def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compared:
+def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupResult:
     """Watch a batch and compare it; ``taken`` is empty afterwards."""
     batch = one_trace(this.caller.image, taken, this.caller.forget_asked(), group.options.seed)
+    steps = sum(len(path.tape) for path in taken)
     taken.clear()
     watched = observe(batch.trace, natively=is_long(this))
     local = local_calls(watched, batch.returned)
@@ -366,19 +367,17 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> _Compar
     parts = in_parts(this.pieces, this.parts, called, pc)
     own = parts | within([piece for piece in this.pieces if piece.is_entry], pc)  # of other code nothing is told
     sized = sized_steps(called, this.loaded, pc)
-    natural, forced, true, unproven = {}, {}, {}, {}
+    tables: dict[str, TableChecks] = {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
         checks, left_out = held_against(this, group.readers, name, table, batch, (watched, local), (parts, sized))
         checks = _only(checks, own)
-        natural[name] = by_pc(_only(checks, ~batch.forced))
-        forced[name] = by_pc(_only(checks, batch.forced))
-        true[name] = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
-        unproven[name] = np.unique(pc[left_out[own[left_out]]])
-    return _Compared(
-        natural, forced, true, unproven, np.unique(pc[own & ~batch.forced]), np.unique(pc[own & batch.forced])
-    )
+        true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
+        natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
+        tables[name] = TableChecks((natural,), (forced,), (true,), (np.unique(pc[left_out[own[left_out]]]),))
+    on_natural, on_forced = (np.unique(pc[own & steps]) for steps in (~batch.forced, batch.forced))
+    return GroupResult((), tables, on_natural, on_forced, {}, 0, steps)
 
 
 def held_against(
@@ -402,7 +401,7 @@ def held_against(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
     left_out = unproven_steps(called, every, table, sized, at_calls=at_calls)
-    every = without_unproven(every, left_out)
+    every = without(every, left_out)
     checks = without_thrown_away(without_fallen_through(every, batch, table, parts), called)
     checks = without_never_returning(checks, batch, this.image, table, row_at)
     checks = without_moved(checks, called, table)

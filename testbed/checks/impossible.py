@@ -120,10 +120,8 @@ def unproven_steps(
     return steps[np.array(from_sp, np.bool_)[of_step]]
 
 
-def without_unproven(checks: RowChecks, steps: NDArray[np.int64]) -> RowChecks:
+def without(checks: RowChecks, steps: NDArray[np.int64] | Sequence[int]) -> RowChecks:
     """The checks without those of some steps."""
-    if not len(steps):
-        return checks
     compared = checks.compared.copy()
     compared[steps] = False
     return replace(checks, compared=compared)
@@ -314,9 +312,7 @@ def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChec
             after[index] = _after_return(watched, index)
         if after[index] in (cfa, None):
             moved.append(step)
-    compared = checks.compared.copy()
-    compared[moved] = False
-    return replace(checks, compared=compared)
+    return without(checks, moved)
 
 
 def _is_kept_outside(row: UnwindRow, watched: Truth, step: int, cfa: int) -> bool:

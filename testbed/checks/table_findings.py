@@ -36,7 +36,7 @@ from testbed.checks.true_rows import TrueRow
 from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, SameValue, Undefined
 from testbed.image import Image, Symbol
 from testbed.words.edges import internal_words, is_internal
-from testbed.words.errors import CannotUnwind
+from testbed.words.errors import CannotUnwind, UnwindError
 
 # A directive further down that counts from one that is advised: `.cfi_adjust_cfa_offset`, which adds to what stands.
 #
@@ -218,6 +218,12 @@ def table_findings(
     return tuple(sorted(found, key=lambda finding: (finding.pc, finding.kind.value)))
 
 
+def unreadable(table: str, why: UnwindError) -> TableFinding:
+    """A table of which nothing can be read."""
+    thing = WrongThing("row", "nothing that can be read", str(why))
+    return TableFinding(FindingKind.UNREADABLE, table, "", 0, "", "", (thing,), HowKnown.STATIC, 0)
+
+
 @dataclass(frozen=True, eq=False)
 class _OneFunction:
     """What is known of one function, and how to say it."""
@@ -322,24 +328,15 @@ class _OneFunction:
     def _finding(
         self, kind: FindingKind, pcs: Sequence[int], things: tuple[WrongThing, ...], repair: Repair | None
     ) -> TableFinding:
-        pc = pcs[0]
-        source, line = self.words.source(pc)
-        strongest = min((self.evidence(pc) for pc in pcs), key=list(HowKnown).index)
-        instruction = self.words.instruction(pc)
-        where = self.words.where(pc)
         return TableFinding(
-            kind,
-            self.table.source,
-            self.span.name,
-            pc,
-            where,
-            instruction,
-            things,
-            strongest,
-            len(pcs),
-            repair,
-            source,
-            line,
+            kind=kind,
+            table=self.table.source,
+            function=self.span.name,
+            things=things,
+            evidence=min((self.evidence(pc) for pc in pcs), key=list(HowKnown).index),
+            instructions=len(pcs),
+            repair=repair,
+            **self.words.named(pcs[0]),
         )
 
     def _repair(self, cause: Cause) -> Repair | None:

@@ -14,13 +14,13 @@ from testbed.build.source_place import Place
 from testbed.checks.alike import told_as_one
 from testbed.checks.code_words import CodeWords
 from testbed.checks.local_calls import local_calls, rows_beside
-from testbed.checks.model import FindingKind, HowKnown, Severity, TableFinding, WrongThing
+from testbed.checks.model import Severity, TableFinding
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import Evaluate
-from testbed.checks.table_findings import table_findings, wrong_pcs
+from testbed.checks.table_findings import table_findings, unreadable, wrong_pcs
 from testbed.checks.true_rows import true_rows
 from testbed.contract.rows import RowTable
 from testbed.image.debug import debug_info
@@ -83,7 +83,9 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
     try:
         table = reader.read()
     except UnwindError as why:
-        return TableLint(reader.strategy, reader.strategy, NO_CHECKS, (_unreadable(reader, why),), reader.at_calls)
+        return TableLint(
+            reader.strategy, reader.strategy, NO_CHECKS, (unreadable(reader.strategy, why),), reader.at_calls
+        )
     loaded = next(loaded for loaded in run.trace.images if loaded.image is run.built.image)
     local = local_calls(run.watched, np.full(len(run.trace), not run.failure))
     called = run.watched if local is None else local.truth
@@ -136,8 +138,3 @@ def _assembly_lines(run: Run) -> Mapping[int, Place]:
 
 
 _ASSEMBLERS = (Tool.KEYSTONE, Tool.CLANG_ASSEMBLY, Tool.GNU_ASSEMBLY)
-
-
-def _unreadable(reader: TableReader, why: UnwindError) -> TableFinding:
-    thing = WrongThing("row", "nothing that can be read", str(why))
-    return TableFinding(FindingKind.UNREADABLE, reader.strategy, "", 0, "", "", (thing,), HowKnown.STATIC, 0)

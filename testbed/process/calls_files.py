@@ -98,10 +98,6 @@ def close(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
-def dup(process: Process, a: tuple[int, ...]) -> int:
-    return process.descriptors.add(process.descriptors[process.signed(a[0])])
-
-
 def dup2(process: Process, a: tuple[int, ...]) -> int:
     old, new = process.signed(a[0]), process.signed(a[1])
     file = process.descriptors[old]
@@ -196,7 +192,7 @@ CALLS: Mapping[str, SystemCall] = {
     "lseek": lseek,
     "_llseek": llseek,
     "close": close,
-    "dup": dup,
+    "dup": lambda process, a: process.descriptors.add(process.descriptors[process.signed(a[0])]),
     "dup2": dup2,
     "dup3": dup3,
     "fcntl": fcntl,

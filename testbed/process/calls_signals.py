@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 
 from testbed.process.refusal import Refusal
 from testbed.process.signals import (
@@ -14,7 +15,7 @@ from testbed.process.signals import (
     sent_info,
     set_alternate,
 )
-from testbed.process.state import SIGKILL, SIGSTOP, Process, SignalAction
+from testbed.process.state import SIGKILL, SIGSTOP, Process, SignalAction, SystemCall
 from testbed.process.threads import GuestThread, MustWait, Wait
 
 _BLOCK, _UNBLOCK, _SET = 0, 1, 2
@@ -84,18 +85,6 @@ def rt_sigsuspend(process: Process, a: tuple[int, ...]) -> int:
     return _waits_for_signal(process)
 
 
-def pause(process: Process, a: tuple[int, ...]) -> int:
-    return _waits_for_signal(process)
-
-
-def rt_sigreturn(process: Process, a: tuple[int, ...]) -> None:
-    return_from_handler(process, with_info=True)
-
-
-def sigreturn(process: Process, a: tuple[int, ...]) -> None:
-    return_from_handler(process, with_info=False)
-
-
 def _send_to(process: Process, thread: GuestThread | None, number: int, code: int) -> int:
     if thread is None:
         raise Refusal(errno.ESRCH)
@@ -145,15 +134,15 @@ def is_interrupted(process: Process, thread: GuestThread) -> bool:
     return deliverable(process, thread) is not None
 
 
-CALLS = {
+CALLS: Mapping[str, SystemCall] = {
     "rt_sigaction": rt_sigaction,
     "rt_sigprocmask": rt_sigprocmask,
     "rt_sigpending": rt_sigpending,
     "rt_sigsuspend": rt_sigsuspend,
-    "rt_sigreturn": rt_sigreturn,
-    "sigreturn": sigreturn,
+    "rt_sigreturn": lambda process, a: return_from_handler(process, with_info=True),
+    "sigreturn": lambda process, a: return_from_handler(process, with_info=False),
     "sigaltstack": sigaltstack,
-    "pause": pause,
+    "pause": lambda process, a: _waits_for_signal(process),
     "kill": kill,
     "tkill": tkill,
     "tgkill": tgkill,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
+from functools import partial
 
 from testbed.process.calls_identity import timespec
+from testbed.process.calls_memory import done
 from testbed.process.refusal import Refusal
-from testbed.process.state import MOST_THREADS, Process
+from testbed.process.state import MOST_THREADS, Process, SystemCall
 from testbed.process.threads import FutexWaiter, GuestThread, MustWait, Wait
 
 VM, VFORK, THREAD, SET_TLS, PARENT_TID, CLEAR_TID, CHILD_TID = (
@@ -23,15 +26,7 @@ _PRIVATE, _REALTIME = 128, 256
 _NO_HANG = 1
 
 
-def futex(process: Process, a: tuple[int, ...]) -> int:
-    return _futex(process, a, process.arch.word)
-
-
-def futex_time64(process: Process, a: tuple[int, ...]) -> int:
-    return _futex(process, a, 8)
-
-
-def _futex(process: Process, a: tuple[int, ...], time_size: int) -> int:
+def futex(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
     address, operation, value, timeout, other, bits = a[:6]
     operation &= 0xFFFF_FFFF
     command = operation & ~(_PRIVATE | _REALTIME)
@@ -113,10 +108,6 @@ def set_tid_address(process: Process, a: tuple[int, ...]) -> int:
     return process.current.number
 
 
-def nothing(process: Process, a: tuple[int, ...]) -> int:
-    return 0
-
-
 def clone(process: Process, a: tuple[int, ...]) -> int:
     flags, stack, parent_tid = a[:3]
     tls, child_tid = (a[3], a[4]) if process.abi.tls_first else (a[4], a[3])
@@ -151,10 +142,6 @@ def _child_context(process: Process, stack: int, tls: int | None) -> object:
     context = uc.context_save()
     uc.context_restore(own)
     return context
-
-
-def vfork(process: Process, a: tuple[int, ...]) -> int:
-    return clone(process, (VM | VFORK, 0, 0, 0, 0))
 
 
 def _be_vforked(process: Process, child: GuestThread, *, own_stack: bool) -> None:
@@ -196,14 +183,14 @@ def exit_(process: Process, a: tuple[int, ...]) -> None:
     process.current.status = a[0] & 0xFF
 
 
-CALLS = {
+CALLS: Mapping[str, SystemCall] = {
     "futex": futex,
-    "futex_time64": futex_time64,
+    "futex_time64": partial(futex, time_size=8),
     "set_tid_address": set_tid_address,
-    "set_robust_list": nothing,
-    "sched_yield": nothing,
+    "set_robust_list": done,
+    "sched_yield": done,
     "clone": clone,
-    "vfork": vfork,
+    "vfork": lambda process, a: clone(process, (VM | VFORK, 0, 0, 0, 0)),
     "wait4": wait4,
     "exit": exit_,
 }

@@ -29,9 +29,21 @@ from testbed.image import read_image
 from testbed.micro.batches import Batch
 from testbed.micro.exploring import Explorer
 from testbed.words.errors import BuildError, TestbedError, UsageError
-from tests.checks.checked_sources import checked, written
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
+
+
+def checked(path: Path, **options: Any) -> FileCheck:
+    """What a check with short runs finds in a file."""
+    return check_file(path, CheckOptions(**{"runs": 100, "steps": 500, **options}), READERS)
+
+
+def written(folder: Path, text: str, name: str = "code.S") -> Path:
+    """The file that a text was written into."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
 
 ATT = """// Licensed under nothing in particular.
 #include "frame.h"

@@ -11,8 +11,7 @@ import click
 
 from testbed.cli.choice import matching
 from tests.hostile.found import write_failure
-from tests.hostile.kept_batches import KeptBatches
-from tests.hostile.report import page, told
+from tests.hostile.report import KeptBatches, page, told
 from tests.hostile.target import Target
 from tests.hostile.targets import TARGETS
 from tests.hostile.trying import Tally, tried

@@ -16,8 +16,7 @@ from testbed.words.errors import UsageError
 from tests.hostile import bounds
 from tests.hostile.bounds import Fate, try_input
 from tests.hostile.damage import damaged_bytes
-from tests.hostile.found import corpus, target_of, write_failure
-from tests.hostile.minimise import minimised
+from tests.hostile.found import corpus, minimised, target_of, write_failure
 from tests.hostile.target import Target, numbered_input
 from tests.hostile.targets import TARGETS
 from tests.hostile.trying import tried

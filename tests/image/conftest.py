@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed.image import Image, read_image
-from tests.image.macho_files import File
-from tests.image.macho_read import Read
+from tests.image.macho_files import File, Read
 
 
 @pytest.fixture

@@ -1,10 +1,15 @@
-"""Mach-O files spelled out in bytes: a small writer for tests, which shares nothing with the reader."""
+"""Mach-O files made by hand, and the file or refusal that is read from one."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+import pytest
+
+from testbed.image import Image
+from testbed.words.errors import ImageError
 
 BASE = 0x1_0000_0000
 ARM64_CPU, X86_64_CPU = 0x0100_000C, 0x0100_0007
@@ -113,3 +118,19 @@ def universal(*parts: tuple[int, bytes], wide: bool = False) -> bytes:
         head += struct.pack(">IIQQII" if wide else ">IIIII", cpu, 0, at, len(content), 14, *((0,) if wide else ()))
         body += content + bytes(-len(content) % 0x1000)
     return head.ljust(0x4000, b"\0") + body
+
+
+# What reading a Mach-O file made by hand gives: an image, or an error with its place.
+
+
+DATA = BASE + 0x4000
+
+
+Read = Callable[[File | bytes], Image]
+
+
+def refusal(read: Read, content: File | bytes) -> ImageError:
+    with pytest.raises(ImageError) as caught:
+        read(content)
+    assert "made.macho: at offset 0x" in str(caught.value)
+    return caught.value

@@ -21,6 +21,7 @@ from testbed.words.errors import ImageError
 from tests.image.macho_files import (
     BASE,
     CHAINED,
+    DATA,
     DYLD_INFO,
     FUNCTION_STARTS,
     LIBRARY,
@@ -28,10 +29,11 @@ from tests.image.macho_files import (
     UNIXTHREAD,
     X86_64_CPU,
     File,
+    Read,
     program,
+    refusal,
     universal,
 )
-from tests.image.macho_read import DATA, Read, refusal
 
 TARGETS = [("x86_64", "macho-O2-nofp"), ("x86_64", "macho-O0"), ("arm64", "macho-O2"), ("arm64", "macho-O2-dwarf")]
 DEFINED, EXTERNAL, STAB = 0x0E, 0x01, 0x2E  # the last is N_BNSYM: its low bits look like a section's symbol

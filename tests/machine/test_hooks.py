@@ -20,9 +20,7 @@ from testbed.runs.by_name import named_run
 from testbed.trace import Exited, History, Trace, Writes
 from testbed.words.errors import EmulationError, TestbedError
 from tests.hard_input.elf_files import BASE, LOAD, Program, elf
-from tests.machine.faults import CASES, NOP
-from tests.machine.snippets import arch_of, image_of
-from tests.machine.stores import IT_STORES, STORES
+from tests.machine.snippets import CASES, IT_STORES, NOP, STORES, arch_of, image_of
 
 
 def record_slowly(machine: Machine, budget: int) -> Tape:

@@ -26,8 +26,7 @@ from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
 from testbed.trace.file_blocks import Blocks
 from testbed.verdicts.one import counted
 from testbed.words.errors import EmulationError, TraceFileError
-from tests.machine.snippets import image_of
-from tests.machine.stores import STORES
+from tests.machine.snippets import STORES, image_of
 from tests.trace.saved import blocks_of, ran
 from unwinders import UNWINDERS
 

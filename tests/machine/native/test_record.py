@@ -35,10 +35,8 @@ from testbed.trace import Exited, Trace
 from testbed.trace.chunk import CHUNK, LEAST, ROWS, Chunk, usual_chunk
 from testbed.words.errors import EmulationError
 from tests.installed import installed
-from tests.machine.faults import CASES, NOP
 from tests.machine.loops import LOOPS
-from tests.machine.snippets import arch_of, image_of
-from tests.machine.stores import IT_STORES, STORES
+from tests.machine.snippets import CASES, IT_STORES, NOP, STORES, arch_of, image_of
 
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 PART = 7
@@ -314,7 +312,6 @@ MEASURED = """
 import re, sys
 from pathlib import Path
 from testbed.machine.chunks import record_chunks
-from tests.machine.snippets import image_of
 
 def largest():
     return int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
