@@ -142,22 +142,23 @@ def test_nothing_mapped_at_sp_ends_glibcs_walk_with_a_reason() -> None:
 
 
 @EVERY_RECORD
+@pytest.mark.parametrize("bias", [0, 0x5_0000])
 def test_the_entry_row_is_for_an_interrupted_frame_at_a_functions_first_instruction(
-    arch: Arch, record: FrameRecord
+    arch: Arch, record: FrameRecord, bias: int
 ) -> None:
     """A fourth function has just been called: nothing of its own is on the stack but the call."""
     frames = linked_frames(arch, record)
-    values, stack = {**frames.registers, arch.pc: START}, frames.memory.read(STACK, ABOVE * arch.word)
+    values, stack = {**frames.registers, arch.pc: START + bias}, frames.memory.read(STACK, ABOVE * arch.word)
     values |= {arch.link: 0x1010} if arch.link else {arch.sp: STACK - arch.word}
     pushed = b"" if arch.link else words(arch, 0x1010)
-    at = snapshot(arch, values, [(STACK - len(pushed), pushed + stack)], frames.images)
+    at = snapshot(arch, values, [(STACK - len(pushed), pushed + stack)], [LoadedImage(frames.images[0].image, bias)])
     said = UNWINDERS["fp_chain_entry"].unwind(at)
-    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [START, 0x1010, *BOTH])
+    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [START + bias, 0x1010, *BOTH])
     assert (said.frames[0].cfa, said.frames[1].registers[arch.sp]) == (STACK, STACK)
     assert said.frames[1].registers[record.pointer] == at.registers[record.pointer]
-    assert pcs(at, "fp_chain") == [START, *BOTH], "the chain skips the caller"
-    later = Snapshot(arch, {**values, arch.pc: START + 4}, at.memory, at.images)
-    assert pcs(later, "fp_chain_entry") == [START + 4, *BOTH]
+    assert pcs(at, "fp_chain") == [START + bias, *BOTH], "the chain skips the caller"
+    later = Snapshot(arch, {**values, arch.pc: START + bias + 4}, at.memory, at.images)
+    assert pcs(later, "fp_chain_entry") == [START + bias + 4, *BOTH]
 
 
 @EVERY_RECORD
