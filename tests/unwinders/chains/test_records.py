@@ -151,7 +151,12 @@ def test_the_entry_row_is_for_an_interrupted_frame_at_a_functions_first_instruct
     values, stack = {**frames.registers, arch.pc: START + bias}, frames.memory.read(STACK, ABOVE * arch.word)
     values |= {arch.link: 0x1010} if arch.link else {arch.sp: STACK - arch.word}
     pushed = b"" if arch.link else words(arch, 0x1010)
-    at = snapshot(arch, values, [(STACK - len(pushed), pushed + stack)], [LoadedImage(frames.images[0].image, bias)])
+    at = snapshot(
+        arch,
+        values,
+        [(STACK - len(pushed), pushed + stack)],
+        {*frames.images, LoadedImage(frames.images[0].image, bias)},
+    )
     said = UNWINDERS["fp_chain_entry"].unwind(at)
     assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [START + bias, 0x1010, *BOTH])
     assert (said.frames[0].cfa, said.frames[1].registers[arch.sp]) == (STACK, STACK)
