@@ -24,12 +24,13 @@ def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwind
 
     True: nothing that is said there is unexplained.
     """
-    from testbed.report.site_text import print_site
+    from testbed.report.step_text import print_site
+    from testbed.report.step_view import step_view
 
     run, row = thread_at(process, location)
-
-    number = row - run.thread.begins
-    return print_site(console_for_reports(), run, row, unwinders, number=number, explain=explain)
+    view = step_view(run, row, unwinders)
+    print_site(console_for_reports(), view, number=row - run.thread.begins, explain=explain)
+    return view.is_explained
 
 
 def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:

@@ -163,11 +163,7 @@ def command(**given: Any) -> None:
     asked = [each for each in named if each.name in options.names or not each.repeatable]
     _say_left_out(run, [each for each in asked if each not in applicable])
     if options.location is not None:
-        from testbed.report.site_text import print_site
-
-        step = run.step_at(options.location)
-        if not print_site(console_for_reports(), run, step, applicable, explain=options.explain):
-            sys.exit(1)
+        _show_site(run, run.step_at(options.location), applicable, explain=options.explain)
         return
     _show(run, applicable, options)
 
@@ -244,16 +240,24 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
         sys.exit(1)
 
 
+def _show_site(run: Run, step: int, unwinders: Sequence[Unwinder], **told: Any) -> None:
+    """One step in detail. Exits with 1 where something at it is unexplained."""
+    from testbed.report.step_text import print_site
+    from testbed.report.step_view import step_view
+
+    view = step_view(run, step, unwinders)
+    print_site(console_for_reports(), view, **told)
+    if not view.is_explained:
+        sys.exit(1)
+
+
 def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
     """As `_show` and --at do, for a run in pieces."""
     if options.location is not None:
-        from testbed.report.site_text import print_site
-
         step = run.step_at(options.location)
         piece, window = run.piece(step)
-        row, explain = window.row(step), options.explain
-        if not print_site(console_for_reports(), piece, row, unwinders, title=str(run), number=step, explain=explain):
-            sys.exit(1)
+        told = {"title": str(run), "number": step, "explain": options.explain}
+        _show_site(piece, window.row(step), unwinders, **told)
         return
     cells = judged(run, for_long_runs(unwinders, named=options.asked))
     console = console_for_reports(record=bool(options.svg))

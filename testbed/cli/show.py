@@ -41,7 +41,8 @@ def command(
     budget: int,
 ) -> None:
     """Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames."""
-    from testbed.report.show_text import show_page
+    from testbed.report.step_text import step_page
+    from testbed.report.step_view import step_view
 
     if stepping and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--step needs a terminal for its keys; without one, choose a step by --at")
@@ -55,7 +56,7 @@ def command(
     if stepping:
         _step_through(run, step, applicable)
     else:
-        console_for_reports().print(show_page(run, step, applicable))
+        console_for_reports().print(step_page(step_view(run, step, applicable)))
 
 
 def _step_through(run: Run, step: int, unwinders: Sequence[Unwinder]) -> None:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from markupsafe import Markup, escape
 
-from testbed.contract.frames import Frame
-from testbed.contract.unwinder import Unwinder
-from testbed.image import image_covering
-from testbed.naming.beside import Alignment, beside
-from testbed.report.listing import listing
-from testbed.report.phrases import frame_pointer, stack_pointer
-from testbed.report.show_text import AFTER, BEFORE, word_words
-from testbed.report.stack_drawing import WordKind, changed_registers, draw_stack
-from testbed.report.table_text import row_cells
-from testbed.runs.judging import judge
-from testbed.runs.run import Run
-from testbed.truth import CallStack, TrueFrame
+from testbed.naming.beside import Alignment
+from testbed.report.stack_drawing import WordKind
+from testbed.report.step_text import AFTER, BEFORE
+from testbed.report.step_view import StepAnswer, StepView
 from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
 
+WORDS = 32  # of the stack that are shown
 TableCell = str | Markup
 
 _STYLE = Markup(
@@ -85,45 +79,38 @@ def table(head: Sequence[TableCell], rows: Iterable[Sequence[TableCell]], *, her
     return Markup("<table>{}<tbody>{}</tbody></table>").format(thead, Markup("").join(body))
 
 
-def step_html(run: Run, step: int, unwinders: Sequence[Unwinder]) -> str:
+def step_html(view: StepView) -> str:
     """Everything about one step: what ``testbed show`` prints."""
-    pc = int(run.trace.pc[step])
-    words = ", ".join(sorted(word.name for word in run.words(step)))
-    title = f"step {step} of 0 to {len(run) - 1}: {run.where(pc)}" + (f"   ({words})" if words else "")
+    words = ", ".join(word.name for word in view.words)
+    changed = ", ".join(f"{name} = {now:#x}" for name, _, now in view.changed)
     side = Markup('<div class="cols"><div>{}{}</div><div>{}{}</div></div>').format(
-        heading("code"), _code(run, step, pc), heading("stack, highest address first"), _stack(run, step)
+        heading("code"), _code(view), heading("stack, highest address first"), _stack(view)
     )
+    registers = f"sp = {view.sp}, fp = {view.fp}" + (f"; the step before changed {changed}" if changed else "")
     return page(
-        Markup("<b>{}</b>").format(title),
+        Markup("<b>{}</b>").format(view.number + (f"   ({words})" if words else "")),
         side,
-        paragraph(_registers(run, step)),
-        _rows(run, pc, unwinders),
+        paragraph(registers),
+        _rows(view),
         heading("who called"),
-        _frames(run, step, unwinders),
+        _frames(view),
     )
 
 
-def _code(run: Run, step: int, pc: int) -> Markup:
-    lines = listing(run).around(pc, BEFORE, AFTER)
-    here = next(i for i, line in enumerate(lines) if line.pc == pc)
+def _code(view: StepView) -> Markup:
+    lines = view.code(BEFORE, AFTER)
+    here = next(i for i, line in enumerate(lines) if line.pc == view.pc)
     return table((), [(line.where, line.text, marked(line.source_text, "dim")) for line in lines], here=here)
 
 
-def _registers(run: Run, step: int) -> str:
-    changed = ", ".join(f"{name} = {now:#x}" for name, _, now in changed_registers(run, step))
-    return f"sp = {stack_pointer(run, step)}, fp = {frame_pointer(run, step)}" + (
-        f"; the step before changed {changed}" if changed else ""
-    )
-
-
-def _stack(run: Run, step: int) -> Markup:
-    drawing = draw_stack(run, step, limit=32)
+def _stack(view: StepView) -> Markup:
+    drawing = view.stack.nearest(WORDS)
     rows: list[tuple[TableCell, ...]] = []
     if drawing.left_out:
         rows.append(("", "", f"{drawing.left_out} words further out", ""))
     for word in reversed(drawing.words):
         value = "" if word.value is None or word.kind is WordKind.UNTOUCHED else f"{word.value:#x}"
-        label: TableCell = f"{word.kind.mark} {word_words(run, word)}"
+        label: TableCell = f"{word.kind.mark} {word.label}"
         if word.kind in (WordKind.UNTOUCHED, WordKind.BELOW, WordKind.EDGE):
             label = marked(label, "dim")
         arrows = Markup("<b>← {}</b>").format(", ".join(word.marks)) if word.marks else ""
@@ -131,71 +118,50 @@ def _stack(run: Run, step: int) -> Markup:
     return table((), rows)
 
 
-def _rows(run: Run, pc: int, unwinders: Sequence[Unwinder]) -> Markup:
-    loaded = image_covering(run.trace.images, pc)
-    same: dict[tuple[str, str, str], list[str]] = {}
-    for unwinder in unwinders:
-        if unwinder.rows is None or loaded is None:
-            continue
-        row, cfa, rules = row_cells(unwinder, loaded, pc)
-        said = (run.where(row.start + loaded.bias) if row else "", cfa, rules)
-        same.setdefault(said, []).append(unwinder.name)
-    if not same:
+def _rows(view: StepView) -> Markup:
+    if not view.rows:
         return Markup("")
-    return heading("row in force") + table(
-        ("format", "from", "CFA", "rules"), [(", ".join(names), *said) for said, names in same.items()]
-    )
+    rows = [(", ".join(row.names), *row[1:]) for row in view.rows]
+    return heading("row in force") + table(("format", "from", "CFA", "rules"), rows)
 
 
-def _frames(run: Run, step: int, unwinders: Sequence[Unwinder]) -> Markup:
+def _frames(view: StepView) -> Markup:
     """The truth and each different answer, a column each."""
-    snapshot, truth = run[step], run.truth(step)
-    columns: dict[tuple[object, ...], tuple[list[str], Verdict, tuple[Frame, ...], str]] = {}
+    columns: dict[tuple[object, ...], list[StepAnswer]] = {}
     reasons: dict[Markup, list[str]] = {}
-    for unwinder in unwinders:
-        said = unwinder.unwind(snapshot)
-        verdict = judge(run, step, said, unwinder)
-        pcs = tuple(frame.pc for frame in said.frames)
-        end = "(root)" if said.stopped is None else f"stops: {said.stopped.reason}"
-        columns.setdefault((verdict.outcome, pcs, end), ([], verdict, said.frames, end))[0].append(unwinder.name)
-        if not verdict.exact:
-            reasons.setdefault(verdict_words(verdict, run, step), []).append(unwinder.name)
-    answers = [_aligned(run, truth, frames, end) for _, _, frames, end in columns.values()]
-    true = [*(_calls(run, frame) for frame in truth.frames), "(root)"]
-    rows: list[list[TableCell]] = [
-        [str(i), true[i] if i < len(true) else "", *(answer[i] if i < len(answer) else "" for answer in answers)]
-        for i in range(max(len(true), *map(len, answers)) if answers else len(true))
+    for answer in view.answers:
+        columns.setdefault((answer.verdict.outcome, answer.frames, answer.end), []).append(answer)
+        if not answer.verdict.exact:
+            words = escape("; ".join(filter(None, (answer.difference, answer.why))))
+            reasons.setdefault(words, []).append(answer.unwinder.name)
+    true: list[TableCell] = [
+        Markup("").join([*(marked(call, "dim") + Markup("<br>") for call in inlined), escape(place)])
+        for place, inlined in zip(view.true_places, view.inlined, strict=True)
     ]
-    head = [
-        "#",
-        "truth",
-        *(Markup("{}<br>{}").format(", ".join(names), chip(v.outcome)) for names, v, _, _ in columns.values()),
-    ]
+    cells = zip_longest([*true, "(root)"], *(_aligned(same[0]) for same in columns.values()), fillvalue="")
+    heads = (Markup("{}<br>{}").format(_names(same), chip(same[0].verdict.outcome)) for same in columns.values())
     why = [paragraph(Markup("<b>{}</b>: {}").format(", ".join(names), words)) for words, names in reasons.items()]
-    return table(head, rows) + Markup("").join(why)
+    return table(["#", "truth", *heads], [(str(i), *row) for i, row in enumerate(cells)]) + Markup("").join(why)
 
 
-def _aligned(run: Run, truth: CallStack, frames: Sequence[Frame], end: str) -> list[TableCell]:
+def _names(answers: Sequence[StepAnswer]) -> str:
+    return ", ".join(answer.unwinder.name for answer in answers)
+
+
+def _aligned(answer: StepAnswer) -> list[TableCell]:
     """An answer's cells beside the true frames: what is missing is a gap, what never was stands above its next one."""
     cells: list[TableCell] = []
     false: list[Markup] = []
-    for each in beside(truth.pcs, [frame.pc for frame in frames]):
-        if each.alignment is Alignment.FALSE:
-            false.append(marked(f"≠ {run.place(frames[each.said or 0])}", "bad"))
+    for alignment, place in answer.frames:
+        if alignment is Alignment.FALSE:
+            false.append(marked(f"≠ {place}", "bad"))
             continue
-        own = marked("missing", "dim") if each.said is None else escape(run.place(frames[each.said]))
+        own = marked("missing", "dim") if alignment is Alignment.MISSING else escape(place)
         cells.append(Markup("<br>").join([*false, own]))
         false.clear()
-    return [*cells, *([Markup("<br>").join(false)] if false else []), end]
+    return [*cells, *([Markup("<br>").join(false)] if false else []), answer.end]
 
 
-def _calls(run: Run, frame: TrueFrame) -> Markup:
-    """A true frame's place, below the calls that were inlined there."""
-    *inlined, _ = run.calls(frame)
-    return Markup("").join([*(marked(str(call), "dim") + Markup("<br>") for call in inlined), escape(run.place(frame))])
-
-
-def verdict_words(verdict: Verdict, run: Run | None = None, step: int = 0) -> Markup:
-    """What differs, and why; with its run, addresses by name."""
-    parts = (run.difference(verdict), run.why(verdict, step)) if run else (verdict.difference, verdict.clause)
-    return escape("; ".join(part for part in parts if part))
+def verdict_words(verdict: Verdict) -> Markup:
+    """What differs, and why."""
+    return escape("; ".join(filter(None, (verdict.difference, verdict.clause))))

@@ -202,7 +202,7 @@ class StackWord:
 
     ``value`` is None where nothing is mapped. ``register`` is what was saved, of ``saved_of`` (an activation); of a
     signal's frame, too. ``changed``: the program has written there since the kernel did.
-    ``marks`` name what points here: SP, a frame-pointer register, ``CFA of f``.
+    ``marks`` name what points here: SP, a frame-pointer register, ``CFA of f``. ``label`` is what it holds, in words.
     """
 
     address: int
@@ -214,6 +214,7 @@ class StackWord:
     saved_of: int | None = None
     marks: tuple[str, ...] = ()
     changed: bool = False
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +228,13 @@ class StackDrawing:
     words: tuple[StackWord, ...] = field(repr=False)
     left_out: int = 0
     elsewhere: bool = False
+
+    def nearest(self, limit: int) -> StackDrawing:
+        """The same with at most so many words, those nearest to SP. The edge is no word."""
+        whole = tuple(word for word in self.words if word.kind is not WordKind.EDGE)
+        if len(whole) <= limit:
+            return self
+        return replace(self, words=whole[:limit], left_out=self.left_out + len(whole) - limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +252,8 @@ def events_of(run: Run) -> WordEvents:
     return word_events(run.trace, run.watched)
 
 
-def draw_stack(run: Run, step: int, *, limit: int = MAX_WORDS) -> StackDrawing:
-    """The stack of ``run`` before ``step`` executes. A pure function; at most ``limit`` words, those nearest to SP."""
+def draw_stack(run: Run, step: int) -> StackDrawing:
+    """The stack of ``run`` before ``step`` executes. A pure function; at most MAX_WORDS, those nearest to SP."""
     events = events_of(run)
     word = run.arch.word
     sp = int(run.trace.sp[step])
@@ -254,7 +262,7 @@ def draw_stack(run: Run, step: int, *, limit: int = MAX_WORDS) -> StackDrawing:
     words = list(_below(run, events, step, sp))
     left_out = 0
     for extent in extents:
-        room = limit - len(words)
+        room = MAX_WORDS - len(words)
         there = max(0, (extent.high - extent.low + word - 1) // word)
         left_out += max(0, there - room)
         for address in range(extent.low, extent.low + min(there, max(room, 0)) * word, word):
@@ -262,8 +270,8 @@ def draw_stack(run: Run, step: int, *, limit: int = MAX_WORDS) -> StackDrawing:
     bottom = extents[-1] if extents else None
     if bottom is not None and bottom.activation.cfa is None and not left_out:
         words.append(StackWord(bottom.high, None, WordKind.EDGE, bottom.activation.index, None))
-    marked = [_marked(each, pointers) for each in words]
-    return StackDrawing(step, tuple(marked), left_out, elsewhere)
+    told = [replace(each, marks=tuple(pointers.get(each.address, ())), label=_label(run, each)) for each in words]
+    return StackDrawing(step, tuple(told), left_out, elsewhere)
 
 
 def _extents(run: Run, step: int, sp: int) -> tuple[list[_FrameExtent], bool]:
@@ -314,11 +322,36 @@ def _pointers(run: Run, step: int, extents: list[_FrameExtent]) -> dict[int, lis
     return pointers
 
 
-def _marked(word: StackWord, pointers: dict[int, list[str]]) -> StackWord:
-    marks = pointers.get(word.address)
-    if not marks:
-        return word
-    return replace(word, marks=tuple(marks))
+def _label(run: Run, word: StackWord) -> str:
+    """What a word holds: ``return to main+0x10``, ``x19 of main``, ``local of leaf``."""
+    owner = activation_name(run, word.owner)
+    match word.kind:
+        case WordKind.RETURN_ADDRESS:
+            assert word.value is not None
+            address = run.arch.code_address(word.value)
+            return f"return to {run.where(address, caller=address not in run.uncalled)}"
+        case WordKind.SAVED_FP | WordKind.SAVED_REGISTER:
+            assert word.saved_of is not None
+            return f"{word.register} of {activation_name(run, word.saved_of)}"
+        case WordKind.SIGNAL_FRAME if word.register and word.saved_of is not None:
+            code = activation_name(run, word.saved_of)
+            if word.changed:
+                return f"signal frame: {word.register} of {code}, changed since"
+            return f"signal frame: saved {word.register} of {code}"
+        case WordKind.SIGNAL_FRAME:
+            return "signal frame"
+        case WordKind.UNTOUCHED if run.watched.activations[word.owner].signal:
+            return "signal frame, not written"
+        case WordKind.LOCAL:
+            return f"local of {owner}"
+        case WordKind.UNTOUCHED:
+            return f"frame of {owner}, not written"
+        case WordKind.RED_ZONE:
+            return f"red zone of {owner}"
+        case WordKind.BELOW:
+            return "below SP"
+        case WordKind.EDGE:
+            return "SP at entry"
 
 
 def _below(run: Run, events: WordEvents, step: int, sp: int) -> Iterator[StackWord]:

@@ -4,7 +4,7 @@ as high as it is told, so that all of them fit; what does not is counted, never 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from textwrap import wrap
@@ -12,16 +12,13 @@ from textwrap import wrap
 import numpy as np
 from rich.text import Text
 
-from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.image import image_covering
-from testbed.report.listing import CodeLine, listing
-from testbed.report.phrases import FRAME_STYLES, STYLES, count, frame_pointer, stack_pointer
-from testbed.report.show_text import word_label
-from testbed.report.stack_drawing import StackWord, changed_registers, draw_stack
+from testbed.report.listing import CodeLine
+from testbed.report.phrases import STYLES, count
+from testbed.report.stack_drawing import StackWord
 from testbed.report.step_lines import TRANSITION, UNEXPLAINED, Marks, marks_of, shown_mark
-from testbed.report.table_text import row_cells
-from testbed.runs.frames_beside import told
+from testbed.report.step_text import WORD_STYLES, said_line
+from testbed.report.step_view import StepAnswer, StepView
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, LYING
@@ -42,6 +39,20 @@ class ScreenRun:
     def marks(self) -> tuple[Marks, ...]:
         return tuple(marks_of(each) for each in self.verdicts)
 
+    @cached_property
+    def view(self) -> Callable[[int], StepView]:
+        """What a step shows, of the last ones that were looked at."""
+        return lru_cache(16)(self._view)
+
+    def _view(self, step: int) -> StepView:
+        snapshot = self.run.trace.snapshot(step)
+        verdicts = (each[step] for each in self.verdicts)
+        said = (
+            StepAnswer(self.run, step, unwinder, unwinder.unwind(snapshot), verdict)
+            for unwinder, verdict in zip(self.unwinders, verdicts, strict=True)
+        )
+        return StepView(self.run, step, tuple(said))
+
     def differs(self, focus: int) -> Sequence[int]:
         """The steps at which a strategy begins to be not exact, or begins to be so in another way."""
         marks = np.where(self.marks[focus] >= TRANSITION, EXACT, self.marks[focus]).astype(np.int64)
@@ -60,11 +71,8 @@ class ScreenRun:
 
 def title_line(screen: ScreenRun, step: int, width: int) -> Text:
     """Which run, which step, which instruction."""
-    run = screen.run
-    text = Text(f"{run.program.name} · {run.arch} · {run.recipe.name}", "bold")
-    text.append(f"   step {step} of 0 to {len(run) - 1}: {run.where(int(run.trace.pc[step]))}   ")
-    text.append(run.instruction(step), "bold")
-    return fitted(text, width)
+    view = screen.view(step)
+    return fitted(Text.assemble((view.title, "bold"), f"   {view.number}   ", (view.instruction, "bold")), width)
 
 
 def fitted(text: Text, width: int) -> Text:
@@ -75,10 +83,9 @@ def fitted(text: Text, width: int) -> Text:
 
 def code_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> tuple[Lines, list[int]]:
     """The function around pc with the focused strategy's mark at each instruction's visit; and the pc of each line."""
-    run, pc = screen.run, int(screen.run.trace.pc[step])
-    above = max(height // 2 - 1, 0)
-    around = listing(run).around(pc, above, height)
-    at = next(k for k, line in enumerate(around) if line.pc == pc)
+    view, above = screen.view(step), max(height // 2 - 1, 0)
+    around = view.code(above, height)
+    at = next(k for k, line in enumerate(around) if line.pc == view.pc)
     shown = around[max(0, min(at - above, len(around) - height)) :][:height]
     names = max((len(line.where) for line in shown), default=0)
     return [_code_line(screen, step, focus, line, min(names, width // 2), width) for line in shown], [
@@ -106,80 +113,61 @@ def _visit(screen: ScreenRun, pc: int, step: int) -> int | None:
 
 def stack_lines(screen: ScreenRun, step: int, width: int, height: int) -> Lines:
     """The stack, highest address first, down to what lies below SP."""
-    run = screen.run
-    drawing = draw_stack(run, step, limit=max(height - 1, 2))
+    drawing = screen.view(step).stack.nearest(max(height - 1, 2))
     words = list(reversed(drawing.words))
     left_out = drawing.left_out + max(len(words) - (height - 1), 0)
     words = words[max(len(words) - (height - 1), 0) :] if left_out else words[:height]
     lines = [Text(f"{count(left_out, 'word')} further out", "dim")] if left_out else []
     digits = max((len(f"{word.value:x}") for word in words if word.value is not None), default=1)
-    return [*lines, *(fitted(_word(run, word, digits), width) for word in words)]
+    return [*lines, *(fitted(_word(word, digits), width) for word in words)]
 
 
-def _word(run: Run, word: StackWord, digits: int) -> Text:
+def _word(word: StackWord, digits: int) -> Text:
     value = "" if word.value is None else f"{word.value:0{digits}x}"
-    text = Text(f"{word.address & 0xFFFFFF:06x} ", "dim")
-    text.append(f"{word.kind.mark} {value:<{digits}} ")
-    text.append_text(word_label(run, word))
-    if word.marks:
-        text.append(" ← " + ", ".join(word.marks), "bold")
-    return text
+    marks = (" ← " + ", ".join(word.marks), "bold") if word.marks else ""
+    label = Text(word.label, WORD_STYLES[word.kind])
+    address = (f"{word.address & 0xFFFFFF:06x} ", "dim")
+    return Text.assemble(address, f"{word.kind.mark} {value:<{digits}} ", label, marks)
 
 
 def register_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
     """SP and FP, what the step before changed, and the row in force of the focused strategy, or of the first table."""
-    run = screen.run
-    text = Text(f"sp = {stack_pointer(run, step)}   fp = {frame_pointer(run, step)}")
-    if changed := changed_registers(run, step):
-        text.append("   changed: " + ", ".join(f"{name} = {now:#x}" for name, _, now in changed), "dim")
-    lines = [fitted(text, width)]
-    tables = [each for each in (screen.unwinders[focus], *screen.unwinders) if each.rows is not None]
-    pc = int(run.trace.pc[step])
-    loaded = image_covering(run.trace.images, pc)
-    if tables and loaded is not None:
-        row, cfa, rules = row_cells(tables[0], loaded, pc)
-        since = f" from {run.where(row.start + loaded.bias)}" if row else ""
-        lines.append(fitted(Text(f"{tables[0].name} row{since}: CFA = {cfa}   {rules}"), width))
+    view = screen.view(step)
+    changed = ", ".join(f"{name} = {now:#x}" for name, _, now in view.changed)
+    changes = (f"   changed: {changed}", "dim") if changed else ""
+    lines = [fitted(Text.assemble(f"sp = {view.sp}   fp = {view.fp}", changes), width)]
+    if view.rows:
+        name = screen.unwinders[focus].name
+        row = next((row for row in view.rows if name in row.names), view.rows[0])
+        told = name if name in row.names else row.names[0]
+        since = f" from {row.start}" if row.start else ""
+        lines.append(fitted(Text(f"{told} row{since}: CFA = {row.cfa}   {row.rules}"), width))
     return lines
 
 
 def answer_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
     """The true stack, and every strategy's frames beside it; the focused one is marked."""
-    run = screen.run
+    view = screen.view(step)
     names = max(len(each.name) for each in screen.unwinders) + 2
-    frames = run.truth(step).frames
-    true = " < ".join(run.place(frame) for frame in frames)
-    lines = [fitted(Text.assemble(f"{'  truth':<{names}}           ", (f"{true} (root)", "bold")), width)]
-    for k, unwinder in enumerate(screen.unwinders):
-        lines.append(fitted(_answer(screen, step, k, focus, unwinder, names), width))
-    return lines
-
-
-def _answer(screen: ScreenRun, step: int, k: int, focus: int, unwinder: Unwinder, names: int) -> Text:
-    said, verdict = _said(screen.run, unwinder, step), screen.verdicts[k][step]
-    text = Text("▶ " if k == focus else "  ", "bold")
-    text.append(f"{unwinder.name:<{names - 2}} ", "bold" if k == focus else "")
-    text.append(f"{verdict.outcome.label:<9} ", STYLES[verdict.outcome])
-    parts = [Text(name, FRAME_STYLES[place]) for place, name in told(screen.run, step, said)]
-    text.append_text(Text(" < ").join(parts))
-    return text.append(" (root)" if said.stopped is None else f" < stops: {said.stopped.reason}")
-
-
-@lru_cache(maxsize=512)
-def _said(run: Run, unwinder: Unwinder, step: int) -> Backtrace:
-    return unwinder.unwind(run.trace.snapshot(step))
+    true = f"{' < '.join(view.true_places)} (root)"
+    lines = [Text.assemble(f"{'  truth':<{names}}           ", (true, "bold"))]
+    for k, answer in enumerate(view.answers):
+        mark, style = ("▶ ", "bold") if k == focus else ("  ", "")
+        outcome = answer.verdict.outcome
+        head = (f"{answer.unwinder.name:<{names - 2}} ", style), (f"{outcome.label:<9} ", STYLES[outcome])
+        lines.append(Text.assemble((mark, "bold"), *head, said_line(answer)))
+    return [fitted(line, width) for line in lines]
 
 
 def why_text(screen: ScreenRun, step: int, focus: int) -> Text:
     """Why the focused strategy is not exact here, whole, with who says so."""
-    verdict = screen.verdicts[focus][step]
-    name = screen.unwinders[focus].name
+    answer = screen.view(step).answers[focus]
+    name, verdict = answer.unwinder.name, answer.verdict
     if verdict.transition:
         return Text(f"{name}: in transition, no single answer is right", "dim")
     if verdict.exact:
         return Text(f"{name} is exact here", "dim")
-    why = screen.run.why(verdict, step)
-    return Text(f"{name}: {screen.run.difference(verdict)}" + (f": {why}" if why else ""))
+    return Text(f"{name}: {answer.difference}" + (f": {answer.why}" if answer.why else ""))
 
 
 def why_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> Lines:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from testbed.campaign.results import Cell
 from testbed.contract.unwinder import Unwinder
-from testbed.image import image_covering
 from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import names_at, with_places
 from testbed.report.answers import NOTHING, Answers, StepAnswers
@@ -22,8 +21,9 @@ from testbed.report.listing import listing
 from testbed.report.phrases import activation_name
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
+from testbed.report.step_view import row_in_force
 from testbed.report.stepper_moves import Move
-from testbed.report.table_text import LEGEND, row_cells
+from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES, phases
 from testbed.verdicts.one import Verdict
@@ -337,13 +337,8 @@ def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) ->
         known: dict[tuple[str, str, str], int] = {}
         of_line = []
         for line in listing(run).lines:
-            loaded = image_covering(run.trace.images, line.pc)
-            row, cfa, rules = row_cells(unwinder, loaded, line.pc)
-            if loaded is None or row is None:
-                of_line.append(-1)
-                continue
-            said = (run.where(row.start + loaded.bias), cfa, rules)
-            of_line.append(known.setdefault(said, len(known)))
+            said = row_in_force(run, unwinder, line.pc)
+            of_line.append(known.setdefault(said, len(known)) if said and said[0] else -1)
         columns[f"t{len(tables)}"] = np.array(of_line, np.int32)
         tables.append({"name": unwinder.name, "rows": [list(said) for said in known]})
     return tables

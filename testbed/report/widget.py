@@ -7,6 +7,7 @@ from typing import Any
 
 from testbed.contract.unwinder import Unwinder
 from testbed.report.markup import step_html
+from testbed.report.step_view import step_view
 from testbed.report.stepper_moves import Move, moved
 from testbed.runs.run import Run
 
@@ -36,7 +37,7 @@ class Stepper:
 
     def html(self) -> str:
         """The step as HTML."""
-        return step_html(self.run, self.step, self.unwinders)
+        return step_html(step_view(self.run, self.step, self.unwinders))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self.html()}

@@ -18,13 +18,18 @@ from testbed.runs.run import Run
 LEGEND = "[name]: a true caller that the answer lacks. ≠: a frame that never was. ×: as often as that."
 
 
-def told(run: Run, step: int, said: Backtrace) -> Iterator[tuple[Alignment, str]]:
-    """A backtrace's frames beside the truth at a step, by name, repeats folded."""
+def frames_beside(run: Run, step: int, said: Backtrace) -> tuple[tuple[Alignment, str], ...]:
+    """A backtrace's frames beside the truth at a step, by name."""
     truth = run.truth(step).frames
     named: list[tuple[Alignment, str]] = []
     for each in beside([frame.pc for frame in truth], [frame.pc for frame in said.frames]):
         frame = said.frames[each.said or 0] if each.true is None else truth[each.true]
         named.append((each.alignment, run.place(frame)))
-    for (place, name), times in counted(named):
+    return tuple(named)
+
+
+def told(run: Run, step: int, said: Backtrace) -> Iterator[tuple[Alignment, str]]:
+    """The same as they are shown: marked by what they are, repeats folded."""
+    for (place, name), times in counted(frames_beside(run, step, said)):
         text = {Alignment.MISSING: f"[{name}]", Alignment.FALSE: f"≠{name}"}.get(place, name)
         yield place, text if times == 1 else f"{text} ×{times}"

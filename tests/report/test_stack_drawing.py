@@ -7,7 +7,6 @@ import pytest
 import testbed
 from testbed.contract.frames import behind_call
 from testbed.naming.symbolize import Origin, symbolize
-from testbed.report.show_text import word_words
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.runs.frames_beside import told
 from testbed.runs.judging import judge
@@ -123,7 +122,7 @@ leaf:
 def test_a_limit_leaves_the_far_end_out() -> None:
     run = testbed.run("recursion", arch="arm64")
     step = run.step_at("bottom")
-    whole, part = draw_stack(run, step), draw_stack(run, step, limit=5)
+    whole, part = draw_stack(run, step), draw_stack(run, step).nearest(5)
     assert part.words == whole.words[:5]
     assert part.left_out == len(whole.words) - 1 - 5  # the edge is no word
 
@@ -152,7 +151,7 @@ def test_a_signals_frame_is_the_kernels_and_holds_the_interrupted_registers(prog
             owner = run.watched.activations[word.owner]
             if owner.signal:
                 assert word.kind in (WordKind.SIGNAL_FRAME, WordKind.UNTOUCHED, WordKind.BELOW)
-                assert word_words(run, word) != "local of give_back"
+                assert word.label != "local of give_back"
             if word.kind is not WordKind.SIGNAL_FRAME or not word.register:
                 continue
             assert word.saved_of == owner.parent
@@ -161,7 +160,7 @@ def test_a_signals_frame_is_the_kernels_and_holds_the_interrupted_registers(prog
             assert word.value in pieces or word.changed
             seen.add(word.register)
             name = run.function(int(run.trace.pc[owner.opened - 1]))
-            assert word.changed or word_words(run, word) == f"signal frame: saved {word.register} of {name}"
+            assert word.changed or word.label == f"signal frame: saved {word.register} of {name}"
     assert seen >= set(run.arch.signal_frame.registers) - {"sp"}
 
 
@@ -171,10 +170,10 @@ def test_what_a_handler_saves_is_the_interrupted_codes() -> None:
     step = run.step_at("on_second") + 1
     word = next(word for word in draw_stack(run, step).words if "SP" in word.marks)
     assert (word.kind, word.saved_of) == (WordKind.SAVED_FP, run.truth(step).frames[2].activation)
-    assert word_words(run, word) == "rbp of count"
+    assert word.label == "rbp of count"
     kernels = testbed.run("signal_alternate", arch="arm64")  # there it makes x29 lead to a record in its frame
     saved = at(kernels, "on_signal+0x4")[-16]
-    assert word_words(kernels, saved) == "x29 of give_back"
+    assert saved.label == "x29 of give_back"
     drawn = draw_stack(run, step)
     assert drawn.elsewhere
     assert not {word.kind for word in drawn.words} & {WordKind.LOCAL, WordKind.RED_ZONE}

@@ -10,7 +10,6 @@ import pytest
 from testbed.naming.beside import beside
 from testbed.report.answers import NOTHING
 from testbed.report.packed_columns import packed, unpacked
-from testbed.report.show_text import word_words
 from testbed.report.stack_drawing import changed_registers, draw_stack
 from testbed.report.stepper import write_stepper
 from testbed.report.stepper_data import stepper_data
@@ -67,7 +66,7 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
         )
     for step, shown in zip(steps, drawn, strict=True):
         words = [
-            [w.address, w.kind.name, -1 if w.written is None else w.written, word_words(run, w), list(w.marks)]
+            [w.address, w.kind.name, -1 if w.written is None else w.written, w.label, list(w.marks)]
             for w in draw_stack(run, step).words
         ]
         assert shown["words"] == words, step

@@ -1,0 +1,171 @@
+"""What one step of a run shows: code, registers, the stack, rows in force, the true stack, every strategy's beside it.
+
+`StepView` is gathered from a run and from what strategies said, each part when it is first asked for. The terminal
+(`step_text`), the full screen (`step_screen`) and notebooks (`markup`) only lay it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from testbed.campaign.names import true_frames
+from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Unwinder
+from testbed.image import image_covering
+from testbed.naming.beside import Alignment
+from testbed.naming.symbolize import NamedBacktrace, symbolize
+from testbed.report.listing import CodeLine, listing
+from testbed.report.phrases import frame_pointer, stack_pointer
+from testbed.report.stack_drawing import StackDrawing, changed_registers, draw_stack
+from testbed.report.table_text import row_cells
+from testbed.runs.frames_beside import frames_beside, told
+from testbed.runs.judging import judge
+from testbed.runs.run import Run
+from testbed.verdicts.one import Verdict
+from testbed.words.traits import Trait
+
+
+@dataclass(frozen=True, eq=False)
+class StepAnswer:
+    """What a strategy said at a step, and the verdict on it."""
+
+    run: Run = field(repr=False)
+    step: int
+    unwinder: Unwinder
+    said: Backtrace
+    verdict: Verdict
+
+    @property
+    def frames(self) -> tuple[tuple[Alignment, str], ...]:
+        """Its frames beside the true ones, innermost first, by place."""
+        return frames_beside(self.run, self.step, self.said)
+
+    @property
+    def told(self) -> list[tuple[Alignment, str]]:
+        """The same as a line shows them: marked by what they are, repeats folded."""
+        return list(told(self.run, self.step, self.said))
+
+    @property
+    def end(self) -> str:
+        return "(root)" if self.said.stopped is None else f"stops: {self.said.stopped.reason}"
+
+    @property
+    def difference(self) -> str:
+        """What is wrong first; "" where nothing is."""
+        return self.run.difference(self.verdict)
+
+    @property
+    def why(self) -> str:
+        return self.run.why(self.verdict, self.step)
+
+
+class RowInForce(NamedTuple):
+    """What strategies' tables say at a pc: since where, the CFA, the rules (or why there is no row)."""
+
+    names: tuple[str, ...]
+    start: str
+    cfa: str
+    rules: str
+
+
+@dataclass(frozen=True, eq=False)
+class StepView:
+    """One step of a run, with what was said there."""
+
+    run: Run = field(repr=False)
+    step: int
+    answers: tuple[StepAnswer, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"{self.run.program.name} · {self.run.arch} · {self.run.recipe.name}"
+
+    @property
+    def number(self) -> str:
+        """``step 3 of 0 to 24: leaf+0x4``."""
+        return f"step {self.step} of 0 to {len(self.run) - 1}: {self.where}"
+
+    @property
+    def pc(self) -> int:
+        return int(self.run.trace.pc[self.step])
+
+    @property
+    def where(self) -> str:
+        return self.run.where(self.pc)
+
+    @property
+    def instruction(self) -> str:
+        return self.run.instruction(self.step)
+
+    @property
+    def words(self) -> list[Trait]:
+        """The words about the site, by name."""
+        return sorted(self.run.words(self.step), key=lambda word: word.name)
+
+    @property
+    def sp(self) -> str:
+        return stack_pointer(self.run, self.step)
+
+    @property
+    def fp(self) -> str:
+        return frame_pointer(self.run, self.step)
+
+    @cached_property
+    def changed(self) -> tuple[tuple[str, int, int], ...]:
+        """The registers that the step before changed: name, value before, value now."""
+        return changed_registers(self.run, self.step)
+
+    @cached_property
+    def stack(self) -> StackDrawing:
+        return draw_stack(self.run, self.step)
+
+    def code(self, before: int, after: int) -> tuple[CodeLine, ...]:
+        """So many lines of the function around pc."""
+        return listing(self.run).around(self.pc, before, after)
+
+    @cached_property
+    def rows(self) -> tuple[RowInForce, ...]:
+        """The rows in force of all strategies that are tables; what several say alike is one."""
+        same: dict[tuple[str, str, str], list[str]] = {}
+        for answer in self.answers:
+            if row := row_in_force(self.run, answer.unwinder, self.pc):
+                same.setdefault(row, []).append(answer.unwinder.name)
+        return tuple(RowInForce(tuple(names), *row) for row, names in same.items())
+
+    @property
+    def true_places(self) -> list[str]:
+        """The true frames, innermost first."""
+        return [self.run.place(frame) for frame in self.run.truth(self.step).frames]
+
+    @property
+    def inlined(self) -> list[list[str]]:
+        """For each true frame the calls that were inlined there, innermost first."""
+        return [[str(call) for call in self.run.calls(frame)[:-1]] for frame in self.run.truth(self.step).frames]
+
+    @cached_property
+    def named(self) -> NamedBacktrace:
+        """The calls of the source that the true frames stand for."""
+        return symbolize(self.run.trace.images, true_frames(self.run, self.step))
+
+    @property
+    def is_explained(self) -> bool:
+        return not any(answer.verdict.unexplained for answer in self.answers)
+
+
+def step_view(run: Run, step: int, unwinders: Sequence[Unwinder]) -> StepView:
+    """A step at which these strategies are asked and judged."""
+    snapshot = run[step]
+    said = [(unwinder, unwinder.unwind(snapshot)) for unwinder in unwinders]
+    return StepView(run, step, tuple(StepAnswer(run, step, u, each, judge(run, snapshot, each, u)) for u, each in said))
+
+
+def row_in_force(run: Run, unwinder: Unwinder, pc: int) -> tuple[str, str, str] | None:
+    """Since where, the CFA and the rules of the row at a pc; None of what is no table, and where no image is."""
+    loaded = image_covering(run.trace.images, pc)
+    if unwinder.rows is None or loaded is None:
+        return None
+    row, cfa, rules = row_cells(unwinder, loaded, pc)
+    return run.where(row.start + loaded.bias) if row else "", cfa, rules
