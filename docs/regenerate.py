@@ -123,8 +123,10 @@ def tables_of_libraries() -> None:
 
 def traps() -> None:
     """docs/traps.md: what each trap does to the strategies beside its controls, from the golden counts."""
+
+    from traps_page import ShownCell, traps_markdown
+
     from programs import PROGRAMS
-    from testbed.report.traps_text import ShownCell, traps_markdown
     from testbed.words.outcome import Outcome
     from tests.golden import STRATEGIES, all_cells
 
@@ -159,9 +161,9 @@ def referees() -> None:
     """FINDINGS.md, and docs/referees.md: how the real unwinders that are installed fare."""
     findings()
     from pictures import testbed
+    from referees_page import PAGE, referees_markdown, section_of
 
     from testbed.referee import REFEREES
-    from testbed.report.referees_text import PAGE, referees_markdown, section_of
 
     arguments = ["matrix", "--referees", "--one-each", "--steps", str(REFEREE_STEPS), "-j", "1"]
     began = time.monotonic()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -17,24 +17,18 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from testbed.contract.unwinder import Unwinder
-    from testbed.report.catalogue_text import CatalogueData
-
-    Listed = RenderableType | CatalogueData
 
 
-def _programs(as_json: bool) -> Iterator[Listed]:
+def _programs() -> Mapping[str, Any]:
     from programs import PROGRAMS
     from testbed.cli.plugins import installed_programs
-    from testbed.report import catalogue_text
     from testbed.words.catalogue import joined
 
-    known = joined(PROGRAMS, installed_programs())
-    yield catalogue_text.programs_data(known) if as_json else catalogue_text.programs_table(known)
+    return joined(PROGRAMS, installed_programs())
 
 
-def _unwinders(as_json: bool) -> Iterator[Listed]:
+def _unwinders() -> Mapping[str, Any]:
     from testbed.cli.plugins import with_installed
-    from testbed.report import catalogue_text
     from unwinders import UNWINDERS
 
     known, there = with_installed(UNWINDERS), {}
@@ -43,58 +37,22 @@ def _unwinders(as_json: bool) -> Iterator[Listed]:
             there[name] = known[name]
         except UsageError as error:  # of another package: that is no reason to list nothing
             click.echo(f"left out: {error}", err=True)
-    yield catalogue_text.unwinders_data(there) if as_json else catalogue_text.unwinders_table(there)
+    return there
 
 
-def _referees(as_json: bool) -> Iterator[Listed]:
-    from testbed.referee import REFEREES
-    from testbed.report import catalogue_text
-
-    yield catalogue_text.referees_data(REFEREES) if as_json else catalogue_text.referees_table(REFEREES)
-
-
-def _recipes(as_json: bool) -> Iterator[Listed]:
-    from testbed.arch import ARCHES
-    from testbed.build.recipes import RECIPES
-    from testbed.report import catalogue_text
-
-    yield catalogue_text.recipes_data(RECIPES) if as_json else catalogue_text.recipes_table(RECIPES)
-    if not as_json:
-        yield catalogue_text.needed_by_recipes(ARCHES.values())
-
-
-def _arches(as_json: bool) -> Iterator[Listed]:
-    from testbed.arch import ARCHES
-    from testbed.report import catalogue_text
-
-    yield catalogue_text.arches_data(ARCHES) if as_json else catalogue_text.arches_table(ARCHES)
-
-
-def _assumptions(as_json: bool, names: Sequence[str] = ()) -> Iterator[Listed]:
-    """Of our techniques, or of those that are named: what must hold of each frame, clause by clause."""
-    from testbed.report import catalogue_text
-
-    chosen = _matching(names)
-    if as_json:
-        yield catalogue_text.assumptions_data(chosen)
-    else:
-        for unwinder in chosen:
-            yield from catalogue_text.assumptions_told(unwinder)
+def _value(module: str, name: str) -> Callable[[], Mapping[str, Any]]:
+    """A catalogue by its place."""
+    return lambda: cast(Mapping[str, Any], getattr(import_module(module), name))
 
 
 def _matching(names: Sequence[str]) -> list[Unwinder]:
-    """Our strategies and those of real tools whose names match a pattern; without one all of ours.
-
-    Raises UsageError for a typo.
-    """
+    """Our strategies and those of real tools whose names match a pattern. Raises UsageError for a typo."""
     from testbed.referee import REFEREES
     from testbed.words.catalogue import matches
     from testbed.words.nearest import nearest
     from unwinders import UNWINDERS
 
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
-    if not names:
-        return list(UNWINDERS.values())
     for name in names:
         if not any(matches(each.name, (name,)) for each in everyone):
             raise UsageError(f"no strategy matches {name!r}; {nearest(name, [each.name for each in everyone])}")
@@ -102,14 +60,14 @@ def _matching(names: Sequence[str]) -> list[Unwinder]:
 
 
 # Each loads what it lists, and nothing else.
-_CATALOGUES: Mapping[str, Callable[..., Iterator[Listed]]] = MappingProxyType(
+_CATALOGUES: Mapping[str, Callable[[], Mapping[str, Any]]] = MappingProxyType(
     {
         "programs": _programs,
         "unwinders": _unwinders,
-        "referees": _referees,
-        "recipes": _recipes,
-        "arches": _arches,
-        "assumptions": _assumptions,
+        "referees": _value("testbed.referee", "REFEREES"),
+        "recipes": _value("testbed.build.recipes", "RECIPES"),
+        "arches": _value("testbed.arch", "ARCHES"),
+        "assumptions": _value("unwinders", "UNWINDERS"),
     }
 )
 
@@ -124,24 +82,37 @@ _CATALOGUES: Mapping[str, Callable[..., Iterator[Listed]]] = MappingProxyType(
 def command(what: str, traps: bool, names: tuple[str, ...], as_json: bool) -> None:
     """What the catalogues hold."""
     from testbed.cli.terminal import console_for_reports
+    from testbed.report import catalogue_text
 
     if names and what != "assumptions":
         raise UsageError(f"-u goes with assumptions, not with {what}")
-    listed = partial(_CATALOGUES[what], names=names) if names else _CATALOGUES[what]
+    if traps and as_json:
+        raise UsageError("--json lists a catalogue: not with --traps")
+    if traps and what != "programs":
+        raise UsageError(f"--traps goes with programs, not with {what}")
+    known = _matching(names) if names else [*_CATALOGUES[what]().values()]
     if as_json:
-        if traps:
-            raise UsageError("--json lists a catalogue: not with --traps")
-        json.dump(next(listed(True)), sys.stdout, indent=1)
+        json.dump([catalogue_text.LISTED[what].data(value) for value in known], sys.stdout, indent=1)
         sys.stdout.write("\n")
         return
-    if traps:
-        if what != "programs":
-            raise UsageError(f"--traps goes with programs, not with {what}")
-        from programs import PROGRAMS
-        from testbed.report.traps_text import print_traps
-
-        print_traps(console_for_reports(), PROGRAMS)
-        return
     console = console_for_reports()
-    for part in listed(False):
+    for part in _told(what, known, traps=traps):
         console.print(part, crop=False)
+
+
+def _told(what: str, known: Sequence[Any], *, traps: bool) -> Iterator[RenderableType]:
+    from testbed.report import catalogue_text
+
+    if traps:
+        from programs import PROGRAMS
+
+        yield catalogue_text.traps_table(PROGRAMS)
+    elif what == "assumptions":
+        for unwinder in known:
+            yield from catalogue_text.assumptions_told(unwinder)
+    else:
+        yield catalogue_text.catalogue_table(what, known)
+    if what == "recipes":
+        from testbed.arch import ARCHES
+
+        yield catalogue_text.needed_by_recipes(ARCHES.values())

@@ -1,47 +1,101 @@
-"""The catalogues on the terminal: a name and a sentence per line, and what each exists for."""
+"""The catalogues on the terminal, a name and a sentence per line, and as plain data (``schema/list.json``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.padding import Padding
 from rich.text import Text
 
 from testbed.report.narrow_tables import WordTable
+from testbed.words.traps import TRAPS
 
 if TYPE_CHECKING:  # what is listed is given: nothing else is loaded for one catalogue
     from rich.console import RenderableType
 
     from testbed.arch import Arch
-    from testbed.build.recipes import Recipe
     from testbed.contract.unwinder import Unwinder
     from testbed.program.model import Program
     from testbed.referee import Referee
 
 
-def programs_table(programs: Mapping[str, Program]) -> WordTable:
-    rows = ((p.name, ", ".join(p.sources), p.summary) for p in programs.values())
-    return _table(("program", "sources", "what is interesting"), rows)
+class Listed(NamedTuple):
+    """How a catalogue is listed: the heads of its table, a value as a row, and as data."""
+
+    heads: tuple[str, ...]
+    row: Callable[[Any], tuple[str, ...]]
+    data: Callable[[Any], dict[str, Any]]
 
 
-def unwinders_table(unwinders: Mapping[str, Unwinder]) -> WordTable:
-    needs = {u.name: ", ".join(sorted(u.needs | (u.arches or set()))) for u in unwinders.values()}
-    return _table(("strategy", "needs", "what it is"), ((n, needs[n] or "-", u.summary) for n, u in unwinders.items()))
+def _where(referee: Referee) -> str:
+    found = referee.find()
+    return str(found) if found else f"not installed: {referee.package}"
 
 
-def referees_table(referees: Mapping[str, Referee]) -> WordTable:
-    rows = ((r.name, ", ".join(u.name for u in r.unwinders), f"{r.summary}\n{_where(r)}") for r in referees.values())
-    return _table(("referee", "strategies", "what it is, and where"), rows)
+def _needs(unwinder: Unwinder) -> str:
+    return ", ".join(sorted(unwinder.needs | (unwinder.arches or set()))) or "-"
 
 
-def recipes_table(recipes: Mapping[str, Recipe]) -> WordTable:
-    return _table(("recipe", "builds", "how"), ((r.name, r.tool.takes.value, r.summary) for r in recipes.values()))
+def _assumption(unwinder: Unwinder) -> dict[str, Any]:
+    assumed = unwinder.assumption
+    return {
+        "name": unwinder.name,
+        "form": type(assumed).__name__ if assumed else None,
+        "clauses": {clause.name: clause.holds for clause in assumed.clauses} if assumed else {},
+        "held_to": unwinder.held_to.value,
+    }
 
 
-def arches_table(arches: Mapping[str, Arch]) -> WordTable:
-    rows = ((a.name, ", ".join(isa.name for isa in a.isas), ", ".join(a.aliases)) for a in arches.values())
-    return _table(("architecture", "instruction sets", "also called"), rows)
+LISTED: Mapping[str, Listed] = {
+    "programs": Listed(
+        ("program", "sources", "what is interesting"),
+        lambda p: (p.name, ", ".join(p.sources), p.summary),
+        lambda p: {"name": p.name, "summary": p.summary, "sources": list(p.sources)},
+    ),
+    "unwinders": Listed(
+        ("strategy", "needs", "what it is"),
+        lambda u: (u.name, _needs(u), u.summary),
+        lambda u: {
+            "name": u.name,
+            "summary": u.summary,
+            "arches": sorted(u.arches) if u.arches else None,
+            "needs": sorted(u.needs),
+        },
+    ),
+    "referees": Listed(
+        ("referee", "strategies", "what it is, and where"),
+        lambda r: (r.name, ", ".join(u.name for u in r.unwinders), f"{r.summary}\n{_where(r)}"),
+        lambda r: {
+            "name": r.name,
+            "summary": r.summary,
+            "strategies": [each.name for each in r.unwinders],
+            "found": str(found) if (found := r.find()) else None,
+            "package": r.package,
+        },
+    ),
+    "recipes": Listed(
+        ("recipe", "builds", "how"),
+        lambda r: (r.name, r.tool.takes.value, r.summary),
+        lambda r: {"name": r.name, "summary": r.summary, "builds": r.tool.takes.value},
+    ),
+    "arches": Listed(
+        ("architecture", "instruction sets", "also called"),
+        lambda a: (a.name, ", ".join(isa.name for isa in a.isas), ", ".join(a.aliases)),
+        lambda a: {
+            "name": a.name,
+            "instruction_sets": [isa.name for isa in a.isas],
+            "aliases": list(a.aliases),
+        },
+    ),
+    "assumptions": Listed((), lambda u: (), _assumption),
+}
+
+
+def catalogue_table(what: str, values: Iterable[Any]) -> WordTable:
+    """A catalogue, a value per row."""
+    return WordTable(LISTED[what].heads, tuple(map(LISTED[what].row, values)))
 
 
 def needed_by_recipes(arches: Iterable[Arch]) -> str:
@@ -61,15 +115,6 @@ def needed_by_recipes(arches: Iterable[Arch]) -> str:
     return "\n".join(lines)
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> WordTable:
-    return WordTable(head, tuple(rows))
-
-
-def _where(referee: Referee) -> str:
-    found = referee.find()
-    return str(found) if found else f"not installed: {referee.package}"
-
-
 # Assumptions on the terminal: what must hold of each frame for a technique to be right.
 
 
@@ -84,60 +129,35 @@ def assumptions_told(unwinder: Unwinder) -> Iterator[RenderableType]:
         yield Padding(Text(f"{clause.name}: {clause.holds}"), (0, 0, 0, 4))
 
 
-# The catalogues as plain data, the shape of ``testbed list --json`` (``schema/list.json``): a name and facts each.
+@dataclass(frozen=True, slots=True)
+class TrapInCorpus:
+    """A trap in the corpus: the programs that show it, and every reference that one of them gives, once."""
 
-CatalogueData = list[dict[str, Any]]
-
-
-def programs_data(programs: Mapping[str, Program]) -> CatalogueData:
-    return [{"name": p.name, "summary": p.summary, "sources": list(p.sources)} for p in programs.values()]
-
-
-def unwinders_data(unwinders: Mapping[str, Unwinder]) -> CatalogueData:
-    return [_unwinder(unwinder) for unwinder in unwinders.values()]
+    number: int
+    programs: tuple[Program, ...]
+    references: tuple[str, ...]
 
 
-def _unwinder(unwinder: Unwinder) -> dict[str, Any]:
-    arches = sorted(unwinder.arches) if unwinder.arches else None
-    return {"name": unwinder.name, "summary": unwinder.summary, "arches": arches, "needs": sorted(unwinder.needs)}
+def shown_traps(programs: Mapping[str, Program]) -> tuple[TrapInCorpus, ...]:
+    """Every trap, whether a program shows it or not."""
+    found: dict[int, tuple[dict[str, Program], dict[str, None]]] = {number: ({}, {}) for number in TRAPS}
+    for program in programs.values():
+        for source in program.sources.values():
+            for trap in source.header.traps:
+                found[trap.number][0][program.name] = program
+                found[trap.number][1].update(dict.fromkeys(trap.references))
+    return tuple(TrapInCorpus(number, tuple(p.values()), tuple(r)) for number, (p, r) in found.items())
 
 
-def referees_data(referees: Mapping[str, Referee]) -> CatalogueData:
-    found: CatalogueData = []
-    for referee in referees.values():
-        here = referee.find()
-        found.append(
-            {
-                "name": referee.name,
-                "summary": referee.summary,
-                "strategies": [each.name for each in referee.unwinders],
-                "found": str(here) if here else None,
-                "package": referee.package,
-            }
+def traps_table(programs: Mapping[str, Program]) -> WordTable:
+    """A line per trap: its number, what goes wrong, the programs, the references."""
+    rows = (
+        (
+            str(trap.number),
+            TRAPS[trap.number],
+            ", ".join(program.name for program in trap.programs) or "-",
+            ", ".join(trap.references) or "-",
         )
-    return found
-
-
-def recipes_data(recipes: Mapping[str, Recipe]) -> CatalogueData:
-    return [{"name": r.name, "summary": r.summary, "builds": r.tool.takes.value} for r in recipes.values()]
-
-
-def arches_data(arches: Mapping[str, Arch]) -> CatalogueData:
-    return [
-        {"name": a.name, "instruction_sets": [isa.name for isa in a.isas], "aliases": list(a.aliases)}
-        for a in arches.values()
-    ]
-
-
-def assumptions_data(unwinders: Iterable[Unwinder]) -> CatalogueData:
-    return [
-        {
-            "name": unwinder.name,
-            "form": type(unwinder.assumption).__name__ if unwinder.assumption else None,
-            "clauses": {clause.name: clause.holds for clause in unwinder.assumption.clauses}
-            if unwinder.assumption
-            else {},
-            "held_to": unwinder.held_to.value,
-        }
-        for unwinder in unwinders
-    ]
+        for trap in shown_traps(programs)
+    )
+    return WordTable(("trap", "what goes wrong", "programs", "happened in"), tuple(rows))

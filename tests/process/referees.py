@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from docs.referees_page import PAGE, section_of, with_section
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
@@ -20,7 +21,6 @@ from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import StrategyShare
 from testbed.referee import present
 from testbed.report.phrases import share
-from testbed.report.referees_text import PAGE, section_of, with_section
 from tests.process.builds import ran
 
 TOOLS = (  # those that read tables of a file; LLVM's with the row at the pc, so that what else it does shows

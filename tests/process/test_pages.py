@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from docs.referees_page import PAGE, section_of, with_section
 from testbed.profiling.judge import watch_process
 from testbed.profiling.result import StrategyShare, WatchedProcess
 from testbed.referee import REFEREES
-from testbed.report.referees_text import PAGE, section_of, with_section
 from testbed.verdicts.counts import SiteKind
 from testbed.words.outcome import Outcome
 from tests.process import referees

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from docs.traps_page import ShownCell, fates, traps_markdown
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
@@ -16,7 +17,7 @@ from testbed.campaign.matrix import judge_unit
 from testbed.campaign.units import units
 from testbed.cli import cli
 from testbed.program.model import program_from_text
-from testbed.report.traps_text import ShownCell, fates, shown_traps, traps_markdown
+from testbed.report.catalogue_text import shown_traps
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_program
 from testbed.words.errors import BuildError

@@ -9,9 +9,8 @@ from rich.console import Console
 
 from programs import PROGRAMS
 from testbed.referee import REFEREES
-from testbed.report.catalogue_text import programs_table, referees_table, unwinders_table
+from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
 from testbed.report.narrow_tables import WordTable
-from testbed.report.traps_text import print_traps, shown_traps
 from unwinders import UNWINDERS
 
 WIDTHS = [200, 100, 80, 60, 40]
@@ -37,9 +36,10 @@ def test_every_word_is_there_in_one_piece(width: int) -> None:
         *(reference for trap in shown_traps(PROGRAMS) for reference in trap.references),
     }
     to = console(width)
-    for table in (programs_table(PROGRAMS), unwinders_table(UNWINDERS), referees_table(REFEREES)):
+    listed = {"programs": PROGRAMS, "unwinders": UNWINDERS, "referees": REFEREES}
+    tables = (*(catalogue_table(what, known.values()) for what, known in listed.items()), traps_table(PROGRAMS))
+    for table in tables:
         to.print(table, crop=False)
-    print_traps(to, PROGRAMS)
     text = printed(to)
     there = {word.strip(",()") for word in text.split()}
     assert {word for word in words if word.strip(",()") not in there} == set()

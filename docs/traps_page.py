@@ -1,4 +1,4 @@
-"""The traps: which programs show each, where it happened, and how the strategies fare."""
+"""docs/traps.md: which programs show each trap, where it happened, and how the strategies fare."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rich.console import Console
-
 from testbed.campaign.results import Cell, Unit
 from testbed.program.model import Program
-from testbed.report.narrow_tables import WordTable
+from testbed.report.catalogue_text import TrapInCorpus, shown_traps
 from testbed.words.outcome import Outcome
 from testbed.words.traps import TRAPS
 
@@ -116,40 +114,6 @@ def fates(number: int, trap: Sequence[str], controls: Sequence[str], cells: Iter
         if lies or stops:
             fate.by_unit[cell.unit] += lies * 1_000_000 + stops
     return dict(found)
-
-
-@dataclass(frozen=True, slots=True)
-class TrapInCorpus:
-    """A trap in the corpus: the programs that show it, and every reference that one of them gives, once."""
-
-    number: int
-    programs: tuple[Program, ...]
-    references: tuple[str, ...]
-
-
-def shown_traps(programs: Mapping[str, Program]) -> tuple[TrapInCorpus, ...]:
-    """Every trap, whether a program shows it or not."""
-    found: dict[int, tuple[dict[str, Program], dict[str, None]]] = {number: ({}, {}) for number in TRAPS}
-    for program in programs.values():
-        for source in program.sources.values():
-            for trap in source.header.traps:
-                found[trap.number][0][program.name] = program
-                found[trap.number][1].update(dict.fromkeys(trap.references))
-    return tuple(TrapInCorpus(number, tuple(p.values()), tuple(r)) for number, (p, r) in found.items())
-
-
-def print_traps(console: Console, programs: Mapping[str, Program]) -> None:
-    """Print a line per trap: its number, what goes wrong, the programs, the references."""
-    rows = tuple(
-        (
-            str(trap.number),
-            TRAPS[trap.number],
-            ", ".join(program.name for program in trap.programs) or "-",
-            ", ".join(trap.references) or "-",
-        )
-        for trap in shown_traps(programs)
-    )
-    console.print(WordTable(("trap", "what goes wrong", "programs", "happened in"), rows), crop=False)
 
 
 _HEAD = """# Traps

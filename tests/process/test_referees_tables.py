@@ -6,8 +6,8 @@ import dataclasses
 import re
 from typing import Any
 
+from docs.referees_page import isa_of, referees_markdown
 from testbed.referee import REFEREES, Found
-from testbed.report.referees_text import isa_of, referees_markdown
 
 LIBDW = dataclasses.replace(REFEREES["libdw"], find=lambda: Found("9.9", "/somewhere"))
 
