@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # what is listed is given: nothing else is loaded for one cat
     from testbed.referee import Referee
 
 
-class Listed(NamedTuple):
+class CatalogueForm(NamedTuple):
     """How a catalogue is listed: the heads of its table, a value as a row, and as data."""
 
     heads: tuple[str, ...]
@@ -48,13 +48,13 @@ def _assumption(unwinder: Unwinder) -> dict[str, Any]:
     }
 
 
-LISTED: Mapping[str, Listed] = {
-    "programs": Listed(
+LISTED: Mapping[str, CatalogueForm] = {
+    "programs": CatalogueForm(
         ("program", "sources", "what is interesting"),
         lambda p: (p.name, ", ".join(p.sources), p.summary),
         lambda p: {"name": p.name, "summary": p.summary, "sources": list(p.sources)},
     ),
-    "unwinders": Listed(
+    "unwinders": CatalogueForm(
         ("strategy", "needs", "what it is"),
         lambda u: (u.name, _needs(u), u.summary),
         lambda u: {
@@ -64,7 +64,7 @@ LISTED: Mapping[str, Listed] = {
             "needs": sorted(u.needs),
         },
     ),
-    "referees": Listed(
+    "referees": CatalogueForm(
         ("referee", "strategies", "what it is, and where"),
         lambda r: (r.name, ", ".join(u.name for u in r.unwinders), f"{r.summary}\n{_where(r)}"),
         lambda r: {
@@ -75,12 +75,12 @@ LISTED: Mapping[str, Listed] = {
             "package": r.package,
         },
     ),
-    "recipes": Listed(
+    "recipes": CatalogueForm(
         ("recipe", "builds", "how"),
         lambda r: (r.name, r.tool.takes.value, r.summary),
         lambda r: {"name": r.name, "summary": r.summary, "builds": r.tool.takes.value},
     ),
-    "arches": Listed(
+    "arches": CatalogueForm(
         ("architecture", "instruction sets", "also called"),
         lambda a: (a.name, ", ".join(isa.name for isa in a.isas), ", ".join(a.aliases)),
         lambda a: {
@@ -89,7 +89,7 @@ LISTED: Mapping[str, Listed] = {
             "aliases": list(a.aliases),
         },
     ),
-    "assumptions": Listed((), lambda u: (), _assumption),
+    "assumptions": CatalogueForm((), lambda u: (), _assumption),
 }
 
 

@@ -72,7 +72,7 @@ class ScreenRun:
 def title_line(screen: ScreenRun, step: int, width: int) -> Text:
     """Which run, which step, which instruction."""
     view = screen.view(step)
-    return fitted(Text.assemble((view.title, "bold"), f"   {view.number}   ", (view.instruction, "bold")), width)
+    return fitted(Text.assemble(view.title, f"   {view.number}   ", (view.instruction, "bold"), style="bold"), width)
 
 
 def fitted(text: Text, width: int) -> Text:
@@ -126,8 +126,8 @@ def _word(word: StackWord, digits: int) -> Text:
     value = "" if word.value is None else f"{word.value:0{digits}x}"
     marks = (" ← " + ", ".join(word.marks), "bold") if word.marks else ""
     label = Text(word.label, WORD_STYLES[word.kind])
-    address = (f"{word.address & 0xFFFFFF:06x} ", "dim")
-    return Text.assemble(address, f"{word.kind.mark} {value:<{digits}} ", label, marks)
+    head = f"{word.address & 0xFFFFFF:06x} {word.kind.mark} {value:<{digits}} "
+    return Text.assemble(head, label, marks, style="dim")
 
 
 def register_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
@@ -155,7 +155,7 @@ def answer_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
         mark, style = ("▶ ", "bold") if k == focus else ("  ", "")
         outcome = answer.verdict.outcome
         head = (f"{answer.unwinder.name:<{names - 2}} ", style), (f"{outcome.label:<9} ", STYLES[outcome])
-        lines.append(Text.assemble((mark, "bold"), *head, said_line(answer)))
+        lines.append(Text.assemble(mark, *head, said_line(answer), style="bold"))
     return [fitted(line, width) for line in lines]
 
 

@@ -112,11 +112,3 @@ def test_a_program_is_judged_alike(testbed: Testbed) -> None:
     said = testbed("check", "right.s", "--unwinder-cmd", command(0, 1 << 40), "-f", "callee")
     assert said.status == 1
     assert "callee: opener: ended_early" in said.out and "true callee < _start+0x3" in said.out
-
-
-def test_what_is_of_tables_is_told(testbed: Testbed) -> None:
-    for options in (["--html", "page.html"], ["--format", "sarif"], ["--baseline", "known.json"], ["-t", "eh_frame"]):
-        said = testbed("check", "right.s", "-u", "eh_frame", *options)
-        assert said.status == 2 and "of tables" in said.err, options
-    said = testbed("check", "right.s", "-u", "ehabi")
-    assert said.status == 2 and "it has nothing for x86_64" in said.err

@@ -41,18 +41,7 @@ work:
 """
 
 
-def test_the_exit_status_says_whether_something_is_wrong(testbed: Testbed) -> None:
-    good = testbed("lint", "epilogue_cfa", "--arch", "arm32")
-    assert (good.status, good.out.startswith("debug_frame: every row is right")) == (0, True)
-    bad = testbed("lint", "epilogue_cfa_wrong", "--arch", "arm64")
-    assert (bad.status, ".cfi_def_cfa_offset 0x0" in bad.out) == (1, True)
-
-
-def test_what_is_advised_was_tried_and_many_functions_without_a_row_are_one_finding(
-    testbed: Testbed, tmp_path: Path
-) -> None:
-    said = testbed("lint", "epilogue_cfa_wrong", "--arch", "arm64", "-f", "eh_frame").out
-    assert "(tried: it makes " in said and " right and none wrong" in said
+def test_many_functions_without_a_row_are_one_finding(testbed: Testbed, tmp_path: Path) -> None:
     names = [f"bare{k}" for k in range(6)]
     calls = "".join(f"    call {name}\n" for name in names)
     path = tmp_path / "bare.x86_64.S"
@@ -66,13 +55,6 @@ def test_what_is_advised_was_tried_and_many_functions_without_a_row_are_one_find
     assert f"no row covers 6 functions that are called: {', '.join(names[:5])} and bare5: add `.cfi_startproc`" in out
     assert "11 more instructions in 5 more functions by the same cause" in out
     assert out.count("\n") == 2
-
-
-def test_all_tables_that_promise_rows_are_compared_by_default(testbed: Testbed) -> None:
-    said = testbed("lint", "leaf_call", "--arch", "x86_64").out
-    assert {line.split(":")[0] for line in said.splitlines()} == {"eh_frame", "sframe", "orc"}
-    assert "ehabi: every row is right at the 3 calls" in testbed("lint", "leaf_call", "--arch", "arm32").out
-    assert testbed("lint", "leaf_call", "--arch", "x86_64", "-f", "orc").out.count("\n") == 1
 
 
 def test_json_follows_its_schema(testbed: Testbed) -> None:

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed
+
+BUILT = "a program file"
+SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
 
 
 @pytest.mark.parametrize(
@@ -50,10 +57,41 @@ from tests.cli.command import HEAD, NEVER_ENDS, Testbed
         (["show"], "error: PROGRAM is missing"),
         (["run"], "error: PROGRAM is missing"),
         (["matrix", "-r", "typo"], "such as keystone, clang-asm"),
+        (["backtrace", "leaf_call", "--at", "leaf", "-u", "eh_fram"], "no strategy 'eh_fram'; did you mean eh_frame"),
+        (["backtrace", "leaf_call", "--at", "leav"], "no symbol 'leav'; did you mean leaf"),
+        (["backtrace", "leaf_call", "--at", "leaf", "-s", "none"], "--style cannot be 'none'; "),
+        (["show", "leaf_call", "--step"], "--step needs a terminal"),
+        (["table", "leaf_call", "-a", "arm64", "--compare", "-f", "sframe"], "too few tables to compare: sframe"),
+        (["list", "assumptions", "-u", "eh_fram"], "no strategy matches 'eh_fram'; did you mean eh_frame"),
+        (["names"], "names of what? a program, or --all"),
+        (["names", "leaf_call", "--all"], "names of what? a program, or --all"),
+        (["score", "-u", "nobody"], "no strategy matches 'nobody'"),
+        (["score", "-u", "ehabi", "-a", "x86_64"], "not for any of these architectures"),
+        (["score", "-a", "vax"], "no architecture 'vax'"),
+        (["score", "--badge", "x.svg", "-a", "arm64"], "a badge is of one unwinder"),
+        (["run", "--trace", __file__], "no trace file of testbed"),
+        (["run", "--trace", "gone"], "No such file"),
+        (["run", "leaf_call", "--trace", __file__], "takes the place of PROGRAM"),
+        (["run", BUILT, "--frame-record", "r11-gc"], "is no frame record of x86_64"),
+        (["run", "leaf_call", "--frame-record", "r11-gcc"], "the header of leaf_call says its own"),
+        (["record", "leaf_call", "-o", "no/file"], "cannot be written"),
+        (["record", "leaf_call"], "--output is missing"),
+        (["protocol", "--example", "c"], "belong together"),
+        (["protocol", "--check"], "--check takes one --unwinder-cmd"),
+        (["protocol", "--check", "--unwinder-cmd", "./nothing"], "does not start"),
+        (["check", "f.s", "-u", "eh_frame", "--html", "page.html"], "are of tables"),
+        (["check", "f.s", "-u", "eh_frame", "--format", "sarif"], "--format sarif is of tables"),
+        (["check", "f.s", "-u", "eh_frame", "--baseline", "known.json"], "are of tables"),
+        (["check", "f.s", "-u", "eh_frame", "-t", "eh_frame"], "are of tables"),
+        (["check", str(SOURCE), "-u", "ehabi"], "it has nothing for arm64"),
     ],
 )
-def test_a_mistake_gets_one_message_and_status_2(testbed: Testbed, arguments: list[str], message: str) -> None:
-    said = testbed(*arguments)
+def test_a_mistake_gets_one_message_and_status_2(
+    testbed: Testbed, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).path
+    said = testbed(*(str(built) if each == BUILT else each for each in arguments))
     assert said.status == 2
     assert message in said.err
     assert "Traceback" not in said.err

@@ -36,21 +36,6 @@ def test_a_trace_that_is_where_no_memory_is_is_told_so(testbed: Testbed, tmp_pat
         assert said.status == 2 and f"no memory at pc 0xdead0000 (step @{step})" in said.err, options
 
 
-def test_mistakes_with_trace_files_are_one_message_each(testbed: Testbed, tmp_path: Path) -> None:
-    text = tmp_path / "notes.txt"
-    text.write_text("not a trace")
-    for arguments, said in (
-        (("run", "--trace", str(text)), "no trace file of testbed"),
-        (("run", "--trace", str(tmp_path / "gone")), "No such file"),
-        (("run", "leaf_call", "--trace", str(text)), "takes the place of PROGRAM"),
-        (("run",), "PROGRAM is missing"),
-        (("record", "leaf_call", "-o", str(tmp_path / "no" / "file")), "cannot be written"),
-        (("record", "leaf_call"), "--output"),
-    ):
-        mistake = testbed(*arguments)
-        assert mistake.status == 2 and said in mistake.err and "Traceback" not in mistake.err, arguments
-
-
 def test_a_run_that_ended_early_is_recorded_and_says_so(testbed: Testbed, tmp_path: Path) -> None:
     file = tmp_path / "early"
     recorded = testbed("record", "leaf_call", "--arch", "arm64", "--budget", "5", "-o", str(file))

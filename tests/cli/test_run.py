@@ -19,22 +19,6 @@ from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
 from unwinders import UNWINDERS
 
 
-def test_run_prints_every_step_and_every_strategy_in_100_columns(testbed: Testbed) -> None:
-    said = testbed("run", "leaf_call", "--arch", "arm64")
-    assert said.status == 0, said.err
-    steps = [int(m[1]) for m in re.finditer(r"^ *(\d+) +\S+.*", said.out, re.M)]
-    data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "--json").out)
-    assert steps[: len(data["steps"]["instruction"])] == [*range(len(data["steps"]["instruction"]))]
-    assert max(map(len, said.out.splitlines())) <= 100
-    for name in ("fp_chain", "eh_frame"):
-        assert name in said.out
-    assert "fp_chain lies first at step 3, main (stp" in said.out
-    last = " ".join(said.out.split())
-    first = "fp_chain lies first, at main (step 3): x29 is zero."
-    assert last.endswith(first)
-    assert "\x1b" not in said.out
-
-
 @pytest.mark.parametrize(
     ("arch", "recipe"), [("x86_64", "clang-asm"), ("arm64", "keystone"), ("arm32", "keystone-thumb")]
 )
@@ -58,14 +42,6 @@ def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, re
 def test_run_chooses_strategies_by_glob(testbed: Testbed) -> None:
     data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "-u", "fp_*", "--json").out)
     assert set(data["summary"]) == {name for name in UNWINDERS if name.startswith("fp_")}
-
-
-def test_run_at_a_location_shows_each_strategy_beside_the_truth(testbed: Testbed) -> None:
-    said = testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf")
-    assert said.status == 0, said.err
-    assert "the true stack" in said.out
-    assert "SKIPPED" in said.out  # fp_chain at a function's first instruction
-    assert "_start" in said.out
 
 
 def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: Path) -> None:
@@ -118,12 +94,6 @@ def test_declared_frames_that_were_not_watched_fail_the_run(
     assert "eh_frame" in said.out, "the verdicts are shown all the same"
 
 
-def test_a_return_address_is_named_after_the_function_that_called(testbed: Testbed) -> None:
-    """The call in `work` never returns: its return address is the first of the next function."""
-    said = testbed("run", "noreturn_last_call", "--arch", "arm64", "--recipe", "clang-O2", "--at", "finish")
-    assert re.search(r"^1 +work\+0x[0-9a-f]+ ", said.out, re.M), said.out
-
-
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
     html, svg = tmp_path / "run.html", tmp_path / "run.svg"
     assert testbed("run", "leaf_call", "--arch", "arm64", "--html", str(html), "--svg", str(svg)).status == 0
@@ -158,24 +128,6 @@ def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: 
     assert re.search(
         r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
     )
-
-
-def test_one_site_has_the_calls_of_the_source_where_the_file_knows_them(testbed: Testbed) -> None:
-    said = testbed("run", "tail_branches", "-a", "arm64", "-r", "clang-O2", "--at", "leaf")
-    assert said.status == 0, said.err
-    assert re.findall(r"^(\d+)  (\w+)\S* +tail_branches\.c:\d+ *$", said.out, re.M) == [
-        *(("0", "leaf"), ("1", "meet"), ("2", "main"))
-    ]
-    assert "above frame 1: ambiguous tail calls" in said.out
-    assert "tail_branches.c" not in testbed("run", "leaf_call", "-a", "arm64", "--at", "leaf").out
-
-
-@pytest.mark.parametrize("command", ["run", "show"])
-def test_calls_without_a_frame_are_marked_where_they_were(testbed: Testbed, command: str) -> None:
-    inlined = testbed(command, "inline_chain", "-a", "arm64", "-r", "clang-O2", "--at", "at_level2")
-    assert re.search(r"level2 \[inlined\] .*\n +level1 \[inlined\] .*\n *0 +worker\+0x\w+ ", inlined.out), inlined.out
-    gone = testbed(command, "tail_chain", "-a", "arm64", "-r", "clang-O2", "--at", "last")
-    assert re.search(r"0 +last .*\n +second \[tail call\].*\n +first \[tail call\].*\n *1 +main", gone.out), gone.out
 
 
 OWN = (

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import known_scores
 from tests.cli.command import Testbed
@@ -61,18 +59,3 @@ def test_known_scores_are_counted_anew(testbed: Testbed, tmp_path: Path) -> None
     unit = Unit("leaf_call", "arm64", "keystone")
     assert fresh.counts[unit] == {"lr_leaf": kept.counts[unit]["lr_leaf"]}
     assert set(fresh.known) == {"lr_leaf"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("-u", "nobody"), "no strategy matches 'nobody'"),
-        (("-u", "ehabi", "-a", "x86_64"), "not for any of these architectures"),
-        (("-a", "vax"), "vax"),
-        (("--badge", "x.svg", "-a", "arm64"), "a badge is of one unwinder"),
-    ],
-)
-def test_mistakes_are_told(testbed: Testbed, arguments: tuple[str, ...], message: str) -> None:
-    said = testbed("score", *arguments)
-    assert said.status == 2
-    assert message in said.err

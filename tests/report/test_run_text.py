@@ -112,28 +112,3 @@ def test_a_long_run_shows_each_differing_instruction_once_with_its_count() -> No
     assert f"the first 40 of the {len(visits)} instructions" in text and f"{len(steps):,} in all" in text
     every = shown(run_page(run, verdicts, every_step=True))
     assert len(re.findall(r"^ *\d+  [^ ]", every, re.M)) == len(run)
-
-
-def test_the_last_sentence_says_who_is_right_and_who_lies_first() -> None:
-    run, verdicts = judged("leaf_call", "arm64", ("fp_chain", "eh_frame", "stack_scan_breakpad"))
-    last = " ".join(shown(run_page(run, verdicts)).split("\n\n")[-1].split())
-    assert last == ("1 of 3 strategies exact at all 25 steps; fp_chain lies first, at main (step 3): x29 is zero.")
-    run, verdicts = judged("leaf_call", "arm64", ("eh_frame",))
-    assert shown(run_page(run, verdicts)).endswith("\n1 of 1 strategy exact at all 25 steps.\n")
-    run, verdicts = judged("leaf_call", "x86_64", ("orc", "builtin_return_address"))
-    assert "at all" in shown(run_page(run, verdicts))
-
-
-def test_each_cause_has_its_steps() -> None:
-    """Every step that is foretold is counted under one cause, and every letter is told below."""
-    run, verdicts = judged("signal", "arm64", ("fp_chain", "stack_scan", "eh_frame", "sframe"))
-    told = shown(run_page(run, verdicts), 1000)
-    for cell, _ in verdicts:
-        assert sum(cause.steps for cause in cell.causes) == cell.foretold
-    (chain,) = re.findall(r"\nfp_chain lies first .* Its steps by cause: ([^.]*)\.\n", told)
-    steps = {letter: int(number) for number, letter in re.findall(r"(\d+) (\[\w\])", chain)}
-    assert sum(steps.values()) == verdicts[0][0].foretold == 45
-    assert len(steps) == 2
-    assert all(f"\n{letter} " in told.partition("\nwhy")[2] for letter in steps)
-    assert "\nsframe stops first" in told, "for one cause alone"
-    assert told.count("Its steps by cause") == 2

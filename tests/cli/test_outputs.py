@@ -1,0 +1,53 @@
+"""What commands print, whole, each in ``golden/outputs``."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.cli.command import Testbed
+from tests.golden.whole import golden
+
+COMMANDS = (
+    "run leaf_call --arch arm64",
+    "run leaf_call --arch arm64 --at leaf",
+    "run leaf_call --arch x86_64 --at leaf --explain",
+    "run noreturn_last_call --arch arm64 --recipe clang-O2 --at finish",
+    "run tail_branches -a arm64 -r clang-O2 --at leaf",
+    "run inline_chain -a arm64 -r clang-O2 --at at_level2",
+    "run tail_chain -a arm64 -r clang-O2 --at last",
+    "run leaf_call --arch arm32 --differences --explain",
+    "run leaf_call --arch arm64 -u eh_frame",
+    "run leaf_call --arch x86_64 -u orc -u builtin_return_address",
+    "run recursion --arch x86_64 --recipe clang-O2 -u fp_chain -u eh_frame",
+    "run signal --arch arm64 -u fp_chain -u stack_scan -u eh_frame -u sframe",
+    "show leaf_call --arch arm64 --at leaf+0x4",
+    "show recursion --arch x86_64 --recipe clang-O2 --at bottom",
+    "show signal_alternate --arch x86_64 --at on_second",
+    "show inline_chain -a arm64 -r clang-O2 --at at_level2",
+    "show tail_chain -a arm64 -r clang-O2 --at last",
+    "backtrace tail_chain -a arm64 -r clang-O2 --at leaf",
+    "backtrace tail_chain -a arm64 -r clang-O2 --at leaf -u eh_frame -s json",
+    "table leaf_call --arch x86_64 -f eh_frame",
+    "table leaf_call --arch arm32 --compare",
+    "lint leaf_call --arch x86_64",
+    "lint leaf_call --arch arm32",
+    "lint leaf_call --arch x86_64 -f orc",
+    "lint epilogue_cfa --arch arm32",
+    "lint epilogue_cfa_wrong --arch arm64",
+    "names tail_branches -a x86_64 -r clang-O2",
+    "list assumptions -u eh_* -u fp_chain",
+    "list assumptions -u eh_frame --json",
+    "list arches",
+)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_prints_what_it_printed(testbed: Testbed, command: str, request: pytest.FixtureRequest) -> None:
+    said = testbed(*command.split())
+    narrow = command.startswith(("run", "show", "table"))
+    assert not narrow or max(map(len, said.out.splitlines())) <= 100
+    assert "\x1b" not in said.out and said.err == ""
+    golden(f"commands/{re.sub(r'[^a-z0-9]+', '-', command, flags=re.I)}.txt", f"{said.out}{said.status}\n", request)
