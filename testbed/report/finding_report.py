@@ -20,9 +20,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from testbed.campaign.finding_evidence import BackedFinding, FrameEvidence
+from testbed.campaign.finding_evidence import BackedFinding
 from testbed.campaign.findings import Reproduction
 from testbed.export.write import FORMATS
+from testbed.report.page import render_page
 from testbed.words.distribution import DISTRIBUTION
 from testbed.words.errors import UsageError
 
@@ -48,7 +49,7 @@ def write_report(evidence: BackedFinding, folder: Path) -> tuple[Path, ...]:
 def _files(evidence: BackedFinding) -> Iterator[tuple[str, bytes]]:
     run = evidence.run
     snapshot = run[evidence.step]
-    yield "report.md", "\n".join(report(evidence)).encode("utf-8") + b"\n"
+    yield "report.md", report(evidence).encode("utf-8") + b"\n"
     yield "program", run.built.image.content or run.built.path.read_bytes()
     for loaded in run.trace.images[1:]:
         yield f"program.{loaded.image.path.name}", loaded.image.content
@@ -59,152 +60,30 @@ def _files(evidence: BackedFinding) -> Iterator[tuple[str, bytes]]:
     if evidence.shown.referee.own_file is not None:
         name, make = evidence.shown.referee.own_file
         yield name, make(snapshot)
-    core = "core" if _is_elf(evidence) else "macho-core"
-    for name in (core, "minidump", "json"):
+    for name in (_core(evidence), "minidump", "json"):
         yield f"snapshot{FORMATS[name].suffix}", FORMATS[name].encode(snapshot)
 
 
-def report(evidence: BackedFinding) -> Iterator[str]:
-    """report.md, line by line."""
-    shown = evidence.shown
-    yield f"# {shown.finding.title}\n"
-    yield (
-        "This folder was written by testbed. It runs small programs in an emulator, stops them at every instruction, "
-        "asks unwinders for the call stack, and compares that with what was recorded. To look at what is here you need "
-        "none of it.\n"
+def report(evidence: BackedFinding) -> str:
+    """report.md."""
+    run, step = evidence.run, evidence.step
+    return render_page(
+        "finding.md",
+        evidence=evidence,
+        shown=evidence.shown,
+        run=run,
+        pc=int(run.trace.pc[step]),
+        steps=[(each, int(run.trace.pc[each])) for each in range(max(0, step - _AROUND), step + 1)],
+        elf=_is_elf(evidence),
+        core=FORMATS[_core(evidence)].suffix,
+        emulator=", ".join(f"{name} {_version(name)}" for name in _EMULATOR),
+        version=_version(DISTRIBUTION),
+        python=platform.python_version(),
     )
-    yield from _what_happens(evidence)
-    yield from _what_is_here(evidence)
-    yield from _how_to_see(evidence)
-    yield from _why_sure(evidence)
-    yield from _versions(evidence)
 
 
-def _what_happens(evidence: BackedFinding) -> Iterator[str]:
-    shown, run = evidence.shown, evidence.run
-    writes_tables = not shown.referee.unwinders
-    yield (
-        f"The process in this folder is stopped at `{shown.where}` (address {int(run.trace.pc[evidence.step]):#x}, "
-        f"`{shown.instruction}`, not executed yet), on {run.arch.name}. Its call stack, innermost first:\n"
-    )
-    who = "what the table says" if writes_tables else f"what {shown.tool} says"
-    yield f"| | |\n|---|---|\n| true | `{shown.truth}` |\n| {who} | `{shown.said}` |\n"
-    if any(mark in shown.said for mark in "[≠×"):
-        yield "`[name]`: a true caller that is missing. `≠`: a frame that never was. `×`: as often as that.\n"
-    outcome = shown.verdict.outcome if shown.verdict else None
-    if outcome is not None and shown.verdict is not None:
-        difference = f": {shown.verdict.difference}" if shown.verdict.difference else ""
-        yield f"In a word, `{outcome.value}` ({outcome.meaning}){difference}. Frame 0 is the innermost one.\n"
-    source = f" ({shown.finding.reference})" if shown.finding.reference else ""
-    yield f"The likely cause: {shown.finding.because}{source}.\n"
-    if shown.finding.upstream:
-        yield f"This seems to be {shown.finding.upstream}.\n"
-    else:
-        yield "No report of it was found.\n"
-    if shown.finding.of_technique:
-        yield "It is a limit of the technique rather than a mistake: no tool can know better from what it looks at.\n"
-    yield "The instructions up to there, as they were executed:\n\n```"
-    for step in range(max(0, evidence.step - _AROUND), evidence.step + 1):
-        mark = "->" if step == evidence.step else "  "
-        pc = int(run.trace.pc[step])
-        yield f"{mark} {pc:#x} {run.where(pc):<20} {run.instruction(step)}"
-    yield "```\n"
-
-
-def _what_is_here(evidence: BackedFinding) -> Iterator[str]:
-    """The files, each with what it is for."""
-    core = FORMATS["core" if _is_elf(evidence) else "macho-core"].suffix
-    yield "## What is in this folder\n\n| | |\n|---|---|"
-    yield "| `program` | the program file, with its unwind tables |"
-    for loaded in evidence.run.trace.images[1:]:
-        yield f"| `program.{loaded.image.path.name}` | another file that is mapped |"
-    yield "| `source/` | what it was built from; its head is in the words of testbed |"
-    if evidence.shown.referee.own_file is not None:
-        yield f"| `{evidence.shown.referee.own_file[0]}` | the stopped process, in the tool's own format |"
-    yield f"| `snapshot{core}`, `snapshot.dmp`, `snapshot.json` | the same as a core, as a minidump, and as text |"
-    if _is_elf(evidence):
-        yield (
-            "\n`gdb program snapshot.core` shows the machine (gdb-multiarch: of any processor). That the core may not "
-            "match is no matter: the files have other names here."
-        )
-    yield ""
-
-
-def _how_to_see(evidence: BackedFinding) -> Iterator[str]:
-    shown = evidence.shown
-    yield "## How to see it\n"
-    if shown.referee.by_hand:
-        yield f"Without the testbed, in this folder:\n\n```\n{shown.referee.by_hand}\n```\n"
-        if "snapshot.core" in shown.referee.by_hand:
-            yield (
-                "(`snapshot.core` names the program file where it lay on the machine that wrote it; the command names "
-                "the copy here.)\n"
-            )
-    else:
-        yield (
-            "The tool is asked here as a library, with the registers and the memory that are in `snapshot.json` and in "
-            "`snapshot.core`, and with the program file: `testbed/referee` in the testbed's sources has the code that "
-            "does it, a few hundred lines.\n"
-        )
-    yield f"With the testbed:\n\n```\n{shown.command}\n```\n"
-    if "--differences" in shown.command:
-        yield (
-            "The place alone is answered rightly: the tool remembers something of earlier questions. The command asks "
-            "at every instruction of the run, in order.\n"
-        )
-    if _is_elf(evidence):
-        yield "The unwind tables of the file: `readelf --debug-dump=frames-interp program` (and `readelf -u` on ARM).\n"
-
-
-def _why_sure(evidence: BackedFinding) -> Iterator[str]:
-    run = evidence.run
-    yield "## Why the first line of the table is the truth\n"
-    yield (
-        "The program was executed in an emulator from its first instruction to its last, and every instruction, "
-        "register and memory write was recorded. A function's caller is where control goes on when the function is "
-        "over; so for each frame the recording says which instruction entered it and when control came back to it. No "
-        "unwind table and no disassembly is used for that. (Steps are instructions since the start; the process is at "
-        f"step {evidence.step} of {len(run)}.)\n"
-    )
-    yield "| frame | goes on at | was entered by | control came back |\n|---|---|---|---|"
-    for number, frame in enumerate(evidence.frames):
-        yield f"| {number} `{frame.name}` | {frame.pc:#x} | {_entered(frame)} | {_back(frame, number)} |"
-    if evidence.second_witness:
-        yield (
-            "\nA second method, which shares no code with the first, follows each return address as a value through "
-            "registers and memory; it finds the same frames at this instruction."
-        )
-    right = [each for each in evidence.others if each.outcome == "exact"]
-    if right:
-        yield "\nThese say the same stack at the same instruction:\n"
-        for each in right:
-            yield f"- {each.name} ({each.tool})"
-    wrong = [each for each in evidence.others if each.outcome != "exact"]
-    if wrong:
-        yield "\nThese do not, for reasons of their own or the same one:\n"
-        for each in wrong:
-            yield f"- {each.name} ({each.tool}): {each.outcome}"
-    yield ""
-
-
-def _versions(evidence: BackedFinding) -> Iterator[str]:
-    shown, run = evidence.shown, evidence.run
-    yield "## Versions\n"
-    yield f"- the tool: {shown.tool or shown.finding.tool}; first seen {shown.finding.since} with {shown.finding.tool}"
-    built = f"built by its recipe `{run.recipe.name}`: {run.built.tools}"
-    yield f"- the program: `{run.program.name}` of the testbed's corpus, {built}"
-    emulator = ", ".join(f"{name} {_version(name)}" for name in _EMULATOR)
-    yield f"- the testbed: {_version(DISTRIBUTION)}, {emulator}, Python {platform.python_version()}"
-
-
-def _entered(frame: FrameEvidence) -> str:
-    return "the start of the process" if frame.entered is None else f"step {frame.entered}, `{frame.entered_by}`"
-
-
-def _back(frame: FrameEvidence, number: int) -> str:
-    if not number:
-        return "it is executing"
-    return "not before the program ends" if frame.came_back is None else f"step {frame.came_back}"
+def _core(evidence: BackedFinding) -> str:
+    return "core" if _is_elf(evidence) else "macho-core"
 
 
 def _is_elf(evidence: BackedFinding) -> bool:

@@ -57,7 +57,7 @@ def test_every_finding_has_an_id_of_its_own() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_a_report_says_what_is_true_and_why(name: str, made: dict[str, BackedFinding]) -> None:
     found = evidence(made, name)
-    text = "\n".join(report(found))
+    text = report(found)
     shown = found.shown
     assert shown.finding.title in text and shown.command in text and shown.tool in text
     assert f"`{shown.truth}`" in text and f"`{shown.said}`" in text and shown.finding.because in text
