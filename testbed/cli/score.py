@@ -164,7 +164,7 @@ def _told(asked: Sequence[Unwinder], options: ScoreOptions) -> dict[str, str]:
 def _show(card: ScoreCard, told: dict[str, str], options: ScoreOptions) -> None:
     """Print the card, and write it in every way that was asked for."""
     if options.as_json:
-        from testbed.report.score_data import score_data
+        from testbed.report.score_text import score_data
 
         json.dump(score_data(card, told, everything=options.everything), sys.stdout, indent=1)
         sys.stdout.write("\n")

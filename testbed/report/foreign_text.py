@@ -10,7 +10,7 @@ from testbed.foreign.read import Foreign
 from testbed.image import LoadedImage
 from testbed.naming.symbolize import symbolize
 from testbed.report import JSON_VERSION
-from testbed.report.debugger_styles import frames_data, gdb, shown
+from testbed.report.styles import frames_data, gdb, shown
 
 NOTE = "nobody watched this stack: these are claims, not judged"
 

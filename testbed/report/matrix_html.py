@@ -16,8 +16,7 @@ from markupsafe import Markup
 from testbed.campaign.results import Cell, Matrix, Unit
 from testbed.report.causes import clauses_failed, unclaimed
 from testbed.report.json_data import MatrixForm, counts
-from testbed.report.packed_columns import packed
-from testbed.report.page import page_text, render_page
+from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import BESIDE, besides, share
 from testbed.store.codec import encoded
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts

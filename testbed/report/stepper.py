@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell, Unit
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
+from testbed.naming.beside import Alignment, beside
+from testbed.naming.symbolize import names_at, with_places
 from testbed.program.model import Program
-from testbed.report.answers import Answers, answers_of
+from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of
 from testbed.report.causes import clauses_failed
-from testbed.report.packed_columns import packed
-from testbed.report.page import page_text, render_page
-from testbed.report.stack_drawing import WordKind
-from testbed.report.stepper_data import occurring, stepper_data
+from testbed.report.json_data import counts
+from testbed.report.listing import listing
+from testbed.report.page import packed, page_text, render_page
+from testbed.report.phrases import activation_name
+from testbed.report.signal_frames import kept_registers, signal_frame_of
+from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
+from testbed.report.step_view import row_in_force
 from testbed.report.stepper_moves import Move
 from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
+from testbed.truth.phases import PHASES, phases
+from testbed.verdicts.one import Verdict
+from testbed.verdicts.trace import counts_of
 from testbed.words.outcome import Outcome
+from testbed.words.traits import Trait
 
 _SCRIPTS = ("page.js", "stepper_model.js", "stepper_time.js", "stepper_panels.js", "stepper_callers.js", "stepper.js")
 # In the order of the buttons: the sign, and whether a phone does without it.
@@ -85,3 +100,332 @@ def write_unit_stepper(
     answers = answers_of(run, [each for each in unwinders if each.applies_to(run.built.image)])
     cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
     (folder / f"{unit}.html").write_text(stepper_html(run, answers, cells), encoding="utf-8")
+
+
+# A run as the stepper's page holds it: facts and columns, nothing per step that follows from something else.
+
+# What a strategy sees of a run, in one sentence, by what the instructions did to the frame.
+#
+# ::
+#
+#     sees leaf's caller from leaf+0x8 on: `mov x29, sp` links the frame record; loses it at leaf+0x10: `ldp x29, x30,
+#     [sp], #0x10` unlinks the frame record
+#
+# The sentence is about one activation, in which the strategy goes wrong by the clause that costs it most steps (a lie
+# before an honest stop), the innermost of them. Where its verdict changes there, the instruction in front has made the
+# clause hold or fail, and the clause says what the instruction did. Nothing is known of any program.
+
+MOST_CHANGES = 3
+# What an instruction did in front of which a clause failed and behind which it holds, and the other way round.
+_DID = {
+    **dict.fromkeys(("leads", "zero", "mapped"), ("links the frame record", "unlinks the frame record")),
+    **dict.fromkeys(
+        ("first", "reached", "room"), ("stores the return address", "takes the return address off the stack")
+    ),
+}
+
+
+def strategy_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
+    """What a strategy sees, told of one activation in which it goes wrong."""
+    bad = {step: each for step, each in enumerate(verdicts) if not each.exact and not each.transition}
+    if not bad:
+        return "right at every instruction"
+    first = _telling(run, bad)
+    verdict = bad[first]
+    if verdict.frame:
+        return _further_out(run, first, verdict)
+    own = np.flatnonzero(run.watched.node == run.watched.node[first]).tolist()
+    function = run.function(int(run.trace.pc[first]))
+    changes = list(_changes(verdicts, own))
+    if verdict.outcome is Outcome.WRONG_REGISTER:
+        return f"finds all callers, but not every register from {_where(run, first)} on: {_why(run, first, verdict)}"
+    if not changes:
+        return f"never sees {function}'s caller: {_why(run, first, verdict)}"
+    told = [_told(run, verdicts, before, after) for before, after in changes[:MOST_CHANGES]]
+    more = len(changes) - len(told)
+    of = ("it" if i else f"{function}'s caller" for i in range(len(told)))
+    parts = [text.format(of=each) for text, each in zip(told, of, strict=True)]
+    return "; ".join(parts) + (f"; changes {more} times more" if more > 1 else "; and once more" if more else "")
+
+
+def _telling(run: Run, bad: dict[int, Verdict]) -> int:
+    """The step to tell of: by the clause that costs most steps, lies before stops, and of these the innermost."""
+    some = {step: each for step, each in bad.items() if each.outcome.lying} or bad
+    most, _ = Counter(_kind(each) for each in some.values()).most_common(1)[0]
+    deep, node = _depths(run), run.watched.node
+    return max((k for k, each in some.items() if _kind(each) == most), key=lambda k: (deep[node[k]], -k))
+
+
+@lru_cache(maxsize=4)
+def _depths(run: Run) -> tuple[int, ...]:
+    """How many callers each activation has."""
+    deep: list[int] = []
+    for parent in run.watched.activations.parent.tolist():
+        deep.append(0 if parent < 0 else deep[parent] + 1)
+    return tuple(deep)
+
+
+def _further_out(run: Run, step: int, verdict: Verdict) -> str:
+    """What goes wrong at a frame that is not the innermost one."""
+    frames = run.truth(step).frames
+    who = f" at {run.frame_names(frames)[verdict.frame]}" if verdict.frame < len(frames) else ""
+    out = "1 frame" if verdict.frame == 1 else f"{verdict.frame} frames"
+    return f"{'goes wrong' if verdict.outcome.lying else 'stops'}{who}, {out} further out: {_why(run, step, verdict)}"
+
+
+def _kind(verdict: Verdict) -> tuple[str, bool]:
+    return verdict.clause, verdict.frame > 0
+
+
+def _right(verdict: Verdict) -> bool:
+    """True where the innermost frame's caller is found: what goes wrong further out is another matter."""
+    return verdict.exact or verdict.frame > 0
+
+
+def _changes(verdicts: Sequence[Verdict], own: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Neighbouring steps of an activation: at one of them its caller is found, at the other it is not."""
+    own = [step for step in own if not verdicts[step].transition]
+    for before, after in pairwise(own):
+        if _right(verdicts[before]) is not _right(verdicts[after]):
+            yield before, after
+
+
+def _told(run: Run, verdicts: Sequence[Verdict], before: int, after: int) -> str:
+    """One change; ``{of}`` stands for whose caller."""
+    found = _right(verdicts[after])
+    wrong = verdicts[before] if found else verdicts[after]
+    head = f"sees {{of}} from {_where(run, after)} on" if found else f"loses {{of}} at {_where(run, after)}"
+    instruction = run.instruction(before).replace("{", "{{").replace("}", "}}")
+    if wrong.clause in _DID:
+        return f"{head}: `{instruction}` {_DID[wrong.clause][not found]}"
+    return f"{head}, behind `{instruction}`"
+
+
+def _where(run: Run, step: int) -> str:
+    return run.where(int(run.trace.pc[step]))
+
+
+def _why(run: Run, step: int, verdict: Verdict) -> str:
+    """The reason as a part of a sentence that is formatted later."""
+    why = run.evidence(verdict.failed, step) if verdict.failed else run.difference(verdict)
+    return why.replace("{", "{{").replace("}", "}}")
+
+
+# What strategies said of a run, as the stepper's page holds it: outcomes, frames beside the truth, phases.
+
+StepperColumns = dict[str, NDArray[Any]]
+_SHAPE = {Alignment.TRUE: "=", Alignment.MISSING: "-", Alignment.FALSE: "+"}
+
+
+def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: StepperColumns) -> dict[str, Any]:
+    """Per step and strategy: the outcome, the clause that fails, how deep it is right, what differs, its callers.
+
+    ``besides`` are the ways in which frames lie beside the true ones, each named by a column of a strategy:
+    ``=3-1=2+1`` are three frames that both have, one that the answer lacks, two that both have, one that never was;
+    the empty one: they are the same from the innermost frame on, as far as the answer goes.
+    """
+    index = {outcome: i for i, outcome in enumerate(Outcome)}
+    notes: dict[str, int] = {"": 0}
+    besides = _Besides(run, answers)
+    phase = phases(run.watched)
+    strategies = []
+    for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
+        verdicts = answer.verdicts
+        by_phase = map(counts_of(verdicts, phase).within, PHASES)
+        columns[f"s{i}outcome"] = np.array([index[v.outcome] for v in verdicts], np.uint8)
+        why = (run.why(verdict, step) for step, verdict in enumerate(verdicts))
+        columns[f"s{i}why"] = np.array([notes.setdefault(each, len(notes)) for each in why], np.uint32)
+        columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
+        columns[f"s{i}depth"] = np.array([min(v.depth, 65535) for v in verdicts], np.uint16)
+        columns[f"s{i}note"] = np.array([notes.setdefault(run.difference(v), len(notes)) for v in verdicts], np.uint32)
+        columns[f"s{i}callers"] = answer.callers
+        columns[f"s{i}cfa"] = answer.cfa
+        columns[f"s{i}beside"] = besides.of(answer)
+        strategies.append(
+            {
+                "name": answer.unwinder.name,
+                "summary": answer.unwinder.summary,
+                "sentence": strategy_sentence(run, verdicts),
+                "phases": [[each.judged, each.exact, each.stopped, each.lying] for each in by_phase],
+                "counts": counts(cell),
+            }
+        )
+    columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
+    columns["transition"] = np.array([v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8)
+    return {"strategies": strategies, "notes": list(notes), "besides": list(besides.ways)}
+
+
+class _Besides:
+    """How answers lie beside the truth, each pair of a true stack and an answer compared once."""
+
+    def __init__(self, run: Run, answers: Answers) -> None:
+        self.run, self.answers = run, answers
+        self.ways: dict[str, int] = {"": 0}
+        self._known: dict[tuple[int, int], int] = {}
+
+    def of(self, answer: StepAnswers) -> NDArray[np.uint32]:
+        """For every step the number of a way."""
+        found = np.zeros(len(self.run), np.uint32)
+        node = self.run.watched.node.tolist()
+        for step, (verdict, callers) in enumerate(zip(answer.verdicts, answer.callers.tolist(), strict=True)):
+            if verdict.outcome is Outcome.EXACT or callers == NOTHING:
+                continue
+            key = node[step], callers
+            if key not in self._known:
+                self._known[key] = self.ways.setdefault(self._way(step, callers), len(self.ways))
+            found[step] = self._known[key]
+        return found
+
+    def _way(self, step: int, callers: int) -> str:
+        true = self.run.truth(step).pcs
+        said = (true[0], *self.answers.chain(callers)[0])
+        if said == true[: len(said)]:
+            return ""
+        compared = (each.alignment for each in beside(true, said))
+        return "".join(f"{_SHAPE[kind]}{len(list(same))}" for kind, same in groupby(compared))
+
+
+def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dict[str, Any], StepperColumns]:
+    """Facts (JSON) and columns of a run and what its strategies said."""
+    columns: StepperColumns = {}
+    facts: dict[str, Any] = {
+        "title": f"{run.program.name} · {run.arch} · {run.recipe.name}",
+        "summary": run.program.summary,
+        "ending": run.ending,
+        "seed": run.trace.seed,
+        "steps": len(run),
+        "word": run.arch.word,
+        "outcomes": [
+            {"name": o.value, "mark": o.mark, "label": o.label, "lying": o.lying, "meaning": o.meaning} for o in Outcome
+        ],
+        "words": [{"name": word.name, "meaning": word.value} for word in Trait],
+        "phases": [{"name": phase.value, "meaning": phase.meaning} for phase in PHASES],
+        "kinds": [{"name": kind.name, "mark": kind.mark, "meaning": kind.value} for kind in WordKind],
+        "moves": {move.name: [move.key, move.does] for move in Move},
+        "row_legend": LEGEND,
+        "below_shown": BELOW_SHOWN,
+        "red_zone": run.arch.red_zone,
+        "signal_registers": {str(offset): name for offset, name in kept_registers(run.arch).items()},
+        "pushes": run.arch.link is None,
+        "code_mask": str(run.arch.code_mask),
+    }
+    facts["registers"] = _registers(run, columns)
+    facts["code"] = _code(run, columns)
+    facts["functions"] = _activations(run, columns)
+    _events(run, columns)
+    _words(run, columns)
+    facts["tables"] = _tables(run, [answer.unwinder for answer in answers.each], columns)
+    facts |= answer_data(run, answers, cells, columns)
+    facts["ends"] = [with_places(run.trace.images, end) for end in answers.ends]
+    facts["names"], facts["inlined"] = _names(run, answers)
+    return facts, columns
+
+
+def _registers(run: Run, columns: StepperColumns) -> list[dict[str, Any]]:
+    """Each register as the steps that changed it and the values it then had."""
+    arch = run.arch
+    out = []
+    for i, register in enumerate(arch.registers):
+        values = run.trace.registers[:, i]
+        changes = np.flatnonzero(np.diff(values, prepend=values[:1] ^ np.uint64(1)))
+        columns[f"r{i}s"] = changes.astype(np.uint32)
+        columns[f"r{i}v"] = values[changes].astype(np.uint64)
+        role = "sp" if register.name == arch.sp else "pc" if register.name == arch.pc else ""
+        role = "fp" if register.name in arch.frame_pointers else role
+        kept = register.name in arch.preserved
+        out.append({"name": register.name, "bits": register.bits, "role": role, "kept": kept})
+    return out
+
+
+def _code(run: Run, columns: StepperColumns) -> list[list[Any]]:
+    """The listing; a step names its line."""
+    lines = listing(run).lines
+    pcs = np.array([line.pc for line in lines], np.uint64)
+    columns["line"] = (np.searchsorted(pcs, run.trace.pc, side="right") - 1).astype(np.uint32)
+    return [
+        [
+            line.pc,
+            line.where,
+            line.function,
+            line.text,
+            int(line.executed),
+            line.source.line if line.source else 0,
+            line.source_text,
+        ]
+        for line in lines
+    ]
+
+
+def _activations(run: Run, columns: StepperColumns) -> list[str]:
+    """The tree of activations; ``extent`` is where the frames of an activation's stack may lie."""
+    activations = run.watched.activations
+    names: dict[str, int] = {}
+    function = [names.setdefault(activation_name(run, a.index), len(names)) for a in activations]
+    columns["node"] = run.watched.node.astype(np.int32)
+    columns["parent"] = np.array([-1 if a.parent is None else a.parent for a in activations], np.int32)
+    columns["entry_sp"] = np.array([a.entry_sp for a in activations], np.float64)
+    columns["cfa"] = np.array([-1 if a.cfa is None else a.cfa for a in activations], np.float64)
+    columns["ra"] = np.array([-1 if a.return_address is None else a.return_address for a in activations], np.float64)
+    columns["opened"] = np.array([a.opened for a in activations], np.uint32)
+    ends = [stack_end(run, a) for a in activations]
+    columns["stack_end"] = np.array([end for end, _ in ends], np.float64)
+    columns["alone"] = np.array([alone for _, alone in ends], np.uint8)
+    signals = [signal_frame_of(run, a) if a.signal else None for a in activations]
+    columns["signal_frame"] = np.array([-1 if place is None else place.frame for place in signals], np.float64)
+    columns["red_zone"] = np.array([-1 if place is None else place.red_zone for place in signals], np.float64)
+    columns["function"] = np.array(function, np.uint32)
+    columns["region_low"] = np.array([region.address for region in run.trace.initial], np.float64)
+    columns["region_high"] = np.array([region.end for region in run.trace.initial], np.float64)
+    return list(names)
+
+
+def _events(run: Run, columns: StepperColumns) -> None:
+    events = events_of(run)
+    columns["event_step"] = events.step
+    columns["event_address"] = events.address.astype(np.float64)
+    columns["event_value"] = events.value
+    columns["event_saved"] = events.saved
+
+
+def _words(run: Run, columns: StepperColumns) -> None:
+    """One bit per word, in the order of the enum; each 32 of them in a column: ``words0``, ``words1``, ..."""
+    bit = {word: 1 << i for i, word in enumerate(Trait)}
+    bits = [sum(bit[word] for word in run.words(k)) for k in range(len(run))]
+    for number in range(-(-len(bit) // 32)):
+        columns[f"words{number}"] = np.array([all_ >> 32 * number & 0xFFFF_FFFF for all_ in bits], np.uint32)
+
+
+def occurring(columns: StepperColumns) -> list[Trait]:
+    """The words about some step: what a page has to explain."""
+    bits = [int(np.bitwise_or.reduce(columns[f"words{i}"])) for i in range(-(-len(Trait) // 32))]
+    return [word for i, word in enumerate(Trait) if bits[i // 32] >> i % 32 & 1]
+
+
+def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) -> list[dict[str, Any]]:
+    """The rows in force at each line of the listing, for every strategy that is a table."""
+    tables: list[dict[str, Any]] = []
+    for unwinder in unwinders:
+        if unwinder.rows is None:
+            continue
+        known: dict[tuple[str, str, str], int] = {}
+        of_line = []
+        for line in listing(run).lines:
+            said = row_in_force(run, unwinder, line.pc)
+            of_line.append(known.setdefault(said, len(known)) if said and said[0] else -1)
+        columns[f"t{len(tables)}"] = np.array(of_line, np.int32)
+        tables.append({"name": unwinder.name, "rows": [list(said) for said in known]})
+    return tables
+
+
+def _names(run: Run, answers: Answers) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Where each return address is, said by the truth or by a strategy, by its decimal value; and what was inlined.
+
+    The calls that were inlined at an address, innermost first, are under ``@`` and the address where an instruction
+    of the listing is executed, and under the address alone where a call returns to it.
+    """
+    activations, images = run.watched.activations, run.trace.images
+    said = {int(pc) for pc in answers.pc} | {a.return_address for a in activations if a.return_address}
+    names = {str(pc): run.where(pc, caller=pc not in run.uncalled) for pc in sorted(said)}
+    calls = {str(pc): names_at(images, pc, caller=pc not in run.uncalled) for pc in sorted(said)}
+    calls |= {f"@{line.pc}": names_at(images, line.pc) for line in listing(run).lines}
+    return names, {key: [frame.function for frame in found[:-1]] for key, found in calls.items() if len(found) > 1}

@@ -12,8 +12,7 @@ from rich.console import Console
 from testbed.campaign.score_card import ScoreCard
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, numbered_table
 from testbed.report.phrases import percent
-from testbed.report.score_data import score_data
-from testbed.report.score_text import badge, score_html, score_markdown, score_page
+from testbed.report.score_text import badge, score_data, score_html, score_markdown, score_page
 from testbed.verdicts.counts import Counts, SiteKind
 from testbed.words.outcome import Outcome
 from tests.campaign.scored import card_of, counts

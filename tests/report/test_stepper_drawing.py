@@ -9,10 +9,9 @@ import pytest
 
 from testbed.naming.beside import beside
 from testbed.report.answers import NOTHING
-from testbed.report.packed_columns import packed, unpacked
+from testbed.report.page import packed, unpacked
 from testbed.report.stack_drawing import changed_registers, draw_stack
-from testbed.report.stepper import write_stepper
-from testbed.report.stepper_data import stepper_data
+from testbed.report.stepper import stepper_data, write_stepper
 from tests.report.chromium import opened
 from tests.report.judged import judged
 from unwinders import UNWINDERS

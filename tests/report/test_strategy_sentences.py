@@ -9,7 +9,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import score_unit
-from testbed.report.stepper_data import answer_data, strategy_sentence
+from testbed.report.stepper import answer_data, strategy_sentence
 from testbed.runs.judging import judge_all
 from testbed.truth.phases import PHASES
 from tests.report.judged import judged
