@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from testbed.campaign.names import true_frames
-from testbed.cli.corpus import budget_option, corpus
+from testbed.cli.corpus import corpus
+from testbed.cli.options import arch_option, at_option, budget_option, recipe_option, seed_option
 from testbed.cli.strategies import strategy_named
 from testbed.contract.frames import Backtrace
 from testbed.naming.symbolize import symbolize
@@ -15,14 +16,14 @@ from testbed.runs.by_name import named_run
 
 @click.command("backtrace")
 @click.argument("program")
-@click.option("--at", "location", required=True, metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 or @17.")
-@click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@at_option
+@arch_option
+@recipe_option
 @click.option(
     "--unwinder", "-u", "name", metavar="NAME", help="Who finds the frames (default: they are the true ones)."
 )
 @click.option("--style", "-s", type=click.Choice(list(STYLES)), default="gdb", show_default=True, help="How to print.")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@seed_option
 @budget_option
 def command(
     program: str,

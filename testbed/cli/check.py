@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -21,8 +20,8 @@ from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import MOST_STEPS, TABLES, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
+from testbed.cli.options import cluster_option, jobs_option, unwinder_cmd
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import unwinder_cmd
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
 from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
@@ -132,10 +131,8 @@ class _HowTold:
     "--runs", type=click.IntRange(1), default=_DEFAULT.runs, show_default=True, help="Most calls of one function."
 )
 @click.option("--steps", type=_STEPS, default=_DEFAULT.steps, show_default=True, help="Most instructions of a call.")
-@click.option(
-    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
-)
-@click.option("--cluster", metavar="ADDRESS", help="Use the processes of a Dask scheduler: tcp://HOST:PORT.")
+@jobs_option
+@cluster_option
 @click.option("--fresh", is_flag=True, help="Check again, also what has not changed since an earlier check.")
 @click.option(
     "--format",

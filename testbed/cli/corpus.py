@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
-
-import click
 
 from programs import PROGRAMS
 from testbed.cli.choice import matching
@@ -15,23 +12,6 @@ from testbed.generate.names import is_generated
 from testbed.program.model import Program
 from testbed.words.catalogue import joined
 from testbed.words.errors import UsageError
-
-# The option of all commands that run a program: after how many instructions to give up.
-
-_option = partial(click.option, "--budget", type=click.IntRange(1), metavar="N", default=1_000_000)
-_GIVE_UP = "Give up after this many instructions (default: 1000000{})."
-budget_option = _option(help=_GIVE_UP.format(""))
-budget_of_processes_too = _option(help=_GIVE_UP.format("; of a process 4000000"))
-
-
-programs_option = click.option(
-    "--programs",
-    "folders",
-    multiple=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="The programs of this folder, too; a matrix without -p is of these alone. Repeatable.",
-)
 
 
 def corpus(folders: Iterable[Path] = (), names: Iterable[str] = ()) -> Mapping[str, Program]:

@@ -7,22 +7,23 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.corpus import budget_option, corpus
+from testbed.cli.corpus import corpus
+from testbed.cli.options import arch_option, at_option, budget_option, recipe_option, seed_option
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.runs.by_name import named_run
 
 
 @click.command("export")
 @click.argument("program")
-@click.option("--at", "location", required=True, metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 or @17.")
+@at_option
 @click.option(
     "--format", "-f", "name", type=click.Choice(list(FORMATS)), default="core", show_default=True, help="Of the file."
 )
 @click.option("--output", "-o", "path", type=click.Path(dir_okay=False, path_type=Path), help="The file's name.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-@click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@arch_option
+@recipe_option
+@seed_option
 @budget_option
 def command(
     program: str,

@@ -22,8 +22,9 @@ from testbed.campaign.matrix import judge_units, native_for, unit_died
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
 from testbed.cli.choice import matching
+from testbed.cli.options import arches_option, jobs_option, recipes_option, strategies_option, unwinder_cmd
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import strategies_named, unwinder_cmd, words_for
+from testbed.cli.strategies import strategies_named, words_for
 from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of
@@ -51,18 +52,16 @@ class _Report:
 @click.option("--seeds", "-n", type=click.IntRange(1), help="How many seeds (default: 20).")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="As many seeds as fit into this time.")
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The first seed.")
-@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
-@click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
+@arches_option
+@recipes_option
 @click.option(
     "--flags",
     type=click.Choice(["random"]),
     help="Only programs in C, each by one recipe of clang or GCC, with random flags that follow from the seed.",
 )
-@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@strategies_option
 @unwinder_cmd
-@click.option(
-    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
-)
+@jobs_option
 @click.option(
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),

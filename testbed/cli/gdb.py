@@ -13,7 +13,8 @@ from functools import partial
 
 import click
 
-from testbed.cli.corpus import budget_option, corpus
+from testbed.cli.corpus import corpus
+from testbed.cli.options import arch_option, budget_option, from_option, recipe_option, seed_option
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
 from testbed.remote import Answer, Replay, listen, serve
@@ -34,14 +35,12 @@ _SETTINGS = (
 @click.command("gdb", context_settings={"ignore_unknown_options": True})
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
-@click.option(
-    "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
-)
+@arch_option
+@recipe_option
+@from_option
 @click.option("--serve", "serving", is_flag=True, help="Start no gdb: print the command to type, and wait for it.")
 @click.option("--port", default=0, metavar="N", help="Listen at this port of 127.0.0.1 (default: a free one).")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@seed_option
 @budget_option
 def command(
     program: str,

@@ -11,8 +11,9 @@ from testbed.checks.options import TABLES
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.watched_run import TableReader, lint
 from testbed.cli.choice import matching
-from testbed.cli.corpus import budget_option, corpus
+from testbed.cli.corpus import corpus
 from testbed.cli.declared import disagrees
+from testbed.cli.options import arch_option, budget_option, recipe_option, seed_option
 from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports
 from testbed.image import Image
@@ -26,12 +27,12 @@ from unwinders import UNWINDERS
 
 @click.command("lint")
 @click.argument("program")
-@click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@arch_option
+@recipe_option
 @click.option(
     "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these strategies' tables; repeatable."
 )
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@seed_option
 @budget_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON (schema: testbed/report/schema/lint.json).")
 def command(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
@@ -21,9 +20,21 @@ from testbed.campaign.sampled import judge_unit_sample
 from testbed.campaign.units import one_of_each, units
 from testbed.cli.choice import matching
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.corpus import chosen_programs, programs_option
+from testbed.cli.corpus import chosen_programs
+from testbed.cli.options import (
+    FILE,
+    arches_option,
+    cluster_option,
+    jobs_option,
+    programs_option,
+    recipes_option,
+    some_programs_option,
+    strategies_option,
+    takes,
+    unwinder_cmd,
+)
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import strategies_from_outside, strategies_named, unwinder_cmd
+from testbed.cli.strategies import strategies_from_outside, strategies_named
 from testbed.cli.terminal import console_for_reports, save
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
@@ -82,25 +93,50 @@ def _values(words: MatrixWords) -> tuple[Mapping[str, Program], Sequence[Unwinde
 class MatrixOptions:
     """What was typed; each option's help says what it is."""
 
-    arches: tuple[str, ...]
-    programs: tuple[str, ...]
-    folders: tuple[Path, ...]
-    recipes: tuple[str, ...]
-    names: tuple[str, ...]
-    commands: tuple[str, ...]
-    referees: bool
-    everything: bool
-    steps: int | None
-    one_each: bool
-    jobs: int
-    cluster: str | None
-    fresh: bool
-    json_file: Path | None
-    html: Path | None
-    steppers: bool
-    junit: Path | None
-    svg: Path | None
-    plot: Path | None
+    arches: Annotated[tuple[str, ...], arches_option]
+    programs: Annotated[tuple[str, ...], some_programs_option]
+    folders: Annotated[tuple[Path, ...], programs_option]
+    recipes: Annotated[tuple[str, ...], recipes_option]
+    names: Annotated[tuple[str, ...], strategies_option]
+    commands: Annotated[tuple[str, ...], unwinder_cmd]
+    referees: Annotated[
+        bool,
+        click.option(
+            "--referees", is_flag=True, help="The real unwinders that are installed, in place of the strategies."
+        ),
+    ]
+    everything: Annotated[
+        bool, click.option("--all", "everything", is_flag=True, help="Every program by every recipe that can build it.")
+    ]
+    one_each: Annotated[
+        bool,
+        click.option(
+            "--one-each", is_flag=True, help="Of each program one unit for each instruction set, by some recipe."
+        ),
+    ]
+    steps: Annotated[
+        int | None,
+        click.option(
+            "--steps",
+            type=click.IntRange(1),
+            help="At most so many instructions of each unit; what real unwinders say is kept, apart from how it is "
+            "judged.",
+        ),
+    ]
+    jobs: Annotated[int, jobs_option]
+    cluster: Annotated[str | None, cluster_option]
+    fresh: Annotated[
+        bool, click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
+    ]
+    json_file: Annotated[Path | None, click.option("--json", "json_file", type=FILE, help="Write every cell as JSON.")]
+    html: Annotated[Path | None, click.option("--html", type=FILE, help="Write a self-contained page.")]
+    steppers: Annotated[
+        bool,
+        click.option("--steppers", is_flag=True, help="With --html: a stepper for each unit, to which its cells link."),
+    ]
+    junit: Annotated[Path | None, click.option("--junit", type=FILE, help="Write JUnit XML, a test case per cell.")]
+    svg: Annotated[Path | None, click.option("--svg", type=FILE, help="Write a picture of the table.")]
+    plot: Annotated[Path | None, click.option("--plot", type=FILE, help="Write a heat map, as .svg or .png.")]
 
     @property
     def words(self) -> MatrixWords:
@@ -117,38 +153,13 @@ class MatrixOptions:
 
 
 @click.command("matrix")
-@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
-@click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
-@programs_option
-@click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
-@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
-@unwinder_cmd
-@click.option("--referees", is_flag=True, help="The real unwinders that are installed, in place of the strategies.")
-@click.option("--all", "everything", is_flag=True, help="Every program by every recipe that can build it.")
-@click.option("--one-each", is_flag=True, help="Of each program one unit for each instruction set, by some recipe.")
-@click.option(
-    "--steps",
-    type=click.IntRange(1),
-    help="At most so many instructions of each unit; what real unwinders say is kept, apart from how it is judged.",
-)
-@click.option(
-    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
-)
-@click.option("--cluster", metavar="ADDRESS", help="Use the processes of a Dask scheduler: tcp://HOST:PORT.")
-@click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write every cell as JSON.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a self-contained page.")
-@click.option("--steppers", is_flag=True, help="With --html: a stepper for each unit, to which its cells link.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write JUnit XML, a test case per cell.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture of the table.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write a heat map, as .svg or .png.")
-def command(**given: Any) -> None:
+@takes(MatrixOptions)
+def command(options: MatrixOptions) -> None:
     """Judge every strategy on every program, architecture and recipe (or on those chosen).
 
     Some recipes build only the programs that show what they are for; --all runs the rest too.
     What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
     """
-    options = MatrixOptions(**given)
     if options.steppers and options.html is None:
         raise UsageError("--steppers writes pages that the one of --html links to: give --html too")
     programs = options.words.chosen_programs()

@@ -16,7 +16,8 @@ from testbed.campaign.names import NameOutcome, NameReport, judge_names
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.choice import matching
-from testbed.cli.corpus import budget_option, corpus
+from testbed.cli.corpus import corpus
+from testbed.cli.options import arch_option, budget_option, recipe_option, seed_option
 from testbed.naming.symbolize import with_places
 from testbed.runs.by_name import named_run
 from testbed.words.errors import ToolchainMissing, UsageError
@@ -25,9 +26,9 @@ from testbed.words.errors import ToolchainMissing, UsageError
 @click.command("names")
 @click.argument("program", required=False)
 @click.option("--all", "every", is_flag=True, help="All units of the matrix, counted by recipe.")
-@click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@arch_option
+@recipe_option
+@seed_option
 @budget_option
 def command(program: str | None, every: bool, arch: str | None, recipe: str | None, seed: int, budget: int) -> None:
     """Judge the names of PROGRAM's frames at every instruction: functions, tail calls, declared inlined calls.

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from programs import PROGRAMS
-from testbed.cli.process_options import ProcessOptions
 from testbed.cli.progress import long_work
+from testbed.cli.run_options import ProcessOptions, RunOptions
 from testbed.cli.strategies import telling_of_process
 from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports, status
-from testbed.cli.writing import try_writing
+from testbed.cli.writing import try_writing, written
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
 from testbed.image.separate_debug import DebugDirs
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
     from testbed.profiling.samples import SampledProfile
 
 BUDGET = 4_000_000
+MOST_ON_A_PAGE = 100_000  # steps; a page takes some 100 bytes for each, and a browser lays all of them out
 
 
 def is_process(program: str | None, options: ProcessOptions) -> bool:
@@ -107,23 +108,23 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
     }
 
 
-def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder]) -> None:
+def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained."""
     from testbed.process.pieces import NotInPieces
     from testbed.profiling.result import WatchedProcess
 
-    _only_of_short_runs(given, own)
-    timeline = given["timeline"]
-    for path in (own.stdout, timeline, given["html"]):
+    _only_of_short_runs(options, own)
+    timeline = options.timeline
+    for path in (own.stdout, timeline, options.html):
         if path is not None:
             try_writing(path)
-    budget = budget_of(given["budget"])
-    if given["location"] is not None or given["html"] is not None:
-        _show_thread(given, own, named, budget)
+    budget = budget_of(options.budget)
+    if options.location is not None or options.html is not None:
+        _show_thread(options, own, named, budget)
         return
     process: WatchedProcess | CountedProcess
     try:
-        in_pieces = _in_pieces(given, own, named, budget) if given["chunk"] or budget > BUDGET else None
+        in_pieces = _in_pieces(options, own, named, budget) if options.chunk or budget > BUDGET else None
     except NotInPieces as why:
         in_pieces = None
         click.echo(f"{str(why).partition(',')[0]}: held whole, up to {min(budget, BUDGET):,} steps.", err=True)
@@ -131,11 +132,11 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
         process, shares = in_pieces
         applicable: list[Unwinder] = []
     else:
-        process, applicable, shares = _whole(given, own, named, min(budget, BUDGET))
+        process, applicable, shares = _whole(options, own, named, min(budget, BUDGET))
     profiles = _profiles(process, applicable, timeline, own.sample) if isinstance(process, WatchedProcess) else []
     if own.stdout is not None:
         own.stdout.write_bytes(process.run.stdout)
-    if given["as_json"]:
+    if options.as_json:
         from testbed.report.json_forms import ProcessForm
         from testbed.store.codec import encoded
 
@@ -149,12 +150,12 @@ def show_process(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[
 
 
 def _whole(
-    given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int
+    options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int
 ) -> tuple[WatchedProcess, list[Unwinder], list[StrategyShare]]:
     """A process that is held whole, the strategies that apply to it, and what became of each."""
     from testbed.profiling.judge import judge_process, steps_asked
 
-    process = watched_process(given["program"], given["seed"], budget, own)
+    process = watched_process(str(options.program), options.seed, budget, own)
     images = [loaded.image for loaded in process.run.images]
     applicable = _applicable(images, named)
     shares = []
@@ -184,7 +185,7 @@ def _why_left_out(unwinder: Unwinder, images: Sequence[Image]) -> str:
 
 
 def _in_pieces(
-    given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int
+    options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int
 ) -> tuple[CountedProcess, list[StrategyShare]]:
     """A long process, judged without holding it. Raises UsageError where a run in pieces lacks what was asked for."""
     from testbed.process.pieces import run_in_pieces
@@ -192,32 +193,73 @@ def _in_pieces(
 
     if own.sample is not None:
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
-    asked = {"piece": given["chunk"]} if given["chunk"] else {}
-    with status(f"running {given['program']}"):
-        long = run_in_pieces(given["program"], **_inputs(given["seed"], budget, own), **asked)
+    asked: dict[str, Any] = {"piece": options.chunk} if options.chunk else {}
+    with status(f"running {options.program}"):
+        long = run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked)
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)
     with long_work("judging", "steps", long.run.steps) as work:
         return judge_in_pieces(long, applicable, evaluate=evaluate_rule, sample=own.asked_at, progress=work.at)
 
 
-def _show_thread(given: Mapping[str, Any], own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
+def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
     """One step of a process, or a page of its first thread. Exits with 1 where something at the step is unexplained.
 
     Raises UsageError where it is too long for that.
     """
-    from testbed.cli.process_thread import show_page, show_step
-
-    if given["chunk"] or budget > BUDGET:
+    if options.chunk or budget > BUDGET:
         raise UsageError("--at and --html need a process that is held whole: up to 4 million steps, without --chunk")
-    process = watched_process(given["program"], given["seed"], budget, own)
+    process = watched_process(str(options.program), options.seed, budget, own)
     images = [loaded.image for loaded in process.run.images]
     applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
-    told = given["location"] is None or show_step(process, given["location"], applicable, explain=given["explain"])
-    if given["html"] is not None:
-        show_page(process, applicable, given["html"])
+    told = options.location is None or show_step(process, options.location, applicable, explain=options.explain)
+    if options.html is not None:
+        show_page(process, applicable, options.html)
     if not told:
         sys.exit(1)
+
+
+def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwinder], *, explain: bool) -> bool:
+    """What is true at a location, and what each strategy says there, with the functions whose rows are wrong.
+
+    True: nothing that is said there is unexplained.
+    """
+    from testbed.profiling.thread_run import thread_at
+    from testbed.report.step_text import print_site
+    from testbed.report.step_view import step_view
+
+    run, row = thread_at(process, location)
+    view = step_view(run, row, unwinders)
+    print_site(console_for_reports(), view, number=row - run.thread.begins, explain=explain)
+    return view.is_explained
+
+
+def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:
+    """Write a page that steps through the first thread. Raises UsageError where it has too many steps for one."""
+    from testbed.campaign.cells import cell_of
+    from testbed.profiling.judge import follows_tables
+    from testbed.profiling.thread_run import thread_run
+    from testbed.report.answers import answers_of
+    from testbed.report.stepper import write_stepper
+
+    run = thread_run(process, process.threads[0])
+    if len(run) > MOST_ON_A_PAGE:
+        raise UsageError(
+            f"{run.process.path.name} makes {len(run):,} steps, too many for a page: "
+            f"--budget {MOST_ON_A_PAGE} shows the first {MOST_ON_A_PAGE:,}"
+        )
+    with long_work("judging for the page", "strategies", len(unwinders)) as work:
+        answers = answers_of(run, unwinders)
+        work.advance("writing")
+    with written(path):
+        write_stepper(run, answers, [cell_of(run, each.unwinder, each.verdicts) for each in answers.each], path)
+    others = len(process.threads) - 1
+    more = f"; its {others} other threads are not on it" if others else ""
+    click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
+    if any(map(follows_tables, unwinders)):
+        click.echo(
+            "What a table gets wrong is marked unexplained there; --at @STEP names the function whose row is wrong."
+        )
 
 
 def _profiles(
@@ -257,23 +299,9 @@ def budget_of(budget: int) -> int:
     return BUDGET if source is click.core.ParameterSource.DEFAULT else budget
 
 
-def _only_of_short_runs(given: Mapping[str, Any], own: ProcessOptions) -> None:
+def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
     """Raise UsageError for what is not shown of a process."""
-    if given["timeline"] is not None and own.sample is None:
+    if options.timeline is not None and own.sample is None:
         raise UsageError("--timeline of a process shows samples: with --sample N, every N-th step")
-    for option, name in _OF_STEPS.items():
-        if given[name]:
-            raise UsageError(
-                f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)"
-            )
-
-
-_OF_STEPS = {
-    "--differences": "differences",
-    "--steps": "every_step",
-    "--svg": "svg",
-    "--plot": "plot",
-    "--trace": "trace",
-    "--recipe": "recipe",
-    "--frame-record": "frame_records",
-}
+    for option in options.given("differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records"):
+        raise UsageError(f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)")

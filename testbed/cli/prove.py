@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import click
 
@@ -23,10 +22,11 @@ from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.cli.choice import matching
-from testbed.cli.corpus import budget_option, corpus
-from testbed.cli.process_options import ProcessOptions, process_options, taken
+from testbed.cli.corpus import corpus
+from testbed.cli.options import budget_option, jobs_option, seed_option, takes
 from testbed.cli.process_run import budget_of, is_process, watched_process
 from testbed.cli.progress import long_work
+from testbed.cli.run_options import ProcessOptions
 from testbed.cli.terminal import status
 from testbed.generate.names import is_generated
 from testbed.generate.program import generated_program
@@ -45,14 +45,13 @@ _LEFT = 20  # and of all runs
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The first of these seeds.")
 @click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for; all).")
 @click.option("--recipe", "-r", metavar="RECIPE", help="How to build it; with --all or --generated a pattern.")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@seed_option
 @budget_option
-@click.option(
-    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
-)
+@jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-@process_options
+@takes(ProcessOptions)
 def command(
+    own: ProcessOptions,
     program: str | None,
     everything: bool,
     generated: int | None,
@@ -63,7 +62,6 @@ def command(
     budget: int,
     jobs: int,
     as_json: bool,
-    **given: Any,
 ) -> None:
     """Compare two witnesses of the call stack at every step of PROGRAM.
 
@@ -72,7 +70,6 @@ def command(
     and no rule. PROGRAM is what `testbed run` takes, a Linux program with its arguments behind -- too. Exit status 1
     where they disagree.
     """
-    own = taken(given)
     if (program is not None) + everything + (generated is not None) != 1:
         raise UsageError("prove what? a program, or --all, or --generated N")
     begun = time.monotonic()

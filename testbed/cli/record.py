@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.corpus import budget_option, corpus
+from testbed.cli.corpus import corpus
 from testbed.cli.long_runs import named_part, pieces_of
+from testbed.cli.options import arch_option, budget_option, rebuild_option, recipe_option, seed_option
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import status
 from testbed.runs.files import save_pieces, save_run
@@ -22,16 +23,16 @@ from testbed.words.errors import EmulationError
 @click.option(
     "--output", "-o", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file."
 )
-@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@arch_option
+@recipe_option
+@seed_option
 @budget_option
 @click.option(
     "--chunk",
     type=click.IntRange(LEAST),
     help="Record in pieces of this many steps, however short the run (default: only more than 2 million steps).",
 )
-@click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
+@rebuild_option
 def command(
     program: str,
     path: Path,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +12,19 @@ import click
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
-from testbed.cli.corpus import budget_of_processes_too, corpus, programs_option
+from testbed.cli.corpus import corpus
 from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, for_long_runs, judged, long_page, named_part, pieces_of, watched
-from testbed.cli.process_options import process_options, taken
+from testbed.cli.options import takes
 from testbed.cli.process_run import is_process, show_process
-from testbed.cli.strategies import applicable_of, strategies_named, unwinder_cmd
+from testbed.cli.run_options import ProcessOptions, RunOptions
+from testbed.cli.strategies import applicable_of, strategies_named
 from testbed.cli.terminal import console_for_reports, save, status
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
 from testbed.runs.program_file import FileFacts
 from testbed.runs.run import Run
-from testbed.trace.chunk import LEAST
 from testbed.truth import observe
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import TestbedError
@@ -36,99 +35,9 @@ if TYPE_CHECKING:
     from testbed.trace.chunk import Chunks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What was typed; each option's help says what it is."""
-
-    program: str | None
-    arch: str | None
-    recipe: str | None
-    folders: tuple[Path, ...]
-    names: tuple[str, ...]
-    commands: tuple[str, ...]
-    location: str | None
-    differences: bool
-    every_step: bool
-    explain: bool
-    seed: int
-    budget: int
-    chunk: int | None
-    jobs: int
-    fresh: bool
-    frame_records: tuple[str, ...]
-    trace: Path | None
-    as_json: bool
-    html: Path | None
-    svg: Path | None
-    plot: Path | None
-    timeline: Path | None
-
-    @property
-    def asked(self) -> bool:
-        """True where strategies were asked for, by name or command."""
-        return bool(self.names or self.commands)
-
-    def of_every_step(self) -> list[str]:
-        """The options given that show every step, or nothing."""
-        shown = {
-            "--differences": self.differences,
-            "--steps": self.every_step,
-            "--json": self.as_json,
-            "--html": self.html,
-            "--plot": self.plot,
-            "--timeline": self.timeline,
-        }
-        return [option for option, given in shown.items() if given]
-
-
 @click.command("run")
-@click.argument("program", required=False)
-@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
-@programs_option
-@click.option(
-    "--unwinder",
-    "-u",
-    "names",
-    multiple=True,
-    metavar="GLOB",
-    help="These strategies, real unwinders too; repeatable. Default: six telling ones; '*': all there are.",
-)
-@unwinder_cmd
-@click.option("--at", "location", metavar="LOCATION", help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.")
-@click.option("--differences", is_flag=True, help="All steps at which some strategy is not exact, and no others.")
-@click.option("--steps", "every_step", is_flag=True, help="Every step (default: of runs up to 200 steps).")
-@click.option("--explain", is_flag=True, help="Also explain the words for outcomes and mechanisms that occur.")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
-@budget_of_processes_too
-@click.option("--jobs", "-j", type=click.IntRange(1, 2), default=1, help="2: judge a run in pieces by threads.")
-@click.option(
-    "--chunk",
-    type=click.IntRange(LEAST),
-    help="Run in pieces of this many steps, however short the run (default: only what is longer than 2 million steps).",
-)
-@click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
-@click.option(
-    "--frame-record",
-    "frame_records",
-    multiple=True,
-    metavar="NAME",
-    help="Of a program file: the layout of its frame records, for example r11-gcc; repeatable.",
-)
-@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Judge the run in this file instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (testbed/report/schema/run.json, or process.json).")
-@click.option(
-    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page that steps through the run."
-)
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also write a picture to this file.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Also write plots, as .svg or .png.")
-@click.option(
-    "--timeline",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the stacks for speedscope and Perfetto.",
-)
-@process_options
-def command(**given: Any) -> None:
+@takes(RunOptions, ProcessOptions)
+def command(options: RunOptions, own: ProcessOptions) -> None:
     """Run PROGRAM and judge every strategy at every instruction.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF or
@@ -143,14 +52,12 @@ def command(**given: Any) -> None:
     A run of more than 2 million steps is not held at once: it is run and judged in pieces, and only what is counted is
     shown, by the strategies that judge whole traces.
     """
-    own = taken(given)
-    options = RunOptions(**given)
-    if options.location is not None and (whole := [*options.of_every_step(), *["--svg"][: bool(options.svg)]]):
+    if options.location is not None and (whole := [*options.of_every_step(), *options.given("svg")]):
         raise click.UsageError(f"{whole[0]} is of the whole run: not with --at, which shows one step")
     # Before the work: a mistyped name is told at once.
     named = strategies_named(options.names, options.commands) if options.asked else []
     if is_process(options.program, own):
-        show_process(given, own, named)
+        show_process(options, own, named)
         return
     run = _recorded(options, options.trace, named) if options.trace is not None else _executed(options, named)
     if options.location is None and run.failure:

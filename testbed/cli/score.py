@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
@@ -20,7 +19,6 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import DIED, judge_units, native_for
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import (
-    FILE,
     KnownScores,
     ScoreCard,
     ScoredUnit,
@@ -31,8 +29,9 @@ from testbed.campaign.score_card import (
     write_known,
 )
 from testbed.campaign.units import units
+from testbed.cli.options import FILE, arches_option, jobs_option, takes, unwinder_cmd
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import is_spec, strategies_named, unwinder_cmd
+from testbed.cli.strategies import is_spec, strategies_named
 from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.words.errors import UsageError
@@ -42,48 +41,46 @@ from testbed.words.errors import UsageError
 class ScoreOptions:
     """What was typed; each option's help says what it is."""
 
-    arches: tuple[str, ...]
-    names: tuple[str, ...]
-    commands: tuple[str, ...]
-    everything: bool
-    jobs: int
-    as_json: bool
-    markdown: bool
-    html: Path | None
-    badge: Path | None
-    known: Path | None
-
-
-_PATH = click.Path(dir_okay=False, path_type=Path)
+    names: Annotated[
+        tuple[str, ...],
+        click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies; repeatable."),
+    ]
+    commands: Annotated[tuple[str, ...], unwinder_cmd]
+    arches: Annotated[tuple[str, ...], arches_option]
+    everything: Annotated[
+        bool, click.option("--everything", is_flag=True, help="Every unit of the matrix, not a sample: some minutes.")
+    ]
+    jobs: Annotated[int, jobs_option]
+    as_json: Annotated[
+        bool,
+        click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/score.json)."),
+    ]
+    markdown: Annotated[bool, click.option("--markdown", is_flag=True, help="Print the ranking as tables of Markdown.")]
+    html: Annotated[Path | None, click.option("--html", type=FILE, help="Write the card as a self-contained page.")]
+    badge: Annotated[Path | None, click.option("--badge", type=FILE, help="Write a badge, as SVG.")]
+    known: Annotated[
+        Path | None,
+        click.option(
+            "--write-known", "known", type=FILE, help="Judge, and put the counts into this file of known scores."
+        ),
+    ]
 
 
 @click.command("score")
-@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies; repeatable.")
-@unwinder_cmd
-@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
-@click.option("--everything", is_flag=True, help="Every unit of the matrix, not a sample: some minutes.")
-@click.option(
-    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
-)
-@click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/score.json).")
-@click.option("--markdown", is_flag=True, help="Print the ranking as tables of Markdown.")
-@click.option("--html", type=_PATH, help="Write the card as a self-contained page.")
-@click.option("--badge", type=_PATH, help="Write a badge, as SVG.")
-@click.option("--write-known", type=_PATH, help="Judge, and put the counts into this file of known scores.")
-def command(write_known: Path | None, **given: Any) -> None:
+@takes(ScoreOptions)
+def command(options: ScoreOptions) -> None:
     """How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.
 
     Without -u and --unwinder-cmd: those that are known alone. Their scores were counted before and come with the
     package, so only what is asked for is judged. docs/score.md says what a phase is, what the points are, and how the
     known scores are made anew.
     """
-    options = ScoreOptions(**given, known=write_known)
     chosen = [arch_named(name) for name in options.arches] or list(ARCHES.values())
     asked = strategies_named(options.names, options.commands) if options.names or options.commands else []
     if options.known is not None:
         _write_known(chosen, asked or strategies_named(()), options)
         return
-    known = known_scores(FILE)
+    known = known_scores()
     planned = every_unit(chosen) if options.everything else sample_of(known, chosen)
     if not asked:
         results = [ScoredUnit(unit, known.sites[unit]) for unit in planned if unit in known.sites]

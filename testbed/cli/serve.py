@@ -17,6 +17,7 @@ from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import recipes_for
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
+from testbed.cli.options import arch_option
 from testbed.cli.strategies import strategies_named, telling
 from testbed.program.model import Program, Source, read_program
 from testbed.report.answers import answers_of
@@ -100,7 +101,7 @@ BUDGET = 5_000  # steps
 
 @click.command("serve")
 @click.argument("program", required=False, default="leaf_call")
-@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
+@arch_option
 @click.option(
     "--unwinder",
     "-u",

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import click
 
-from testbed.cli.corpus import budget_option, corpus
-from testbed.cli.strategies import strategies_named, telling, unwinder_cmd
+from testbed.cli.corpus import corpus
+from testbed.cli.options import arch_option, budget_option, from_option, recipe_option, seed_option, unwinder_cmd
+from testbed.cli.strategies import strategies_named, telling
 from testbed.cli.terminal import console_for_reports, status
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.by_name import named_run
@@ -19,15 +20,13 @@ from testbed.words.errors import UsageError
 
 @click.command("show")
 @click.argument("program")
-@click.option("--arch", "-a", "arch", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for).")
-@click.option("--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes).")
+@arch_option
+@recipe_option
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies (default: six).")
 @unwinder_cmd
-@click.option(
-    "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
-)
+@from_option
 @click.option("--step", "stepping", is_flag=True, help="Move about in the run, full screen.")
-@click.option("--seed", default=1, show_default=True, help="Of the values planted in registers before entry.")
+@seed_option
 @budget_option
 def command(
     program: str,

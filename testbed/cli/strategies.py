@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from testbed.cli.choice import matching
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
@@ -20,14 +18,6 @@ from testbed.words.catalogue import joined
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 from unwinders import UNWINDERS
-
-unwinder_cmd = click.option(
-    "--unwinder-cmd",
-    "commands",
-    multiple=True,
-    metavar="COMMAND",
-    help="A program of yours that speaks docs/protocol.md, instead of the strategies; beside those of -u. Repeatable.",
-)
 
 # What is shown of a run when nothing is asked for: the first six of these that apply to its file, then others.
 TELLING = (

@@ -8,6 +8,7 @@ import click
 
 from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
+from testbed.cli.options import debug_dirs_option
 from testbed.cli.terminal import console_for_reports
 from testbed.image.separate_debug import DebugDirs
 from testbed.runs.by_name import named_image, named_run
@@ -22,12 +23,7 @@ from unwinders import UNWINDERS
 @click.option(
     "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these strategies' tables; repeatable."
 )
-@click.option(
-    "--debug-dir",
-    "debug_dirs",
-    multiple=True,
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="FOLDER",
+@debug_dirs_option(
     help="For a program file: look for its separate debug file, there and beside it, as gdb's debug-file-directory.",
 )
 @click.option("--compare", is_flag=True, help="Several formats side by side: where they do not mean the same.")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.strategies import strategies_named, unwinder_cmd
+from testbed.cli.options import debug_dirs_option, strategies_option, unwinder_cmd
+from testbed.cli.strategies import strategies_named
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.foreign import Places, read_snapshot
@@ -20,7 +21,7 @@ from unwinders import UNWINDERS
 
 @click.command("unwind")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Only these strategies; repeatable.")
+@strategies_option
 @unwinder_cmd
 @click.option(
     "--sysroot",
@@ -30,12 +31,7 @@ from unwinders import UNWINDERS
 @click.option(
     "--file", "files", multiple=True, metavar="PATH[@BASE]", help="A program file, mapped from address BASE on."
 )
-@click.option(
-    "--debug-dir",
-    "debug_dirs",
-    multiple=True,
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="FOLDER",
+@debug_dirs_option(
     help="Look for separate debug files, there and beside the program files, as gdb's debug-file-directory: "
     "/usr/lib/debug. Repeatable; without it none is read.",
 )

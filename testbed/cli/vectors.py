@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from functools import cache
@@ -17,6 +16,7 @@ from testbed.campaign.matrix import DIED, judge_units, native_for
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit
 from testbed.cli.choice import matching
+from testbed.cli.options import arches_option, jobs_option, recipes_option, some_programs_option
 from testbed.cli.progress import long_work
 from testbed.program.model import Program
 from testbed.vectors.collect import chosen_units, collect, with_generated
@@ -32,12 +32,10 @@ WrittenUnit = tuple[Unit, dict[str, Any] | None, str, str]
 
 @click.command("vectors")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--arch", "-a", "arches", multiple=True, metavar="ARCH", help="Only these architectures; repeatable.")
-@click.option("--program", "-p", "programs", multiple=True, metavar="GLOB", help="Only these programs; repeatable.")
-@click.option("--recipe", "-r", "recipes", multiple=True, metavar="GLOB", help="Only these recipes; repeatable.")
-@click.option(
-    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
-)
+@arches_option
+@some_programs_option
+@recipes_option
+@jobs_option
 def command(
     folder: Path, arches: tuple[str, ...], programs: tuple[str, ...], recipes: tuple[str, ...], jobs: int
 ) -> None:

@@ -116,7 +116,7 @@ def test_a_page_steps_through_the_first_thread(
     said = testbed("run", threads, "-u", "eh_frame", "--html", str(page))
     assert said.status == 0, said.err
     assert "3 other threads are not on it" in said.out and page.read_text().startswith("<!doctype html>")
-    monkeypatch.setattr("testbed.cli.process_thread.MOST_ON_A_PAGE", 2_000)
+    monkeypatch.setattr("testbed.cli.process_run.MOST_ON_A_PAGE", 2_000)
     refused = testbed("run", threads, "-u", "eh_frame", "--html", str(page))
     assert refused.status == 2 and "--budget 2000 shows the first 2,000" in refused.err
     begun = testbed("run", threads, "-u", "eh_frame", "--html", str(page), "--budget", "2000")

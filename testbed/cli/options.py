@@ -1,0 +1,83 @@
+"""Options that several commands take, each said once; and commands whose options are the fields of a value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import click
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+_SOME = partial(click.option, multiple=True)
+
+arch_option = click.option(
+    "--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32 (default: the first it exists for)."
+)
+recipe_option = click.option(
+    "--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes)."
+)
+seed_option = click.option(
+    "--seed", default=1, show_default=True, help="Of the values planted in registers before entry."
+)
+at_option = click.option(
+    "--at", "location", required=True, metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 or @17."
+)
+from_option = click.option(
+    "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
+)
+rebuild_option = click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
+arches_option = _SOME("--arch", "-a", "arches", metavar="ARCH", help="Only these architectures; repeatable.")
+some_programs_option = _SOME("--program", "-p", "programs", metavar="GLOB", help="Only these programs; repeatable.")
+recipes_option = _SOME("--recipe", "-r", "recipes", metavar="GLOB", help="Only these recipes; repeatable.")
+strategies_option = _SOME("--unwinder", "-u", "names", metavar="GLOB", help="Only these strategies; repeatable.")
+jobs_option = click.option(
+    "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+)
+cluster_option = click.option(
+    "--cluster", metavar="ADDRESS", help="Use the processes of a Dask scheduler: tcp://HOST:PORT."
+)
+programs_option = _SOME(
+    "--programs",
+    "folders",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="The programs of this folder, too; a matrix without -p is of these alone. Repeatable.",
+)
+unwinder_cmd = _SOME(
+    "--unwinder-cmd",
+    "commands",
+    metavar="COMMAND",
+    help="A program of yours that speaks docs/protocol.md, instead of the strategies; beside those of -u. Repeatable.",
+)
+debug_dirs_option = partial(
+    _SOME, "--debug-dir", "debug_dirs", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER"
+)
+# After how many instructions to give up, of all commands that run a program.
+_budget = partial(click.option, "--budget", type=click.IntRange(1), metavar="N", default=1_000_000)
+_GIVE_UP = "Give up after this many instructions (default: 1000000{})."
+budget_option = _budget(help=_GIVE_UP.format(""))
+budget_of_processes_too = _budget(help=_GIVE_UP.format("; of a process 4000000"))
+
+
+def takes(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command that is given a value of each of these, before its own options.
+
+    Their fields are options in this order, each ``name: Annotated[type, click.option(...)]``.
+    """
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        typed = {kind: get_type_hints(kind, include_extras=True) for kind in kinds}
+
+        def called(**given: Any) -> None:
+            values = [kind(**{name: given.pop(name) for name in hints}) for kind, hints in typed.items()]
+            command(*values, **given)
+
+        called.__doc__, shown = command.__doc__, called
+        for hint in reversed([hint for hints in typed.values() for hint in hints.values()]):
+            shown = hint.__metadata__[0](shown)
+        return shown
+
+    return decorated

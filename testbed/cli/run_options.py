@@ -1,0 +1,185 @@
+"""What `testbed run` takes: a value whose fields are its options; those of a process apart, which others take too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from testbed.cli.options import (
+    FILE,
+    arch_option,
+    budget_of_processes_too,
+    debug_dirs_option,
+    programs_option,
+    rebuild_option,
+    recipe_option,
+    seed_option,
+    unwinder_cmd,
+)
+from testbed.trace.chunk import LEAST
+
+_SPELLED = {"every_step": "--steps", "as_json": "--json", "frame_records": "--frame-record"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What was typed; each option's help says what it is."""
+
+    program: Annotated[str | None, click.argument("program", required=False)]
+    arch: Annotated[str | None, arch_option]
+    recipe: Annotated[str | None, recipe_option]
+    folders: Annotated[tuple[Path, ...], programs_option]
+    names: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--unwinder",
+            "-u",
+            "names",
+            multiple=True,
+            metavar="GLOB",
+            help="These strategies, real unwinders too; repeatable. Default: six telling ones; '*': all there are.",
+        ),
+    ]
+    commands: Annotated[tuple[str, ...], unwinder_cmd]
+    location: Annotated[
+        str | None,
+        click.option(
+            "--at",
+            "location",
+            metavar="LOCATION",
+            help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.",
+        ),
+    ]
+    differences: Annotated[
+        bool,
+        click.option(
+            "--differences", is_flag=True, help="All steps at which some strategy is not exact, and no others."
+        ),
+    ]
+    every_step: Annotated[
+        bool, click.option("--steps", "every_step", is_flag=True, help="Every step (default: of runs up to 200 steps).")
+    ]
+    explain: Annotated[
+        bool,
+        click.option("--explain", is_flag=True, help="Also explain the words for outcomes and mechanisms that occur."),
+    ]
+    seed: Annotated[int, seed_option]
+    budget: Annotated[int, budget_of_processes_too]
+    jobs: Annotated[
+        int,
+        click.option("--jobs", "-j", type=click.IntRange(1, 2), default=1, help="2: judge a run in pieces by threads."),
+    ]
+    chunk: Annotated[
+        int | None,
+        click.option(
+            "--chunk",
+            type=click.IntRange(LEAST),
+            help="Run in pieces of this many steps, however short the run "
+            "(default: only what is longer than 2 million steps).",
+        ),
+    ]
+    fresh: Annotated[bool, rebuild_option]
+    frame_records: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--frame-record",
+            "frame_records",
+            multiple=True,
+            metavar="NAME",
+            help="Of a program file: the layout of its frame records, for example r11-gcc; repeatable.",
+        ),
+    ]
+    trace: Annotated[Path | None, click.option("--trace", type=FILE, help="Judge the run in this file instead.")]
+    as_json: Annotated[
+        bool,
+        click.option(
+            "--json",
+            "as_json",
+            is_flag=True,
+            help="Print JSON (testbed/report/schema/run.json, or process.json).",
+        ),
+    ]
+    html: Annotated[
+        Path | None, click.option("--html", type=FILE, help="Also write a page that steps through the run.")
+    ]
+    svg: Annotated[Path | None, click.option("--svg", type=FILE, help="Also write a picture to this file.")]
+    plot: Annotated[Path | None, click.option("--plot", type=FILE, help="Also write plots, as .svg or .png.")]
+    timeline: Annotated[
+        Path | None, click.option("--timeline", type=FILE, help="Also write the stacks for speedscope and Perfetto.")
+    ]
+
+    @property
+    def asked(self) -> bool:
+        """True where strategies were asked for, by name or command."""
+        return bool(self.names or self.commands)
+
+    def given(self, *names: str) -> list[str]:
+        """Those of some options that were given, as they are typed."""
+        return [_SPELLED.get(name, f"--{name}") for name in names if getattr(self, name)]
+
+    def of_every_step(self) -> list[str]:
+        """The options given that show every step, or nothing."""
+        return self.given("differences", "every_step", "as_json", "html", "plot", "timeline")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOptions:
+    """What only a process has: what it is given, what it sees, and how much of it is looked at."""
+
+    arguments: Annotated[tuple[str, ...], click.argument("arguments", nargs=-1)]
+    process: Annotated[
+        bool, click.option("--process", is_flag=True, help="Run a program file as a Linux process, whatever it is.")
+    ]
+    stdin: Annotated[
+        Path | None,
+        click.option("--stdin", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What it reads."),
+    ]
+    stdout: Annotated[
+        Path | None, click.option("--stdout", type=FILE, help="Write what it prints to this file; else it is shown.")
+    ]
+    shown: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--folder",
+            "shown",
+            multiple=True,
+            metavar="NAME=DIR",
+            help="Show it DIR as NAME, to read; repeatable.",
+        ),
+    ]
+    sysroot: Annotated[
+        Path | None,
+        click.option("--sysroot", type=click.Path(file_okay=False, path_type=Path), help="Where its libraries are."),
+    ]
+    debug_dirs: Annotated[
+        tuple[Path, ...],
+        debug_dirs_option(
+            help="Where debug files of its stripped libraries are looked for: /usr/lib/debug. Repeatable."
+        ),
+    ]
+    sample: Annotated[
+        int | None,
+        click.option(
+            "--sample",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Also what a sampling profiler sees at every N-th step; --timeline FILE for speedscope.",
+        ),
+    ]
+    asked_at: Annotated[
+        int | None,
+        click.option(
+            "--asked-at",
+            type=click.IntRange(1),
+            metavar="N",
+            help="At how many steps strategies are asked that take one snapshot at a time: 500, real tools 100.",
+        ),
+    ]
+
+    @property
+    def asked(self) -> bool:
+        """True where one of them was given."""
+        return any(getattr(self, each.name) not in ((), None, False) for each in fields(self))
