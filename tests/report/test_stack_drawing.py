@@ -2,45 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
 import pytest
 
 import testbed
 from testbed.contract.frames import behind_call
+from testbed.naming.beside import counted
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.runs.frames_beside import told
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
+from tests.golden.whole import golden
 from unwinders import UNWINDERS
 
+START = "_start:\n    call {0}\n    mov edi, 0\n    mov eax, 60\n    syscall\n"
+# The same value elsewhere is a local; after a pop, the same activation may save it again at another place.
+SAVED_TWICE = (
+    START.format("outer")
+    + """
+outer:
+    push rbx
+    sub rsp, 16
+    mov qword ptr [rsp], rbx
+    add rsp, 16
+    pop rbx
+    jmp inner
+inner:
+    sub rsp, 8
+    push rbx
+    pop rbx
+    add rsp, 8
+    ret
+"""
+)
+# What a pop leaves is below SP, and a red zone is not.
+BELOW_SP = (
+    START.format("leaf")
+    + """
+leaf:
+    push rbx
+    mov qword ptr [rsp - 8], 7
+    pop rbx
+    ret
+"""
+)
 
-def at(run: Run, location: str) -> dict[int, StackWord]:
-    """The words at a location, by their distance from the CFA of the innermost frame."""
-    step = run.step_at(location)
-    cfa = run.truth(step).frames[0].cfa
-    assert cfa is not None
-    return {word.address - cfa: word for word in draw_stack(run, step).words}
+
+def named(program: str, arch: str, recipe: str | None = None) -> Run:
+    return testbed.run(program, arch=arch, recipe=recipe)
 
 
-def test_an_arm64_prologue_saves_the_frame_pointer_and_the_return_address() -> None:
-    run = testbed.run("leaf_call", arch="arm64")
-    before, after = at(run, "leaf"), at(run, "leaf+0x4")
-    assert -8 not in before or before[-8].kind is WordKind.BELOW
-    assert after[-8].kind is WordKind.RETURN_ADDRESS
-    assert (after[-16].kind, after[-16].register) == (WordKind.SAVED_FP, "x29")
-    assert run.truth(run.step_at("leaf")).frames[1].activation == after[-16].saved_of
-    assert after[-16].marks == ("SP",)
-    assert "CFA of leaf" in after[0].marks
-    assert at(run, "leaf+0x8")[-16].marks == ("SP", "FP x29")
+def assembled(text: str) -> Run:
+    return testbed.run(testbed.assemble("x86_64", text))
 
 
-def test_on_x86_64_the_call_itself_writes_the_return_address() -> None:
-    run = testbed.run("leaf_call", arch="x86_64")
-    step = run.step_at("leaf")
-    word = at(run, "leaf")[-8]
-    assert word.kind is WordKind.RETURN_ADDRESS
-    assert word.written == step - 1
-    assert word.value == run.truth(step).frames[1].pc
+RUNS: Mapping[str, tuple[Callable[[], Run], str, int]] = {
+    "arm64_prologue": (partial(named, "leaf_call", "arm64"), "leaf", 6),
+    "x86_64_call": (partial(named, "leaf_call", "x86_64"), "leaf", 6),
+    "a32_pointer_of_zero": (partial(named, "leaf_call", "arm32", "keystone"), "main", 3),
+    "thumb_pointer_of_zero": (partial(named, "leaf_call", "arm32", "keystone-thumb"), "main", 3),
+    "saved_twice": (partial(assembled, SAVED_TWICE), "outer", 8),
+    "below_sp": (partial(assembled, BELOW_SP), "leaf", 6),
+    "deep": (partial(named, "recursion", "arm64"), "bottom", 1),
+    "handler_on_its_stack": (partial(named, "signal_alternate", "x86_64"), "on_second", 2),
+    "handler_with_a_record": (partial(named, "signal_alternate", "arm64"), "on_signal", 2),
+    "red_zone_below_a_signal": (partial(named, "signal_bare", "x86_64"), "on_signal", 2),
+}
+
+
+def described(word: StackWord, base: int) -> str:
+    if word.kind is WordKind.UNTOUCHED and not word.marks:
+        return f"        {word.kind.name:14} {word.label}"
+    value = "" if word.value is None else hex(word.value)
+    marks = "".join(f" <- {mark}" for mark in word.marks)
+    return f"{word.address - base:+#7x} {word.kind.name:14} {value:18} step {word.written} {word.label}{marks}"
+
+
+def drawn(run: Run, step: int) -> str:
+    """A step's words from SP up, by their distance from the innermost CFA; those that are alike once."""
+    drawing, base = draw_stack(run, step), run.truth(step).frames[0].cfa or int(run.trace.sp[0])
+    changed = " ".join(name for name, _, _ in changed_registers(run, step))
+    words = (f"{said} x{times}" for said, times in counted(described(word, base) for word in drawing.words))
+    part = drawing.nearest(5)
+    assert part.words == drawing.words[:5] if drawing.left_out < part.left_out else part == drawing
+    where = run.where(int(run.trace.pc[step]))
+    return "\n".join((f"@{step} {where} {drawing.elsewhere} {part.left_out}", changed, *words))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_stack_is_drawn_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
+    """At a function's first step, and at the next ones."""
+    make, location, steps = RUNS[name]
+    run = make()
+    first = run.step_at(location)
+    golden(f"stacks/{name}.txt", "\n\n".join(drawn(run, step) for step in range(first, first + steps)) + "\n", request)
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
@@ -58,87 +116,6 @@ def test_every_callee_saved_register_is_found_where_it_was_saved(arch: str) -> N
             if column.bits == 8 * run.arch.word:
                 assert word.value == caller.registers[word.register]
     assert seen == set(run.arch.preserved)
-
-
-def test_one_register_is_saved_in_one_place() -> None:
-    """The same value elsewhere is a local; after a pop, the same activation may save it again at another place."""
-    program = testbed.assemble(
-        "x86_64",
-        """
-_start:
-    call outer
-    mov edi, 0
-    mov eax, 60
-    syscall
-outer:
-    push rbx
-    sub rsp, 16
-    mov qword ptr [rsp], rbx
-    add rsp, 16
-    pop rbx
-    jmp inner
-inner:
-    sub rsp, 8
-    push rbx
-    pop rbx
-    add rsp, 8
-    ret
-""",
-    )
-    run = testbed.run(program)
-    entry = run.step_at("outer")
-    kinds = {word.address - int(run.trace.sp[entry]): word.kind for word in draw_stack(run, entry + 3).words}
-    assert (kinds[-8], kinds[-24]) == (WordKind.SAVED_REGISTER, WordKind.LOCAL)
-    again = run.step_at("inner") + 2
-    top = next(word for word in draw_stack(run, again).words if "SP" in word.marks)
-    assert (top.kind, top.register) == (WordKind.SAVED_REGISTER, "rbx")
-
-
-def test_what_a_pop_leaves_is_below_sp_and_a_red_zone_is_not() -> None:
-    program = testbed.assemble(
-        "x86_64",
-        """
-_start:
-    call leaf
-    mov edi, 0
-    mov eax, 60
-    syscall
-leaf:
-    push rbx
-    mov qword ptr [rsp - 8], 7
-    pop rbx
-    ret
-""",
-    )
-    ran = testbed.run(program)
-    entry = ran.step_at("leaf")
-    used = next(word for word in draw_stack(ran, entry + 2).words if word.value == 7)
-    assert used.kind is WordKind.RED_ZONE
-    back = entry + 4
-    below = [word for word in draw_stack(ran, back).words if word.address < int(ran.trace.sp[back])]
-    assert {word.kind for word in below} == {WordKind.BELOW}
-
-
-def test_a_limit_leaves_the_far_end_out() -> None:
-    run = testbed.run("recursion", arch="arm64")
-    step = run.step_at("bottom")
-    whole, part = draw_stack(run, step), draw_stack(run, step).nearest(5)
-    assert part.words == whole.words[:5]
-    assert part.left_out == len(whole.words) - 1 - 5  # the edge is no word
-
-
-def test_changed_registers_are_those_of_the_step_before() -> None:
-    run = testbed.run("leaf_call", arch="arm64")
-    step = run.step_at("leaf+0x8")
-    assert [name for name, _, _ in changed_registers(run, step)] == ["x29"]
-    assert changed_registers(run, 0) == ()
-
-
-def test_a_frame_pointer_of_zero_is_that_of_the_instruction_set_in_force() -> None:
-    for recipe, register in (("keystone", "r11"), ("keystone-thumb", "r7")):
-        run = testbed.run("leaf_call", arch="arm32", recipe=recipe)
-        word = at(run, "main+0x4" if register == "r11" else "main+0x2")[-8]
-        assert (word.kind, word.register, word.value) == (WordKind.SAVED_FP, register, 0)
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
@@ -162,31 +139,6 @@ def test_a_signals_frame_is_the_kernels_and_holds_the_interrupted_registers(prog
             name = run.function(int(run.trace.pc[owner.opened - 1]))
             assert word.changed or word.label == f"signal frame: saved {word.register} of {name}"
     assert seen >= set(run.arch.signal_frame.registers) - {"sp"}
-
-
-def test_what_a_handler_saves_is_the_interrupted_codes() -> None:
-    """A handler finds what the kernel left alone: its push of rbp keeps the interrupted function's, told by name."""
-    run = testbed.run("signal_alternate", arch="x86_64")
-    step = run.step_at("on_second") + 1
-    word = next(word for word in draw_stack(run, step).words if "SP" in word.marks)
-    assert (word.kind, word.saved_of) == (WordKind.SAVED_FP, run.truth(step).frames[2].activation)
-    assert word.label == "rbp of count"
-    kernels = testbed.run("signal_alternate", arch="arm64")  # there it makes x29 lead to a record in its frame
-    saved = at(kernels, "on_signal+0x4")[-16]
-    assert saved.label == "x29 of give_back"
-    drawn = draw_stack(run, step)
-    assert drawn.elsewhere
-    assert not {word.kind for word in drawn.words} & {WordKind.LOCAL, WordKind.RED_ZONE}
-
-
-def test_the_interrupted_functions_red_zone_is_told_above_the_signals_frame() -> None:
-    run = testbed.run("signal_bare", arch="x86_64")
-    signal = next(activation for activation in run.watched.activations if activation.signal)
-    words = {word.address: word for word in draw_stack(run, signal.opened).words}
-    assert signal.cfa is not None
-    zone = [words[address] for address in range(signal.cfa - 128, signal.cfa, 8)]
-    assert {word.owner for word in zone} == {signal.parent}
-    assert words[signal.cfa - 136].owner == signal.index
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
