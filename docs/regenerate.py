@@ -146,11 +146,12 @@ REFEREE_STEPS = 8  # instructions of each unit that every real unwinder is asked
 
 def findings() -> None:
     """FINDINGS.md: every finding tried again; what is not installed is said to be so."""
+    from findings_page import findings_markdown
+
     from programs import PROGRAMS
     from testbed.campaign.findings import show
     from testbed.cli.strategies import all_strategies
     from testbed.referee import REFEREES
-    from testbed.report.finding_report import findings_markdown
 
     known = all_strategies()
     shown = [show(referee, each, known, PROGRAMS) for referee in REFEREES.values() for each in referee.findings]

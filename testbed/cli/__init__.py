@@ -153,8 +153,8 @@ class _CommandGroup(_ListedCommands):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        from testbed.cli.completing import with_names
-        from testbed.cli.file_limits import with_limits
+        from testbed.cli.completion import with_names
+        from testbed.cli.options import with_limits
         from testbed.cli.writing import with_tried_outputs
 
         command = with_tried_outputs(with_names(importlib.import_module(f"testbed.cli.{cmd_name}").command))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -27,7 +28,7 @@ from testbed.cli.writing import try_writing, write_text
 from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
 from testbed.report.check_formats import FORMATS
 from testbed.report.check_report import BrokenInput, CheckReport
-from testbed.report.check_text import print_check
+from testbed.report.check_text import called_text, print_check
 from testbed.report.phrases import count
 from testbed.words.catalogue import matches
 from testbed.words.edges import internal_words
@@ -209,8 +210,6 @@ def command(
         if path is not None:
             try_writing(path)
     if names or commands:
-        from testbed.cli.check_unwinders import judge_and_tell
-
         if how.html or how.baseline or how.write_baseline or tables:
             raise UsageError("--html, baselines and --table are of tables: leave them out with -u or --unwinder-cmd")
         sys.exit(judge_and_tell(paths, options, (names, commands), how.form, how.output))
@@ -318,3 +317,52 @@ def _tell(report: CheckReport, how: _HowTold) -> None:
     else:
         write_text(how.output, FORMATS[how.form](report))
     click.echo(report.answer)
+
+
+# ``testbed check -u`` and ``--unwinder-cmd``: unwinders judged where the functions of a file are called.
+
+
+def judge_and_tell(
+    paths: Sequence[Path],
+    options: CheckOptions,
+    asked: tuple[Sequence[str], Sequence[str]],
+    form: str,
+    output: Path | None,
+) -> int:
+    """Judge the unwinders of ``-u`` and ``--unwinder-cmd`` on all files, and print it; the exit status.
+
+    Raises UsageError for a format that has no form of this.
+    """
+    from testbed.checks.judged_calls import judge_calls
+    from testbed.cli.strategies import strategies_named
+    from testbed.cli.table_readers import READERS
+    from testbed.report.check_json import CalledFilesForm
+    from testbed.store.codec import encoded
+
+    if form not in ("text", "json"):
+        raise UsageError(f"--format {form} is of tables: what unwinders say is told as text or json")
+    unwinders = strategies_named(*asked)
+    lines: list[str] = []
+    files, status = [], 0
+    for path in paths:
+        try:
+            with long_work(f"judging at {path.name}", "instructions") as work:
+                verdicts = judge_calls(path, options, READERS, unwinders, work.at)
+        except TestbedError as error:
+            click.echo(f"error: {error}", err=True)
+            status = 2
+            continue
+        if any(counted.unexcused for counted in verdicts):
+            status = status or 1
+        lines += called_text(path, verdicts)
+        files.append({"file": path, "unwinders": verdicts})
+    text = (
+        json.dumps(encoded(CalledFilesForm, {"status": status, "files": files}), indent=1)
+        if form == "json"
+        else "\n".join(lines).rstrip()
+    )
+    if output is not None:
+        write_text(output, text + "\n")
+    else:
+        click.echo(text)
+    return status

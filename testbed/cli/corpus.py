@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from programs import PROGRAMS
-from testbed.cli.choice import matching
 from testbed.generate.names import is_generated
 from testbed.program.model import Program
-from testbed.words.catalogue import joined
+from testbed.words.catalogue import joined, matching
 from testbed.words.errors import UsageError
 
 

@@ -11,11 +11,11 @@ import click
 
 from programs import PROGRAMS
 from testbed.campaign.findings import show
-from testbed.cli.choice import matching
 from testbed.cli.strategies import all_strategies
 from testbed.cli.terminal import console_for_reports, status
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES, Finding, Referee
+from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 

@@ -21,7 +21,6 @@ from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures,
 from testbed.campaign.matrix import judge_units, native_for, unit_died
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
-from testbed.cli.choice import matching
 from testbed.cli.options import arches_option, jobs_option, recipes_option, strategies_option, unwinder_cmd
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named, words_for
@@ -30,6 +29,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of
 from testbed.generate.program import shape_named
 from testbed.native.machine_code import CODE, VARIABLE
+from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
 from testbed.words.temporary import WorkFolder
 

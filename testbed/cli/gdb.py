@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from functools import partial
 
 import click
 
@@ -17,7 +16,7 @@ from testbed.cli.corpus import corpus
 from testbed.cli.options import arch_option, budget_option, from_option, recipe_option, seed_option
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
-from testbed.remote import Answer, Replay, listen, serve
+from testbed.remote import Replay, listen, serve
 from testbed.remote.gdb_targets import GDB_TARGETS
 from testbed.runs.by_name import named_run
 from testbed.runs.run import Run
@@ -65,19 +64,13 @@ def command(
         run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
     step = run.step_at(location)
     listener = listen(port)
-    answers = partial(_answer, run, step)
     typed = _gdb_command(run, listener.getsockname()[1], arguments)
     if not serving:
-        threading.Thread(target=serve, args=(listener, answers), daemon=True).start()
+        threading.Thread(target=serve, args=(listener, lambda: Replay(run.trace, step).answer), daemon=True).start()
         sys.exit(_foreground(typed))
     click.echo(shlex.join(typed))
     click.echo(f"serving {run} from step @{step}; end with Ctrl-C", err=True)
-    serve(listener, answers)
-
-
-def _answer(run: Run, step: int) -> Answer:
-    """Each gdb that connects has a position of its own in the run."""
-    return Replay(run.trace, step).answer
+    serve(listener, lambda: Replay(run.trace, step).answer)
 
 
 def _gdb_command(run: Run, port: int, arguments: Sequence[str]) -> list[str]:

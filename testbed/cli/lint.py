@@ -10,17 +10,16 @@ import click
 from testbed.checks.options import TABLES
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.watched_run import TableReader, lint
-from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
-from testbed.cli.declared import disagrees
 from testbed.cli.options import arch_option, budget_option, recipe_option, seed_option
 from testbed.cli.table_readers import evaluate_rule
-from testbed.cli.terminal import console_for_reports
+from testbed.cli.terminal import console_for_reports, disagrees
 from testbed.image import Image
 from testbed.report.check_json import LintForm, json_text
 from testbed.report.check_text import table_lines
 from testbed.runs.by_name import named_run
 from testbed.store.codec import encoded
+from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS
 

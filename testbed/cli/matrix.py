@@ -18,7 +18,6 @@ from testbed.campaign.matrix import judge_units, judge_units_by, native_for, uni
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.sampled import judge_unit_sample
 from testbed.campaign.units import one_of_each, units
-from testbed.cli.choice import matching
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.corpus import chosen_programs
 from testbed.cli.options import (
@@ -40,6 +39,7 @@ from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.referee import present
+from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
 
 # A unit of a matrix as a job for any machine's processes, told in words: strategies hold code without a name.

@@ -15,11 +15,11 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.names import NameOutcome, NameReport, judge_names
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
-from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
 from testbed.cli.options import arch_option, budget_option, recipe_option, seed_option
 from testbed.naming.symbolize import with_places
 from testbed.runs.by_name import named_run
+from testbed.words.catalogue import matching
 from testbed.words.errors import ToolchainMissing, UsageError
 
 

@@ -10,18 +10,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from testbed.arch import ARCHES, Arch, arch_named
+from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell, Unit
 from testbed.campaign.units import run_unit, units
-from testbed.cli.choice import matching
 from testbed.cli.corpus import chosen_programs, corpus
 from testbed.cli.strategies import strategies_named
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
+from testbed.words.catalogue import matching
 from testbed.words.errors import ToolchainMissing, UsageError
 
 
@@ -120,7 +120,7 @@ def plan(
     mine = {program.name: program for program in chosen_programs((), folders)} if folders else known
     planned = units(
         matching(mine, patterns, "program"),
-        _arches(arch),
+        [arch_named(name) for name in _listed(arch)] or list(ARCHES.values()),
         matching(RECIPES, _listed(recipe), "recipe"),
         everything=everything,
     )
@@ -159,10 +159,6 @@ def _spec_of(value: Any) -> str:
             if there is value and name.isidentifier():
                 return f"{module}:{name}"
     return ""
-
-
-def _arches(arch: str | Iterable[str] | None) -> list[Arch]:
-    return list(ARCHES.values()) if arch is None else [arch_named(name) for name in _listed(arch)]
 
 
 def _listed(value: str | Iterable[str] | None) -> list[str]:

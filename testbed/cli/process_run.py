@@ -21,7 +21,7 @@ from testbed.cli.progress import long_work
 from testbed.cli.run_options import ProcessOptions, RunOptions
 from testbed.cli.strategies import telling_of_process
 from testbed.cli.table_readers import evaluate_rule
-from testbed.cli.terminal import console_for_reports, status
+from testbed.cli.terminal import console_for_reports, show_site, status
 from testbed.cli.writing import try_writing, written
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
@@ -225,13 +225,9 @@ def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwind
     True: nothing that is said there is unexplained.
     """
     from testbed.profiling.thread_run import thread_at
-    from testbed.report.step_text import print_site
-    from testbed.report.step_view import step_view
 
     run, row = thread_at(process, location)
-    view = step_view(run, row, unwinders)
-    print_site(console_for_reports(), view, number=row - run.thread.begins, explain=explain)
-    return view.is_explained
+    return show_site(run, row, unwinders, number=row - run.thread.begins, explain=explain)
 
 
 def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:

@@ -21,7 +21,6 @@ from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
-from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
 from testbed.cli.options import budget_option, jobs_option, seed_option, takes
 from testbed.cli.process_run import budget_of, is_process, watched_process
@@ -31,6 +30,7 @@ from testbed.cli.terminal import status
 from testbed.generate.names import is_generated
 from testbed.generate.program import generated_program
 from testbed.runs.by_name import named_run
+from testbed.words.catalogue import matching
 from testbed.words.errors import TestbedError, ToolchainMissing, UsageError
 from testbed.words.temporary import WorkFolder
 
@@ -130,14 +130,12 @@ def _of_units(planned: Sequence[Unit], jobs: int) -> list[UnitProof]:
     """All proofs in the order of the units, with a progress bar."""
     found: dict[Unit, UnitProof] = {}
     with long_work("proving", "runs", len(planned)) as progress:
-        for proof in judge_units(planned, _work, jobs=min(jobs, len(planned)), died=_died):
+        for proof in judge_units(
+            planned, _work, jobs=min(jobs, len(planned)), died=lambda unit: UnitProof(unit, failed=DIED)
+        ):
             found[proof.unit] = proof
             progress.advance(f"proving {proof.unit}")
     return [found[unit] for unit in planned]
-
-
-def _died(unit: Unit) -> UnitProof:
-    return UnitProof(unit, failed=DIED)
 
 
 def _work(unit: Unit) -> UnitProof:

@@ -6,20 +6,19 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.corpus import corpus
-from testbed.cli.declared import disagrees
 from testbed.cli.long_runs import WHOLE, for_long_runs, judged, long_page, named_part, pieces_of, watched
 from testbed.cli.options import takes
 from testbed.cli.process_run import is_process, show_process
 from testbed.cli.run_options import ProcessOptions, RunOptions
 from testbed.cli.strategies import applicable_of, strategies_named
-from testbed.cli.terminal import console_for_reports, save, status
+from testbed.cli.terminal import console_for_reports, disagrees, save, show_site, status
 from testbed.cli.writing import written
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
@@ -70,7 +69,8 @@ def command(options: RunOptions, own: ProcessOptions) -> None:
     asked = [each for each in named if each.name in options.names or not each.repeatable]
     _say_left_out(run, [each for each in asked if each not in applicable])
     if options.location is not None:
-        _show_site(run, run.step_at(options.location), applicable, explain=options.explain)
+        if not show_site(run, run.step_at(options.location), applicable, explain=options.explain):
+            sys.exit(1)
         return
     _show(run, applicable, options)
 
@@ -147,24 +147,14 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
         sys.exit(1)
 
 
-def _show_site(run: Run, step: int, unwinders: Sequence[Unwinder], **told: Any) -> None:
-    """One step in detail. Exits with 1 where something at it is unexplained."""
-    from testbed.report.step_text import print_site
-    from testbed.report.step_view import step_view
-
-    view = step_view(run, step, unwinders)
-    print_site(console_for_reports(), view, **told)
-    if not view.is_explained:
-        sys.exit(1)
-
-
 def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
     """As `_show` and --at do, for a run in pieces."""
     if options.location is not None:
         step = run.step_at(options.location)
         piece, window = run.piece(step)
         told = {"title": str(run), "number": step, "explain": options.explain}
-        _show_site(piece, window.row(step), unwinders, **told)
+        if not show_site(piece, window.row(step), unwinders, **told):
+            sys.exit(1)
         return
     cells = judged(run, for_long_runs(unwinders, named=options.asked))
     console = console_for_reports(record=bool(options.svg))

@@ -129,14 +129,12 @@ def _judged(planned: Sequence[Unit], asked: Sequence[Unwinder], jobs: int) -> li
     work = partial(_score, unwinders=asked, natively=native_for(len(there), jobs))
     found: dict[Unit, ScoredUnit] = {}
     with long_work("judging", "units", len(there)) as progress:
-        for result in judge_units(there, work, jobs=min(jobs, len(there)), died=_died):
+        for result in judge_units(
+            there, work, jobs=min(jobs, len(there)), died=lambda unit: ScoredUnit(unit, failed=DIED)
+        ):
             found[result.unit] = result
             progress.advance(f"judging {result.unit}")
     return [found[unit] for unit in there]
-
-
-def _died(unit: Unit) -> ScoredUnit:
-    return ScoredUnit(unit, failed=DIED)
 
 
 def _score(unit: Unit, *, unwinders: Sequence[Unwinder], natively: bool | None) -> ScoredUnit:

@@ -19,7 +19,7 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.options import arch_option
 from testbed.cli.strategies import strategies_named, telling
-from testbed.program.model import Program, Source, read_program
+from testbed.program.model import Program, read_program
 from testbed.report.answers import answers_of
 from testbed.report.json_data import counts
 from testbed.report.stepper import stepper_html
@@ -168,7 +168,8 @@ def _source(programs: dict[str, Program], name: str, arch: str) -> dict[str, Any
         raise UsageError("no such program or architecture")
     program = programs[name]
     recipes = [recipe for recipe in recipes_for(program, ARCHES[arch], everything=True)]
-    source = _of(program, recipes[0].source_of(program, ARCHES[arch]) if recipes else None)
+    built = recipes[0].source_of(program, ARCHES[arch]) if recipes else None
+    source = built or next(iter(program.sources.values()))
     return {
         "program": program.name,
         "suffix": source.path.name.removeprefix(program.name),
@@ -176,10 +177,6 @@ def _source(programs: dict[str, Program], name: str, arch: str) -> dict[str, Any
         "summary": program.summary,
         "recipes": [recipe.name for recipe in recipes if recipe.source_of(program, ARCHES[arch]) is source],
     }
-
-
-def _of(program: Program, source: Source | None) -> Source:
-    return source if source is not None else next(iter(program.sources.values()))
 
 
 def _folder(programs: dict[str, Program], edit: EditedSource) -> Path | None:

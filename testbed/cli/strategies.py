@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.cli.choice import matching
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.referee import REFEREE_OF, REFEREES, present
-from testbed.words.catalogue import joined
+from testbed.words.catalogue import joined, matching
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 from unwinders import UNWINDERS

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.choice import matching
 from testbed.cli.corpus import corpus
 from testbed.cli.options import debug_dirs_option
 from testbed.cli.terminal import console_for_reports
 from testbed.image.separate_debug import DebugDirs
 from testbed.runs.by_name import named_image, named_run
+from testbed.words.catalogue import matching
 from testbed.words.errors import TestbedError, UnwindError, UsageError
 from unwinders import UNWINDERS
 

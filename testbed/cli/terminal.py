@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
+import click
 from rich.console import Console
 
 from testbed.cli import WIDTH
 from testbed.cli.writing import written
+
+if TYPE_CHECKING:  # loads the native evaluators
+    from testbed.contract.unwinder import Unwinder
+    from testbed.runs.long import LongRun
+    from testbed.runs.run import Run
 
 _WIDEST = 10_000
 
@@ -58,3 +65,24 @@ def save(console: Console, title: str, svg: Path | None) -> None:
         frame = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S)
         with written(svg):
             console.save_svg(str(svg), title=title, clear=False, code_format=frame)
+
+
+def disagrees(run: Run | LongRun) -> bool:
+    """Say where the program declares other frames than were watched."""
+    from testbed.truth.expectations import NOT_AS_DECLARED
+
+    for disagreement in run.disagreements:
+        click.echo(disagreement, err=True)
+    if run.disagreements:
+        click.echo(NOT_AS_DECLARED, err=True)
+    return bool(run.disagreements)
+
+
+def show_site(run: Run, step: int, unwinders: Sequence[Unwinder], **told: Any) -> bool:
+    """Print one step in detail. True: nothing that is said there is unexplained."""
+    from testbed.report.step_text import print_site
+    from testbed.report.step_view import step_view
+
+    view = step_view(run, step, unwinders)
+    print_site(console_for_reports(), view, **told)
+    return view.is_explained

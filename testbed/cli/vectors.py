@@ -15,13 +15,12 @@ from testbed.arch import ARCHES, arch_named
 from testbed.campaign.matrix import DIED, judge_units, native_for
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit
-from testbed.cli.choice import matching
 from testbed.cli.options import arches_option, jobs_option, recipes_option, some_programs_option
 from testbed.cli.progress import long_work
 from testbed.program.model import Program
 from testbed.vectors.collect import chosen_units, collect, with_generated
 from testbed.vectors.write import new_folder, write_file, write_index
-from testbed.words.catalogue import matches
+from testbed.words.catalogue import matches, matching
 from testbed.words.errors import TestbedError, ToolchainMissing, UsageError
 from unwinders import UNWINDERS
 
@@ -89,10 +88,6 @@ def _work(job: VectorJob) -> WrittenUnit:
     return unit, write_file(file, folder), "", ""
 
 
-def _died(job: VectorJob) -> tuple[Unit, dict[str, Any] | None, str, str]:
-    return job[0], None, "", DIED
-
-
 def _write_all(work: list[VectorJob], jobs: int) -> tuple[list[dict[str, Any]], Counter[str], dict[Unit, str]]:
     """The entries of the index in the order of the units, how many units lack which tool, and which failed, and why."""
     found: dict[Unit, dict[str, Any]] = {}
@@ -100,7 +95,9 @@ def _write_all(work: list[VectorJob], jobs: int) -> tuple[list[dict[str, Any]], 
     failed: dict[Unit, str] = {}
     with long_work("writing vectors", "program files", len(work)) as progress:
         try:
-            for unit, entry, lacking, failure in judge_units(work, _work, jobs=min(jobs, len(work)), died=_died):
+            for unit, entry, lacking, failure in judge_units(
+                work, _work, jobs=min(jobs, len(work)), died=lambda job: (job[0], None, "", DIED)
+            ):
                 if entry is not None:
                     found[unit] = entry
                 elif lacking:

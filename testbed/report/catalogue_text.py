@@ -34,10 +34,6 @@ def _where(referee: Referee) -> str:
     return str(found) if found else f"not installed: {referee.package}"
 
 
-def _needs(unwinder: Unwinder) -> str:
-    return ", ".join(sorted(unwinder.needs | (unwinder.arches or set()))) or "-"
-
-
 def _assumption(unwinder: Unwinder) -> dict[str, Any]:
     assumed = unwinder.assumption
     return {
@@ -56,7 +52,7 @@ LISTED: Mapping[str, CatalogueForm] = {
     ),
     "unwinders": CatalogueForm(
         ("strategy", "needs", "what it is"),
-        lambda u: (u.name, _needs(u), u.summary),
+        lambda u: (u.name, ", ".join(sorted(u.needs | (u.arches or set()))) or "-", u.summary),
         lambda u: {
             "name": u.name,
             "summary": u.summary,

@@ -46,7 +46,8 @@ class KnownFinding:
 def entry(check: FileCheck, finding: TableFinding) -> KnownFinding:
     """A finding as an entry."""
     name, arch = file_name(check), check.arch.name
-    return KnownFinding(name, arch, finding.table, finding.function, _unicode(finding.fingerprint), sentence(finding))
+    fingerprint = finding.fingerprint.encode("utf-8", "backslashreplace").decode("utf-8")
+    return KnownFinding(name, arch, finding.table, finding.function, fingerprint, sentence(finding))
 
 
 def baseline_text(checks: Sequence[FileCheck]) -> str:
@@ -114,7 +115,3 @@ def _each(check: FileCheck) -> Iterator[TableFinding]:
 def _asked_for(known: KnownFinding, tables: Sequence[str], options: CheckOptions) -> bool:
     """A table that is not there any more has no findings; one that was left out says nothing of them."""
     return matches(known.function, options.functions) and (not options.tables or known.table in tables)
-
-
-def _unicode(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -15,7 +15,7 @@ from testbed.checks.model import FileCheck, Severity
 from testbed.report.check_report import CheckReport, ReportedFinding
 from testbed.report.check_words import near, sentence
 from testbed.report.phrases import count
-from testbed.words.printable import printable
+from testbed.words.printable import printable, printable_lines
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -57,13 +57,8 @@ def _command(level: str, message: str, **properties: str) -> str:
 
 
 def _data(text: str) -> str:
-    return _unicode(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _unicode(text: str) -> str:
-    """Text without what no terminal and no log should get; lines stay lines."""
-    return "\n".join(printable(line) for line in text.split("\n"))

@@ -153,17 +153,15 @@ def _result(
         },
     }
     if others := [each for each in finding.each[1:] if each.source]:
-        result["relatedLocations"] = [_related(check, each, base) for each in others[:MOST_RELATED]]
+        result["relatedLocations"] = [
+            {**_location(check, each, base), "message": {"text": printable(each.function)}}
+            for each in others[:MOST_RELATED]
+        ]
     if baseline:
         result["baselineState"] = "unchanged" if reported.known else "new"
     if reported.known:
         result["suppressions"] = [{"kind": "external", "justification": "known from the baseline"}]
     return result
-
-
-def _related(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:
-    """Where another function is that a result is told of."""
-    return {**_location(check, finding, base), "message": {"text": printable(finding.function)}}
 
 
 def _location(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:

@@ -97,36 +97,18 @@ def _version(name: str) -> str:
         return "of unknown version"
 
 
-# Findings against real tools, for the terminal and as FINDINGS.md.
-
-_HEAD = """# Findings
-
-What real unwinders, and the tools that write tables, were seen to do wrong in this testbed: each with the smallest
-program of the corpus that shows it, and the one command that does. Written by `docs/regenerate.py` from `testbed
-findings`, which tries all of them again; nothing here was typed by hand. `testbed findings --check` fails where one
-no longer shows. `testbed findings --report ID DIR` writes one as a bug report, with its files.
-
-What a tool says stands beside the truth: `[name]` is a true caller that it lacks, `≠name` a frame that never was, `×`
-how often one repeats.
-
-Behind them stands a list of its own: what shows the limit of a technique, such as code without a table.
-"""
-_OF_TECHNIQUES = """# What a technique cannot know
-
-Wrong answers, too, and by tools that people use; but what these tools look at does not say what is true. They are no
-mistakes to report.
-"""
+# Findings against real tools, for the terminal.
 
 
 def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
     """Print each finding: what the tool says, what is true, why, and the command."""
-    for each in (*_mistakes(shown), *_of_techniques(shown)):
+    for each in (*mistakes(shown), *of_techniques(shown)):
         limit = "  (what the technique cannot know)" if each.finding.of_technique else ""
         console.print(Text(each.finding.title, style="bold") + Text(limit))
         console.print(Text(f"  {each.command}"))
-        for name, text in _facts(each):
+        for name, text in facts(each):
             console.print(Text(f"  {name}: {text}"))
-        console.print(Text(f"  {_state(each)}", style="" if each.shows else "bold"))
+        console.print(Text(f"  {state_of(each)}", style="" if each.shows else "bold"))
         console.print()
     showing, missing = sum(each.shows for each in shown), sum(bool(each.missing) for each in shown)
     console.print(
@@ -134,39 +116,18 @@ def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
     )
 
 
-def findings_markdown(shown: Sequence[Reproduction]) -> str:
-    """FINDINGS.md."""
-    parts = [_HEAD, *_by_tool(_mistakes(shown))]
-    if limits := _of_techniques(shown):
-        parts += [_OF_TECHNIQUES, *_by_tool(limits)]
-    return "\n".join(parts)
-
-
-def _mistakes(shown: Sequence[Reproduction]) -> list[Reproduction]:
+def mistakes(shown: Sequence[Reproduction]) -> list[Reproduction]:
+    """What a tool gets wrong."""
     return [each for each in shown if not each.finding.of_technique]
 
 
-def _of_techniques(shown: Sequence[Reproduction]) -> list[Reproduction]:
+def of_techniques(shown: Sequence[Reproduction]) -> list[Reproduction]:
+    """What no tool of its technique can know."""
     return [each for each in shown if each.finding.of_technique]
 
 
-def _by_tool(shown: Sequence[Reproduction]) -> Iterator[str]:
-    for tool in dict.fromkeys(each.referee.name for each in shown):
-        mine = [each for each in shown if each.referee.name == tool]
-        yield f"## {tool}\n\n*{mine[0].referee.summary}*\n"
-        yield from ("\n".join(_section(each)) for each in mine)
-
-
-def _section(each: Reproduction) -> Iterator[str]:
-    yield f"### {each.finding.title}\n"
-    yield f"```\n{each.command}\n```\n"
-    for name, text in _facts(each):
-        quoted = f"`{text}`" if name in ("says", "true") else text
-        yield f"- {name}: {quoted}"
-    yield f"- {_state(each)}\n"
-
-
-def _facts(each: Reproduction) -> Iterator[tuple[str, str]]:
+def facts(each: Reproduction) -> Iterator[tuple[str, str]]:
+    """What is told of a finding, each by its noun."""
     finding = each.finding
     if each.verdict is not None:
         yield "at", f"{each.where} ({each.instruction}), {finding.program} on {finding.arch} by {finding.recipe}"
@@ -180,7 +141,8 @@ def _facts(each: Reproduction) -> Iterator[tuple[str, str]]:
     yield "id", finding.id
 
 
-def _state(each: Reproduction) -> str:
+def state_of(each: Reproduction) -> str:
+    """Whether it shows today."""
     if each.missing:
         return f"not tried: {each.missing}"
     if each.problem:

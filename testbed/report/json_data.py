@@ -19,7 +19,6 @@ from testbed.store.codec import Fraction, Keyword, Natural, encoded, taken
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 CountsForm = TypedDict(
     "CountsForm",
@@ -165,7 +164,7 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
     for step, pc in enumerate(run.trace.pc.tolist()):
         text, said = run.instruction(step), run.words(step)
         code.append(instructions.number((pc, text), partial(_instruction, run, pc, text)))
-        held.append(words.number(said, partial(_names, said)))
+        held.append(words.number(said, partial(sorted, [word.name for word in said])))
     by_strategy = {cell.unwinder: [_verdict(run, verdicts, *each) for each in enumerate(said)] for cell, said in judged}
     return {
         "schema": RUN_SCHEMA,
@@ -188,10 +187,6 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
             cell.unwinder: counts(cell) | {"callers": encoded(CallersForm, cell.callers)} for cell, _ in judged
         },
     }
-
-
-def _names(words: Iterable[Trait]) -> list[str]:
-    return sorted(word.name for word in words)
 
 
 def _instruction(run: Run, pc: int, text: str) -> dict[str, Any]:

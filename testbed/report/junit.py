@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from testbed.checks.model import FunctionCheck, TableFinding
+from testbed.checks.model import FunctionCheck
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
 from testbed.report.check_words import functions_by_address, sentence
 from testbed.words.printable import printable, printable_lines
@@ -27,7 +27,9 @@ def write_matrix_junit(matrix: Matrix, path: Path) -> None:
             suite.add_testcase(_case(cell))
         if result.skipped or result.failed:
             case = TestCase(f"{result.unit.arch}-{result.unit.recipe}", classname=printable(result.unit.program))
-            case.result = [Skipped(_said(result.skipped)) if result.skipped else Error(_said(result.failed))]
+            case.result = [
+                Skipped(printable_lines(result.skipped)) if result.skipped else Error(printable_lines(result.failed))
+            ]
             suite.add_testcase(case)
     for suite in suites.values():
         xml.add_testsuite(suite)
@@ -39,13 +41,10 @@ def _case(cell: Cell) -> TestCase:
         printable(f"{cell.unit.arch}-{cell.unit.recipe}-{cell.unwinder}"), classname=printable(cell.unit.program)
     )
     if cell.first_unexplained:
-        case.result = [Failure(_said(f"{cell.unexplained} unexplained sites: {cell.first_unexplained.sentence}"))]
+        case.result = [
+            Failure(printable_lines(f"{cell.unexplained} unexplained sites: {cell.first_unexplained.sentence}"))
+        ]
     return case
-
-
-def _said(text: str) -> str:
-    """A text of several lines, of which XML knows every character."""
-    return printable_lines(text)
 
 
 # A check as JUnit XML: a suite for each file, a test case for each function.
@@ -63,7 +62,7 @@ def check_junit(report: CheckReport) -> str:
     for broken in report.broken:
         suite = TestSuite(printable(str(broken.path)))
         suite.add_testcase(
-            _check_case(printable(broken.function) or "check", broken.path, [Error(_lines(broken.reason))])
+            _check_case(printable(broken.function) or "check", broken.path, [Error(printable_lines(broken.reason))])
         )
         xml.add_testsuite(suite)
     text: bytes = xml.tostring()
@@ -105,11 +104,8 @@ def _skipped(function: FunctionCheck) -> list[Skipped]:
 
 def _told(report: CheckReport, found: list[ReportedFinding]) -> str:
     """What is found and does not fail."""
-    return "\n".join(_quiet(r.finding, r.known) for r in found if not report.fails(r))
-
-
-def _quiet(finding: TableFinding, known: bool) -> str:
-    return f"{'known' if known else finding.severity.value}: {sentence(finding)}"
+    quiet = (r for r in found if not report.fails(r))
+    return "\n".join(f"{'known' if r.known else r.finding.severity.value}: {sentence(r.finding)}" for r in quiet)
 
 
 def _check_case(name: str, path: Path, results: list[Failure | Skipped | Error], told: str = "") -> TestCase:
@@ -119,7 +115,3 @@ def _check_case(name: str, path: Path, results: list[Failure | Skipped | Error],
     if told:
         case.system_out = told
     return case
-
-
-def _lines(text: str) -> str:
-    return "\n".join(printable(line) for line in text.splitlines())

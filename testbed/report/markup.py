@@ -139,13 +139,12 @@ def _frames(view: StepView) -> Markup:
         for place, inlined in zip(view.true_places, view.inlined, strict=True)
     ]
     cells = zip_longest([*true, "(root)"], *(_aligned(same[0]) for same in columns.values()), fillvalue="")
-    heads = (Markup("{}<br>{}").format(_names(same), chip(same[0].verdict.outcome)) for same in columns.values())
+    heads = (
+        Markup("{}<br>{}").format(", ".join(each.unwinder.name for each in same), chip(same[0].verdict.outcome))
+        for same in columns.values()
+    )
     why = [paragraph(Markup("<b>{}</b>: {}").format(", ".join(names), words)) for words, names in reasons.items()]
     return table(["#", "truth", *heads], [(str(i), *row) for i, row in enumerate(cells)]) + Markup("").join(why)
-
-
-def _names(answers: Sequence[StepAnswer]) -> str:
-    return ", ".join(answer.unwinder.name for answer in answers)
 
 
 def _aligned(answer: StepAnswer) -> list[TableCell]:

@@ -75,17 +75,16 @@ def _row(unit: Unit, cells: Sequence[tuple[int, Cell]], summaries: Mapping[str, 
         "right": ", ".join(right) or "nobody",
         "lies": ", ".join(f"{c.unwinder} {share(c.lying, c.judged)}" for c in liars[:MOST_NAMES]),
         "more": max(len(liars) - MOST_NAMES, 0),
-        "bars": [{"index": index, "title": _bar_title(cell), "parts": _parts(cell)} for index, cell in cells],
+        # Of each strategy, exact sites last: they are drawn at the foot of its bar.
+        "bars": [
+            {
+                "index": index,
+                "title": f"{c.unwinder}: {share(c.exact, c.judged)} exact, {share(c.lying, c.judged)} lies",
+                "parts": [(outcome.value, number) for outcome, number in reversed(list(c.outcomes.items()))],
+            }
+            for index, c in cells
+        ],
     }
-
-
-def _bar_title(cell: Cell) -> str:
-    return f"{cell.unwinder}: {share(cell.exact, cell.judged)} exact, {share(cell.lying, cell.judged)} lies"
-
-
-def _parts(cell: Cell) -> list[tuple[str, int]]:
-    """Outcomes and their sites, exact ones last: they are drawn at the foot of a bar."""
-    return [(outcome.value, number) for outcome, number in reversed(list(cell.outcomes.items()))]
 
 
 SHOWN_TRAPS = 8  # the others are behind a click

@@ -104,7 +104,13 @@ def call_stack_html(stack: CallStack) -> str:
 def backtrace_html(said: Backtrace) -> str:
     """What a strategy says, and how it ends."""
     rows = [
-        (str(i), _where(said, i), _hex(frame.pc), _hex(frame.cfa), frame.found_by)
+        (
+            str(i),
+            describe(said.images, frame.pc, caller=behind_call(said.frames, i)),
+            _hex(frame.pc),
+            _hex(frame.cfa),
+            frame.found_by,
+        )
         for i, frame in enumerate(said.frames[:MAX_ROWS])
     ]
     end = (
@@ -113,10 +119,6 @@ def backtrace_html(said: Backtrace) -> str:
         else f"stops: {said.stopped.reason}, {with_places(said.images, str(said.stopped))}"
     )
     return page(heading("a backtrace"), table(("#", "where", "pc", "CFA", "found by"), rows), paragraph(end))
-
-
-def _where(said: Backtrace, index: int) -> str:
-    return describe(said.images, said.frames[index].pc, caller=behind_call(said.frames, index))
 
 
 def _hex(address: int | None) -> str:

@@ -220,12 +220,8 @@ def score_html(card: ScoreCard, commands: Commands, *, everything: bool) -> str:
         names=card.names,
         arches=card.arches,
         badges={name: Markup(badge(card.overall(name))) for name in card.names},
-        percent=_percent,
+        percent=lambda said, kind: percent(said[kind], said["sites"]),
     )
-
-
-def _percent(said: dict[str, Any], kind: str) -> str:
-    return percent(said[kind], said["sites"])
 
 
 # Everybody who is known, as tables of Markdown: docs/scoreboard.md.

@@ -175,7 +175,8 @@ def gdb(one: PrintedBacktrace) -> Iterator[str]:
         yield f"Backtrace stopped: {one.stopped}"
     for unsure in one.names.unsure:
         if unsure.candidates:
-            yield f"({unsure} above {_physical_name(one, unsure.physical)})"
+            above = next(frame.function for frame in one.physical if frame.physical == unsure.physical)
+            yield f"({unsure} above {above})"
 
 
 def _shows_address(one: PrintedBacktrace, number: int) -> bool:
@@ -188,10 +189,6 @@ def _shows_address(one: PrintedBacktrace, number: int) -> bool:
     if frame.caller or frame.module is None or frame.line is None:
         return True
     return not debug_info(frame.module.image).begins_line(frame.pc - frame.module.bias)
-
-
-def _physical_name(one: PrintedBacktrace, physical: int) -> str:
-    return next(frame.function for frame in one.physical if frame.physical == physical)
 
 
 def lldb(one: PrintedBacktrace) -> Iterator[str]:

@@ -225,7 +225,9 @@ def _span(span: RowSpan, arch: Arch) -> Iterator[RenderableType]:
     for name, row in span.rows.items():
         yield Text(f"    {name:<14} {_row(row, arch):<22}{_answer(name, span.site)}")
     if span.site:
-        yield Text(f"    {'truth':<14} {'':<22}{_truth(span.site)}   at step {span.site.step}")
+        yield Text(
+            f"    {'truth':<14} {'':<22}{_pair(span.site.true_cfa, span.site.true_caller)}   at step {span.site.step}"
+        )
 
 
 def _row(row: UnwindRow | None, arch: Arch) -> str:
@@ -245,10 +247,6 @@ def _answer(name: str, site: Site | None) -> str:
     if name not in site.wrong:
         return f"{said}   true"
     return f"{said}   false: {answer.because or 'UNEXPLAINED'}"
-
-
-def _truth(site: Site) -> str:
-    return _pair(site.true_cfa, site.true_caller)
 
 
 def _pair(cfa: int | None, caller: int | None) -> str:

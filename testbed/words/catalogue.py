@@ -8,6 +8,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
+from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
+
 T = TypeVar("T")
 
 
@@ -54,3 +57,12 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     """True where ``name`` matches one of the glob patterns, or there are none."""
     listed = tuple(patterns)
     return not listed or any(fnmatchcase(name, pattern) for pattern in listed)
+
+
+def matching(catalogue: Mapping[str, T], patterns: Iterable[str], noun: str) -> list[T]:
+    """The values whose names match a pattern; all, without one. Raises UsageError where one matches nothing."""
+    listed = tuple(patterns)
+    for pattern in listed:
+        if not any(matches(name, [pattern]) for name in catalogue):
+            raise UsageError(f"no {noun} matches {pattern!r}; {nearest(pattern, catalogue)}")
+    return [catalogue[name] for name in catalogue if matches(name, listed)]

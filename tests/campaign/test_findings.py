@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
+from docs.findings_page import findings_markdown
 from programs import PROGRAMS
 from testbed.campaign.findings import show
 from testbed.cli import main
 from testbed.cli.strategies import all_strategies
 from testbed.referee import REFEREES, Finding, Referee
-from testbed.report.finding_report import findings_markdown
 from testbed.report.json_forms import TriedFindings
 from testbed.store.codec import encoded
 from testbed.words.outcome import Outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 HEAD = "// summary: a test\n// exit: 0\n\n"
@@ -20,3 +20,14 @@ class Said(NamedTuple):
 
 
 Testbed = Callable[..., Said]
+
+
+def tells(
+    testbed: Testbed, status: int, words: Sequence[str], out: Iterable[str] = (), err: Iterable[str] = ()
+) -> Said:
+    """What a command says: with this status, and these words in its streams, wherever its lines are broken."""
+    said = testbed(*words)
+    assert said.status == status and "Traceback" not in said.err, said
+    for told, stream in ((out, said.out), (err, said.err)):
+        assert [word for word in told if word not in stream and word not in " ".join(stream.split())] == [], stream
+    return said

@@ -16,7 +16,7 @@ from testbed.checks.options import CheckOptions
 from testbed.cli import COMMANDS
 from testbed.cli import check as module
 from testbed.report.check_formats import FORMATS
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 from tests.report.checked import CLEAN
 
 ROOT = Path(__file__).parents[2]
@@ -51,8 +51,7 @@ def test_each_command_of_the_page_is_understood(
         Path(name).write_text("")
     Path("unwind-baseline.json").write_text('{"schema": 2, "findings": []}')
     _, *arguments = (word for part in shlex.split(command) for word in glob(part) or [part])
-    said = testbed(*arguments)
-    assert said.status == 0, said.err
+    tells(testbed, 0, arguments)
     assert len(asked) == 1
 
 
@@ -89,13 +88,11 @@ def test_the_example_says_what_the_page_shows(
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     Path("sum.S").write_text(source)
-    said = testbed("check", "sum.S")
-    assert said.status == 1
+    said = tells(testbed, 1, ("check", "sum.S"))
     assert f"$ testbed check sum.S\n{said.out}" == shown
     # What it advises, written into the source, leaves nothing to say.
     right = source.replace("\tpushq\t%rbp\n", "\tpushq\t%rbp\n\t.cfi_def_cfa_offset 24\n\t.cfi_offset %rbp, -24\n")
     right = right.replace("\tpopq\t%rbp\n", "\tpopq\t%rbp\n\t.cfi_def_cfa_offset 16\n")
     Path("sum.S").write_text(right)
-    said = testbed("check", "sum.S")
-    assert said.status == 0
+    said = tells(testbed, 0, ("check", "sum.S"))
     assert said.out.splitlines()[-1] == "sum.S: every row is right; all 14 instructions were tried."

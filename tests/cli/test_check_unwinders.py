@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from testbed.report.schemas import schema
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 # Two pushes, of which the table may know one; callee() is judged where both() calls it.
 SOURCE = """
@@ -82,8 +82,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_right_table_leads_to_the_caller_from_every_instruction(testbed: Testbed) -> None:
-    said = testbed("check", "right.s", "-u", "eh_frame", "--format", "json")
-    assert said.status == 0, said.err
+    said = tells(testbed, 0, ("check", "right.s", "-u", "eh_frame", "--format", "json"))
     data = json.loads(said.out)
     jsonschema.validate(data, schema("check_unwinders"))
     (counted,) = data["files"][0]["unwinders"]
@@ -92,8 +91,7 @@ def test_a_right_table_leads_to_the_caller_from_every_instruction(testbed: Testb
 
 def test_a_wrong_row_makes_who_reads_it_lie(testbed: Testbed) -> None:
     """At six instructions, from behind the second push to the first pop, and at two of the callee."""
-    said = testbed("check", "wrong.s", "-u", "eh_frame", "-u", "stack_scan")
-    assert said.status == 1, said.err
+    said = tells(testbed, 1, ("check", "wrong.s", "-u", "eh_frame", "-u", "stack_scan"))
     by_name = {line.split()[0]: line.split() for line in said.out.splitlines() if line.startswith(("eh_", "stack_"))}
     assert by_name["stack_scan"][1] == "12" and by_name["eh_frame"][1:6] == ["4", "33.3", "%", "0", "8"]
     assert "both+0x2: eh_frame: wrong" in said.out
@@ -106,9 +104,11 @@ def test_a_program_is_judged_alike(testbed: Testbed) -> None:
     def command(low: int, high: int) -> str:
         return shlex.join([sys.executable, "program.py", hex(low), hex(high)])
 
-    said = testbed("check", "right.s", "--unwinder-cmd", command(0, 0))
-    assert said.status == 0, said.err
+    said = tells(testbed, 0, ("check", "right.s", "--unwinder-cmd", command(0, 0)))
     assert said.out.splitlines()[-1].split() == ["opener", "0", "0", "%", "12", "0", "0", "0"]
-    said = testbed("check", "right.s", "--unwinder-cmd", command(0, 1 << 40), "-f", "callee")
-    assert said.status == 1
-    assert "callee: opener: ended_early" in said.out and "true callee < _start+0x3" in said.out
+    tells(
+        testbed,
+        1,
+        ("check", "right.s", "--unwinder-cmd", command(0, 1 << 40), "-f", "callee"),
+        out=["callee: opener: ended_early", "true callee < _start+0x3"],
+    )

@@ -25,7 +25,7 @@ from testbed.checks.readers import Readers
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.matrix import MatrixWords, judge_job, lost_job
 from testbed.words.errors import TestbedError
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
@@ -112,8 +112,7 @@ def test_the_command_keeps_what_the_cluster_judged(testbed: Testbed, cluster: An
     files = [tmp_path / name for name in ("cluster.json", "kept.json")]
     chosen = ("-p", "leaf_call", "-r", "clang-asm", "-u", "eh_frame", "-u", "stack_scan", "-j", "1")
     for file, how in zip(files, (("--fresh", "--cluster", cluster.scheduler_address), ()), strict=True):
-        said = testbed("matrix", *chosen, *how, "--json", str(file))
-        assert said.status == 0, said.out + said.err
+        tells(testbed, 0, ("matrix", *chosen, *how, "--json", str(file)))
     first, second = (json.loads(file.read_text(encoding="utf-8")) for file in files)
     assert first["cells"] == second["cells"] != []
 

@@ -12,7 +12,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from testbed.cli import cli
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,8 +49,7 @@ def test_a_path_is_completed_where_no_program_is_meant() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_asks_for_names(testbed: Testbed, shell: str) -> None:
-    said = testbed("completion", shell)
-    assert said.status == 0 and f"_TESTBED_COMPLETE={shell}_complete" in said.out
+    tells(testbed, 0, ("completion", shell), out=[f"_TESTBED_COMPLETE={shell}_complete"])
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="apt-get install bash")

@@ -12,7 +12,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.report.schemas import schema
 from testbed.runs.run import run_program
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 STOPS = """\
 // summary: its epilogue has no row, and then it goes where no code is
@@ -75,11 +75,13 @@ def test_json_follows_its_schema(testbed: Testbed) -> None:
 def test_a_run_that_stopped_early_is_looked_at_as_far_as_it_went(testbed: Testbed, tmp_path: Path) -> None:
     source = tmp_path / "stops.x86_64.S"
     source.write_text(STOPS)
-    said = testbed("lint", str(source), "-f", "eh_frame")
-    assert "only the" in said.err
-    assert "steps before its end are looked at" in said.err
-    assert said.status == 1
-    assert "work+0x2 (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here" in said.out
+    tells(
+        testbed,
+        1,
+        ("lint", str(source), "-f", "eh_frame"),
+        out=["work+0x2 (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here"],
+        err=["only the", "steps before its end are looked at"],
+    )
     as_json = json.loads(testbed("lint", str(source), "-f", "eh_frame", "--json").out)
     assert "pc 0x0" in as_json["failure"]
     source.write_text(STOPS.replace("    ret\n", "    .cfi_def_cfa_offset 8\n    ret\n"))
@@ -95,10 +97,12 @@ def test_a_malformed_table_is_a_finding_and_no_traceback(testbed: Testbed, tmp_p
     content[at : at + 4] = length.to_bytes(4, "little")
     broken = tmp_path / "broken"
     broken.write_bytes(content)
-    said = testbed("lint", str(broken), "-f", "eh_frame")
-    assert said.status == 1
-    assert "eh_frame: " in said.out
-    assert "the row says nothing that can be read, .eh_frame" in said.out
+    said = tells(
+        testbed,
+        1,
+        ("lint", str(broken), "-f", "eh_frame"),
+        out=["eh_frame: ", "the row says nothing that can be read, .eh_frame"],
+    )
     assert "every row is right" not in said.out
 
 
@@ -115,6 +119,5 @@ def test_lines_come_from_debug_information(testbed: Testbed, tmp_path: Path) -> 
 
 
 def test_a_run_that_was_cut_disagrees_with_no_header(testbed: Testbed) -> None:
-    said = testbed("lint", "leaf_call", "--arch", "x86_64", "--budget", "5")
-    assert said.status == 2 and "only the 5 steps" in said.err
+    said = tells(testbed, 2, ("lint", "leaf_call", "--arch", "x86_64", "--budget", "5"), err=["only the 5 steps"])
     assert "declares" not in said.err and "never executed" not in said.err

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Testbed
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.runs.files import save_run
+from testbed.runs.run import run_program
+from tests.cli.command import Testbed, tells
 
 
 def summary(out: str) -> list[list[str]]:
@@ -21,8 +26,12 @@ def test_a_run_in_pieces_counts_what_the_whole_run_counts(testbed: Testbed, tmp_
     pieces = testbed("run", "recursion", "--arch", "arm64", "-u", "*fp*", "-u", "eh*", "--chunk", "50")
     assert pieces.status == whole.status == 0 and "looked at in" in pieces.out
     assert summary(pieces.out) == summary(whole.out) != []
-    recorded = testbed("record", "recursion", "--arch", "arm64", "--chunk", "50", "-o", str(tmp_path / "pieces"))
-    assert recorded.status == 0 and "in pieces, exit" in recorded.out
+    tells(
+        testbed,
+        0,
+        ("record", "recursion", "--arch", "arm64", "--chunk", "50", "-o", str(tmp_path / "pieces")),
+        out=["in pieces, exit"],
+    )
     for more in ((), ("--chunk", "50")):
         again = testbed("run", "--trace", str(tmp_path / "pieces"), "-u", "*fp*", "-u", "eh*", *more)
         assert again.status == 0 and summary(again.out) == summary(whole.out)
@@ -46,19 +55,15 @@ def test_a_long_run_is_taken_in_pieces_by_itself(
 
     monkeypatch.setattr(long_runs, "WHOLE", 100)
     monkeypatch.setattr("testbed.cli.run.WHOLE", 100)
-    said = testbed("run", "recursion", "--arch", "arm64", "-u", "eh_frame")
-    assert said.status == 0 and "in 1 piece;" in said.out
-    recorded = testbed("record", "recursion", "--arch", "arm64", "-o", str(tmp_path / "long"))
-    assert recorded.status == 0 and "in pieces, exit" in recorded.out
+    said = tells(testbed, 0, ("run", "recursion", "--arch", "arm64", "-u", "eh_frame"), out=["in 1 piece;"])
+    tells(testbed, 0, ("record", "recursion", "--arch", "arm64", "-o", str(tmp_path / "long")), out=["in pieces, exit"])
     assert testbed("run", "--trace", str(tmp_path / "long"), "-u", "eh_frame").out == said.out
-    held = testbed("run", "recursion", "--arch", "arm64", "--json")
-    assert held.status == 2 and "--json shows every step" in held.err
+    tells(testbed, 2, ("run", "recursion", "--arch", "arm64", "--json"), err=["--json shows every step"])
     whole = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame")
     assert whole.status == 0 and "looked at in" not in whole.out
     signals = testbed("run", "signal", "--arch", "x86_64", "-u", "eh_frame")
     assert signals.status == 0 and "looked at in" not in signals.out
-    cut = testbed("run", "recursion", "--arch", "arm64", "--budget", "150")
-    assert cut.status == 2 and "did not exit within 150 steps" in cut.err
+    tells(testbed, 2, ("run", "recursion", "--arch", "arm64", "--budget", "150"), err=["did not exit within 150 steps"])
 
 
 LONG = """// summary: a loop
@@ -108,6 +113,46 @@ def test_a_run_that_ends_within_what_is_held_is_whole_whatever_the_budget(
 
 def test_a_run_in_which_signals_arrive_is_not_cut(testbed: Testbed, tmp_path: Path) -> None:
     for command in (("run", "-u", "eh_frame"), ("record", "-o", str(tmp_path / "file"))):
-        said = testbed(command[0], "signal", "--arch", "x86_64", "--chunk", "50", *command[1:])
-        assert said.status == 2 and "signals arrive in it" in said.err
+        tells(
+            testbed,
+            2,
+            (command[0], "signal", "--arch", "x86_64", "--chunk", "50", *command[1:]),
+            err=["signals arrive in it"],
+        )
     assert not (tmp_path / "file").exists()
+
+
+# ``testbed record``, and ``testbed run`` on what it wrote.
+
+
+def test_a_recorded_file_is_judged_as_the_run_itself(testbed: Testbed, tmp_path: Path) -> None:
+    file = tmp_path / "leaf.trace"
+    recorded = tells(testbed, 0, ("record", "leaf_call", "--arch", "arm64", "-o", str(file)), out=["exit 42"])
+    assert f"{file.stat().st_size:,} bytes" in recorded.out
+    for options in ([], ["--json"], ["--at", "leaf"], ["--differences", "-u", "fp_*"]):
+        fresh, kept = (
+            testbed("run", "leaf_call", "--arch", "arm64", *options),
+            testbed("run", "--trace", str(file), *options),
+        )
+        assert fresh.out and kept == fresh, options
+
+
+def test_a_trace_that_is_where_no_memory_is_is_told_so(testbed: Testbed, tmp_path: Path) -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "clang-asm")
+    registers, step = run.trace.registers.copy(), len(run) // 2
+    registers[step, run.trace.arch.index[run.trace.arch.pc]] = 0xDEAD_0000
+    file = tmp_path / "forged.trace"
+    save_run(replace(run, trace=replace(run.trace, registers=registers)), file)
+    for options in ([], ["--json"], ["--differences"], ["--at", f"@{step}"], ["--html", str(tmp_path / "page.html")]):
+        tells(testbed, 2, ("run", "--trace", str(file), *options), err=[f"no memory at pc 0xdead0000 (step @{step})"])
+
+
+def test_a_run_that_ended_early_is_recorded_and_says_so(testbed: Testbed, tmp_path: Path) -> None:
+    file = tmp_path / "early"
+    tells(
+        testbed,
+        0,
+        ("record", "leaf_call", "--arch", "arm64", "--budget", "5", "-o", str(file)),
+        err=["did not exit within 5 steps"],
+    )
+    tells(testbed, 2, ("run", "--trace", str(file)), err=["did not exit within 5 steps"])

@@ -15,15 +15,16 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml
 
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
 from testbed.report.schemas import schema
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 
 def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
     files = {kind: tmp_path / f"matrix.{kind}" for kind in ("json", "html", "junit", "svg")}
     options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
-    said = testbed("matrix", "-p", "leaf_call", "-p", "tail_call", "-r", "clang-asm*", "-j", "2", *options)
-    assert said.status == 0, said.out + said.err
+    said = tells(testbed, 0, ("matrix", "-p", "leaf_call", "-p", "tail_call", "-r", "clang-asm*", "-j", "2", *options))
     assert max(map(len, said.out.splitlines())) <= 100
     data = json.loads(files["json"].read_text())
     jsonschema.validate(data, schema("matrix"))
@@ -46,8 +47,7 @@ def test_the_whole_matrix_has_what_the_selection_leaves_out(testbed: Testbed, tm
     chosen = ("-p", "switch_table", "-a", "x86_64", "-r", "clang-O3", "-r", "clang-O2", "-j", "1", "--json", str(out))
     recipes = []
     for options in ((), ("--all",)):
-        said = testbed("matrix", *chosen, *options)
-        assert said.status == 0, said.out + said.err
+        tells(testbed, 0, ("matrix", *chosen, *options))
         data = json.loads(out.read_text())
         recipes.append({cell["recipe"] for cell in data["cells"]})
         (tools,) = data["tools"]
@@ -57,21 +57,20 @@ def test_the_whole_matrix_has_what_the_selection_leaves_out(testbed: Testbed, tm
 
 def test_a_missing_compiler_is_a_skip_that_names_its_package(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    said = testbed("matrix", "-p", "recursion", "-a", "arm64", "-r", "gcc-O2", "-r", "clang-O2", "-j", "1")
-    assert said.status == 0, said.out + said.err
-    assert "1 skipped" in said.out
-    assert "apt-get install gcc-12-aarch64-linux-gnu" in " ".join(said.out.split())
-    listed = testbed("list", "recipes")
-    assert listed.status == 0
-    assert "gcc-12-arm-linux-gnueabihf (not installed)" in listed.out
+    tells(
+        testbed,
+        0,
+        ("matrix", "-p", "recursion", "-a", "arm64", "-r", "gcc-O2", "-r", "clang-O2", "-j", "1"),
+        out=["1 skipped", "apt-get install gcc-12-aarch64-linux-gnu"],
+    )
+    tells(testbed, 0, ("list", "recipes"), out=["gcc-12-arm-linux-gnueabihf (not installed)"])
 
 
 def test_matrix_in_one_process_or_two_is_the_same(testbed: Testbed, tmp_path: Path) -> None:
     results = []
     for jobs in ("1", "2"):
         out = tmp_path / f"{jobs}.json"
-        said = testbed("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "--json", str(out))
-        assert said.status == 0, said.out
+        tells(testbed, 0, ("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "--json", str(out)))
         results.append(json.loads(out.read_text()))
     assert results[0] == results[1]
     assert {cell["program"] for cell in results[0]["cells"]} == {"leaf_call", "leaf_no_frame"}
@@ -99,3 +98,17 @@ def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
     assert done and 0 < int(done[1]) < int(done[2]), out
     assert "INTERRUPTED" in out
     assert "Traceback" not in err
+
+
+# ``testbed names``: how many sites have the right names.
+
+
+@pytest.mark.everything
+def test_names_of_all_programs_are_counted_by_recipe(testbed: Testbed) -> None:
+    said = tells(testbed, 0, ("names", "--all", "-a", "arm64", "-r", "clang-O2*"))
+    head, *rows, whole = [line.split() for line in said.out.splitlines()]
+    assert head[-4:] == ["exact", "ambiguous", "missing", "invented"]
+    here = [recipe for recipe in RECIPES.values() if recipe.isa_on(ARCHES["arm64"])]
+    assert {row[1] for row in rows} == {recipe.name for recipe in here if recipe.name.startswith("clang-O2")}
+    numbers = [[int(cell.replace(",", "")) for cell in row[2:]] for row in rows]
+    assert [int(cell.replace(",", "")) for cell in whole[1:]] == [sum(column) for column in zip(*numbers, strict=True)]

@@ -12,7 +12,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from tests.cli.command import HEAD, NEVER_ENDS, Testbed
+from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
 
 BUILT = "a program file"
 SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
@@ -91,10 +91,7 @@ def test_a_mistake_gets_one_message_and_status_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).path
-    said = testbed(*(str(built) if each == BUILT else each for each in arguments))
-    assert said.status == 2
-    assert message in said.err
-    assert "Traceback" not in said.err
+    tells(testbed, 2, (str(built) if each == BUILT else each for each in arguments), err=[message])
 
 
 @pytest.mark.parametrize(
@@ -119,8 +116,7 @@ def test_a_bad_file_gets_one_message_that_names_the_place(
 ) -> None:
     path = tmp_path / name
     path.write_text(content, encoding="latin-1")
-    said = testbed("run", str(path), "--budget", "500")
-    assert said.status == 2, said.out
+    said = tells(testbed, 2, ("run", str(path), "--budget", "500"))
     assert re.search(message, said.err, re.S), said.err
     assert "Traceback" not in said.err
 
@@ -131,9 +127,7 @@ def test_a_missing_toolchain_says_what_to_install(
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "ziglang", None)
     monkeypatch.setattr("testbed.build.compile.find_zig", _no_zig, raising=True)
-    said = testbed("run", "recursion", "--arch", "arm64")
-    assert said.status == 2
-    assert "pip install ziglang" in said.err
+    tells(testbed, 2, ("run", "recursion", "--arch", "arm64"), err=["pip install ziglang"])
 
 
 def _no_zig() -> Path:

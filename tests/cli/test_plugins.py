@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import re
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import testbed
 import testbed as package
-from testbed.cli.plugins import brought
-from testbed.words.errors import ToolCrashed, UsageError
-from tests.cli.command import Testbed
+from testbed import Backtrace, Frame, FrameKind, Snapshot
+from testbed.cli.plugins import MOST_HANGS, brought, guarded
+from testbed.referee import REFEREES
+from testbed.words.errors import BrokenAnswer, ToolCrashed, ToolHung, UnwindError, UsageError
+from tests.cli.command import Testbed, tells
 from unwinders import UNWINDERS
 
 MODULE = """
@@ -78,13 +87,18 @@ def installed(folder: Path) -> Path:
 
 @pytest.mark.usefixtures("folder")
 def test_a_strategy_is_named_by_its_module(testbed: Testbed) -> None:
-    said = testbed("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:MINE")
-    assert said.status == 0
-    assert "UnwindError, only a beginning" in said.out
-    said = testbed("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:liar", "-u", "fp_chain")
-    assert said.status == 1
-    assert "liar says" in " ".join(said.out.split())
-    assert "fp_chain" in said.out
+    tells(
+        testbed,
+        0,
+        ("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:MINE"),
+        out=["UnwindError, only a beginning"],
+    )
+    tells(
+        testbed,
+        1,
+        ("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:liar", "-u", "fp_chain"),
+        out=["liar says", "fp_chain"],
+    )
     said = testbed("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:TAKEN", "-u", "eh_frame", "--at", "leaf")
     assert "eh_frame_2" in said.out
 
@@ -100,16 +114,18 @@ def test_a_strategy_is_named_by_its_module(testbed: Testbed) -> None:
     ],
 )
 def test_wherever_a_strategy_is_named(testbed: Testbed, arguments: tuple[str, ...], words: str) -> None:
-    said = testbed(*arguments, "-u", "my_unwinding:MINE")
-    assert said.status == 0, said
+    said = tells(testbed, 0, (*arguments, "-u", "my_unwinding:MINE"))
     assert words in said.out + said.err
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_command_of_what_was_found_names_the_module(testbed: Testbed) -> None:
-    said = testbed("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "1", "-u", "my_unwinding:liar")
-    assert said.status == 1
-    assert " -u my_unwinding:liar\n" in said.out
+    tells(
+        testbed,
+        1,
+        ("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "1", "-u", "my_unwinding:liar"),
+        out=[" -u my_unwinding:liar\n"],
+    )
 
 
 @pytest.mark.usefixtures("folder")
@@ -128,8 +144,7 @@ def test_the_command_of_what_was_found_names_the_module(testbed: Testbed) -> Non
     ],
 )
 def test_what_is_no_strategy_is_one_message(testbed: Testbed, spec: str, message: str) -> None:
-    said = testbed("run", "leaf_call", "-u", spec)
-    assert said.status == 2
+    said = tells(testbed, 2, ("run", "leaf_call", "-u", spec))
     assert said.err.count("\n") == 1
     assert message in said.err
 
@@ -143,8 +158,7 @@ def test_what_is_no_strategy_is_one_message(testbed: Testbed, spec: str, message
     ],
 )
 def test_what_it_raises_is_an_outcome_with_its_place(testbed: Testbed, name: str, message: str) -> None:
-    said = testbed("run", "leaf_call", "-a", "arm64", "-u", f"my_unwinding:{name}")
-    assert said.status == 1
+    said = tells(testbed, 1, ("run", "leaf_call", "-a", "arm64", "-u", f"my_unwinding:{name}"))
     text = " ".join(said.out.split())
     assert message in text
     assert ("my_unwinding.py:14)" in text) == (name == "divides")
@@ -170,9 +184,12 @@ def test_installed_strategies_are_known_by_name(testbed: Testbed) -> None:
     assert "the entry point installed_two (broken:MINE) cannot be loaded" in listed.err
     assert "UnwindError, only a beginning" in testbed("run", "leaf_call", "-a", "arm64", "-u", "installed_one").out
     assert "UnwindError, only a beginning" not in testbed("run", "leaf_call", "-a", "arm64", "-u", "fp_chain").out
-    said = testbed("run", "leaf_call", "-u", "installed_two")
-    assert said.status == 2
-    assert "the entry point installed_two (broken:MINE) cannot be loaded: ModuleNotFoundError" in said.err
+    tells(
+        testbed,
+        2,
+        ("run", "leaf_call", "-u", "installed_two"),
+        err=["the entry point installed_two (broken:MINE) cannot be loaded: ModuleNotFoundError"],
+    )
     assert testbed("backtrace", "leaf_call", "--at", "leaf", "-u", "installed_one").status == 0
 
 
@@ -180,16 +197,17 @@ def test_installed_strategies_are_known_by_name(testbed: Testbed) -> None:
 def test_installed_programs_are_known_by_name(testbed: Testbed) -> None:
     assert "my_program" in testbed("list", "programs").out
     assert "100 %" in testbed("run", "my_program", "-a", "arm64", "-u", "eh_frame").out
-    said = testbed("matrix", "-p", "my_program", "-a", "arm64", "-u", "eh_frame", "-r", "clang-O0*", "-j", "1")
-    assert said.status == 0
-    assert "my_program" in said.out
+    tells(
+        testbed,
+        0,
+        ("matrix", "-p", "my_program", "-a", "arm64", "-u", "eh_frame", "-r", "clang-O0*", "-j", "1"),
+        out=["my_program"],
+    )
 
 
 def test_programs_of_a_folder(testbed: Testbed, folder: Path) -> None:
     chosen = ("-a", "arm64", "-u", "eh_frame", "-r", "clang-O0", "-j", "1")
-    alone = testbed("matrix", "--programs", "mine", *chosen)
-    assert alone.status == 0
-    assert "1 unit (" in alone.out
+    tells(testbed, 0, ("matrix", "--programs", "mine", *chosen), out=["1 unit ("])
     beside = testbed("matrix", "--programs", "mine", "-p", "my_*", "-p", "recursion", *chosen)
     assert "2 units (" in beside.out
     assert "inner" in testbed("run", "my_program", "--programs", "mine", "-a", "arm64", "-u", "eh_frame").out
@@ -197,9 +215,12 @@ def test_programs_of_a_folder(testbed: Testbed, folder: Path) -> None:
     assert missing == f"error: --programs: there is no folder {Path.cwd() / 'elsewhere'}\n"
     assert "has no NAME.c, NAME.cc or NAME.ISA.S" in testbed("matrix", "--programs", str(folder.parent)).err
     (folder / "mine" / "recursion.c").write_text(SOURCE)
-    said = testbed("matrix", "--programs", "mine")
-    assert "mine has recursion, and there is another program of that name: rename it" in said.err
-    assert said.status == 2
+    tells(
+        testbed,
+        2,
+        ("matrix", "--programs", "mine"),
+        err=["mine has recursion, and there is another program of that name: rename it"],
+    )
 
 
 def test_the_matrix_in_python_takes_programs_and_processes(folder: Path) -> None:
@@ -217,5 +238,139 @@ def test_the_matrix_in_python_takes_programs_and_processes(folder: Path) -> None
 def test_what_is_unexplained_at_one_site_is_status_1_too(testbed: Testbed, folder: Path) -> None:
     site = ("run", "leaf_call", "--arch", "x86_64", "--at", "middle+0x1")
     assert "UNEXPLAINED" not in testbed(*site, "-u", "eh_frame").out
-    said = testbed(*site, "-u", "my_unwinding:liar", "-u", "eh_frame")
-    assert "liar: " in said.out and "UNEXPLAINED" in said.out and said.status == 1
+    tells(testbed, 1, (*site, "-u", "my_unwinding:liar", "-u", "eh_frame"), out=["liar: ", "UNEXPLAINED"])
+
+
+# Python functions of others that misbehave: each thing that they do is an outcome, and nobody else sees it.
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return testbed.run("leaf_call", arch="x86_64").trace.snapshot(3)
+
+
+def top(at: Snapshot) -> Frame:
+    return Frame(FrameKind.INTERRUPTED, at.pc, at.registers)
+
+
+def caller(pc: Any, registers: Any, **more: Any) -> Callable[[Snapshot], Backtrace]:
+    return lambda at: Backtrace((top(at), Frame(FrameKind.CALLER, pc, registers, **more)), None)
+
+
+def raises(_: Snapshot) -> Backtrace:
+    raise KeyError("x" * 10000 + "\x1b[31m")
+
+
+def leaves(_: Snapshot) -> Backtrace:
+    raise SystemExit(0)
+
+
+BROKEN: dict[str, tuple[Callable[[Snapshot], Any], type[UnwindError], str]] = {
+    "raises": (raises, ToolCrashed, "it raised KeyError: 'xxx"),
+    "leaves": (leaves, ToolCrashed, "it raised SystemExit: 0 ("),
+    "recurses": (lambda at: BROKEN["recurses"][0](at), ToolCrashed, "it raised RecursionError"),
+    "says nothing": (lambda at: None, BrokenAnswer, "it returned NoneType, not a Backtrace"),
+    "frames are a generator": (
+        lambda at: Backtrace((top(at) for _ in "a"), None),  # type: ignore[arg-type]
+        BrokenAnswer,
+        "the frames that it returned are a generator, not a tuple",
+    ),
+    "no frames": (lambda at: Backtrace((), None), BrokenAnswer, "it returned 0 frames: from 1 to 4096"),
+    "too many": (lambda at: Backtrace((top(at),) * 5000, None), BrokenAnswer, "it returned 5,000 frames"),
+    "no frame": (lambda at: Backtrace((at,), None), BrokenAnswer, "frame 0 is Snapshot: a Frame"),  # type: ignore[arg-type]
+    "stops with a text": (lambda at: Backtrace((top(at),), "no"), BrokenAnswer, "`stopped` is str"),  # type: ignore[arg-type]
+    "pc is a text": (caller("0x10", {}), BrokenAnswer, "pc of frame 1 is str: no number of 64 bits"),
+    "pc below zero": (caller(-1, {}), BrokenAnswer, "pc of frame 1 is -1: no number of 64 bits"),
+    "cfa too large": (caller(1, {}, cfa=1 << 64), BrokenAnswer, "cfa of frame 1 is 18446744073709551616"),
+    "registers are a list": (caller(1, ["rip"]), BrokenAnswer, "registers of frame 1 are list, not a mapping"),
+    "a register that is none": (caller(1, {"\x1b[2J": 1}), BrokenAnswer, "which x86_64 has not"),
+    "a register is true": (caller(1, {"rbp": True}), BrokenAnswer, "rbp of frame 1 is True: no number"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_no_answer_is_an_outcome(what: str, snapshot: Snapshot) -> None:
+    function, kind, told = BROKEN[what]
+    said = guarded(function)(snapshot)
+    assert type(said.stopped) is kind
+    assert told in str(said.stopped)
+    assert len(str(said.stopped)) < 600
+    assert str(said.stopped).isprintable()
+    assert [frame.pc for frame in said.frames] == [snapshot.pc]
+
+
+def test_what_it_changes_is_a_copy(snapshot: Snapshot) -> None:
+    def changes(at: Snapshot) -> Backtrace:
+        at.registers["rip"] = 0  # type: ignore[index]
+        object.__setattr__(at, "images", ())
+        return Backtrace((top(at),), None)
+
+    before = dict(snapshot.registers), snapshot.images
+    guarded(changes)(snapshot)
+    assert (dict(snapshot.registers), snapshot.images) == before
+
+
+def test_one_that_never_returns_hangs_and_is_left_alone_after_some_times(snapshot: Snapshot) -> None:
+    asked = []
+
+    def loops(at: Snapshot) -> Backtrace:
+        asked.append(at)
+        while True:
+            with suppress(Exception):
+                sum(range(1000))
+
+    ask = guarded(loops, seconds=0.02)
+    for _ in range(MOST_HANGS):
+        said = ask(snapshot)
+        assert isinstance(said.stopped, ToolHung)
+        # Where it was: in the loop itself, or in what the loop calls.
+        where = re.fullmatch(r"it gave no answer within 0\.02 s \((.+):\d+\)", str(said.stopped))
+        assert where and where[1] in (__file__, contextlib.__file__)
+    assert "it is not asked any more: 3 times" in str(ask(snapshot).stopped)
+    assert len(asked) == MOST_HANGS
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_an_interrupt_stays_the_users(snapshot: Snapshot) -> None:
+    def interrupted(_: Snapshot) -> Backtrace:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        guarded(interrupted)(snapshot)
+
+
+# Strategies and real unwinders, chosen by name.
+
+
+def test_a_lying_strategy_makes_the_run_and_the_matrix_fail(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import MappingProxyType
+
+    from testbed.contract.frames import Backtrace, Frame, FrameKind
+    from testbed.contract.unwinder import Unwinder
+
+    liar = Unwinder(
+        name="always_root",
+        summary="claims that every interrupted function is the root",
+        unwind=lambda at: Backtrace((Frame(FrameKind.INTERRUPTED, at.pc, at.registers),), None),
+    )
+    monkeypatch.setattr("testbed.cli.strategies.UNWINDERS", MappingProxyType({"always_root": liar}))
+    tells(testbed, 1, ("run", "leaf_call", "--arch", "arm64"), out=["UNEXPLAINED"])
+    tells(testbed, 1, ("matrix", "-p", "leaf_call", "-a", "arm64", "-j", "1"), out=["UNEXPLAINED"])
+
+
+def test_run_and_backtrace_take_real_unwinders_by_name(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    tells(testbed, 2, ("run", "leaf_call", "--arch", "arm64", "-u", "libdwarf"), err=["no strategy matches 'libdwarf'"])
+    absent = dataclasses.replace(REFEREES["libdw"], find=lambda: None)
+    with monkeypatch.context() as patched:
+        patched.setattr("testbed.cli.strategies.REFEREES", {"libdw": absent})
+        for command in ("run", "backtrace"):
+            tells(
+                testbed,
+                2,
+                (command, "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw"),
+                err=[f"libdw needs libdw, which is not installed: {absent.package}"],
+            )
+    if REFEREES["libdw"].find() is None:
+        pytest.skip("libdw is not installed: apt-get install libdw1")
+    assert "libdw     exact" in testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw").out
+    assert "in middle ()" in testbed("backtrace", "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw").out

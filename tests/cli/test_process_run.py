@@ -14,7 +14,7 @@ from testbed.cli.process_run import needs_a_kernel
 from testbed.profiling.places import MOST_FRAMES
 from testbed.referee import present
 from testbed.report.schemas import schema
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 from tests.process.builds import built
 from unwinders.rows import walk
 
@@ -22,8 +22,7 @@ from unwinders.rows import walk
 def test_a_program_with_a_libc_is_run_as_a_process_and_judged(testbed: Testbed, tmp_path: Path) -> None:
     hello, out, profile = built("hello", "x86_64", "static"), tmp_path / "out", tmp_path / "profile.json"
     sampled = ("--sample", "100", "--timeline", str(profile), "--stdout", str(out))
-    said = testbed("run", str(hello), "-u", "eh_frame", *sampled, "--", "abc")
-    assert said.status == 0, said.err + said.out
+    said = tells(testbed, 0, ("run", str(hello), "-u", "eh_frame", *sampled, "--", "abc"))
     assert out.read_text().startswith("hello 2 abc")
     assert "1 thread, exit 7" in said.out and "0 of 1 strategy exact at all" in said.out
     assert "_init in hello-x86_64-static: no row" in said.out
@@ -50,11 +49,11 @@ def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
     hello = str(built("hello", "x86_64", "static"))
     assert "not for a process" in testbed("run", hello, "--differences").err
     assert "with --sample N" in testbed("run", hello, "--timeline", "x.json").err
-    said = testbed("run", "leaf_call", "--", "abc")
-    assert (
-        said.status == 2
-        and "need an ELF program" in said.err
-        and "leaf_call is a program of the corpus, and no ELF file" in said.err
+    tells(
+        testbed,
+        2,
+        ("run", "leaf_call", "--", "abc"),
+        err=["need an ELF program", "leaf_call is a program of the corpus, and no ELF file"],
     )
 
 
@@ -74,8 +73,7 @@ def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:
         ("mian", "no symbol"),
         ("@99999999", "@0"),
     ):
-        refused = testbed("run", threads, "--at", wrong)
-        assert refused.status == 2 and why in refused.err
+        tells(testbed, 2, ("run", threads, "--at", wrong), err=[why])
     assert "held whole" in testbed("run", threads, "--at", "main", "--chunk", "5000").err
 
 
@@ -87,8 +85,7 @@ def test_a_place_without_a_symbol_is_shown_by_the_name_that_reports_give_it(test
     step = testbed("run", hello, "-u", "eh_frame", "--at", place["where"], "--", "abc")
     assert step.status == 0 and f"step {place['first']}: {place['where']} " in step.out
     for wrong, why in (("ld-linux-x86-64.so.2+0x1ab71", "never executed"), ("libz.so+0x4", "no symbol")):
-        refused = testbed("run", hello, "--at", wrong, "--", "abc")
-        assert refused.status == 2 and why in refused.err
+        tells(testbed, 2, ("run", hello, "--at", wrong, "--", "abc"), err=[why])
 
 
 def test_a_table_is_told_wrong_by_its_function_at_one_step(testbed: Testbed) -> None:
@@ -96,15 +93,18 @@ def test_a_table_is_told_wrong_by_its_function_at_one_step(testbed: Testbed) -> 
     said = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--json", "--", "abc")
     (share,) = json.loads(said.out)["strategies"]
     place = share["places"][0]
-    step = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--at", f"@{place['first']}")
-    assert step.status == 0 and place["because"].split(":")[0] in " ".join(step.out.split())
+    step = tells(
+        testbed,
+        0,
+        ("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--at", f"@{place['first']}"),
+        out=[place["because"].split(":")[0]],
+    )
     assert "UNEXPLAINED" not in step.out
 
 
 def test_a_stack_of_more_frames_than_a_walk_goes_through_is_told_as_that(testbed: Testbed) -> None:
     wild = str(built("wild", "x86_64", "static", "-O1"))
-    said = testbed("run", wild, "-u", "eh_frame", "--", "recursion")
-    assert said.status == 0, said.out
+    said = tells(testbed, 0, ("run", wild, "-u", "eh_frame", "--", "recursion"))
     assert "a walk gives up after 1024 frames" in " ".join(said.out.split()) and "UNEXPLAINED" not in said.out
     assert MOST_FRAMES == walk.MAX_FRAMES
 
@@ -113,26 +113,32 @@ def test_a_page_steps_through_the_first_thread(
     testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page, threads = tmp_path / "page.html", str(built("threads", "x86_64", "static"))
-    said = testbed("run", threads, "-u", "eh_frame", "--html", str(page))
-    assert said.status == 0, said.err
+    said = tells(testbed, 0, ("run", threads, "-u", "eh_frame", "--html", str(page)))
     assert "3 other threads are not on it" in said.out and page.read_text().startswith("<!doctype html>")
     monkeypatch.setattr("testbed.cli.process_run.MOST_ON_A_PAGE", 2_000)
-    refused = testbed("run", threads, "-u", "eh_frame", "--html", str(page))
-    assert refused.status == 2 and "--budget 2000 shows the first 2,000" in refused.err
-    begun = testbed("run", threads, "-u", "eh_frame", "--html", str(page), "--budget", "2000")
-    assert begun.status == 0 and "2,000 steps" in begun.out
+    tells(
+        testbed, 2, ("run", threads, "-u", "eh_frame", "--html", str(page)), err=["--budget 2000 shows the first 2,000"]
+    )
+    tells(testbed, 0, ("run", threads, "-u", "eh_frame", "--html", str(page), "--budget", "2000"), out=["2,000 steps"])
 
 
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
     if "libunwind" not in present(["libunwind"]):
         pytest.skip("libunwind is not installed")
-    said = testbed("run", str(built("hello", "x86_64", "dynamic")), "-u", "libunwind", "--asked-at", "30", "--", "abc")
-    assert said.status == 0, said.err + said.out
-    assert "exact at the 30 sampled of" in said.out and "30 sampled" in said.out
+    tells(
+        testbed,
+        0,
+        ("run", str(built("hello", "x86_64", "dynamic")), "-u", "libunwind", "--asked-at", "30", "--", "abc"),
+        out=["exact at the 30 sampled of", "30 sampled"],
+    )
     left = testbed("run", str(built("hello", "arm64", "static")), "-u", "libunwind", "--", "abc")
     assert left.status == 1 and "libunwind left out: it does not exist for arm64" in left.err
-    static = testbed("run", str(built("hello", "x86_64", "static")), "-u", "sframe", "--", "abc")
-    assert static.status == 1 and "sframe left out: no file of this process has .sframe" in static.err
+    tells(
+        testbed,
+        1,
+        ("run", str(built("hello", "x86_64", "static")), "-u", "sframe", "--", "abc"),
+        err=["sframe left out: no file of this process has .sframe"],
+    )
 
 
 def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> None:
@@ -167,9 +173,13 @@ def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, 
 
 
 def test_the_two_witnesses_are_compared_on_a_process(testbed: Testbed) -> None:
-    said = testbed("prove", str(built("hello", "x86_64", "static")), "--", "abc")
-    assert said.status == 0, said.out
-    assert " agree, 0 disagree" in said.out and "0 of 18," in said.err and "in transition" in said.err
+    tells(
+        testbed,
+        0,
+        ("prove", str(built("hello", "x86_64", "static")), "--", "abc"),
+        out=[" agree, 0 disagree"],
+        err=["0 of 18,", "in transition"],
+    )
 
 
 def test_only_what_a_libc_starts_needs_a_kernel(testbed: Testbed) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 HOSTILE = f"{shlex.quote(sys.executable)} -S {Path(__file__).parents[1] / 'protocol' / 'hostile.py'}"
 
@@ -26,9 +26,12 @@ def hostile(mode: str) -> str:
 @pytest.fixture
 def python_example(testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The Python example, written by the command, in the folder where the test is."""
-    said = testbed("protocol", "--example", "python", str(tmp_path / "mine"))
-    assert said.status == 0
-    assert 'testbed run leaf_call --unwinder-cmd "python3 my_unwinder.py"' in said.out
+    tells(
+        testbed,
+        0,
+        ("protocol", "--example", "python", str(tmp_path / "mine")),
+        out=['testbed run leaf_call --unwinder-cmd "python3 my_unwinder.py"'],
+    )
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {
         "my_unwinder.py",
         "testbed_host.py",
@@ -50,18 +53,22 @@ def test_a_run_shows_a_program_alone_or_beside_strategies(testbed: Testbed, pyth
     assert "eh_frame" in said.out
     said = testbed("run", "leaf_call", "-a", "arm32", "--unwinder-cmd", python_example)
     assert "frame_pointers_in_python left out: it does not exist for arm32" in said.err
-    said = testbed("run", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "--unwinder-cmd", python_example)
-    assert said.status == 0
-    assert "frame_pointers_in_python" in said.out
+    tells(
+        testbed,
+        0,
+        ("run", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "--unwinder-cmd", python_example),
+        out=["frame_pointers_in_python"],
+    )
 
 
 def test_honest_stops_are_no_failure_and_lies_and_crashes_are(testbed: Testbed) -> None:
-    honest = testbed("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("right"))
-    assert honest.status == 0
-    assert "I know nothing" in honest.out
-    crashed = testbed("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("dies"))
-    assert crashed.status == 1
-    assert "assertion failed: row != NULL" in " ".join(crashed.out.split())
+    tells(testbed, 0, ("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("right")), out=["I know nothing"])
+    tells(
+        testbed,
+        1,
+        ("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("dies")),
+        out=["assertion failed: row != NULL"],
+    )
 
 
 def test_a_matrix_asks_a_program_in_each_worker_and_keeps_nothing(testbed: Testbed, python_example: str) -> None:
@@ -79,17 +86,18 @@ def test_a_matrix_asks_a_program_in_each_worker_and_keeps_nothing(testbed: Testb
 def test_a_dump_is_unwound_by_a_program(testbed: Testbed, python_example: str, tmp_path: Path) -> None:
     core = tmp_path / "core"
     assert testbed("export", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "-o", str(core)).status == 0
-    said = testbed("unwind", str(core), "--sysroot", "/", "--unwinder-cmd", python_example)
-    assert said.status == 0
-    assert "frame_pointers_in_python" in said.out
-    assert "in middle ()" in said.out
+    said = tells(
+        testbed,
+        0,
+        ("unwind", str(core), "--sysroot", "/", "--unwinder-cmd", python_example),
+        out=["frame_pointers_in_python", "in middle ()"],
+    )
     assert "eh_frame" not in said.out
 
 
 @pytest.mark.parametrize("command", [("run", "leaf_call"), ("matrix", "-p", "leaf_call"), ("unwind", "/dev/null")])
 def test_a_command_that_does_not_start_is_one_message(testbed: Testbed, command: tuple[str, ...]) -> None:
-    said = testbed(*command, "--unwinder-cmd", "./no such unwinder")
-    assert said.status == 2
+    said = tells(testbed, 2, (*command, "--unwinder-cmd", "./no such unwinder"))
     assert said.err == "error: --unwinder-cmd './no such unwinder' does not start: No such file or directory\n"
 
 
@@ -115,9 +123,7 @@ def test_the_page_and_the_schema(testbed: Testbed) -> None:
 def test_a_check_says_what_is_wrong(testbed: Testbed, monkeypatch: pytest.MonkeyPatch, mode: str, words: str) -> None:
     monkeypatch.setattr("testbed.protocol.conformance.ENDING_SECONDS", 0.3 if mode == "lingers" else 20)
     monkeypatch.setattr("testbed.protocol.conformance.SPEED_SECONDS", 0.05)
-    said = testbed("protocol", "--check", "--unwinder-cmd", hostile(mode))
-    assert words in said.out
-    assert said.status == (mode != "right")
+    said = tells(testbed, mode != "right", ("protocol", "--check", "--unwinder-cmd", hostile(mode)), out=[words])
     assert ("WRONG" in said.out) == (mode != "right")
 
 
@@ -143,8 +149,7 @@ def test_what_is_legal_is_no_mistake(
 ) -> None:
     """Sessions may be refused, and keys are a program's own: what that costs is said, and the status is 0."""
     monkeypatch.setattr("testbed.protocol.conformance.SPEED_SECONDS", 0.05)
-    said = testbed("protocol", "--check", "--unwinder-cmd", hostile(mode))
-    assert said.status == 0, said.out
+    said = tells(testbed, 0, ("protocol", "--check", "--unwinder-cmd", hostile(mode)))
     assert said.out.endswith("it speaks the protocol\n")
     for each in words:
         assert each in said.out

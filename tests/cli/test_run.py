@@ -14,7 +14,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.report.schemas import schema
-from tests.cli.command import HEAD, NEVER_ENDS, Testbed
+from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
 from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
 from unwinders import UNWINDERS
 
@@ -50,9 +50,7 @@ def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: 
     copy.write_text(source.text)
     assert testbed("run", str(copy)).status == 0
     elf = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["clang-asm"]).path
-    said = testbed("run", str(elf))
-    assert said.status == 0, said.err
-    assert "prebuilt" in said.out
+    tells(testbed, 0, ("run", str(elf)), out=["prebuilt"])
     said = testbed("run", str(elf), "--arch", "x86_64")
     assert (said.status, "is for arm64, not x86_64" in said.err) == (2, True)
     assert "already built" in testbed("run", str(elf), "--recipe", "keystone").err
@@ -73,10 +71,7 @@ def test_declared_frames_that_were_not_watched_fail_lint_too(testbed: Testbed, t
     source = PROGRAMS["leaf_call"].sources["arm64"]
     assert testbed("lint", str(source.path))[::2] == (0, "")
     copy, line = declared_wrong(tmp_path)
-    said = testbed("lint", str(copy))
-    assert said.status == 1
-    assert f"{copy}:{line + 1}: leaf (step " in said.err
-    assert "every row is right" in said.out, "what lint found is shown all the same"
+    tells(testbed, 1, ("lint", str(copy)), out=["every row is right"], err=[f"{copy}:{line + 1}: leaf (step "])
 
 
 @pytest.mark.parametrize("pieces", [(), ("--chunk", "20")])
@@ -87,11 +82,13 @@ def test_declared_frames_that_were_not_watched_fail_the_run(
     said = testbed("run", str(source.path), *pieces, "-u", "eh_frame")
     assert said.status == 0 and "declared" not in said.err, said.err  # how far it is may be told there
     copy, line = declared_wrong(tmp_path)
-    said = testbed("run", str(copy), *pieces, "-u", "eh_frame")
-    assert said.status == 1
-    assert f"{copy}:{line + 1}: leaf (step " in said.err
-    assert "declared leaf, _start; watched leaf, " in said.err
-    assert "eh_frame" in said.out, "the verdicts are shown all the same"
+    tells(
+        testbed,
+        1,
+        ("run", str(copy), *pieces, "-u", "eh_frame"),
+        out=["eh_frame"],
+        err=[f"{copy}:{line + 1}: leaf (step ", "declared leaf, _start; watched leaf, "],
+    )
 
 
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
@@ -115,16 +112,17 @@ def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: 
     ]
     path = tmp_path / "both"
     path.write_bytes(universal(*parts))
-    said = testbed("run", str(path))
-    assert said.status == 2
-    assert "both: at offset 0x4: a universal file with x86_64, arm64: say which (--arch)" in said.err
+    said = tells(
+        testbed,
+        2,
+        ("run", str(path)),
+        err=["both: at offset 0x4: a universal file with x86_64, arm64: say which (--arch)"],
+    )
     for arch in ("arm64", "x86_64"):
         said = testbed("run", str(path), "--arch", arch)
         assert (said.status, "compact_unwind" in said.out, "exit 187" in said.out) == (0, True, True), said.err
         assert f"both · {arch} · prebuilt" in said.out
-    said = testbed("table", str(path), "-a", "arm64")
-    assert said.status == 0
-    assert "__TEXT,__unwind_info (compact_unwind)" in said.out
+    said = tells(testbed, 0, ("table", str(path), "-a", "arm64"), out=["__TEXT,__unwind_info (compact_unwind)"])
     assert re.search(
         r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
     )
@@ -139,9 +137,7 @@ OWN = (
 def test_a_source_of_ones_own_needs_no_header(testbed: Testbed, tmp_path: Path, begin: str) -> None:
     path, kept = tmp_path / "mine.arm64.S", tmp_path / "mine.trace"
     path.write_text(begin + OWN)
-    said = testbed("run", str(path), "-u", "fp_chain")
-    assert said.status == 0, said.err
-    assert "exit 7" in said.out
+    tells(testbed, 0, ("run", str(path), "-u", "fp_chain"), out=["exit 7"])
     assert testbed("record", str(path), "-o", str(kept)).status == 0
     assert "exit 7" in testbed("run", "--trace", str(kept), "-u", "fp_chain").out
 
@@ -149,5 +145,4 @@ def test_a_source_of_ones_own_needs_no_header(testbed: Testbed, tmp_path: Path, 
 def test_what_its_header_says_is_checked(testbed: Testbed, tmp_path: Path) -> None:
     path = tmp_path / "mine.arm64.S"
     path.write_text("// exit: 6\n" + OWN)
-    said = testbed("run", str(path), "-u", "fp_chain")
-    assert said.status == 2 and "exit status 7; the header of mine.arm64.S says 6" in said.err
+    tells(testbed, 2, ("run", str(path), "-u", "fp_chain"), err=["exit status 7; the header of mine.arm64.S says 6"])

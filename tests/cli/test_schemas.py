@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from testbed.cli import COMMANDS
 from testbed.report.schemas import FOLDER, PRINTED, schema, schema_text
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 
 @pytest.mark.parametrize(
@@ -27,8 +28,7 @@ def test_what_is_printed_follows_its_schema(
     testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = testbed(*arguments)
-    assert said.status == 0, said.err
+    said = tells(testbed, 0, arguments)
     jsonschema.validate(json.loads(said.out), schema(name))
 
 
@@ -43,3 +43,25 @@ def test_every_command_with_json_has_a_schema() -> None:
     commands = {name: import_module(f"testbed.cli.{name}").command for name in COMMANDS}
     with_json = {name for name, command in commands.items() if any("--json" in param.opts for param in command.params)}
     assert with_json - {path.stem for path in FOLDER.glob("*.json")} == set()
+
+
+# ``testbed list`` and ``testbed cache``.
+
+
+@pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])
+def test_list_prints_each_catalogue(testbed: Testbed, what: str) -> None:
+    said = tells(testbed, 0, ("list", what))
+    expected = {"programs": "leaf_call", "unwinders": "eh_frame", "recipes": "clang-O2", "arches": "thumb"}
+    assert expected[what] in said.out
+
+
+@pytest.mark.parametrize("what", ["programs", "unwinders", "referees", "recipes", "arches", "assumptions"])
+def test_list_prints_json_by_its_schema(testbed: Testbed, what: str) -> None:
+    said = tells(testbed, 0, ("list", what, "--json"))
+    data = json.loads(said.out)
+    jsonschema.validate(data, schema("list"))
+    assert len({each["name"] for each in data}) > 2
+
+
+def test_cache_says_where_it_is(testbed: Testbed) -> None:
+    assert re.search(r"\d+ files, [\d.]+ MB", testbed("cache").out)

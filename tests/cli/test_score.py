@@ -9,25 +9,26 @@ from xml.etree import ElementTree
 
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import known_scores
-from tests.cli.command import Testbed
+from tests.cli.command import Testbed, tells
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_a_card_is_printed_and_written(testbed: Testbed, tmp_path: Path) -> None:
     page, picture = tmp_path / "card.html", tmp_path / "card.svg"
-    said = testbed("score", "-u", "fp_chain", "-a", "x86_64", "-j", "1", "--html", str(page), "--badge", str(picture))
-    assert said.status == 0, said.err
-    assert "> fp_chain" in said.out
-    assert "testbed run leaf_call -a x86_64 -r keystone --at @" in said.out
+    tells(
+        testbed,
+        0,
+        ("score", "-u", "fp_chain", "-a", "x86_64", "-j", "1", "--html", str(page), "--badge", str(picture)),
+        out=["> fp_chain", "testbed run leaf_call -a x86_64 -r keystone --at @"],
+    )
     assert "fp_chain" in page.read_text(encoding="utf-8")
     assert "% lies" in ElementTree.parse(picture).getroot().attrib["aria-label"]
 
 
 def test_a_program_of_the_users_own_is_scored_beside_the_known(testbed: Testbed) -> None:
     command = f"{sys.executable} {ROOT / 'testbed/protocol/examples/python/my_unwinder.py'}"
-    said = testbed("score", "--unwinder-cmd", command, "-a", "x86_64", "-j", "1", "--json")
-    assert said.status == 0, said.err
+    said = tells(testbed, 0, ("score", "--unwinder-cmd", command, "-a", "x86_64", "-j", "1", "--json"))
     card = json.loads(said.out)
     mine = card["unwinders"][0]
     board = {placed["name"]: placed for placed in card["board"]["x86_64"]}
@@ -39,8 +40,7 @@ def test_a_program_of_the_users_own_is_scored_beside_the_known(testbed: Testbed)
 
 
 def test_without_a_name_those_that_are_known_are_ranked(testbed: Testbed) -> None:
-    said = testbed("score", "-a", "arm64")
-    assert said.status == 0, said.err
+    said = tells(testbed, 0, ("score", "-a", "arm64"))
     assert all(name in said.out for name in ("eh_frame", "fp_chain", "libdw", "gdb"))
     assert ">" not in said.out.replace("->", "")
 
@@ -53,8 +53,7 @@ def test_the_scoreboard_is_what_the_command_prints(testbed: Testbed) -> None:
 
 def test_known_scores_are_counted_anew(testbed: Testbed, tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    said = testbed("score", "-u", "lr_leaf", "-a", "arm64", "-j", "1", "--write-known", str(path))
-    assert said.status == 0, said.err
+    tells(testbed, 0, ("score", "-u", "lr_leaf", "-a", "arm64", "-j", "1", "--write-known", str(path)))
     fresh, kept = known_scores(path), known_scores()
     unit = Unit("leaf_call", "arm64", "keystone")
     assert fresh.counts[unit] == {"lr_leaf": kept.counts[unit]["lr_leaf"]}

@@ -10,24 +10,20 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from tests.cli.command import HEAD, Testbed
+from tests.cli.command import HEAD, Testbed, tells
 
 
 def test_table_of_a_file_without_tables_says_so(testbed: Testbed, tmp_path: Path) -> None:
     path = tmp_path / "bare.arm64.S"
     path.write_text(HEAD + ".type _start, %function\n_start:\n  ret\n.size _start, . - _start\n")
-    said = testbed("table", str(path), "-f", "*frame*")
-    assert said.status == 2
-    assert "no table that a strategy reads" in said.err
+    tells(testbed, 2, ("table", str(path), "-f", "*frame*"), err=["no table that a strategy reads"])
 
 
 def test_table_compare_of_a_file_that_cannot_run_compares_what_stands_there(testbed: Testbed) -> None:
     library = next(iter(sorted(Path("/lib/x86_64-linux-gnu").glob("libm.so.6"))), None)
     if library is None:
         pytest.skip("there is no x86_64 libm here: apt-get install libc6")
-    said = testbed("table", str(library), "--compare")
-    assert said.status == 0, said.err
-    assert "Not run:" in said.out
+    tells(testbed, 0, ("table", str(library), "--compare"), out=["Not run:"])
 
 
 def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> None:
@@ -37,6 +33,4 @@ def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> Non
     path = tmp_path / "damaged.elf"
     path.write_bytes(content)
     for options in (("--compare",), ("-f", "sframe")):
-        said = testbed("table", str(path), *options)
-        assert said.status == 2
-        assert ".sframe+0x0: the magic number is" in said.err
+        tells(testbed, 2, ("table", str(path), *options), err=[".sframe+0x0: the magic number is"])

@@ -56,7 +56,7 @@ failed without it (where two guards hold the same, both were taken out).
 | such numbers in headers and directives | `header-*`, `assembly-*` in the corpus |
 | such numbers in locations | `location-*` in the corpus, `tests/runs/test_long.py` |
 | control characters in a JUnit report | `tests/report/test_junit.py` |
-| a trace whose pc is where no memory is | `tests/cli/test_record.py` |
+| a trace whose pc is where no memory is | `tests/cli/test_long_runs.py` |
 | a forged file in the cache | `tests/store/test_store.py` |
 | files in a cache that others may write | `tests/store/test_store.py` |
 | of those, a pickle | `tests/checks/test_kept.py` |

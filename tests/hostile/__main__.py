@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from testbed.cli.choice import matching
+from testbed.words.catalogue import matching
 from tests.hostile.found import write_failure
 from tests.hostile.report import KeptBatches, page, told
 from tests.hostile.target import Target

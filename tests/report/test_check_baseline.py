@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from testbed.checks.model import FileCheck
+from testbed.checks.model import FileCheck, TableFinding
 from testbed.checks.options import CheckOptions
 from testbed.report.check_baseline import KnownFinding, baseline_text, gone_from, read_baseline, told_beside
 from testbed.words.errors import UsageError
@@ -32,52 +33,62 @@ def known_in(known: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> tupl
     )
 
 
-def test_what_was_written_is_known(tmp_path: Path) -> None:
-    known = baseline(tmp_path, CHECK, CLEAN)
-    assert known_in(known, (CHECK, CLEAN)) == ((True,) * 6, ())
-    assert gone_from(known, (CHECK, CLEAN), ALL) == ()
+def of(*findings: TableFinding, **more: Any) -> FileCheck:
+    return replace(CHECK, findings=findings, **more)
 
 
-def test_a_finding_is_known_wherever_its_file_lies_and_its_code_has_moved(tmp_path: Path) -> None:
-    known = baseline(tmp_path, replace(CHECK, findings=(WRONG,)))
-    moved = replace(CHECK, path=Path("/elsewhere/libz.so.1"), findings=(replace(WRONG, pc=0x9004, line=300),))
-    assert known_in(known, (moved,)) == ((True,),)
-    for other in (replace(moved, path=Path("liby.so")), replace(moved, arch=CLEAN.arch)):
-        assert known_in(known, (other,)) == ((False,),)
-    grown = replace(WRONG, where=f"{WRONG.function}+0x80")
-    assert known_in(known, (replace(CHECK, findings=(grown,)),)) == ((True,),), "code was put before it in its function"
-    for else_ in (replace(WRONG, function="other"), replace(WRONG, instruction="pop rbx")):
-        assert known_in(known, (replace(CHECK, findings=(else_,)),)) == ((False,),)
+MOVED = of(replace(WRONG, pc=0x9004, line=300), path=Path("/elsewhere/libz.so.1"))
+TWICE = of(WRONG, replace(WRONG, pc=0x5004))
+ODD = of(replace(WRONG, where="f\udcff"))
+DEBUG = of(RESTORED, tables=(".debug_frame",))
 
 
-def test_of_two_alike_one_is_new(tmp_path: Path) -> None:
-    known = baseline(tmp_path, replace(CHECK, findings=(WRONG,)))
-    twice = replace(CHECK, findings=(WRONG, replace(WRONG, pc=0x5004)))
-    assert known_in(known, (twice,)) == ((True, False),)
-    known = baseline(tmp_path, twice)
-    assert len(gone_from(known, (replace(CHECK, findings=(WRONG,)),), ALL)) == 1
+@pytest.mark.parametrize(
+    ("before", "now", "known"),
+    [
+        ((CHECK, CLEAN), (CHECK, CLEAN), ((True,) * 6, ())),
+        ((of(WRONG),), (MOVED,), ((True,),)),
+        ((of(WRONG),), (replace(MOVED, path=Path("liby.so")),), ((False,),)),
+        ((of(WRONG),), (replace(MOVED, arch=CLEAN.arch),), ((False,),)),
+        ((of(WRONG),), (of(replace(WRONG, where=f"{WRONG.function}+0x80")),), ((True,),)),  # code was put before it
+        ((of(WRONG),), (of(replace(WRONG, function="other")),), ((False,),)),
+        ((of(WRONG),), (of(replace(WRONG, instruction="pop rbx")),), ((False,),)),
+        ((of(WRONG),), (TWICE,), ((True, False),)),  # of two that are alike one is new
+        ((ODD,), (ODD,), ((True,),)),
+    ],
+)
+def test_a_finding_is_known_wherever_its_file_lies_and_its_code_has_moved(
+    tmp_path: Path, before: tuple[FileCheck, ...], now: tuple[FileCheck, ...], known: tuple[tuple[bool, ...], ...]
+) -> None:
+    assert known_in(baseline(tmp_path, *before), now) == known
 
 
-def test_what_is_gone_is_named_where_it_was_looked_for(tmp_path: Path) -> None:
-    known = baseline(tmp_path, replace(CHECK, findings=(WRONG, RESTORED, NO_ROW)))
-    after = replace(CHECK, findings=(RESTORED,))
-    gone = gone_from(known, (after,), ALL)
-    assert [sentence.split(" (")[0] for sentence in gone] == ["libz.so.1: crc32_z+0x4", "libz.so.1: inflate+0x0"]
-    assert len(gone_from(known, (after,), CheckOptions(functions=("inf*",)))) == 1
-    chosen = CheckOptions(tables=("debug_frame",))
-    assert gone_from(known, (replace(after, tables=(".debug_frame",)),), chosen) == ()
-    assert len(gone_from(known, (replace(after, tables=(".debug_frame",)),), ALL)) == 3 - 1
-    assert gone_from(known, (CLEAN,), ALL) == ()
+@pytest.mark.parametrize(
+    ("before", "now", "options", "gone"),
+    [
+        ((CHECK, CLEAN), (CHECK, CLEAN), ALL, []),
+        ((TWICE,), (of(WRONG),), ALL, ["crc32_z+0x4"]),
+        ((of(WRONG, RESTORED, NO_ROW),), (of(RESTORED),), ALL, ["crc32_z+0x4", "inflate+0x0"]),
+        ((of(WRONG, RESTORED, NO_ROW),), (of(RESTORED),), CheckOptions(functions=("inf*",)), ["inflate+0x0"]),
+        ((of(WRONG, RESTORED, NO_ROW),), (DEBUG,), CheckOptions(tables=("debug_frame",)), []),
+        ((of(WRONG, RESTORED, NO_ROW),), (DEBUG,), ALL, ["crc32_z+0x4", "inflate+0x0"]),
+        ((of(WRONG, RESTORED, NO_ROW),), (CLEAN,), ALL, []),
+    ],
+)
+def test_what_is_gone_is_named_where_it_was_looked_for(
+    tmp_path: Path,
+    before: tuple[FileCheck, ...],
+    now: tuple[FileCheck, ...],
+    options: CheckOptions,
+    gone: list[str],
+) -> None:
+    said = gone_from(baseline(tmp_path, *before), now, options)
+    assert [sentence.split(" (")[0] for sentence in said] == [f"libz.so.1: {where}" for where in gone]
 
 
 def test_a_baseline_has_one_order(tmp_path: Path) -> None:
     turned = replace(CHECK, findings=tuple(reversed(CHECK.findings)))
     assert baseline_text((CHECK, CLEAN)) == baseline_text((CLEAN, turned))
-
-
-def test_a_name_that_is_no_text_is_known_again(tmp_path: Path) -> None:
-    odd = replace(CHECK, findings=(replace(WRONG, where="f\udcff"),))
-    assert known_in(baseline(tmp_path, odd), (odd,)) == ((True,),)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.results import Matrix
+from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.units import units
+from testbed.report.junit import write_matrix_junit
 from testbed.report.matrix_html import dividing, write_matrix_html
 from testbed.report.phrases import share
 from testbed.report.stepper import pages_beside, stepper_link, write_unit_stepper
@@ -129,3 +131,24 @@ def test_a_phone_scrolls_only_down(page_file: Path) -> None:
         buttons = "[...document.querySelectorAll('#heat button')]"
         right = page.evaluate(f"Math.max(...{buttons}.map((b) => b.getBoundingClientRect().right))")
         assert right <= 390  # every number of the heat map is on the screen
+
+
+# The matrix as JUnit XML is well-formed, whatever programs and errors are called.
+
+
+def test_control_characters_are_spelled_out(tmp_path: Path) -> None:
+    unit = Unit("bad\x1b[31m\x00name\x08", "x86_64", "clang-O2")
+    failed = UnitResult(unit, failed="first\x0bline\nsecond\ud800 line\x07 & <b>")
+    write_matrix_junit(Matrix((failed, UnitResult(unit, skipped="\x01")), 2), tmp_path / "x.xml")
+    root = ET.fromstring((tmp_path / "x.xml").read_bytes())
+    [suite] = root
+    assert suite.attrib["name"] == r"bad\x1b[31m\x00name\x08"
+    assert {child.attrib["message"] for case in suite for child in case} == {
+        "first\\x0bline\nsecond\\ud800 line\\x07 & <b>".replace("\n", suite_newline(suite)),
+        r"\x01",
+    }
+
+
+def suite_newline(suite: ET.Element) -> str:
+    """An attribute keeps a line's end where the writer wrote it as a character reference."""
+    return "\n" if any("\n" in child.attrib["message"] for case in suite for child in case) else " "

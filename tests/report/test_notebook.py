@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import subprocess
 import sys
 from dataclasses import replace
@@ -126,14 +125,7 @@ def test_the_stepper_moves_its_slider_and_its_view() -> None:
 
 
 def test_without_widgets_the_step_alone_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = builtins.__import__
-
-    def without(name: str, *rest: object, **more: object) -> object:
-        if name.startswith("ipywidgets"):
-            raise ImportError(name)
-        return whole(name, *rest, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
     run, *_ = judged("leaf_call", "arm64", "keystone")
     bundle = Stepper(run, [UNWINDERS["fp_chain"]], 11)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}

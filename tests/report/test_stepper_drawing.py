@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from programs import PROGRAMS
+from testbed.campaign.results import Unit
+from testbed.campaign.score_card import score_unit
 from testbed.naming.beside import beside
 from testbed.report.answers import NOTHING
 from testbed.report.page import packed, unpacked
 from testbed.report.stack_drawing import changed_registers, draw_stack
-from testbed.report.stepper import stepper_data, write_stepper
+from testbed.report.stepper import answer_data, stepper_data, strategy_sentence, write_stepper
+from testbed.runs.judging import judge_all
+from testbed.truth.phases import PHASES
 from tests.report.chromium import opened
 from tests.report.judged import judged
 from unwinders import UNWINDERS
@@ -85,3 +91,74 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
 def placed(true: Sequence[int], said: Sequence[int]) -> list[list[int | None]]:
     """Each frame as its level in the truth, or None, and the pc that was said there, or None."""
     return [[each.true, None if each.said is None else said[each.said]] for each in beside(true, said)]
+
+
+# A strategy's sentence names the instruction that changed what it sees, and what that instruction did.
+
+HEAR = "goes wrong at middle, 1 frame further out: "
+
+
+@pytest.mark.parametrize(
+    ("program", "arch", "strategy", "sentence"),
+    [
+        ("leaf_call", "arm64", "eh_frame", "right at every instruction"),
+        (
+            "leaf_call",
+            "arm64",
+            "fp_chain",
+            "sees leaf's caller from leaf+0x8 on: `mov x29, sp` links the frame record; "
+            "loses it at leaf+0x14: `ldp x29, x30, [sp], #0x10` unlinks the frame record",
+        ),
+        (
+            "leaf_call",
+            "x86_64",
+            "fp_chain",
+            "sees leaf's caller from leaf+0x4 on: `mov rbp, rsp` links the frame record; "
+            "loses it at leaf+0xc: `pop rbp` unlinks the frame record",
+        ),
+        (
+            "leaf_call",
+            "arm64",
+            "stack_scan",
+            "sees leaf's caller from leaf+0x4 on: `stp x29, x30, [sp, #-0x10]!` stores the return address; "
+            "loses it at leaf+0x14: `ldp x29, x30, [sp], #0x10` takes the return address off the stack",
+        ),
+        ("leaf_call", "arm64", "qi_stack_frame", f"{HEAR}the pointer 0x7ffffffeffc0 leads to middle+0x10 (leaf"),
+        ("leaf_no_frame", "arm32", "fp_chain", "never sees leaf's caller: r11 leads to _start+0x10 (main"),
+        ("no_table", "x86_64", "eh_frame", "never sees"),
+    ],
+)
+def test_the_sentence(program: str, arch: str, strategy: str, sentence: str) -> None:
+    run, *_ = judged(program, arch, "keystone")
+    said = strategy_sentence(run, judge_all(run, UNWINDERS[strategy]))
+    assert said.startswith(sentence)
+    assert said == sentence or ";" not in sentence  # those that are written out here are whole
+
+
+CHANGE = re.compile(r"\b(sees|loses) (?:it|\S+'s caller) (?:from|at) (\S+?)(?: on\b|,|:)")
+
+
+@pytest.mark.parametrize(("program", "arch"), [("leaf_no_frame", "arm64"), ("callee_saved", "x86_64")])
+def test_every_change_that_is_told_is_one(program: str, arch: str) -> None:
+    """At each place that a sentence names, the innermost frame's caller is found at some visit, or lost at some."""
+    run, *_ = judged(program, arch)
+    told = 0
+    for unwinder in UNWINDERS.values():
+        if unwinder.applies_to(run.built.image):
+            verdicts = judge_all(run, unwinder)
+            for kind, where in CHANGE.findall(strategy_sentence(run, verdicts)):
+                visits = [k for k in range(len(run)) if run.where(int(run.trace.pc[k])) == where]
+                assert (kind == "sees") in [verdicts[k].exact or verdicts[k].frame > 0 for k in visits], unwinder.name
+                told += 1
+    assert told
+
+
+def test_the_phases_are_those_of_the_score() -> None:
+    run, answers, cells = judged("leaf_call", "arm64", "keystone")
+    facts = answer_data(run, answers, cells, {})
+    unit = Unit("leaf_call", "arm64", "keystone")
+    scored = score_unit(unit, PROGRAMS, [answer.unwinder for answer in answers.each])
+    for strategy in facts["strategies"]:
+        counts = scored.counts[strategy["name"]]
+        for i, here in enumerate(map(counts.within, PHASES)):
+            assert strategy["phases"][i] == [here.judged, here.exact, here.stopped, here.lying]
