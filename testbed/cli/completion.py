@@ -21,11 +21,9 @@ def command(shell: str) -> None:
     testbed completion zsh >> ~/.zshrc
     testbed completion fish > ~/.config/fish/completions/testbed.fish
     """
-    from testbed.cli import cli
-
     found = get_completion_class(shell)
     assert found is not None, shell
-    click.echo(found(cli, {}, "testbed", "_TESTBED_COMPLETE").source())
+    click.echo(found(click.get_current_context().find_root().command, {}, "testbed", "_TESTBED_COMPLETE").source())
 
 
 # Names for the shell to complete: programs, recipes, architectures, strategies.

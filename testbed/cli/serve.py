@@ -140,7 +140,13 @@ def editor_server(
     """A server that is not serving yet, and the process that works for it, starting."""
     from testbed.report.page import editor_html
 
-    programs = {first.name: first, **{name: each for name, each in PROGRAMS.items() if _is_editable(each)}}
+    # Hand-written ones, and small C: not what is generated.
+    editable = {
+        name: each
+        for name, each in PROGRAMS.items()
+        if all(source.path.suffix in SOURCES and source.path.is_file() for source in each.sources.values())
+    }
+    programs = {first.name: first, **editable}
     work = WorkProcess(partial(judge_edits, names, budget), seconds=SECONDS)
     try:
         server = EditorServer(
@@ -155,11 +161,6 @@ def editor_server(
         raise UsageError(f"port {port} of 127.0.0.1 cannot be had: {error.strerror or error}") from error
     work.start()
     return server, work
-
-
-def _is_editable(program: Program) -> bool:
-    """Hand-written ones, and small C: not what is generated."""
-    return all(source.path.suffix in SOURCES and source.path.is_file() for source in program.sources.values())
 
 
 def _source(programs: dict[str, Program], name: str, arch: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from rich.text import Text
 from testbed.campaign.results import Cell
 from testbed.contract.assumption import CLAUSES
 from testbed.verdicts.assumptions.along import Accord
-from testbed.verdicts.counts import SiteKind
 
 
 class Causes:
@@ -43,12 +42,13 @@ def clauses_failed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
 
 def unclaimed(cells: Iterable[Cell]) -> str:
     """Of which tools no explanation is claimed, as a sentence; "" where of all something is."""
-    names = dict.fromkeys(c.unwinder for c in cells if any(_is_unclaimed(kind) for kind in c.kinds))
+    names = dict.fromkeys(
+        cell.unwinder
+        for cell in cells
+        for kind in cell.kinds
+        if kind.accord is Accord.UNCLAIMED and not kind.exact and not kind.clause
+    )
     return f"Of {', '.join(names)} no explanation is claimed: the outcomes are counted." if names else ""
-
-
-def _is_unclaimed(kind: SiteKind) -> bool:
-    return kind.accord is Accord.UNCLAIMED and not kind.exact and not kind.clause
 
 
 def _letters(number: int) -> str:

@@ -52,13 +52,11 @@ def _annotation(check: FileCheck, reported: ReportedFinding) -> str:
 
 
 def _command(level: str, message: str, **properties: str) -> str:
-    said = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    said = ",".join(
+        f"{name}={_data(value).replace(':', '%3A').replace(',', '%2C')}" for name, value in properties.items() if value
+    )
     return f"::{level}{' ' * bool(said)}{said}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return printable_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

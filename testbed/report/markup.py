@@ -11,7 +11,6 @@ from testbed.naming.beside import Alignment
 from testbed.report.stack_drawing import WordKind
 from testbed.report.step_text import AFTER, BEFORE
 from testbed.report.step_view import StepAnswer, StepView
-from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
 
 WORDS = 32  # of the stack that are shown
@@ -159,8 +158,3 @@ def _aligned(answer: StepAnswer) -> list[TableCell]:
         cells.append(Markup("<br>").join([*false, own]))
         false.clear()
     return [*cells, *([Markup("<br>").join(false)] if false else []), answer.end]
-
-
-def verdict_words(verdict: Verdict) -> Markup:
-    """What differs, and why."""
-    return escape("; ".join(filter(None, (verdict.difference, verdict.clause))))

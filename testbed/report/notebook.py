@@ -15,7 +15,7 @@ from testbed.contract.frames import Backtrace, behind_call
 from testbed.contract.rows import RowTable
 from testbed.image import describe
 from testbed.naming.symbolize import NamedBacktrace, Origin, with_places
-from testbed.report.markup import chip, heading, marked, page, paragraph, table, verdict_words
+from testbed.report.markup import chip, heading, marked, page, paragraph, table
 from testbed.report.phrases import count, share
 from testbed.report.table_text import LEGEND, cfa_text, rule_text
 from testbed.report.timeline import changes, true_stacks
@@ -141,7 +141,9 @@ def named_backtrace_html(named: NamedBacktrace) -> str:
 
 def verdict_html(verdict: Verdict) -> str:
     """The outcome, what differs first, and the clause that fails."""
-    return page(Markup("{} {}").format(chip(verdict.outcome), verdict_words(verdict)))
+    return page(
+        Markup("{} {}").format(chip(verdict.outcome), "; ".join(filter(None, (verdict.difference, verdict.clause))))
+    )
 
 
 def matrix_html(matrix: Matrix) -> str:

@@ -124,21 +124,24 @@ def _stack(run: Run, axes: Any) -> None:
             last[parent] = max(last.get(parent, 0), last.get(activation.index, 0))
     deep = [top - int(sp) for sp in run.trace.sp]
     limit = max(deep) or 1
-    names = {name: i for i, name in enumerate(dict.fromkeys(_name(run, a.index) for a in run.watched.activations))}
+    names = {
+        name: i for i, name in enumerate(dict.fromkeys(activation_name(run, a.index) for a in run.watched.activations))
+    }
     for activation in run.watched.activations[:2000]:
         start, end = activation.opened, last.get(activation.index, activation.opened) + 1
+        name = activation_name(run, activation.index)
         high = 0 if activation.cfa is None else top - activation.cfa
         axes.fill_between(
             [start, end],
             high,
             limit,
             step="post",
-            color=f"C{names[_name(run, activation.index)] % 10}",
+            color=f"C{names[name] % 10}",
             alpha=0.13,
             lw=0,
         )
         if end - start > count / 40:
-            axes.text(start, high, " " + _name(run, activation.index), fontsize=7, va="top", clip_on=True)
+            axes.text(start, high, f" {name}", fontsize=7, va="top", clip_on=True)
     axes.stairs(deep, range(count + 1), color="#2456c9", lw=1.4, label="SP", baseline=None)
     cfas = []
     for k in bounds.tolist():
@@ -149,10 +152,6 @@ def _stack(run: Run, axes: Any) -> None:
     axes.set_xlim(0, count)
     axes.set_ylabel("bytes below the first SP")
     axes.legend(loc="lower right", fontsize=8)
-
-
-def _name(run: Run, activation: int) -> str:
-    return activation_name(run, activation)
 
 
 def _strips(run: Run, judged: Judged, axes: Any) -> None:

@@ -133,7 +133,8 @@ class StepLines:
             for column in columns:
                 mark, style = shown_mark(int(column.marks[step]))
                 line.append(f"{mark:<2}", style)
-            cells = (_cut(cell, w).ljust(w) for cell, w in zip(row[1:], widths, strict=False))
+            cut = (cell if len(cell) <= w else f"{cell[: w - 1]}…" for cell, w in zip(row[1:], widths, strict=False))
+            cells = (cell.ljust(w) for cell, w in zip(cut, widths, strict=False))
             line.append(" " + "  ".join(cells).rstrip())
             yield line
         if left_out:
@@ -168,7 +169,3 @@ def _widths(rows: Sequence[Sequence[str]], room: int) -> tuple[list[int], str]:
         widths.pop()
     widths[0] = max(min(widths[0], room), 4)
     return widths, " and ".join(heads[len(widths) :])
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"

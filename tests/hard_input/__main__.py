@@ -55,7 +55,7 @@ failed without it (where two guards hold the same, both were taken out).
 | an integer of thousands of digits in JSON | `snapshot_json-version_of_thousands_of_digits` |
 | such numbers in headers and directives | `header-*`, `assembly-*` in the corpus |
 | such numbers in locations | `location-*` in the corpus, `tests/runs/test_long.py` |
-| control characters in a JUnit report | `tests/report/test_junit.py` |
+| control characters in a JUnit report | `tests/report/test_matrix_page.py` |
 | a trace whose pc is where no memory is | `tests/cli/test_long_runs.py` |
 | a forged file in the cache | `tests/store/test_store.py` |
 | files in a cache that others may write | `tests/store/test_store.py` |
