@@ -10,7 +10,7 @@ Source: DWARF 5, section 6.4.2; AADWARF64, section 4.2; the manual of GNU as, "C
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
@@ -96,17 +96,11 @@ class StateSpan:
 def state_spans(table: RowTable, start: int, end: int, arch: Arch) -> list[StateSpan]:
     """The rows of some code, each with what it changes. Rows that another entry of the table made begin anew."""
     found: list[StateSpan] = []
-    for row in _rows_within(table.rows, table.starts, start, end):
+    first = max(bisect_right(table.starts, start) - 1, 0)
+    for row in (row for row in table.rows[first : bisect_left(table.starts, end)] if row.end > start):
         state = state_of(row, arch)
         last = found[-1] if found else None
         follows = last is not None and last.end == row.start and last.row.found_by == row.found_by
         sets = changed(last.state, state) if last is not None and follows else frozenset(state)
         found.append(StateSpan(row.start, row.end, row, state, sets, not follows))
     return found
-
-
-def _rows_within(rows: Sequence[UnwindRow], starts: Sequence[int], start: int, end: int) -> Iterator[UnwindRow]:
-    first = max(bisect_right(starts, start) - 1, 0)
-    for row in rows[first : bisect_left(starts, end)]:
-        if row.end > start:
-            yield row
