@@ -96,9 +96,9 @@ class KeptCode(_Cache):  # type: ignore[misc,unused-ignore]
                 return made
         if CODE.get(file) is None:
             claim(CODE.path(file))
-            if (content := CODE.get(file)) is not None:  # who had claimed it has compiled it
+            if (compiled := CODE.get(file)) is not None:  # who had claimed it has compiled it
                 release(CODE.path(file))
-                return self._made(content, sig, target_context)
+                return self._made(compiled, sig, target_context)
         return None
 
     def _made(self, content: bytes, sig: Any, target_context: Any) -> Any:
