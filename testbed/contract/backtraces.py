@@ -12,7 +12,7 @@ does not lead to a node it says why::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from testbed.trace import Snapshot, Trace
 from testbed.words.errors import UnwindError
 
 Why = Callable[[tuple[Frame, ...], Snapshot], UnwindError]
+
+
+class NotTold(UnwindError):
+    """A stop of which nobody asked why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +94,13 @@ class Backtraces:
     def __getitem__(self, step: int) -> Backtrace:
         if not 0 <= step < len(self):
             raise IndexError(f"step {step}: these are the backtraces of the steps 0 to {len(self) - 1}")
+        said = self.innermost(step, self.most_frames)
+        if not isinstance(said.stopped, NotTold):
+            return said
+        return replace(said, stopped=self.why_stopped(said.frames, self.trace.snapshot(step)))
+
+    def innermost(self, step: int, most: int) -> Backtrace:
+        """The frames of a backtrace, ``most`` of them at most; why it stops is not told."""
         snapshot = self.trace.snapshot(step)
         site = int(self.site[step])
         node = int(self.sites.outer[site])
@@ -97,15 +108,14 @@ class Backtraces:
             return self.specification(snapshot)
         cfa = int(self.sites.cfa[site]) if self.sites.cfa_known[site] else None
         frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, cfa, "registers")]
-        while node >= 0 and len(frames) < self.most_frames:
+        while node >= 0 and len(frames) < min(most, self.most_frames):
             frames.append(self.caller(node))
             node = int(self.nodes.outer[node])
         if node == ROOT:
             return Backtrace(tuple(frames), None, snapshot.images)
-        if node >= 0:  # cut: nothing was computed from the last frame
-            last = frames[-1]
-            frames[-1] = Frame(last.kind, last.pc, last.registers, None, last.found_by)
-        return Backtrace(tuple(frames), self.why_stopped(tuple(frames), snapshot), snapshot.images)
+        if node >= 0 and len(frames) == self.most_frames:  # cut: nothing was computed from the last frame
+            frames[-1] = replace(frames[-1], cfa=None)
+        return Backtrace(tuple(frames), NotTold(), snapshot.images)
 
     def caller(self, node: int) -> Frame:
         """The frame that a node is."""

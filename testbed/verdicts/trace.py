@@ -176,7 +176,8 @@ def _accords(
     for i, step in enumerate(steps[first].tolist()):
         failed = failed_in(truth, unwinder, step)
         last, innermost = frame[step].tolist()
-        said = NOTHING_SAID if outcome[step] == EXACT else backtraces[step]
+        differs = failed is not None and outcome[step] != EXACT
+        said = backtraces.innermost(step, failed.frame + 2) if failed and differs else NOTHING_SAID
         frames = range(last, innermost - 1, -1)
         stands[i] = ACCORDS.index(accord(held_to, OUTCOMES[outcome[step]], frames, said, failed))
         failing[i] = clauses.index(failed.clause.name) if failed else 0

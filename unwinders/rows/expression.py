@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from testbed.arch import Arch
-from testbed.contract.rows import Operation
+from testbed.contract.rows import Operation, RegisterPlus
 from testbed.trace import Memory
-from testbed.words.errors import UnknownRegister, UnsupportedRule
+from testbed.words.errors import UnknownRegister, UnsupportedRule, UnwindError
 from unwinders.formats import dwarf_expr as op
 
 MAX_STEPS = 10_000  # of one expression
@@ -62,6 +62,24 @@ def evaluate(
         if len(machine.stack) > MAX_DEPTH:
             raise UnsupportedRule(f"a DWARF expression puts more than {MAX_DEPTH} values on its stack")
     raise UnsupportedRule(f"a DWARF expression does not end within {MAX_STEPS} operations")
+
+
+def sum_at(operations: Sequence[Operation], arch: Arch, pc: int) -> RegisterPlus | None:
+    """An expression as a rule, where it counts upward from SP as far as the pc alone says; else None.
+
+    That of a `.plt` does: its entries push a word on the way.
+    """
+    if len(operations) < 3 or operations[-1].opcode != op.PLUS or not op.BREG0 <= operations[0].opcode <= op.BREG31:
+        return None
+    machine = _ExpressionMachine(arch, {arch.pc: pc}, Memory.of(()), 0, [])
+    try:
+        if any(machine.execute(operation) for operation in operations[1:-1]) or len(machine.stack) != 1:
+            return None
+    except UnwindError:
+        return None
+    base = arch.by_dwarf.get(operations[0].opcode - op.BREG0)
+    distance = machine.signed(operations[0].operands[0] + machine.pop() & arch.word_mask)
+    return RegisterPlus(arch.sp, distance) if base == arch.sp and distance > 0 else None
 
 
 class _ExpressionMachine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from testbed.verdicts.assumptions.along import End, FoundCaller, ReadAlong, True
 from testbed.verdicts.assumptions.records import code_of, symbol_at
 from testbed.words.errors import UnreadableMemory
 
-PART = 512  # bytes of the stack that are read at once
+PARTS = range(6, 13)  # of the stack 64 bytes are read at first, then twice as many each time, up to 4,096
 
 
 def scanned(site: TrueSite, assumption: StackWords) -> ReadAlong:
@@ -55,11 +56,13 @@ def _near_code(snapshot: Snapshot, start: int, end: int) -> Iterator[tuple[int, 
     """The words between two addresses that point behind the first byte of code and not behind the last."""
     size = snapshot.arch.word
     low, high = _extent(snapshot.images)
-    for at in range(start, end - size + 1, PART):  # most searches end soon
-        data = snapshot.memory.read(at, min(PART, (end - at) // size * size))
+    parts = chain(PARTS, repeat(PARTS[-1]))  # most searches end soon
+    while end - start >= size:
+        data = snapshot.memory.read(start, min(1 << next(parts), (end - start) // size * size))
         values = np.frombuffer(data, f"<u{size}")
         for i in np.flatnonzero((values > low) & (values <= high | 1)).tolist():
-            yield at + i * size, int(values[i])
+            yield start + i * size, int(values[i])
+        start += len(data)
 
 
 @lru_cache(maxsize=16)

@@ -8,7 +8,7 @@ needs is that ``row_for`` looks at a frame's pc and kind only; a plan's frames h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +33,7 @@ from testbed.contract.rows import (
 from testbed.image import LoadedImage, image_covering
 from testbed.trace.trace import changed_bits
 from testbed.words.errors import UnwindError
+from unwinders.rows.expression import sum_at
 from unwinders.rows.native.codes import NO_ROW, ROWS, UNASKED, Lookup, Planned, Rows
 from unwinders.rows.walk import RowFor, is_in_memory
 
@@ -65,6 +66,7 @@ class Plan:
     found_by: dict[str, int] = field(default_factory=dict)
     _rows: list[UnwindRow] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
+    _counted: dict[tuple[int, int], tuple[UnwindRow, UnwindRow]] = field(default_factory=dict)  # by identity
     _cfa: list[CodedRule] = field(default_factory=list)
     _return_address: list[CodedRule] = field(default_factory=list)
     _rules: list[CodedRule] = field(default_factory=list)
@@ -88,9 +90,16 @@ class Plan:
             if known[kind] == UNASKED:
                 loaded = image_covering(self.images, frame.lookup_pc)
                 try:
-                    known[kind] = ROWS + self._number(self.row_for(frame, loaded))
+                    known[kind] = ROWS + self._number(self._at(pc, self.row_for(frame, loaded)))
                 except UnwindError:
                     known[kind] = NO_ROW
+
+    def _at(self, pc: int, row: UnwindRow) -> UnwindRow:
+        """A row as it is at one pc: a `.plt` counts by an expression what each of its pcs has pushed."""
+        cfa = sum_at(row.cfa.operations, self.arch, pc) if isinstance(row.cfa, IsExpression) else None
+        if cfa is None:
+            return row
+        return self._counted.setdefault((id(row), cfa.offset), (row, replace(row, cfa=cfa)))[1]
 
     def _place(self, pc: int) -> int:
         for start, size, place in zip(*(column.tolist() for column in self.lookup[:3]), strict=True):
