@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from testbed.contract.rows import Operation
+from testbed.contract.rows import Operation, RegisterPlus
 from testbed.words.errors import UnsupportedRule
-from tests.unwinders.frames import ARM32, ARM64, X86_64, sleb, u, uleb
+from tests.unwinders.frames import ARM32, ARM64, START, X86_64, sleb, u, uleb
 from tests.unwinders.rows.expressions import parse, value
+from unwinders.rows.expression import sum_at
 
 ALL_ONES = 2**64 - 1
 
@@ -149,3 +150,24 @@ def test_operations_know_their_offset_and_operands() -> None:
         Operation(0x9E, (2, 0xAA, 0xBB), 2),
         Operation(0x06, (), 6),
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "pc", "distance"),
+    [
+        (PLT, 0x100A, 8),
+        (PLT, 0x100B, 16),
+        (b"\x77\x7f\x31\x22", START, None),  # rsp - 1 + 1: not upward
+        (b"\x76\x08\x31\x22", START, None),  # rbp + 8 + 1: of another register nothing is said of going back
+        (b"\x77\x08\x31\x32\x22", START, None),  # 1 + 2: SP is below it
+        (b"\x77\x08\x31\x1e", START, None),  # times
+        (b"\x77\x08\x76\x00\x22", START, None),  # another register
+        (b"\x77\x08\x31\x06\x22", START, None),  # memory
+        (b"\x77\x08\x12\x22", START, None),  # twice
+        (b"\x77\x08\x2f\x00\x00\x31\x22", START, None),  # a jump
+        (b"\x77\x08", START, None),
+    ],
+)
+def test_what_counts_upward_from_sp_is_a_rule_at_each_pc(code: bytes, pc: int, distance: int | None) -> None:
+    expected = None if distance is None else RegisterPlus("rsp", distance)
+    assert sum_at(parse(code), X86_64, pc) == expected
