@@ -134,14 +134,10 @@ def judge_trace(
 
 def verdict_at(truth: Truth, said: Backtrace, unwinder: Unwinder | None, step: int) -> Verdict:
     """The verdict on what was said at a step, by the specification; with the unwinder given, it is held to more."""
-    return judge_backtrace(
-        truth.trace.arch,
-        truth.stack(step),
-        said,
-        held_to=HeldTo.HONESTY if unwinder is None else unwinder.held_to,
-        failed=None if unwinder is None else failed_in(truth, unwinder, step),
-        transition=bool(truth.transition[step]),
-    )
+    stack, assumption = truth.stack(step), unwinder.assumption if unwinder else None
+    failed = failed_at(TrueSite(truth.trace.snapshot(step), stack, truth), assumption) if assumption else None
+    held_to, transition = unwinder.held_to if unwinder else HeldTo.HONESTY, bool(truth.transition[step])
+    return judge_backtrace(truth.trace.arch, stack, said, held_to=held_to, failed=failed, transition=transition)
 
 
 def failed_in(truth: Truth, unwinder: Unwinder, step: int) -> Failed | None:

@@ -121,29 +121,34 @@ def too_deep(k: int, most: int, *, stops: bool) -> Iterator[End]:
 def _held_against(site: TrueSite, k: int, come_by: FoundCaller | End) -> Failed | None:
     """The first difference between what is come by at frame ``k`` and the truth: the gravest first."""
     here, caller = site.frames[k], site.frames[k + 1] if k + 1 < len(site.frames) else None
-    evidence: dict[str, object] = {"here": here.pc}
-    if caller is not None:
-        evidence["true"] = caller.pc if caller.goes_on is None else caller.goes_on
+
+    def failed(clause: Clause, **evidence: object) -> Failed:
+        known: dict[str, object] = {"here": here.pc}
+        if caller is not None:
+            known["true"] = caller.pc if caller.goes_on is None else caller.goes_on
+        if isinstance(come_by, FoundCaller):
+            known |= {"how": come_by.how, "by": come_by.by, "found": come_by.pc}
+        return Failed(k, clause, come_by, known | evidence)
+
     if isinstance(come_by, End):
-        if caller is None and not come_by.stops:
-            return None
-        return Failed(k, come_by.clause, come_by, {**evidence, **come_by.evidence})
-    evidence |= {"how": come_by.how, "by": come_by.by, "found": come_by.pc}
+        return None if caller is None and not come_by.stops else failed(come_by.clause, **come_by.evidence)
     if caller is None:
-        return Failed(k, END, come_by, evidence)
+        return failed(END)
     if not caller.is_at(come_by.pc):
-        return Failed(k, come_by.clause, come_by, evidence)
+        return failed(come_by.clause)
     if caller.interrupted and come_by.kind is FrameKind.CALLER:
-        return Failed(k, KIND, come_by, evidence)
+        return failed(KIND)
     if caller.calling and come_by.kind is FrameKind.INTERRUPTED:
-        return Failed(k, BEHIND, come_by, evidence)
+        return failed(BEHIND)
     if come_by.cfa is not None and here.cfa is not None and come_by.cfa != here.cfa:
-        return Failed(k, CFA, come_by, evidence | {"found": come_by.cfa, "true": here.cfa})
+        return failed(CFA, found=come_by.cfa, true=here.cfa)
     arch = site.snapshot.arch
+    if all(caller.registers.get(name, found) == found for name, found in come_by.registers.items()):
+        return None
     for name, true in caller.registers.items():
         found = come_by.registers.get(name)
         if name not in (arch.pc, arch.flags) and found is not None and found != true:
-            return Failed(k, REGISTER, come_by, evidence | {"register": name, "found": found, "true": true})
+            return failed(REGISTER, register=name, found=found, true=true)
     return None
 
 
