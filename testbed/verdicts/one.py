@@ -39,9 +39,8 @@ from testbed.words.outcome import Outcome
 #
 # A verdict goes wrong at one frame: the first whose own unwinding gave something false. That is the frame itself where
 # its CFA is false, the one further in where a register or the pc is, the last one that is right where a backtrace
-# ends. A limit explains by what is true of that frame, and of no other. Where functions have called themselves return
-# addresses repeat; if nothing but pcs is claimed, a caller that is left out or said twice among them shows at their
-# end only, and any of these frames may be the one.
+# ends. Where functions have called themselves return addresses repeat; if nothing but pcs is claimed, a caller that is
+# left out or said twice among them shows at their end only, and any of these frames may be the one.
 
 
 def claimed_pcs(true: Sequence[TrueFrame], said: Sequence[Frame]) -> list[int]:
@@ -78,21 +77,6 @@ def compare(arch: Arch, true: Sequence[TrueFrame], said: Backtrace) -> tuple[Out
             return outcome, i, f"frame {i}: {lie}", (i,)
     frames = (0,) if kind is Outcome.EXACT else range(agreed - 1, _since(true, claimed, agreed - 1) - 1, -1)
     return kind, agreed, _difference(true, said, agreed), frames
-
-
-def outermost_wrong(outcome: Outcome, root: int) -> int:
-    """The outermost frame at which a lie of some kind can go wrong, of a stack whose outermost frame is ``root``.
-
-    Negative where the stack is too short for it: no caller can be left out where there are no two, and a backtrace that
-    has all of them does not end early. What has all frames and is not right has one too many, or a false register.
-    """
-    if outcome is Outcome.SKIPPED:
-        return root - 2
-    if outcome is Outcome.ENDED_EARLY:
-        return root - 1
-    if outcome is Outcome.WRONG:
-        return max(root - 1, 0)  # the interrupted frame itself may be another one
-    return root
 
 
 def _kind(true: list[int], claimed: list[int], said: Backtrace, is_prefix: bool) -> Outcome:

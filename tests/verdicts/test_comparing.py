@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
 from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.truth import TrueFrame
-from testbed.verdicts.one import claimed_pcs, compare, outermost_wrong
+from testbed.verdicts.one import claimed_pcs, compare
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from testbed.words.outcome import Outcome
 
@@ -119,22 +117,3 @@ def test_what_a_signal_interrupted_is_not_behind_a_call() -> None:
     outcome, depth, difference, at = compare(ARCH, frames, said(1, 2, 3))
     assert (outcome, depth, list(at)) == (Outcome.WRONG_REGISTER, 2, [1])
     assert difference == "frame 2: said to be behind a call, and a signal interrupted it"
-
-
-@pytest.mark.parametrize("pcs", [(1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2, 2, 3), (1, 2, 2, 2)])
-def test_the_outermost_frame_at_which_each_lie_can_be_told(pcs: tuple[int, ...]) -> None:
-    """Beside every backtrace of these and one more address, at most two longer than the stack, with false registers.
-
-    Of an address that is there more than once a lie may look like another.
-    """
-    furthest: dict[Outcome, int] = defaultdict(lambda: -1)
-    stack = true(*pcs)
-    for length in range(1, len(pcs) + 3):
-        for claimed in product({*pcs, 9}, repeat=length):
-            for false in ({}, {f"cfa_{length - 1}": 7}, {f"rbx_{length - 1}": 7}, {"cfa_0": 7}):
-                outcome, _, _, frames = compare(ARCH, stack, said(*claimed, **false))
-                furthest[outcome] = max(furthest[outcome], *frames)
-    for outcome in Outcome:
-        if outcome.lying:
-            assert furthest[outcome] <= max(outermost_wrong(outcome, len(pcs) - 1), -1), outcome
-            assert len(set(pcs)) < len(pcs) or furthest[outcome] == max(outermost_wrong(outcome, len(pcs) - 1), -1)
