@@ -20,13 +20,14 @@ from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.native.compiled import sooner
 from testbed.truth import Truth
 from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
-from testbed.verdicts.assumptions.along import accord
+from testbed.verdicts.assumptions.along import Accord, accord
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
 from testbed.verdicts.one import Verdict, counted, exact_verdict, judge_backtrace
 from testbed.words.outcome import Outcome
 
 NOTHING_SAID = Backtrace((), None)
 EXACT = OUTCOMES.index(Outcome.EXACT)
+MOST_ALIKE = 1000  # answers held to an assumption though others like them were: all of a short run
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
 
 
@@ -157,7 +158,8 @@ def _accords(
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """By step how the answer stands to what the unwinder is held to, and the clause that fails.
 
-    An assumption is evaluated once for each answer to an activation: many steps share both.
+    An assumption is evaluated once for each answer to an activation: many steps share both. In a long run it is
+    evaluated at some of them (`_asked`).
     """
     held_to, clauses = unwinder.held_to, clause_names(unwinder)
     if unwinder.assumption is None:
@@ -168,8 +170,9 @@ def _accords(
     told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
     answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
     _, first, place = np.unique(answers, axis=0, return_index=True, return_inverse=True)
-    stands, failing = np.empty(len(first), np.uint8), np.empty(len(first), np.uint8)
-    for i, step in enumerate(steps[first].tolist()):
+    stands, failing = np.full(len(first), ACCORDS.index(Accord.UNASKED), np.uint8), np.zeros(len(first), np.uint8)
+    for i in _asked(np.column_stack((told[first], truth.trace.pc[steps[first]])), first).tolist():
+        step = int(steps[first[i]])
         failed = failed_in(truth, unwinder, step)
         last, innermost = frame[step].tolist()
         differs = failed is not None and outcome[step] != EXACT
@@ -179,6 +182,18 @@ def _accords(
         failing[i] = clauses.index(failed.clause.name) if failed else 0
     found[steps], clause[steps] = stands[place.reshape(-1)], failing[place.reshape(-1)]
     return found, clause
+
+
+def _asked(kinds: NDArray[np.uint64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which answers are held to the assumption: of each kind the first one, and of the others `MOST_ALIKE`, evenly.
+
+    ``kinds`` says what an answer came out as and at which instruction, ``first`` where it was given first.
+    """
+    in_order = np.argsort(first)
+    _, new = np.unique(kinds[in_order], axis=0, return_index=True)
+    others = np.delete(in_order, new)
+    some = np.linspace(0, len(others) - 1, min(len(others), MOST_ALIKE)).astype(np.int64)
+    return np.concatenate((in_order[new], others[some]))
 
 
 def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: NDArray[np.int64]) -> NDArray[np.uint64]:

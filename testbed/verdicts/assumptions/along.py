@@ -161,6 +161,7 @@ class Accord(Enum):
     UNFOUNDED = "the answer is wrong at a frame at which the assumption holds"
     OTHERWISE = "the assumption fails at a frame, and the answer goes wrong elsewhere or otherwise than foretold"
     OPEN = "what the trace shows does not decide: open"
+    UNASKED = "one answer among many alike: the assumption was evaluated at others of them"
     HONEST = "no assumption is stated, and nothing false is claimed"
     DISHONEST = "no assumption is stated, and something false is claimed, or there is no answer"
     UNCLAIMED = "of this tool nothing is claimed"
