@@ -152,20 +152,20 @@ class Image:
 
 
 Other = ParamSpec("Other")
-Read = TypeVar("Read")
+Kept = TypeVar("Kept")
 
 
 def once_per_image(
-    read: Callable[Concatenate[Image, Other], Read],
-) -> Callable[Concatenate[Image, Other], Read]:
+    read: Callable[Concatenate[Image, Other], Kept],
+) -> Callable[Concatenate[Image, Other], Kept]:
     """A function that reads something of an image once, for its other arguments. What it raises is raised each time."""
 
     @wraps(read)
-    def kept(image: Image, /, *other: Other.args, **named: Other.kwargs) -> Read:
+    def kept(image: Image, /, *other: Other.args, **named: Other.kwargs) -> Kept:
         found, key = image.read_of_it, (read, *other, *named.items())
         if key not in found:
             found[key] = read(image, *other, **named)
-        result: Read = found[key]
+        result: Kept = found[key]
         return result
 
     return kept

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from testbed.process.open_files import MOST_AT_ONCE, OpenHostFile, OutputStream, PipeEnd, pipe
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process, SystemCall
+from testbed.process.state import KernelCall, Process
 
 MOST_PIECES = 1024  # of one readv or writev
 _DUPLICATE, _GET_FLAGS, _SET_FLAGS, _GET_STATUS, _SET_STATUS = 0, 1, 2, 3, 4
@@ -182,7 +182,7 @@ def poll(process: Process, a: tuple[int, ...]) -> int:
     return ready
 
 
-CALLS: Mapping[str, SystemCall] = {
+CALLS: Mapping[str, KernelCall] = {
     "read": read,
     "readv": readv,
     "write": write,

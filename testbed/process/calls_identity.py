@@ -12,7 +12,7 @@ from testbed.process.calls_memory import done
 from testbed.process.initial_stack import GROUP, STACK_SIZE, USER
 from testbed.process.open_files import MOST_AT_ONCE
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process, ProcessEnds, SystemCall
+from testbed.process.state import KernelCall, Process, ProcessEnds
 from testbed.process.threads import MustWait, Wait
 
 SECOND = 10**9
@@ -210,7 +210,7 @@ def exit_group(process: Process, a: tuple[int, ...]) -> int:
     raise ProcessEnds(a[0] & 0xFF)
 
 
-CALLS: Mapping[str, SystemCall] = {
+CALLS: Mapping[str, KernelCall] = {
     **dict.fromkeys(("getpid", "getpgrp", "getpgid", "getsid"), pid),
     "getppid": lambda process, a: process.pid - 1,
     "gettid": lambda process, a: process.current.number,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
 from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, OpenHostFile, open_in
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process, SystemCall
+from testbed.process.state import KernelCall, Process
 
 _REMOVE_FOLDER = 0x200
 COMMON_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
@@ -159,7 +159,7 @@ def umask(process: Process, a: tuple[int, ...]) -> int:
 
 
 # A call without a folder is the one with, in the current folder.
-CALLS: Mapping[str, SystemCall] = {
+CALLS: Mapping[str, KernelCall] = {
     "open": lambda process, a: openat(process, (AT_CWD, *a)),
     "openat": openat,
     "creat": lambda process, a: openat(process, (AT_CWD, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC)),

@@ -15,7 +15,7 @@ from testbed.process.signals import (
     sent_info,
     set_alternate,
 )
-from testbed.process.state import SIGKILL, SIGSTOP, Process, SignalAction, SystemCall
+from testbed.process.state import SIGKILL, SIGSTOP, KernelCall, Process, SignalAction
 from testbed.process.threads import GuestThread, MustWait, Wait
 
 _BLOCK, _UNBLOCK, _SET = 0, 1, 2
@@ -134,7 +134,7 @@ def is_interrupted(process: Process, thread: GuestThread) -> bool:
     return deliverable(process, thread) is not None
 
 
-CALLS: Mapping[str, SystemCall] = {
+CALLS: Mapping[str, KernelCall] = {
     "rt_sigaction": rt_sigaction,
     "rt_sigprocmask": rt_sigprocmask,
     "rt_sigpending": rt_sigpending,

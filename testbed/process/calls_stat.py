@@ -12,7 +12,7 @@ from testbed.process.file_tree import FileNode, refused_by_host
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
 from testbed.process.refusal import Refusal
-from testbed.process.state import EPOCH, Process, SystemCall
+from testbed.process.state import EPOCH, KernelCall, Process
 
 AT_CWD, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
 
@@ -93,7 +93,7 @@ def fstatat(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
-CALLS: Mapping[str, SystemCall] = {
+CALLS: Mapping[str, KernelCall] = {
     **dict.fromkeys(("stat", "stat64"), lambda process, a: fstatat(process, (AT_CWD, *a[:2], 0))),
     **dict.fromkeys(("lstat", "lstat64"), lambda process, a: fstatat(process, (AT_CWD, *a[:2], _NO_FOLLOW))),
     "fstat": fstat,

@@ -9,7 +9,7 @@ from functools import partial
 from testbed.process.calls_identity import timespec
 from testbed.process.calls_memory import done
 from testbed.process.refusal import Refusal
-from testbed.process.state import MOST_THREADS, Process, SystemCall
+from testbed.process.state import MOST_THREADS, KernelCall, Process
 from testbed.process.threads import FutexWaiter, GuestThread, MustWait, Wait
 
 VM, VFORK, THREAD, SET_TLS, PARENT_TID, CLEAR_TID, CHILD_TID = (
@@ -183,7 +183,7 @@ def exit_(process: Process, a: tuple[int, ...]) -> None:
     process.current.status = a[0] & 0xFF
 
 
-CALLS: Mapping[str, SystemCall] = {
+CALLS: Mapping[str, KernelCall] = {
     "futex": futex,
     "futex_time64": partial(futex, time_size=8),
     "set_tid_address": set_tid_address,

@@ -139,5 +139,5 @@ SIGNALS = MappingProxyType({number: f"SIG{name}" for number, name in enumerate(_
 SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGALRM, SIGCHLD, SIGSTOP = 4, 5, 6, 7, 8, 9, 11, 14, 17, 19
 
 
-SystemCall = Callable[[Process, tuple[int, ...]], int | None]
+KernelCall = Callable[[Process, tuple[int, ...]], int | None]
 """What a call does with its arguments. Its result; None: it has none, and registers are as they shall be."""

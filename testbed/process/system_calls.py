@@ -21,7 +21,7 @@ from testbed.process import (
 )
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process, ProcessEnds, RefusedCall, SystemCall
+from testbed.process.state import KernelCall, Process, ProcessEnds, RefusedCall
 
 # The names of system calls by number, per architecture.
 #
@@ -156,7 +156,7 @@ arm_breakpoint arm_cacheflush arm_usr26 arm_usr32 arm_set_tls arm_get_tls
 )
 
 
-CALLS: MappingProxyType[str, SystemCall] = MappingProxyType(
+CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
     {
         **calls_memory.CALLS,
         **calls_files.CALLS,

@@ -159,7 +159,7 @@ def entry_row(entry: OrcEntry, layout: OrcLayout, end: int) -> UnwindRow | None:
     if sp in (OrcRegister.NONE, OrcRegister.PREVIOUS_SP):
         raise MalformedTable(ENTRIES, entry.offset, f"the previous SP counts from {sp.name}")
     rules = {name: Undefined() for name in _PRESERVED}
-    place = _Place(sp, 0 if sp in _WITHOUT_OFFSET else entry.sp_offset)
+    place = _PreviousSp(sp, 0 if sp in _WITHOUT_OFFSET else entry.sp_offset)
     if kind is Kind.CALL:
         cfa = place.plus(0)
         rules["rip"] = AtCfa(-_WORD)
@@ -185,7 +185,7 @@ def entry_row(entry: OrcEntry, layout: OrcLayout, end: int) -> UnwindRow | None:
     return UnwindRow(entry.start, end, cfa, rules, "rip", signal, found_by)
 
 
-class _Place(NamedTuple):
+class _PreviousSp(NamedTuple):
     """``p``, what an entry says about the previous SP."""
 
     sp: OrcRegister
