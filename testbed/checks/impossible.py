@@ -19,7 +19,7 @@ from testbed.micro.batches import Batch
 from testbed.micro.functions import CodePiece
 from testbed.micro.stack_moves import MoveKind, StackMove, register_use, stack_move_at
 from testbed.truth import Truth
-from testbed.truth.transfers import Bools
+from testbed.truth.events import Bools
 from testbed.words.errors import UnwindError
 
 # Steps at which SP is as far below the CFA as an argument says: in this call, and in another one perhaps elsewhere.

@@ -20,8 +20,8 @@ from testbed.checks.row_columns import Evaluate
 from testbed.contract.rows import RowTable
 from testbed.image import LoadedImage
 from testbed.truth import Truth
+from testbed.truth.events import Bools
 from testbed.truth.native.near import NEAR
-from testbed.truth.transfers import Bools
 
 
 @dataclass(frozen=True, eq=False)

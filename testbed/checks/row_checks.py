@@ -35,7 +35,7 @@ from testbed.image import LoadedImage
 from testbed.native.compiled import native, sooner
 from testbed.trace.flat.native import SweptWrites
 from testbed.truth import Truth
-from testbed.truth.transfers import Bools
+from testbed.truth.events import Bools
 from testbed.words.errors import UnreadableMemory
 
 Wrong = NDArray[np.uint64]

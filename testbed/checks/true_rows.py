@@ -20,8 +20,8 @@ from testbed.checks.row_columns import caller_columns
 from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable
 from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
+from testbed.truth.events import Bools
 from testbed.truth.native.near import NEAR
-from testbed.truth.transfers import Bools
 from testbed.words.errors import UnreadableMemory
 
 _MOST_SLOTS = 2048  # words at either end of a frame that are searched for a saved register

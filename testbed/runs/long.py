@@ -23,7 +23,7 @@ from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks, Keyframe
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
 from testbed.truth.windows.assumed import Assumed
-from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.known import Known
 from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Held, Window, windows

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from testbed.arch import Arch
 from testbed.build import Built, build
 from testbed.build.recipes import Recipe, first_recipe, recipe_named
@@ -234,6 +236,15 @@ class Run:
         stops = verdict.outcome in (Outcome.REFUSED, Outcome.STOPPED)  # these name a looked-up pc
         return with_places(self.trace.images, verdict.difference, caller=not stops, uncalled=self.uncalled)
 
+    @property
+    def undecided(self) -> str:
+        """How many steps are undecided, and where the first one is; "" where none is."""
+        steps = np.flatnonzero(self.watched.undecided)
+        if not len(steps):
+            return ""
+        where = self.where(int(self.trace.pc[steps[0]]))
+        return f"{len(steps):,} undecided from {where} (@{steps[0]}): no effect tells whose steps these are"
+
     def why(self, verdict: Verdict, step: int) -> str:
         """Why an answer at a step is not exact: the clause that fails, with its evidence; "" where nothing is known.
 
@@ -241,6 +252,8 @@ class Run:
         """
         if verdict.exact:
             return ""
+        if verdict.transition and self.watched.undecided[step]:
+            return "undecided: no effect tells whose step this is"
         if verdict.transition:
             return "in transition: no single answer is right"
         reason = self.reason(verdict.failed, step) if verdict.failed else ""

@@ -45,7 +45,8 @@ class WatchedPart(NamedTuple):
 def disagreements(truth: Truth, expectations: Iterable[Expectation]) -> tuple[Disagreement, ...]:
     """One for each declared stack that is not the watched one; empty where all agree.
 
-    A location without a symbol, or one that is never executed, is a disagreement: it would prove nothing.
+    A location without a symbol, or one that is never executed, is a disagreement: it would prove nothing. A step that
+    is undecided is none.
     """
     return disagreements_in_pieces((WatchedPart(truth, 0, len(truth.trace), 0),), expectations)
 
@@ -81,7 +82,7 @@ class _Check:
         if self.expectation.visit is not None:
             at = self.expectation.visit - 1 - before
             rows = rows[at : at + 1] if at >= 0 else rows[:0]
-        for row in rows.tolist():
+        for row in rows[~piece.truth.undecided[rows]].tolist():
             names = frame_names(piece.truth, row)
             if not _agree(names, self.expectation.frames):
                 self._wrong.setdefault(names, row - piece.start + piece.first)

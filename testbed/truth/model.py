@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.image import LoadedImage, describe
-from testbed.truth.hindsight import Learned
 from testbed.truth.native.near import NEAR
 
 
@@ -53,6 +52,7 @@ class Activations(Sequence[Activation]):
     entry_sp: NDArray[np.uint64]
     opened: NDArray[np.int64]
     goes_on: NDArray[np.uint64]
+    signal: NDArray[np.bool_]
     _made: dict[int, Activation] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -66,6 +66,7 @@ class Activations(Sequence[Activation]):
             np.fromiter((a.entry_sp for a in activations), np.uint64, count),
             np.fromiter((a.opened for a in activations), np.int64, count),
             np.fromiter((a.goes_on or 0 for a in activations), np.uint64, count),
+            np.fromiter((a.signal for a in activations), np.bool_, count),
             dict(enumerate(activations)),
         )
 
@@ -91,7 +92,7 @@ class Activations(Sequence[Activation]):
             return Activation(index, None, None, entry_sp, None, opened)
         goes_on = int(self.goes_on[index]) or None
         returns, cfa = int(self.return_address[index]), int(self.cfa[index])
-        return Activation(index, parent, returns, entry_sp, cfa, opened, goes_on=goes_on)
+        return Activation(index, parent, returns, entry_sp, cfa, opened, bool(self.signal[index]), goes_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +156,10 @@ class CallStack:
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """What a pass over the trace found. ``jumps`` are the non-local transfers: (step, activation left)."""
+    """What was followed: who called whom, who executes each step, the non-local jumps (step, activation left), and the
+    steps that are undecided."""
 
     activations: Activations
     node: NDArray[np.int32]
     jumps: tuple[tuple[int, int], ...]
-    learned: Learned
+    undecided: NDArray[np.bool_] = field(repr=False)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace
+from testbed.truth.events import Bools
 from testbed.truth.model import Activations
-from testbed.truth.transfers import Bools
 
 
 def find_signed(

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from testbed.native.compiled import native
 from testbed.trace import Trace
+from testbed.truth.events import Bools, Transfers
 from testbed.truth.model import Path
-from testbed.truth.native.sites import segment_starts, settle, steps_by_activation
+from testbed.truth.native.sites import distances_between, segment_starts, settle, steps_by_activation
+from testbed.truth.path import NATIVE_FROM
 from testbed.truth.regions import StackRegions, is_in
-from testbed.truth.transfers import Bools, Transfers
-
-NATIVE_FROM = 100_000  # steps, as in `testbed.truth.truth`
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +66,17 @@ def distances(
     natively: bool = False,
 ) -> tuple[NDArray[np.uint64], Bools, Bools]:
     """Per step: FP; whether it is not what it was at the first step of its activation; whether SP is not."""
+    count, records = len(trace), trace.images[0].image.frame_records
+    pointers = [records.get(its.name, its.records[0]).pointer for its in trace.arch.isas]
     if natively:
-        from testbed.truth.scanned import distances_natively
-
-        records = trace.images[0].image.frame_records
-        pointers = [records.get(its.name, its.records[0]).pointer for its in trace.arch.isas]
-        return distances_natively(trace, isa, opened, node, pointers)
-    pointer, moved = np.empty(len(trace), np.uint64), np.empty(len(trace), np.bool_)
-    for number, its_isa in enumerate(trace.arch.isas):
-        record = trace.images[0].image.frame_records.get(its_isa.name, its_isa.records[0])
-        column, here = trace.column(record.pointer), isa == number
+        pointer, moved, lowered = np.empty(count, np.uint64), np.empty(count, np.bool_), np.empty(count, np.bool_)
+        columns, registers = np.array([trace.arch.index[each] for each in pointers], np.int64), trace.registers
+        out = (pointer, moved, lowered)
+        native(distances_between)(np.asarray(registers), trace.sp, opened, node, columns, isa, *out)
+        return out
+    pointer, moved = np.empty(count, np.uint64), np.empty(count, np.bool_)
+    for number, name in enumerate(pointers):
+        column, here = trace.column(name), isa == number
         np.copyto(pointer, column, where=here)
         np.copyto(moved, column != column[opened][node], where=here)
     sp = trace.sp

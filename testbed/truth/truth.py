@@ -1,7 +1,4 @@
-"""The truth about a recorded run, watched by effect: no disassembler, no unwind tables; a symbol in one rule only.
-
-That one is about what no effect tells apart: `testbed.truth.straight`.
-"""
+"""The truth about a recorded run, watched by effect: no disassembler, no unwind tables, no symbol."""
 
 from __future__ import annotations
 
@@ -9,20 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-import numpy as np
-
 from testbed.trace import Trace
-from testbed.truth.follow import MAX_ROUNDS, follow_readably
+from testbed.truth.events import find_transfers
 from testbed.truth.frame_sites import FrameSite, frame_site
 from testbed.truth.frame_traits import OUTER, RULES
-from testbed.truth.model import CallStack, Path, TrueFrame
+from testbed.truth.model import CallStack, TrueFrame
+from testbed.truth.path import path_of
 from testbed.truth.sites import describe_sites
-from testbed.truth.transfers import Transfers, find_transfers
 from testbed.truth.watched import Watched
 from testbed.words.traits import Trait
 
 _STACKS_KEPT = 256
-NATIVE_FROM = 100_000  # steps; below that, loading the native pass costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,22 +128,7 @@ class Truth(Watched):
 
 def observe(trace: Trace, *, natively: bool | None = None) -> Truth:
     """Watch a trace: the truth about all of its steps, however it ended. ``natively`` None: where it is long."""
-    in_memory = isinstance(trace.registers, np.ndarray) and trace.sizes.all()
-    long = len(trace) >= NATIVE_FROM if natively is None else natively
-    if long and in_memory:
-        from testbed.truth.scanned import find_transfers_natively  # numba: worth loading for a long trace only
-
-        transfers = find_transfers_natively(trace)
-    else:
-        transfers = find_transfers(trace)
+    transfers = find_transfers(trace)
     path = path_of(trace, transfers, natively)
-    return Truth(trace, path.activations, path.node, describe_sites(trace, transfers, path, natively=natively))
-
-
-def path_of(trace: Trace, transfers: Transfers, natively: bool | None = None) -> Path:
-    """The activation of every step. ``natively`` None: where the trace is long. One with signals is read readably."""
-    if (len(trace) >= NATIVE_FROM if natively is None else natively) and trace.sizes.all():
-        from testbed.truth.native.follow import follow_natively  # numba: worth loading for a long trace only
-
-        return follow_natively(trace, transfers, MAX_ROUNDS)
-    return follow_readably(trace, transfers)
+    sites = describe_sites(trace, transfers, path, natively=natively)
+    return Truth(trace, path.activations, path.node, sites, path.undecided)

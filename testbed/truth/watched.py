@@ -12,16 +12,16 @@ from testbed.arch import FrameRecord
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.trace.words import WordHistory
+from testbed.truth.events import Bools, distinct
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
-from testbed.truth.transfers import Bools, distinct
 
 
 @dataclass(frozen=True, eq=False)
 class Watched:
     """Which activation executes each step, and the facts of each step; ``transition[k]`` marks steps at which no single
-    answer is right.
+    answer is right, ``undecided[k]`` those of them whose stack no effect decides.
 
     ``node[k]`` indexes ``activations``.
     """
@@ -30,10 +30,11 @@ class Watched:
     activations: Activations = field(repr=False)
     node: NDArray[np.int32] = field(repr=False)
     sites: SiteFacts = field(repr=False)
+    undecided: Bools = field(repr=False)
 
-    @property
+    @cached_property
     def transition(self) -> Bools:
-        return self.sites.transition
+        return self.sites.transition | self.undecided
 
     @cached_property
     def records(self) -> tuple[FrameRecord, ...]:

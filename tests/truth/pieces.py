@@ -12,11 +12,8 @@ from testbed.trace import Trace, Writes
 from testbed.trace.chunk import HELD, SPARE, Chunk, Keyframe
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.truth import CallStack, Truth
-from testbed.truth.hindsight import Learned
 from testbed.truth.sites import SiteFacts
-from testbed.truth.transfers import find_transfers
-from testbed.truth.truth import path_of
-from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.known import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
 
@@ -65,6 +62,7 @@ def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
         for field in fields(SiteFacts):
             left, right = getattr(truth.sites, field.name)[here], getattr(whole.sites, field.name)[there]
             assert np.array_equal(left, right), (field.name, length, (np.flatnonzero(left != right) + window.first)[:5])
+        assert np.array_equal(truth.undecided[here], whole.undecided[there]), length
         for step in range(window.first, window.end, every):
             row = window.row(step)
             assert said(truth.stack(row)) == said(whole.stack(step)), (length, step)
@@ -75,10 +73,3 @@ def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
             assert truth.trace.memory(row).read(sp - 32, 64) == trace.memory(step).read(sp - 32, 64), (length, step)
     assert reached == len(trace)
     return known
-
-
-def learned(truth: Truth) -> Learned:
-    """What was found out with hindsight; in pieces the same."""
-    found = path_of(truth.trace, find_transfers(truth.trace)).learned
-    assert agree_in_pieces(truth, 4).learned == found
-    return found

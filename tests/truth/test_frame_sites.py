@@ -23,7 +23,7 @@ class _Pcs:
 def _activations(parent: np.ndarray[Any, Any]) -> Activations:
     numbers = np.arange(len(parent))
     words = [(numbers * factor).astype(np.uint64) for factor in (3, 5, 7, 11)]
-    return Activations(parent.astype(np.int32), words[0], words[1], words[2], numbers * 2, words[3])
+    return Activations(parent.astype(np.int32), words[0], words[1], words[2], numbers * 2, words[3], parent < -1)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -42,7 +42,13 @@ def test_the_declared_frames_are_the_watched_ones(source: Path) -> None:
     run = run_of(source)
     assert run.built.source.header.frames
     assert run.disagreements == ()
-    assert not run.watched.transition.any()
+    assert run.watched.transition.tolist() == run.watched.undecided.tolist()
+    assert run.watched.undecided.any() == is_undecided(source)
+
+
+def is_undecided(source: Path) -> bool:
+    """Nothing tells a return to right behind a call from a jump to a function there that never returns."""
+    return source.name.startswith("right_behind") and "x86_64" not in source.name
 
 
 @BY_NAME
@@ -62,7 +68,8 @@ def test_a_right_table_is_exact_at_every_instruction(source: Path, natively: boo
     for name in TABLES:
         if UNWINDERS[name].applies_to(run.built.image):
             verdicts = judge_all(run, UNWINDERS[name], natively=natively)
-            assert [(run.where(int(run.trace.pc[k])), str(v)) for k, v in enumerate(verdicts) if not v.exact] == []
+            wrong = [(run.where(int(run.trace.pc[k])), str(v)) for k, v in enumerate(verdicts) if not v.exact]
+            assert wrong == [] or (is_undecided(source) and all(v.exact or v.transition for v in verdicts))
 
 
 @pytest.mark.parametrize("isa", ISAS)

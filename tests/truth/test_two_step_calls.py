@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.truth.hindsight import Learned
-from tests.truth.pieces import learned
 from tests.truth.watched import watch
 
 # A call in two instructions: the return address is made first, then comes a jump.
@@ -140,7 +138,7 @@ fn out
     pop rcx
     ret
 """
-    truth = watch(
+    watch(
         "x86_64",
         body,
         "leaf = leaf, main, _start",
@@ -149,7 +147,6 @@ fn out
         "check = turns, main, _start",
         "out = out, main, _start",
     )
-    assert len(learned(truth).no_calls) == 1
 
 
 @pytest.mark.parametrize("call", ["bl veneer", "adr r1, veneer\n    mov lr, pc\n    bx r1", "mov lr, pc\n    b veneer"])
@@ -168,5 +165,4 @@ fn leaf
     mov r0, #42
     bx lr
 """
-    truth = watch("a32", body, "veneer = veneer, main, _start", "leaf = leaf, main, _start", "back = main, _start")
-    assert learned(truth) == Learned()
+    watch("a32", body, "veneer = veneer, main, _start", "leaf = leaf, main, _start", "back = main, _start")

@@ -11,10 +11,9 @@ from testbed.machine import record
 from testbed.program.model import parse_header
 from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
-from testbed.truth.follow import MAX_ROUNDS, follow_readably
-from testbed.truth.native.follow import follow_natively
+from testbed.truth.events import find_transfers
+from testbed.truth.path import path_of
 from testbed.truth.sites import SiteFacts, describe_sites
-from testbed.truth.transfers import find_transfers
 from tests.machine.snippets import image_of
 from tests.truth.pieces import agree_in_pieces
 
@@ -24,7 +23,7 @@ def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
     trace = record(image_of(isa, body), budget=20_000)
     assert trace.end == Exited(exit), trace.end
     truth = observe(trace)
-    agree(trace)  # the native pass has to see every trap as the readable one does
+    agree(trace)
     if trace.sizes.all():  # and so it has to in pieces, whatever is open between them
         for length in (4, 5, 9, 30):
             agree_in_pieces(truth, length)
@@ -35,14 +34,13 @@ def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
 
 
 def agree(trace: Trace) -> int:
-    """The readable rules and the native pass find the same; how many activations."""
+    """The rules find the same as Python and compiled; how many activations."""
     transfers = find_transfers(trace)
-    readable = follow_readably(trace, transfers)
-    native = follow_natively(trace, transfers, MAX_ROUNDS)
+    readable, native = (path_of(trace, transfers, natively) for natively in (False, True))
     assert tuple(native.activations) == tuple(readable.activations)
     assert native.node.tolist() == readable.node.tolist()
     assert native.jumps == readable.jumps
-    assert native.learned == readable.learned
+    assert native.undecided.tolist() == readable.undecided.tolist()
     sites = [describe_sites(trace, transfers, readable, natively=natively) for natively in (False, True)]
     for field in fields(SiteFacts):
         assert np.array_equal(*(getattr(facts, field.name) for facts in sites)), field.name

@@ -159,3 +159,17 @@ def segment_starts(node: Any, order: Any, transfer: Any, moved: Any, lowered: An
             starts[used] = i
             used += 1
     return starts[:used].copy()
+
+
+@compiled()
+def distances_between(
+    registers: Any, sp: Any, opened: Any, node: Any, columns: Any, isa: Any, pointer: Any, moved: Any, lowered: Any
+) -> None:
+    """Fill in FP, and whether it, and SP, is not what it was when the activation was opened. ``columns``: FP by
+    instruction set."""
+    for k in range(len(sp)):
+        column, entry = columns[isa[k]], opened[node[k]]
+        value = registers[k, column]
+        pointer[k] = value
+        moved[k] = value != registers[entry, column]
+        lowered[k] = sp[k] != sp[entry]

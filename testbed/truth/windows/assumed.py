@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from testbed.truth.windows.hindsight import Extent, Known
+from testbed.truth.windows.known import Extent, Known
 
 
 class Guess(NamedTuple):

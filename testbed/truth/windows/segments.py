@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.native.compiled import native
+from testbed.truth.events import Bools
 from testbed.truth.native.sites import count_pairs
-from testbed.truth.transfers import Bools
 from testbed.truth.windows.assumed import Guess
-from testbed.truth.windows.hindsight import Extent, Known
+from testbed.truth.windows.known import Extent, Known
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]

@@ -8,31 +8,34 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.truth.model import Activations
-from testbed.truth.native.standing import Standing
-from testbed.truth.transfers import Bools
+from testbed.truth.events import Bools, Stores
+from testbed.truth.native.state import State
+from testbed.truth.path import RowReading
 from testbed.truth.truth import Truth
 from testbed.truth.windows.assumed import Assumed
-from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.known import Known
 from testbed.truth.windows.segments import OpenSegment
 from testbed.truth.windows.transitions import OpenRun
 from testbed.truth.windows.window import Window
 
-Ints = NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class WindowState:
-    """What is known between two windows. ``rows[i]`` are the registers at the call of activation ``i`` and after it,
-    ``sizes[i]`` the sizes of these two instructions."""
+    """What is known between two windows: what the rules know, and how rows are read until now. ``rows[i]`` are the
+    registers at the call of row ``i`` and after it, ``sizes[i]`` the sizes of these two instructions."""
 
-    standing: Standing
+    state: State
+    readings: Mapping[int, RowReading] = field(repr=False)
     rows: NDArray[np.uint64] = field(repr=False)
     sizes: NDArray[np.uint8] = field(repr=False)
-    segments: Mapping[int, OpenSegment] = field(repr=False)  # by the step at which their activation was opened
+    segments: Mapping[int, OpenSegment] = field(repr=False)  # by the number of their activation
     run: OpenRun | None
-    signed: Bools = field(repr=False)  # by activation: whether its return address is signed
+    signed: Bools = field(repr=False)  # by row: whether its return address is signed
     stored: NDArray[np.uint64] = field(repr=False)  # code addresses stored until now, as of `Transfers`
+    ahead: Stores = field(repr=False)  # and since the last event
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,26 +54,3 @@ class WindowTruth(Truth):
     @property
     def returns(self) -> NDArray[np.uint64]:
         return self.known.returns
-
-
-def activations_of(
-    everyone: Standing, members: Ints, number: NDArray[np.int32], opened: Ints, goes_on: Mapping[int, int]
-) -> Activations:
-    """Some activations and all their callers, under new numbers, opened at rows.
-
-    ``goes_on`` says where some will go on that are not over yet, by the step at which they were opened.
-    """
-    all_of_them = everyone.activations()
-    parent = all_of_them.parent[members]
-    later = all_of_them.goes_on[members]
-    if goes_on:
-        for place, step in enumerate(everyone.opened[members].tolist()):
-            later[place] = goes_on.get(step, later[place])
-    return Activations(
-        np.where(parent >= 0, number[parent], np.int32(-1)),
-        all_of_them.return_address[members],
-        all_of_them.cfa[members],
-        all_of_them.entry_sp[members],
-        opened,
-        later,
-    )

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.truth.native.columns import ENTRY
-from testbed.truth.native.follow import Walked
+from testbed.truth.events import Bools
+from testbed.truth.native import state as names
+from testbed.truth.path import FollowedRows
 from testbed.truth.regions import StackRegions
 from testbed.truth.sites import is_targets
-from testbed.truth.transfers import Bools
-from testbed.truth.windows.hindsight import Known
+from testbed.truth.windows.known import Known
 from testbed.truth.windows.window import Window
 
 Ints = NDArray[np.int64]
@@ -42,7 +42,7 @@ class OpenRun:
     or was no address in the activation's own frame before.
     """
 
-    activation: int  # by the step at which it was opened
+    activation: int  # its number
     above: int
     move: int
     moved_at: int
@@ -107,13 +107,21 @@ def mark(out: Bools, first: int, ending: Ending, run: OpenRun, entry: int, known
 
 
 def transitions(
-    window: Window, before: OpenRun | None, walked: Walked, pointer: Words, moved: Bools, known: Known, first_time: bool
+    window: Window,
+    before: OpenRun | None,
+    found: FollowedRows,
+    pointer: Words,
+    moved: Bools,
+    known: Known,
+    first_time: bool,
 ) -> tuple[Bools, OpenRun]:
     """The steps before non-local transfers at which SP or FP is already the target's, and the run that is open then.
 
     ``before`` is the run that is open before the window; ``pointer`` is FP, ``moved`` whether it was changed, by row.
     """
-    standing, changes = walked.standing, walked.change_steps
+    raw = window.start - window.context
+    changes, nodes = found.changes - raw + window.first, found.whose[found.nodes]
+    entries, numbers = found.addresses(names.ENTRY), found.column(names.SERIAL)
     out = np.zeros(len(window), np.bool_)
     sp, regions = window.trace.sp.astype(np.int64), StackRegions(window.trace)
     at_last = window.start - 1
@@ -121,17 +129,18 @@ def transitions(
 
     def run_before(step: int, index: int) -> OpenRun:
         at = int(np.searchsorted(changes, step)) - 1
-        while at > 0 and walked.change_nodes[at - 1] == index:
+        while at > 0 and nodes[at - 1] == index:
             at -= 1
-        start, entry = int(changes[at]), int(standing.addresses[index, ENTRY])
+        start, entry = int(changes[at]), int(entries[index])
         rows = slice(window.row(start), window.row(step))
-        opened = int(standing.opened[index])
+        opened = int(numbers[index])
         return run_until(before, opened, entry, window.first, start, (sp[rows], pointer[rows]), last)
 
-    for step, left in walked.jumps:
-        row, entry = window.row(step), int(standing.addresses[left, ENTRY])
+    for row, left in found.jumps:
+        step, entry = row - raw + window.first, int(entries[left])
+        row += window.context
         run = run_before(step, left) if step > window.first else before
-        if run is not None and run.activation == int(standing.opened[left]):
+        if run is not None and run.activation == int(numbers[left]):
             ending = Ending(
                 step,
                 int(sp[row]),
@@ -144,4 +153,4 @@ def transitions(
         for first, end in known.transitions:
             if first < window.end and end > window.first:
                 out[max(first, window.first) - window.first : end - window.first] = True
-    return out, run_before(window.end, int(walked.change_nodes[-1]))
+    return out, run_before(window.end, int(nodes[-1]))

@@ -1,7 +1,7 @@
 """The truth about a run that is too long to hold: watched window by window, the same as `observe` finds of all of it.
 
 The run is watched twice. The first time (`survey`) finds what only the end of something can tell, see
-`testbed.truth.windows.hindsight`; the second time (`watch`) gives the truth about each window. The first time can show
+`testbed.truth.windows.known`; the second time (`watch`) gives the truth about each window. The first time can show
 it too, by what is known until then: `testbed.truth.windows.assumed` says whether it was right. Between two windows
 there is a `WindowState`: the activations that are still there, with the registers at the steps that opened them, and
 what is open of segments and runs. In a window's trace those registers are rows before all others, so that everything
@@ -16,20 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.native.compiled import native
-from testbed.truth.follow import MAX_ROUNDS
-from testbed.truth.native.columns import ALIVE, PARENT
-from testbed.truth.native.events import Events
-from testbed.truth.native.follow import Walked, go_on, standing_at_start
+from testbed.truth.events import Bools, Ints, find_transfers
+from testbed.truth.native import state as names
+from testbed.truth.native.ending import mark_callers
 from testbed.truth.native.sites import steps_by_activation
-from testbed.truth.native.standing import Standing, forget, with_callers
-from testbed.truth.promises import find_promises, links
-from testbed.truth.scanned import find_transfers_natively
+from testbed.truth.path import forget, go_on, makers_in, read, state_at_start
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, isas
-from testbed.truth.transfers import Bools, Transfers, find_transfers
 from testbed.truth.windows.assumed import Assumed
-from testbed.truth.windows.hindsight import Known
-from testbed.truth.windows.noting import note
+from testbed.truth.windows.known import Known
 from testbed.truth.windows.segments import (
     NOT_YET,
     OpenSegment,
@@ -41,11 +36,11 @@ from testbed.truth.windows.segments import (
     guessed_again,
     guesses,
 )
-from testbed.truth.windows.state import WindowState, WindowTruth, activations_of
+from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.transitions import transitions
 from testbed.truth.windows.window import Window
 
-Ints = NDArray[np.int64]
+MAX_PASSES = 32
 NATIVE_FROM = 1000  # steps of a window
 
 
@@ -54,12 +49,13 @@ def survey(
     progress: Callable[[int], None] = lambda step: None,
     shown: Callable[[WindowTruth, WindowState | None], None] | None = None,
 ) -> Known:
-    """Watch a run the first time, as often as it takes: once, unless a call turns out to have been none.
+    """Watch a run the first time, as often as it takes: once, unless windows later a step is read in
+    another way, or an activation that was over goes on.
 
     Each window's truth, as far as it is known then, is ``shown`` with the state before it; in each pass anew.
     """
     known = Known()
-    for _ in range(MAX_ROUNDS):
+    for _ in range(MAX_PASSES):
         state: WindowState | None = None
         seen: _Look | None = None  # by what the next window shows, too: it tells most of what this one leaves open
         for window in windows():
@@ -77,10 +73,9 @@ def survey(
         if state is not None:
             for segment in state.segments.values():
                 segment.close(known)
-            known.led |= state.standing.still_open - known.returned
         if known.complete:
             break
-        known = Known(learned=known.shown, revived=known.revived | known.reviving)
+        known = known.for_another_pass()
     known.transitions.sort()
     return known
 
@@ -103,47 +98,63 @@ class _Look:
     ) -> None:
         raw = window.trace
         self._shown, self._assumed = shown, Assumed(window.first, window.end)
-        natively = len(window) >= NATIVE_FROM
-        transfers = (find_transfers_natively if natively else find_transfers)(raw, *([before.stored] if before else []))
+        self._natively = natively = len(window) >= NATIVE_FROM
         self._known, self.before, self._open = known, before, list[tuple[int, Ints, Steps]]()
-        standing = before.standing if before else standing_at_start(raw)
-        self._walked = walked = _go_on(window, standing, transfers, known, first_time)
-        everyone = walked.standing
-        node = walked.nodes(window.end)
-        chosen = np.zeros(len(everyone), np.bool_)
-        chosen[node], chosen[standing.top] = True, True
-        self._members = members = with_callers(chosen, everyone.links[:, PARENT])
-        old = members < len(before.standing) if before else np.zeros(len(members), np.bool_)
-        context = before.rows[members[old]].reshape(-1, raw.registers.shape[1]) if before else raw.registers[:0]
-        sizes = before.sizes[members[old]].reshape(-1) if before else raw.sizes[:0]
+        transfers = find_transfers(raw, before.stored, before.ahead) if before else find_transfers(raw)
+        begin = before.state if before else state_at_start(raw)
+        offset = window.first - window.start
+        events = transfers.events(window.start, window.stop)
+        after, log = go_on(raw, begin, events, offset, window.start, natively=natively)
+        makers = known.makers if not first_time else np.union1d(known.makers, makers_in(after))
+        self._found = found = read(
+            after, log, makers, known.before if first_time else known.readings, natively=natively
+        )
+        node = found.whose[found.given(window.stop)]
+        top = int(found.whose[found.nodes[-1]])
+        chosen = np.zeros(len(found), np.bool_)
+        chosen[node], chosen[found.whose[begin.now[names.GIVEN]]] = True, True
+        chosen[top] = True
+        native(mark_callers, when=natively)(chosen, found.parent)
+        self._members = members = np.flatnonzero(chosen)
+        self._source = self._sources(window.first)
+        opened = found.column(names.OPENED)[members]
+        old = opened < window.first
+        context = (
+            before.rows[self._source[members[old]]].reshape(-1, raw.registers.shape[1]) if before else raw.registers[:0]
+        )
+        sizes = before.sizes[self._source[members[old]]].reshape(-1) if before else raw.sizes[:0]
         self.window = window.with_context(context, sizes)
-        self._ids = everyone.opened[members]
-        number = np.full(len(everyone), -1, np.int32)
+        self._ids = found.column(names.SERIAL)[members]
+        number = np.full(len(found), -1, np.int32)
         number[members] = np.arange(len(members))
-        opened = self._ids - window.first + self.window.start
+        opened = opened - window.first + self.window.start
         opened[old] = 2 * np.arange(np.count_nonzero(old)) + 1
-        self._activations = activations_of(everyone, members, number, opened, known.goes_on)
+        goes_on = found.addresses(names.GOES_ON)[members]
+        for place, each in enumerate(self._ids.tolist()) if known.goes_on else ():
+            goes_on[place] = known.goes_on.get(each, goes_on[place])
+        self._activations = found.activations(members, number, opened, goes_on)
         self._old = old
+        self._undecided = found.doubt[found.given(window.stop)]
         self._node = number[node]
-        self._rows = self._node_of_rows(number[standing.top])
+        self._rows = self._node_of_rows(int(number[found.whose[begin.now[names.GIVEN]]]))
         trace = self.window.trace
         self._transfer = transfers.transfer[window.start : window.stop]
         self._isa = isas(trace)
         self._pointer, self._moved, self._lowered = distances(trace, self._isa, opened, self._rows, natively=natively)
         self._order = native(steps_by_activation)(self._node, len(members))
-        alive = frozenset(everyone.opened[everyone.marks[:, ALIVE]].tolist())
+        alive = frozenset(found.column(names.SERIAL)[found.marked(names.ALIVE)].tolist())
         segments = self._segments(first_time)
         for each, segment in list(segments.items()):
             if each not in alive and each not in known.revived:
                 if first_time:
                     segment.close(known)
                 del segments[each]
-        whose = (walked, self._pointer, self._moved)
+        whose = (found, self._pointer, self._moved)
         self._transition, run = transitions(self.window, before.run if before else None, *whose, known, first_time)
         if first_time:
-            own = slice(self.window.start, self.window.stop)
-            note(known, walked, len(before.standing) if before else 0, trace, own, self.window.end)
-        signed = np.zeros(len(everyone), np.bool_)
+            gone_on = begin.addresses[: len(before) if before else 0, names.GOES_ON]
+            known.note(found, before.readings if before else {}, gone_on, window.first, window.end)
+        signed = np.zeros(len(found), np.bool_)
         if shown and raw.arch.signature:
             if before:
                 signed[: len(before.signed)] = before.signed
@@ -152,8 +163,18 @@ class _Look:
             signed[members[self._rows[own]]] = self._signed[own]  # of each one the last row stays
         else:
             self._signed = np.zeros(len(trace), np.bool_)
-        kept, stays = forget(everyone)
-        self.after = WindowState(kept, *self._rows_of(stays), segments, run, signed[stays], transfers.stored)
+        kept, stays = forget(after, natively=natively)
+        rows = self._rows_of(stays)
+        ahead = (transfers.stored, transfers.ahead(window.start, window.stop))
+        self.after = WindowState(kept, found.readings(), *rows, segments, run, signed[stays], *ahead)
+
+    def _sources(self, first: int) -> Ints:
+        """The row of each activation that has its registers at entry: of a copy it is that of the first original."""
+        source, opened = np.arange(len(self._found)), self._found.column(names.OPENED)
+        old = len(self.before) if self.before else 0
+        while len(copies := np.flatnonzero((opened < first) & (source >= old))):
+            source[copies] = self._found.column(names.SECOND)[source[copies]]
+        return source
 
     def truth(self) -> WindowTruth:
         """All facts of the window's steps; the first time, as far as they are known."""
@@ -167,7 +188,7 @@ class _Look:
             self._pointer,
             self._isa,
         )
-        told = (self.window, self._signed, self._known, self._assumed)
+        told = (self._in_rows(self._undecided), self.window, self._signed, self._known, self._assumed)
         return WindowTruth(self.window.trace, self._activations, self._rows, sites, *told)
 
     def _in_rows(self, values: Bools) -> Bools:
@@ -192,7 +213,7 @@ class _Look:
         window, known, trace = self.window, self._known, self.window.trace
         open_before = self.before.segments if self.before else {}
         segments = dict(open_before)
-        alive = self._walked.standing.marks[self._members, ALIVE]
+        alive = self._found.marked(names.ALIVE)[self._members]
         how_many = np.bincount(self._node, minlength=len(self._members))
         ends = np.cumsum(how_many)
         ids = self._ids
@@ -258,27 +279,16 @@ class _Look:
         self._frames[0][at], self._frames[1][at], self._frames[2][at] = steps.step < first, steps.step > last, still
 
     def _rows_of(self, stays: Ints) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """The registers at the step before the activations that stay were opened, and at that step; both sizes."""
-        trace, standing = self.window.trace, self._walked.standing
+        """The registers at the step before the rows that stay were opened, and at that step; both sizes."""
+        trace, window = self.window.trace, self.window
         rows = np.empty((len(stays), 2, trace.registers.shape[1]), np.uint64)
         sizes = np.empty((len(stays), 2), np.uint8)
-        old = stays < (len(self.before.standing) if self.before else 0)
+        opened = self._found.column(names.OPENED)[stays]
+        old = opened < window.first
         if self.before:
-            rows[old], sizes[old] = self.before.rows[stays[old]], self.before.sizes[stays[old]]
-        opened = standing.opened[stays[~old]] - self.window.first + self.window.start
+            source = self._source[stays[old]]
+            rows[old], sizes[old] = self.before.rows[source], self.before.sizes[source]
+        opened = opened[~old] - window.first + window.start
         for i, at in enumerate((np.maximum(opened - 1, 0), opened)):
             rows[~old, i], sizes[~old, i] = trace.registers[at], trace.sizes[at]
         return rows, sizes
-
-
-def _go_on(window: Window, before: Standing, transfers: Transfers, known: Known, first_time: bool) -> Walked:
-    here = slice(window.start, window.stop)
-    if first_time:
-        known.links |= links(transfers, here)
-    promises = find_promises(transfers, known.learned.arrived)
-    events = Events.of(transfers, window.start, window.stop).at_made(known.links.made).with_promises(promises)
-    events.steps[:] += window.first - window.start
-    walked = go_on(window.trace, before, events, known.learned, window.first)
-    if first_time:
-        known.straight |= known.once_more.look(window.trace, *walked.standing.straight, here)
-    return walked

@@ -1,0 +1,94 @@
+"""What the end of a run, or of a piece of it, says: which reading each row has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from testbed.native.compiled import compiled
+from testbed.truth.native.stacks import belongs, slot
+from testbed.truth.native.state import (
+    ALIVE,
+    AWAY,
+    BACK,
+    CFA,
+    ENDED,
+    KEPT,
+    KIND,
+    LOST,
+    MADE,
+    PARENT,
+    PROMISE,
+    READ,
+    RECORD,
+    RETURN,
+    RETURNED,
+    SECOND,
+    USED,
+)
+
+
+@compiled()
+def index_places(state: Any) -> None:
+    """Fill the table: of those with one place the one that was opened last."""
+    for index in range(state.now[USED]):
+        if state.addresses[index, RETURN] != 0:
+            state.table[slot(state.addresses[index, RETURN], state.addresses[index, CFA], state)] = index
+
+
+@compiled()
+def settle(state: Any, makers: Any, doubt: Any) -> None:
+    """Give each row its last reading, and mark those in doubt.
+
+    A promise that nobody came back to was none. What began on a fresh stack has a caller if control came, in some
+    instance, to one of the ``makers``' addresses.
+    """
+    links, marks = state.links, state.marks
+    for index in range(state.now[USED]):
+        kind, first = links[index, KIND], links[index, READ]
+        if marks[index, MADE]:
+            known = False
+            for address in makers:
+                known = known or address == state.addresses[index, RETURN]
+            if not known and links[index, PARENT] >= 0:
+                links[links[index, PARENT], READ], links[index, PARENT] = index, -1
+        if kind == PROMISE and not marks[index, RETURNED] and first < 0:
+            links[index, READ], doubt[index] = links[index, PARENT], True
+        elif kind in (ENDED, BACK, AWAY):
+            unsettled = kind != AWAY and first >= 0 and marks[first, ALIVE] and links[first, RECORD] == index
+            doubt[index] = unsettled or marks[index, KEPT]
+
+
+@compiled()
+def resolve(state: Any, whose: Any, doubt: Any) -> None:
+    """The activation that each row's steps belong to; who is called in doubt is in doubt."""
+    for index in range(state.now[USED]):
+        whose[index] = belongs(np.int64(index), state)
+    for index in range(state.now[USED]):
+        outer = state.links[index, PARENT]
+        if outer >= 0 and (doubt[outer] or doubt[whose[outer]]):
+            doubt[index] = True
+    for index in range(state.now[USED]):
+        doubt[index] = doubt[index] or doubt[whose[index]]
+
+
+@compiled()
+def mark_needed(keep: Any, state: Any) -> Any:
+    """Mark what the marked rows refer to; true where anything was new."""
+    more = False
+    for index in range(state.now[USED] - 1, -1, -1):
+        if keep[index]:
+            for column in (PARENT, READ, SECOND, RECORD, LOST):
+                other = state.links[index, column]
+                if other >= 0 and not keep[other]:
+                    keep[other], more = True, True
+    return more
+
+
+@compiled()
+def mark_callers(marked: Any, parent: Any) -> None:
+    """Mark all callers of those that are marked; a caller comes before what it called."""
+    for index in range(len(marked) - 1, -1, -1):
+        if marked[index] and parent[index] >= 0:
+            marked[parent[index]] = True

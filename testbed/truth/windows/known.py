@@ -1,0 +1,98 @@
+"""What only the end of a long run can tell of its steps: found out the first time, known the second time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from testbed.trace import Exited
+from testbed.truth.events import Words
+from testbed.truth.native import state as names
+from testbed.truth.path import FollowedRows, RowReading, makers_in
+from testbed.words.errors import EmulationError
+
+_NONE = np.empty(0, np.uint64)
+
+
+class Extent(NamedTuple):
+    """The first and the last settled step of a segment, and whether FP kept its value in all of it."""
+
+    first: int
+    last: int
+    still: bool
+
+
+@dataclass(eq=False)
+class Known:
+    """What is found out about a run of which one window is looked at after the other.
+
+    ``readings`` are of the rows that a later window read in another way, ``before`` those of the passes before,
+    ``makers`` the addresses put at the return place of a fresh stack that control came back to; activations and other
+    rows go by their number in the run.
+    ``revived`` are the activations that were over and went on windows later: found in one pass, they hold in the next.
+    ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
+    window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
+    ``goes_on`` is where control went when an activation of more than one window was over, if not to its return
+    address; ``returns`` are the return addresses of all activations. ``revised`` are ranges of steps of whose windows a
+    first look took something else for granted (`testbed.truth.windows.assumed`). None of this grows with the length of
+    the run alone: with its depth, its code, and the number of windows.
+    """
+
+    readings: dict[int, RowReading] = field(default_factory=dict)
+    before: Mapping[int, RowReading] = field(default_factory=dict)
+    makers: Words = field(default_factory=lambda: _NONE)
+    revived: frozenset[int] = frozenset()
+    extents: dict[int, Extent] = field(default_factory=dict)
+    cuts: set[int] = field(default_factory=set)
+    transitions: list[tuple[int, int]] = field(default_factory=list)
+    returns: Words = field(default_factory=lambda: _NONE)
+    goes_on: dict[int, int] = field(default_factory=dict)
+    revised: list[tuple[int, int]] = field(default_factory=list)  # steps of which a later window said something else
+    reviving: set[int] = field(default_factory=set)
+    read_anew: bool = False  # a window read a row in another way than an earlier one
+    steps: int = 0
+    windows: int = 0
+    ending: Exited | EmulationError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """True where another pass would find nothing new."""
+        return self.reviving <= self.revived and not self.read_anew
+
+    def for_another_pass(self) -> Known:
+        """What the next pass knows beforehand."""
+        gone_on = {number if each.whose < 0 else each.whose for number, each in self.readings.items()}
+        revived = self.revived | self.reviving | gone_on
+        return Known(dict(self.readings), self.readings, self.makers, revived)
+
+    def note(self, found: FollowedRows, before: Mapping[int, RowReading], gone_on: Words, first: int, end: int) -> None:
+        """Take down what a window from step ``first`` to ``end`` says of earlier ones: how rows were read ``before``,
+        and where the first ones had ``gone_on``."""
+        old = len(gone_on)
+        opened, serial = found.column(names.OPENED), found.column(names.SERIAL)
+        now = found.readings()
+        rows = dict(zip(serial[:old].tolist(), range(old), strict=True))
+        for number, told in before.items():
+            if number in now and now[number] != told:
+                self.readings[number], self.read_anew = now[number], True
+                self.revised.append((int(opened[rows[number]]), first))
+        makers = makers_in(found.state)
+        if len(makers) and len(more := np.union1d(self.makers, makers)) > len(self.makers):
+            self.makers, self.read_anew = more, True
+            self.revised.append((0, first))
+        own = found.whose == np.arange(len(found))
+        self.returns = _with_more(self.returns, np.unique(found.returns[own & (found.parent >= 0)]))
+        went = found.addresses(names.GOES_ON)[:old]
+        for index in np.flatnonzero(went != gone_on).tolist():
+            self.goes_on[int(serial[index])] = int(went[index])
+            self.revised.append((int(opened[index]), end))
+
+
+def _with_more(known: Words, more: Words) -> Words:
+    """Both, in order; the very same array where there is nothing new."""
+    if len(known):
+        more = more[known[np.minimum(np.searchsorted(known, more), len(known) - 1)] != more]
+    return np.union1d(known, more) if len(more) else known
