@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart
 from testbed.checks.source_directives import ADJUST, DEF_CFA, REL_OFFSET, REMEMBER_STATE, register_of
 from testbed.checks.tried_function import THE_CFA, TriedFunction
-from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import AtCfa, UnwindRow
+from testbed.checks.true_rows import ObservedRow
+from testbed.contract.rows import Offset, UnwindRow
 
 _OF_NO_REGISTER = (DEF_CFA, ADJUST, REMEMBER_STATE, ".cfi_negate")  # how directives begin
 
@@ -70,7 +70,10 @@ def adjusted(function: TriedFunction, i: int) -> Adjustment | None:
 
 
 def counted_from(
-    advised: Sequence[str], standing: Sequence[str], rows: Mapping[int, UnwindRow | None], true: Mapping[int, TrueRow]
+    advised: Sequence[str],
+    standing: Sequence[str],
+    rows: Mapping[int, UnwindRow | None],
+    true: Mapping[int, ObservedRow],
 ) -> tuple[tuple[str, ...], str] | None:
     """The advice without what a `.cfi_rel_offset` that stands there will say by itself, behind the adjustment that is
     missing; and the first such directive. None: there is none, or it would say something wrong.
@@ -86,7 +89,7 @@ def counted_from(
         said = [(pc, row.registers.get(register)) for pc, row in rows.items() if row is not None]
         first = said[0][1] if said else None
         for pc, rule in said:
-            if rule != first or not isinstance(rule, AtCfa):
+            if rule != first or not isinstance(rule, Offset):
                 break
             place = true[pc].places.get(register)
             if place is None or rule.offset - int(by, 0) not in place.offsets:
@@ -115,6 +118,6 @@ def _moved(function: TriedFunction, j: int, by: int, said: set[str]) -> FrameSta
     new: dict[str, StatePart] = {**state, CFA_OFFSET: offset + by}
     for name in said & state.keys():
         rule = state[name]
-        if isinstance(rule, AtCfa) and function.is_wrong(j, name, state):
-            new[name] = AtCfa(rule.offset - by)
+        if isinstance(rule, Offset) and function.is_wrong(j, name, state):
+            new[name] = Offset(rule.offset - by)
     return new

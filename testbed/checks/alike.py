@@ -14,7 +14,7 @@ MANY_ALIKE = 5  # functions: nobody left each of them out by hand
 _BEGINNINGS, _ENDS = "before the first instruction of each", "the end of each"
 
 
-def told_as_one(findings: Sequence[TableFinding], *, parts: bool = False) -> Sequence[TableFinding]:
+def group_findings(findings: Sequence[TableFinding], *, parts: bool = False) -> Sequence[TableFinding]:
     """The findings, with those that are one cause as one. ``parts``: so is code without a row of functions that have
     some, where a table has entries for calls only, or none."""
     for kind, bare_only in ((FindingKind.CANNOT_UNWIND, False), (FindingKind.NO_ROW, not parts)):

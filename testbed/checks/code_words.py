@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.contract.rows import AtCfa, AtRegister, CfaPlus, Constant, RegisterPlus, Rule, SameValue, Undefined
+from testbed.contract.rows import AtRegister, Constant, Offset, RegisterPlus, Rule, SameValue, Undefined, ValOffset
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.disassembly import disassemble
@@ -82,9 +82,9 @@ def cfa_words(rule: Rule | None) -> str:
 def rule_words(rule: Rule | None, name: str) -> str:
     """Where a rule says a register is: ``at CFA-0x8``."""
     match rule:
-        case AtCfa(offset):
+        case Offset(offset):
             return f"at CFA{offset:+#x}"
-        case CfaPlus(offset):
+        case ValOffset(offset):
             return f"CFA{offset:+#x}"
         case AtRegister(register, offset):
             return f"at {register}{offset:+#x}"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from testbed.arch import Arch
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, directives
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of
-from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import AtCfa, SameValue, Undefined
+from testbed.checks.true_rows import ObservedRow
+from testbed.contract.rows import Offset, SameValue, Undefined
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
     slots = set[int]()
     for thing, edit in found.items():
         rule, offset = state.get(thing), edit.values.get(CFA_OFFSET)
-        if isinstance(rule, AtCfa):  # it is another register's
+        if isinstance(rule, Offset):  # it is another register's
             slots.add(rule.offset)
         before = state.get(CFA_OFFSET)
         if isinstance(offset, int) and isinstance(before, int):
@@ -95,7 +95,7 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
         offsets = sorted(slots & place.offsets) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
             later = next((j for j in range(i, len(function)) if name in function.wrong(j)), None)
-            if later is not None and (tried := tried_edit(function, i, name, {name: AtCfa(offsets[0])}, later)):
+            if later is not None and (tried := tried_edit(function, i, name, {name: Offset(offsets[0])}, later)):
                 more[name] = tried
     return more
 
@@ -119,10 +119,10 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         if place.in_place:
             yield {thing: None if thing in (*arch.preserved, arch.link) else SameValue()}
         for offset in sorted(place.offsets, reverse=True):
-            yield {thing: AtCfa(offset)}
+            yield {thing: Offset(offset)}
 
 
-def points_into(true: TrueRow, base: str, arch: Arch) -> bool:
+def points_into(true: ObservedRow, base: str, arch: Arch) -> bool:
     """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame."""
     if base == arch.sp or base not in true.cfa:
         return base in true.cfa

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
-from testbed.checks.alike import told_as_one
+from testbed.checks.alike import group_findings
 from testbed.checks.code_words import CodeWords, words_of
 from testbed.checks.groups import (
     GroupResult,
@@ -31,11 +31,11 @@ from testbed.checks.model import (
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import folders_of
-from testbed.checks.pc_checks import PcChecks, summed
+from testbed.checks.pc_checks import ResultsByPc, summed
 from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.static_rows import contradictions
 from testbed.checks.table_findings import table_findings, unreadable
-from testbed.checks.true_rows import TrueRow, merged
+from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable
 from testbed.image import Image
 from testbed.words.errors import UnwindError
@@ -50,10 +50,10 @@ _NO_EPILOGUES = {("arm32", "debug_frame"): b"clang", ("arm32", "eh_frame"): b"cl
 
 
 def told_once(
-    findings: Sequence[TableFinding], image: Image, name: str, table: RowTable, true: Mapping[int, TrueRow]
+    findings: Sequence[TableFinding], image: Image, name: str, table: RowTable, true: Mapping[int, ObservedRow]
 ) -> list[TableFinding]:
     """The findings, with those of epilogues as one note where the producer is known to write no rows for them."""
-    findings = told_as_one(findings, parts=name in AT_CALLS or not len(table))
+    findings = group_findings(findings, parts=name in AT_CALLS or not len(table))
     comment = image.sections.get(".comment")
     producer = _NO_EPILOGUES.get((image.arch.name, name))
     if producer is None or comment is None or producer not in comment.data:
@@ -66,7 +66,7 @@ def told_once(
     return [*(each for each in findings if each not in found), note]
 
 
-def _in_an_epilogue(finding: TableFinding, table: RowTable, true: Mapping[int, TrueRow], arch: Arch) -> bool:
+def _in_an_epilogue(finding: TableFinding, table: RowTable, true: Mapping[int, ObservedRow], arch: Arch) -> bool:
     """Does the row describe a frame of which a part is gone: SP is above that, or the frame pointer the caller's?"""
     row, here = table.at(finding.pc), true.get(finding.pc)
     if finding.kind is not FindingKind.WRONG_ROW or row is None or here is None:
@@ -144,9 +144,9 @@ class _OneTable:
     """All that was found of one table, over all groups."""
 
     table: RowTable
-    every: PcChecks
-    natural: PcChecks
-    true: Mapping[int, TrueRow]
+    every: ResultsByPc
+    natural: ResultsByPc
+    true: Mapping[int, ObservedRow]
 
     @classmethod
     def of(cls, table: RowTable, parts: Sequence[TableChecks]) -> _OneTable:
@@ -157,7 +157,7 @@ class _OneTable:
         return cls(table, summed((natural, forced)), natural, true)
 
 
-def _possible(forced: PcChecks, natural: PcChecks) -> PcChecks:
+def _possible(forced: ResultsByPc, natural: ResultsByPc) -> ResultsByPc:
     """Forced visits without those where a row is wrong that was right on another path: no run takes such a path."""
     right = [part.pc[part.visits > part.wrong] for part in (natural, forced)]
     impossible = (forced.wrong > 0) & np.isin(forced.pc, np.concatenate(right))
@@ -303,9 +303,9 @@ def _static_findings(
         )
 
 
-def _chosen(checks: PcChecks, at: NDArray[np.int64]) -> PcChecks:
+def _chosen(checks: ResultsByPc, at: NDArray[np.int64]) -> ResultsByPc:
     counts = checks.visits[at], checks.wrong[at], checks.untried[at]
-    return PcChecks(checks.pc[at], *counts, checks.some[at], checks.every[at], checks.first[at], checks.trace[at])
+    return ResultsByPc(checks.pc[at], *counts, checks.some[at], checks.every[at], checks.first[at], checks.trace[at])
 
 
 def _functions(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
-from testbed.contract.rows import RA_SIGNED, AtCfa, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
+from testbed.contract.rows import RA_SIGNED, Offset, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
 
 # Parts of a state that are no registers.
 CFA_REGISTER, CFA_OFFSET, SIGNED = "CFA register", "CFA offset", "signed"
@@ -67,7 +67,7 @@ def _directives(before: FrameState, after: FrameState, arch: Arch) -> Iterator[s
             yield f".cfi_def_cfa {cfa.register}, {cfa.offset:#x}"
     for name in sorted(parts - {*CFA_PARTS, SIGNED}, key=lambda name: arch.index.get(name, -1)):
         match after.get(name):
-            case AtCfa(offset):
+            case Offset(offset):
                 yield f".cfi_offset {name}, {offset:#x}"
             case Undefined():
                 yield f".cfi_undefined {name}"

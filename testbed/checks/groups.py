@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.impossible import (
+    dynamic_frame_steps,
     in_parts,
     rows_outside,
-    sized_steps,
     unproven_steps,
     within,
     without,
@@ -29,23 +29,23 @@ from testbed.checks.impossible import (
     without_fallen_through,
     without_impossible,
     without_led_astray,
-    without_misled,
     without_moved,
     without_never_returning,
-    without_spoiled,
+    without_overwritten_frame,
     without_thrown_away,
+    without_wrong_landings,
 )
 from testbed.checks.inputs import read_program
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
 from testbed.checks.native.rows import check_steps
 from testbed.checks.options import CheckOptions
-from testbed.checks.pc_checks import PcChecks, by_pc
+from testbed.checks.pc_checks import ResultsByPc, by_pc
 from testbed.checks.readers import AT_CALLS, Readers
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
-from testbed.checks.true_rows import TrueRow, true_rows
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
+from testbed.checks.true_rows import ObservedRow, true_rows
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
@@ -147,7 +147,7 @@ def _first_cfa(arch: Arch) -> RegisterPlus:
 
 def _is_entrys(row: UnwindRow, arch: Arch) -> bool:
     """Whether a row is that of a function's first instruction: nothing is saved but what a call saves."""
-    saved = {name for name, rule in row.registers.items() if isinstance(rule, AtCfa)}
+    saved = {name for name, rule in row.registers.items() if isinstance(rule, Offset)}
     by_call = set() if arch.link else {row.return_address}
     return row.cfa == _first_cfa(arch) and saved <= by_call
 
@@ -197,9 +197,9 @@ class PieceCounts:
 class TableChecks:
     """What was found of one table on natural and on forced paths, and what is true where something is wrong."""
 
-    natural: tuple[PcChecks, ...]
-    forced: tuple[PcChecks, ...]
-    true: tuple[Mapping[int, TrueRow], ...]
+    natural: tuple[ResultsByPc, ...]
+    forced: tuple[ResultsByPc, ...]
+    true: tuple[Mapping[int, ObservedRow], ...]
     unproven: tuple[NDArray[np.uint64], ...] = ()  # right in these calls only, perhaps: `testbed.checks.impossible`
 
 
@@ -366,7 +366,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
     parts = in_parts(this.pieces, this.parts, called, pc)
     own = parts | within([piece for piece in this.pieces if piece.is_entry], pc)  # of other code nothing is told
-    sized = sized_steps(called, this.loaded, pc)
+    sized = dynamic_frame_steps(called, this.loaded, pc)
     tables: dict[str, TableChecks] = {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
@@ -405,8 +405,8 @@ def held_against(
     checks = without_thrown_away(without_fallen_through(every, batch, table, parts), called)
     checks = without_never_returning(checks, batch, this.image, table, row_at)
     checks = without_moved(checks, called, table)
-    checks = without_misled(checks, batch, table)
-    checks = without_spoiled(checks, batch, called, table, evaluate)
+    checks = without_wrong_landings(checks, batch, table)
+    checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     checks = without_impossible(checks, batch)
     checks = without_contradicted(checks, batch, this.image, table, row_at)
     return without_led_astray(checks, every, batch, parts), left_out

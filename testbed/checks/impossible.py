@@ -13,7 +13,7 @@ from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
 from testbed.checks.static_rows import RowAt, agrees
-from testbed.contract.rows import AtCfa, AtRegister, IsExpression, RegisterPlus, RowTable, Rule, UnwindRow
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, Rule, UnwindRow, ValExpression
 from testbed.image import Image, LoadedImage
 from testbed.micro.batches import Batch
 from testbed.micro.functions import CodePiece
@@ -32,7 +32,7 @@ _FAR = 64  # instructions before a move among which a constant is made
 _Pcs = NDArray[np.uint64]
 
 
-def sized_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs) -> Bools:
+def dynamic_frame_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs) -> Bools:
     """The steps of activations behind a move of SP by what is no constant, until SP is back in their fixed frame.
 
     ``pc`` are link-time addresses.
@@ -235,7 +235,7 @@ def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: in
     return agrees(image, table, row_at, pc, [row.return_address] if row is not None and wrong & RETURN_ADDRESS else [])
 
 
-def without_misled(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:
+def without_wrong_landings(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:
     """Without wrong visits of a path that was sent from a wrong place to code that no branch leads to.
 
     A landing pad has the frame of its calls, and a function that saves registers late has several. Which calls lead
@@ -257,7 +257,7 @@ def _says(row: UnwindRow) -> tuple[Rule | None, dict[str, Rule]]:
     return row.cfa, dict(row.registers)
 
 
-def without_spoiled(
+def without_overwritten_frame(
     checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, evaluate: Evaluate | None = None
 ) -> RowChecks:
     """Without what a path did that did not come back, from where it wrote over what its frame keeps.
@@ -319,7 +319,7 @@ def _is_kept_outside(row: UnwindRow, watched: Truth, step: int, cfa: int) -> boo
     """Whether a row finds the return address in memory, and not between SP and the true CFA."""
     rule = row.registers.get(row.return_address)
     own = range(int(watched.trace.sp[step]), int(watched.activations.cfa[watched.node[step]]))
-    return isinstance(rule, AtCfa) and cfa + rule.offset & watched.trace.arch.word_mask not in own
+    return isinstance(rule, Offset) and cfa + rule.offset & watched.trace.arch.word_mask not in own
 
 
 def without_thrown_away(checks: RowChecks, watched: Truth) -> RowChecks:
@@ -354,7 +354,7 @@ def _is_cfa_written_over(
     checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int, evaluate: Evaluate | None
 ) -> bool:
     row = table.at(int(checks.pc[step]))
-    if row is None or not isinstance(row.cfa, AtRegister | IsExpression) or not checks.wrong[step] & np.uint64(CFA):
+    if row is None or not isinstance(row.cfa, AtRegister | ValExpression) or not checks.wrong[step] & np.uint64(CFA):
         return False
     own = np.flatnonzero(checks.compared[first:step] & (watched.node[first:step] == watched.node[step])) + first
     right = own[checks.wrong[own] & np.uint64(CFA) == 0]
@@ -372,7 +372,7 @@ def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: 
     own = own[checks.compared[own]]
     for name, rule in row.registers.items():
         if (
-            not isinstance(rule, AtCfa)
+            not isinstance(rule, Offset)
             or name not in checks.arch.index
             or cfa + rule.offset < int(watched.trace.sp[step])
         ):

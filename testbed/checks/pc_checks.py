@@ -14,7 +14,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class PcChecks:
+class ResultsByPc:
     """One row per link-time pc, in order; each was compared at least once.
 
     ``some`` has the bits that are wrong at some visit, ``every`` those that are wrong at every one. ``first`` is the
@@ -34,7 +34,7 @@ class PcChecks:
         return len(self.pc)
 
 
-def by_pc(checks: RowChecks, trace: int = 0) -> PcChecks:
+def by_pc(checks: RowChecks, trace: int = 0) -> ResultsByPc:
     """The visits of each pc of one trace, which has this number, added up."""
     steps = np.flatnonzero(checks.compared)
     wrong = checks.wrong[steps]
@@ -42,14 +42,14 @@ def by_pc(checks: RowChecks, trace: int = 0) -> PcChecks:
     ones = np.ones(len(steps), np.int64)
     counts = ones, (wrong != 0).astype(np.int64), checks.untried[steps].astype(np.int64)
     numbers = np.where(wrong != 0, trace, -1)
-    return _grouped(PcChecks(checks.pc[steps], *counts, wrong, wrong, first, numbers))
+    return _grouped(ResultsByPc(checks.pc[steps], *counts, wrong, wrong, first, numbers))
 
 
-def summed(parts: Iterable[PcChecks]) -> PcChecks:
+def summed(parts: Iterable[ResultsByPc]) -> ResultsByPc:
     """The visits of several traces added up. Of first wrong visits, that of the earliest part stays."""
     every = [NO_CHECKS, *parts]
     return _grouped(
-        PcChecks(
+        ResultsByPc(
             np.concatenate([part.pc for part in every]),
             np.concatenate([part.visits for part in every]),
             np.concatenate([part.wrong for part in every]),
@@ -63,10 +63,10 @@ def summed(parts: Iterable[PcChecks]) -> PcChecks:
 
 
 _NO_MASKS, _NO_COUNTS = np.empty(0, np.uint64), np.empty(0, np.int64)
-NO_CHECKS = PcChecks(_NO_MASKS, _NO_COUNTS, _NO_COUNTS, _NO_COUNTS, _NO_MASKS, _NO_MASKS, _NO_COUNTS, _NO_COUNTS)
+NO_CHECKS = ResultsByPc(_NO_MASKS, _NO_COUNTS, _NO_COUNTS, _NO_COUNTS, _NO_MASKS, _NO_MASKS, _NO_COUNTS, _NO_COUNTS)
 
 
-def _grouped(rows: PcChecks) -> PcChecks:
+def _grouped(rows: ResultsByPc) -> ResultsByPc:
     """Rows of one pc as one row; the earlier ones come first."""
     if not len(rows):
         return rows
@@ -82,4 +82,4 @@ def _grouped(rows: PcChecks) -> PcChecks:
     place = np.where(is_wrong, place, 0)
     first, trace = (np.where(is_wrong, column[order][place], -1) for column in (rows.first, rows.trace))
     some, every = np.bitwise_or.reduceat(rows.some[order], starts), np.bitwise_and.reduceat(rows.every[order], starts)
-    return PcChecks(pc[starts], visits, wrong, untried, some, every, first, trace)
+    return ResultsByPc(pc[starts], visits, wrong, untried, some, every, first, trace)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
-from testbed.checks.native.codes import NO_ROW, UNREADABLE, CallerColumns, CheckedRun, CodedRows
+from testbed.checks.native.codes import NO_ROW, UNREADABLE, CallerColumns, CheckedRun, EncodedRows
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
-from testbed.contract.native import AT_CFA, CFA_PLUS, NONE, SAME, UNDEFINED, UNKNOWN, CodedRule
-from testbed.contract.rows import AtExpression, IsExpression, RowTable, Rule, UnwindRow
+from testbed.contract.native import AT_CFA, CFA_PLUS, NONE, SAME, UNDEFINED, UNKNOWN, EncodedRule
+from testbed.contract.rows import ExpressionRule, RowTable, Rule, UnwindRow, ValExpression
 from testbed.trace import Snapshot
 from testbed.trace.flat.memory import memory_of
 from testbed.truth.native.near import NEAR
@@ -23,8 +23,8 @@ from testbed.words.errors import NoUnwindInfo
 
 # What a DWARF expression computes: of a register's rule the CFA is given, of the CFA's None. None: it cannot be tried.
 # UnreadableMemory: it finds nothing.
-Evaluate = Callable[[AtExpression | IsExpression, Snapshot, int | None], int | None]
-RowExpression = tuple[AtExpression | IsExpression, bool]  # and whether it is the CFA's
+Evaluate = Callable[[ExpressionRule | ValExpression, Snapshot, int | None], int | None]
+RowExpression = tuple[ExpressionRule | ValExpression, bool]  # and whether it is the CFA's
 
 
 @dataclass(eq=False)
@@ -36,11 +36,11 @@ class RowColumns:
     expressions: list[tuple[RowExpression, ...]] = field(default_factory=list)  # of each row
     _numbers: dict[int, int] = field(default_factory=dict)  # by link-time pc
     _of_row: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
-    _cfa: list[CodedRule] = field(default_factory=list)
-    _return_address: list[CodedRule] = field(default_factory=list)
-    _rules: list[CodedRule] = field(default_factory=list)
-    _facts: list[tuple[int, int, int, bool]] = field(default_factory=list)  # the last four columns of `CodedRows`
-    _coded: CodedRows | None = None  # of those before, which are in the lists above no more
+    _cfa: list[EncodedRule] = field(default_factory=list)
+    _return_address: list[EncodedRule] = field(default_factory=list)
+    _rules: list[EncodedRule] = field(default_factory=list)
+    _facts: list[tuple[int, int, int, bool]] = field(default_factory=list)  # the last four columns of `EncodedRows`
+    _coded: EncodedRows | None = None  # of those before, which are in the lists above no more
     _count: int = 0  # rules of registers, of all rows
 
     def numbers(self, pcs: Iterable[int]) -> NDArray[np.int64]:
@@ -81,14 +81,14 @@ class RowColumns:
         self._count += len(claimed)
         self.expressions.append(tuple(expressions))
 
-    def coded(self) -> CodedRows:
+    def coded(self) -> EncodedRows:
         """All rows. Those that were asked for before are not coded again."""
         if self._facts or self._coded is None:
             lists = (self._cfa, self._return_address, self._rules)
             facts = np.array(self._facts, np.int64).reshape(-1, 4)
             first, end, zero, signed = (np.ascontiguousarray(column) for column in facts.T)
             cfa, address, rules = (rules_in_columns(each) for each in lists)
-            new = CodedRows(cfa, address, rules, first, end, zero, signed != 0)
+            new = EncodedRows(cfa, address, rules, first, end, zero, signed != 0)
             self._coded = new if self._coded is None else _joined(self._coded, new)
             for each in (*lists, self._facts):
                 each.clear()
@@ -108,10 +108,10 @@ def row_columns(table: RowTable, arch: Arch) -> RowColumns:
     return RowColumns(table, arch)
 
 
-def _coded(rule: Rule | None, own: str, size: int, arch: Arch, expressions: list[RowExpression]) -> CodedRule:
+def _coded(rule: Rule | None, own: str, size: int, arch: Arch, expressions: list[RowExpression]) -> EncodedRule:
     """The rule of register ``own`` ("": of the CFA); an expression is one more of those of its row."""
     coded = coded_rule(rule, own, arch.index, size)
-    if isinstance(rule, AtExpression | IsExpression):
+    if isinstance(rule, ExpressionRule | ValExpression):
         expressions.append((rule, own == ""))
         coded = coded._replace(offset=np.uint64(len(expressions) - 1))
     return coded

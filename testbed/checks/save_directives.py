@@ -16,7 +16,7 @@ from testbed.arch import Arch
 from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart, StateSpan, cfa_of, state_of
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
-from testbed.contract.rows import AtCfa, RegisterPlus, SameValue, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, SameValue, UnwindRow
 
 _NUMBERED = re.compile(r"([rd])(\d+)$")
 _A_RANGE = 3  # registers in a row that are written as one: {r4-r6}
@@ -107,7 +107,7 @@ def _slots(state: FrameState, arch: Arch) -> dict[str, int]:
     found = {}
     for name in arch.by_name:
         match state.get(name):
-            case AtCfa(offset) if offset < 0 and name not in (arch.sp, arch.pc):
+            case Offset(offset) if offset < 0 and name not in (arch.sp, arch.pc):
                 found[name] = offset
             case None | SameValue():
                 pass
@@ -155,7 +155,7 @@ def _true_frames(function: TriedFunction, old: FrameState, wrong: frozenset[str]
             offsets = frozenset.intersection(*(place.offsets for place in places)) if places else frozenset()
             in_place = name != arch.link and all(place.in_place for place in places)
             below = [offset for offset in offsets if offset < 0]
-            new[name] = None if in_place or not below else AtCfa(max(below))
+            new[name] = None if in_place or not below else Offset(max(below))
         yield _with_the_rest(function, new) if values else new
         yield new
 
@@ -172,8 +172,8 @@ def _true_cfas(function: TriedFunction, old: FrameState) -> Iterator[FrameState]
 def _with_the_rest(function: TriedFunction, state: FrameState) -> FrameState:
     """With all registers that lie, at every call, one below the other from the CFA down: a push saves several."""
     arch, new = function.arch, dict(state)
-    taken = {rule.offset: name for name, rule in new.items() if isinstance(rule, AtCfa)}
-    saved = [name for name in (*arch.preserved, arch.link) if name and not isinstance(new.get(name), AtCfa)]
+    taken = {rule.offset: name for name, rule in new.items() if isinstance(rule, Offset)}
+    saved = [name for name in (*arch.preserved, arch.link) if name and not isinstance(new.get(name), Offset)]
     depth = 0
     while True:
         known = next((name for offset, name in taken.items() if offset + _size(name, arch) == -depth), None)
@@ -182,7 +182,7 @@ def _with_the_rest(function: TriedFunction, state: FrameState) -> FrameState:
             if known is None:
                 return new
             saved.remove(known)
-            new[known] = AtCfa(-depth - _size(known, arch))
+            new[known] = Offset(-depth - _size(known, arch))
         depth += _size(known, arch)
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from testbed.arch import Arch
 from testbed.checks.code_words import cfa_words, rule_words
 from testbed.checks.model import WrongThing
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, SameValue, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, UnwindRow
 from testbed.image import Image
 from testbed.words.errors import UnwindError
 
 RowAt = Callable[[Image, int], UnwindRow]  # raises UnwindError where nothing is known
-_KNOWN = (AtCfa, SameValue)
+_KNOWN = (Offset, SameValue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def contradictions(one: UnwindRow, other: UnwindRow, arch: Arch, cfa_is: str, it
         things.append(WrongThing("CFA", f"CFA = {cfa_words(one.cfa)}", f"{cfa_is} {cfa_words(other.cfa)}"))
     for name in (one.return_address, *arch.preserved):
         here, there = one.registers.get(name), other.registers.get(name)
-        if isinstance(here, AtCfa) and isinstance(there, AtCfa) and here != there:
+        if isinstance(here, Offset) and isinstance(there, Offset) and here != there:
             things.append(WrongThing(name, f"{name} is {rule_words(here, name)}", f"{it_is} {rule_words(there, name)}"))
     return tuple(things)
 

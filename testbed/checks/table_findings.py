@@ -18,7 +18,7 @@ from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
 from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
-from testbed.checks.pc_checks import PcChecks
+from testbed.checks.pc_checks import ResultsByPc
 from testbed.checks.repair import Cause, find_causes
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
 from testbed.checks.source_directives import (
@@ -32,8 +32,8 @@ from testbed.checks.source_directives import (
     written_anew,
 )
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
-from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, SameValue, Undefined
+from testbed.checks.true_rows import ObservedRow
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, Undefined
 from testbed.image import Image, Symbol
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
@@ -48,7 +48,7 @@ _OF_THE_CFA = (*_ABSOLUTE, f"{ADJUST} ")
 
 
 def recounted(
-    cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]], table: RowTable, true: Mapping[int, TrueRow]
+    cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]], table: RowTable, true: Mapping[int, ObservedRow]
 ) -> tuple[int, str, str] | None:
     """Of the first directive that would count from what is advised: where it stands, what is to stand there for it, and
     what does. None where there is none, or where its row is wrong now: that has advice of its own.
@@ -114,8 +114,8 @@ def entered_by_call(function: TriedFunction, more: int) -> None:
             continue
         moved: dict[str, StatePart] = {**state, CFA_OFFSET: offset - more}
         for name, rule in state.items():
-            if isinstance(rule, AtCfa) and name != function.return_address(i):
-                moved[name] = AtCfa(rule.offset + more)
+            if isinstance(rule, Offset) and name != function.return_address(i):
+                moved[name] = Offset(rule.offset + more)
         function.states[i] = moved
 
 
@@ -178,7 +178,7 @@ def _reaches(symbol: Symbol, pc: int) -> bool:
     return not symbol.size or pc < symbol.address + symbol.size
 
 
-def wrong_pcs(checks: PcChecks, image: Image) -> frozenset[int]:
+def wrong_pcs(checks: ResultsByPc, image: Image) -> frozenset[int]:
     """All instructions that were compared of the functions with something wrong: what `true_rows` is asked for."""
     spans = {span_at(image, pc) for pc, some in zip(checks.pc.tolist(), checks.some.tolist(), strict=True) if some}
     return frozenset(pc for pc in checks.pc.tolist() if span_at(image, pc) in spans) if spans else frozenset()
@@ -187,8 +187,8 @@ def wrong_pcs(checks: PcChecks, image: Image) -> frozenset[int]:
 def table_findings(
     table: RowTable,
     image: Image,
-    checks: PcChecks,
-    true: Mapping[int, TrueRow],
+    checks: ResultsByPc,
+    true: Mapping[int, ObservedRow],
     sizes: Mapping[int, int],
     words: CodeWords,
     *,
@@ -233,7 +233,7 @@ class _OneFunction:
     span: CodeSpan
     pcs: Sequence[int]
     masks: Mapping[int, int]
-    true: Mapping[int, TrueRow]
+    true: Mapping[int, ObservedRow]
     sizes: Mapping[int, int]
     words: CodeWords
     evidence: Callable[[int], HowKnown]
@@ -413,14 +413,14 @@ class _OneFunction:
             return WrongThing(thing, f"{thing} is undefined, as if nobody had called", "and somebody did")
         return WrongThing(thing, says, self._true_place(true, thing))
 
-    def _true_cfa(self, true: TrueRow) -> str:
+    def _true_cfa(self, true: ObservedRow) -> str:
         arch = self.arch
         for base in (arch.sp, *arch.frame_pointers):
             if points_into(true, base, arch):
                 return f"the true CFA is {base}{true.cfa[base]:+#x} here"
         return f"the true CFA is {arch.sp}{true.stack or 0:+#x} at the first visit, and another at others"
 
-    def _true_place(self, true: TrueRow, name: str) -> str:
+    def _true_place(self, true: ObservedRow, name: str) -> str:
         place = true.places.get(name)
         if place is not None and place.in_place:
             return f"{name} still has the caller's value"

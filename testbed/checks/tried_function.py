@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from testbed.arch import Arch
 from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, StateSpan, cfa_of
 from testbed.checks.native.codes import CFA, OUTERMOST, REGISTERS, RETURN_ADDRESS
-from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import AtCfa, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
+from testbed.checks.true_rows import ObservedRow
+from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
 
 # Things that can be wrong, besides registers; the return address is named by its register.
 THE_CFA, THE_SIGNATURE = "CFA", "signature"
@@ -35,7 +35,7 @@ class TriedPc:
     size: int
     span: int
     mask: int
-    true: TrueRow
+    true: ObservedRow
 
 
 @dataclass(eq=False)
@@ -131,7 +131,7 @@ class TriedFunction:
         if rule is None or isinstance(rule, Undefined):
             return is_return
         place = each.true.places.get(name)
-        if place is not None and isinstance(rule, AtCfa | SameValue):
+        if place is not None and isinstance(rule, Offset | SameValue):
             return not (place.in_place if isinstance(rule, SameValue) else rule.offset in place.offsets)
         bit = RETURN_ADDRESS if is_return else 1 << REGISTERS + self.arch.index[name]
         return rule != self.rule(i, name, self.spans[each.span].state) or bool(each.mask & (bit | OUTERMOST))

@@ -17,7 +17,7 @@ from testbed.arch import Arch
 from testbed.checks.native.codes import CallerColumns
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import caller_columns
-from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, RowTable
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable
 from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
 from testbed.truth.events import Bools
@@ -43,7 +43,7 @@ class TruePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class TrueRow:
+class ObservedRow:
     """What holds at every visit of one link-time pc.
 
     ``cfa`` maps a register to ``CFA - register``, where that is the same every time. ``places`` has the caller's
@@ -61,28 +61,28 @@ class TrueRow:
     stack: int | None = None
 
 
-def merged(parts: Iterable[Mapping[int, TrueRow]]) -> dict[int, TrueRow]:
+def merged(parts: Iterable[Mapping[int, ObservedRow]]) -> dict[int, ObservedRow]:
     """What holds in several traces."""
-    found: dict[int, TrueRow] = {}
+    found: dict[int, ObservedRow] = {}
     for part in parts:
         for pc, row in part.items():
             found[pc] = _both(found[pc], row) if pc in found else row
     return found
 
 
-def _both(a: TrueRow, b: TrueRow) -> TrueRow:
+def _both(a: ObservedRow, b: ObservedRow) -> ObservedRow:
     visits, called = a.visits + b.visits, a.called + b.called
     if not a.called or not b.called:
         known = a if a.called else b
-        return TrueRow(a.pc, visits, called, known.cfa, known.places, known.signed, known.stack)
+        return ObservedRow(a.pc, visits, called, known.cfa, known.places, known.signed, known.stack)
     cfa = {name: offset for name, offset in a.cfa.items() if b.cfa.get(name) == offset}
     places = {name: place & b.places[name] for name, place in a.places.items() if name in b.places}
-    return TrueRow(a.pc, visits, called, cfa, places, a.signed if a.signed == b.signed else None, a.stack)
+    return ObservedRow(a.pc, visits, called, cfa, places, a.signed if a.signed == b.signed else None, a.stack)
 
 
 def true_rows(
     watched: Truth, checks: RowChecks, table: RowTable, pcs: Collection[int], sized: Bools | None = None
-) -> dict[int, TrueRow]:
+) -> dict[int, ObservedRow]:
     """What holds at some pcs at all the visits that were compared.
 
     At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them.
@@ -101,7 +101,7 @@ def true_rows(
     facts = _facts(watched, checks.pc, steps[known], table) if len(known) else {}
     for pc, start, count in zip(numbers.tolist(), starts.tolist(), counts.tolist(), strict=True):
         of_called = int(called[start : start + count].sum())
-        found[pc] = TrueRow(pc, count, of_called, *facts.get(pc, ()))
+        found[pc] = ObservedRow(pc, count, of_called, *facts.get(pc, ()))
         if sized is not None and sized[steps[start : start + count]].any():
             fixed = {name: offset for name, offset in found[pc].cfa.items() if name != watched.trace.arch.sp}
             found[pc] = replace(found[pc], cfa=fixed)
@@ -154,7 +154,7 @@ def _named(table: RowTable, pcs: list[int], arch: Arch) -> tuple[list[str], dict
         slots.setdefault(row.return_address, set())
         for name, rule in row.registers.items():
             if name in arch.by_name:
-                slots.setdefault(name, set()).update({rule.offset} if isinstance(rule, AtCfa) else ())
+                slots.setdefault(name, set()).update({rule.offset} if isinstance(rule, Offset) else ())
     slots.pop(arch.sp, None)
     bases = list(dict.fromkeys((arch.sp, *arch.frame_pointers, *bases)))
     return [name for name in bases if name in arch.index], slots

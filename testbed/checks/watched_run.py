@@ -11,13 +11,13 @@ import numpy as np
 from testbed.build.recipe import Tool
 from testbed.build.source_lines import source_lines
 from testbed.build.source_place import Place
-from testbed.checks.alike import told_as_one
+from testbed.checks.alike import group_findings
 from testbed.checks.code_words import CodeWords
 from testbed.checks.local_calls import local_calls, rows_beside
 from testbed.checks.model import Severity, TableFinding
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.own_sources import folders_of
-from testbed.checks.pc_checks import NO_CHECKS, PcChecks, by_pc
+from testbed.checks.pc_checks import NO_CHECKS, ResultsByPc, by_pc
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import Evaluate
 from testbed.checks.table_findings import table_findings, unreadable, wrong_pcs
@@ -47,7 +47,7 @@ class TableLint:
 
     strategy: str
     table: str
-    checks: PcChecks = field(repr=False)
+    checks: ResultsByPc = field(repr=False)
     findings: tuple[TableFinding, ...]
     at_calls: bool = False
 
@@ -99,7 +99,7 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
     findings = table_findings(
         table, loaded.image, checks, true, sizes, code_words(run, steps), advises=reader.advises and not reader.at_calls
     )
-    told = tuple(told_as_one(findings, parts=reader.at_calls or not len(table)))
+    told = tuple(group_findings(findings, parts=reader.at_calls or not len(table)))
     return TableLint(reader.strategy, table.source, checks, told, reader.at_calls)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import unwinders
 from testbed.checks.options import TABLES
 from testbed.checks.readers import Readers
-from testbed.contract.rows import AtExpression, IsExpression
+from testbed.contract.rows import ExpressionRule, ValExpression
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister, UnsupportedRule
 from unwinders.rows.expression import evaluate
 
 
-def evaluate_rule(rule: AtExpression | IsExpression, at: Snapshot, cfa: int | None) -> int | None:
+def evaluate_rule(rule: ExpressionRule | ValExpression, at: Snapshot, cfa: int | None) -> int | None:
     """What the expression of a rule computes at a step, beginning with the CFA where it is a register's.
 
     None where it needs a register that is not recorded, or an operation that has no meaning here. Raises

@@ -30,7 +30,7 @@ class NotTold(UnwindError):
 
 
 @dataclass(frozen=True, eq=False)
-class Sites:
+class InnermostClaims:
     """What is said about interrupted frames; ``outer`` is a node, or why there is none."""
 
     cfa: NDArray[np.uint64]
@@ -42,7 +42,7 @@ class Sites:
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class CallerClaims:
     """Callers. ``values[i, j]`` is node ``i``'s ``registers[j]`` where bit ``j`` of ``known[i]`` is set, else 0.
 
     ``outer`` is the node's caller or why there is none, ``end`` why the whole chain from here ends, ``depth`` how
@@ -75,8 +75,8 @@ class Backtraces:
     trace: Trace
     registers: tuple[str, ...]
     site: NDArray[np.int32] = field(repr=False)
-    sites: Sites = field(repr=False)
-    nodes: Nodes = field(repr=False)
+    sites: InnermostClaims = field(repr=False)
+    nodes: CallerClaims = field(repr=False)
     found_by: tuple[str, ...] = field(repr=False)
     most_frames: int
     specification: Callable[[Snapshot], Backtrace] = field(repr=False)

@@ -21,21 +21,21 @@ from testbed.contract.native import (
     SAME,
     UNDEFINED,
     UNKNOWN,
-    CodedRule,
+    EncodedRule,
     RuleColumns,
 )
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
     AtRegister,
-    CfaPlus,
     Constant,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 
 _TYPES = (np.int64, np.int64, np.uint64, np.int64, np.int64)  # of the columns of `RuleColumns`
@@ -62,19 +62,19 @@ def register_rules(row: UnwindRow, arch: Arch) -> dict[str, Rule]:
     return rules
 
 
-def coded_rule(rule: Rule | None, own: str, index: Mapping[str, int], size: int) -> CodedRule:
+def coded_rule(rule: Rule | None, own: str, index: Mapping[str, int], size: int) -> EncodedRule:
     """The rule of register ``own`` ("": of the CFA), of ``size`` bytes; ``index`` says where registers are."""
     kind, base, offset = _coded(rule, own, index)
-    return CodedRule(kind, base, np.uint64(offset % (1 << 64)), size, index.get(own, 0))
+    return EncodedRule(kind, base, np.uint64(offset % (1 << 64)), size, index.get(own, 0))
 
 
 def _coded(rule: Rule | None, own: str, index: Mapping[str, int]) -> tuple[int, int, int]:
     match rule:
         case None:
             return NONE, 0, 0
-        case AtCfa(offset):
+        case Offset(offset):
             return AT_CFA, 0, offset
-        case CfaPlus(offset):
+        case ValOffset(offset):
             return CFA_PLUS, 0, offset
         case AtRegister(register, offset) if register in index:
             return AT_REGISTER, index[register], offset
@@ -86,9 +86,9 @@ def _coded(rule: Rule | None, own: str, index: Mapping[str, int]) -> tuple[int, 
             return CONSTANT, 0, value
         case Undefined():
             return UNDEFINED, 0, 0
-        case AtExpression():
+        case ExpressionRule():
             return AT_COMPUTED, 0, 0
-        case IsExpression():
+        case ValExpression():
             return COMPUTED, 0, 0
         case AtRegister() | RegisterPlus() | SameValue():
             return UNKNOWN, 0, 0
@@ -96,7 +96,7 @@ def _coded(rule: Rule | None, own: str, index: Mapping[str, int]) -> tuple[int, 
             assert_never(rule)
 
 
-def rules_in_columns(rules: Iterable[CodedRule]) -> RuleColumns:
+def rules_in_columns(rules: Iterable[EncodedRule]) -> RuleColumns:
     """Many rules."""
     columns = list(zip(*rules, strict=True)) or [()] * len(_TYPES)
     arrays: list[NDArray[Any]] = [np.array(column, dtype) for column, dtype in zip(columns, _TYPES, strict=True)]

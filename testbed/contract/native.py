@@ -19,7 +19,7 @@ NONE, AT_CFA, CFA_PLUS, AT_REGISTER, REGISTER_PLUS, SAME, CONSTANT, UNDEFINED, U
 )
 
 
-class CodedRule(NamedTuple):
+class EncodedRule(NamedTuple):
     """A rule: its kind, the register that it counts from and how far from there (or the constant), the bytes of its
     value, and the register whose rule it is. Registers are places in whatever order the user of the rule has."""
 
@@ -31,7 +31,7 @@ class CodedRule(NamedTuple):
 
 
 class RuleColumns(NamedTuple):
-    """Rules in columns, those of `CodedRule`."""
+    """Rules in columns, those of `EncodedRule`."""
 
     kind: NDArray[np.int64]
     base: NDArray[np.int64]
@@ -43,4 +43,4 @@ class RuleColumns(NamedTuple):
 @compiled(inline=True)
 def rule_at(rules: Any, i: Any) -> Any:
     """One of many rules."""
-    return CodedRule(rules.kind[i], rules.base[i], rules.offset[i], rules.size[i], rules.own[i])
+    return EncodedRule(rules.kind[i], rules.base[i], rules.offset[i], rules.size[i], rules.own[i])

@@ -15,14 +15,14 @@ from testbed.words.errors import UnwindError
 
 
 @dataclass(frozen=True, slots=True)
-class AtCfa:
+class Offset:
     """``*(CFA + offset)``: the caller's value is stored there."""
 
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
-class CfaPlus:
+class ValOffset:
     """``CFA + offset``: the caller's value *is* that address."""
 
     offset: int
@@ -71,14 +71,14 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class AtExpression:
+class ExpressionRule:
     """``*(expression)``. For a register rule the CFA is on the stack before the first operation."""
 
     operations: tuple[Operation, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class IsExpression:
+class ValExpression:
     """``expression``: the caller's value, or the CFA, is what it computes."""
 
     operations: tuple[Operation, ...]
@@ -86,7 +86,9 @@ class IsExpression:
 
 RA_SIGNED = "ra_signed"  # pseudo register, a Constant: bit 0 set while the return address carries a signature
 
-Rule = AtCfa | CfaPlus | AtRegister | RegisterPlus | SameValue | Undefined | Constant | AtExpression | IsExpression
+Rule = (
+    Offset | ValOffset | AtRegister | RegisterPlus | SameValue | Undefined | Constant | ExpressionRule | ValExpression
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import HELD, LEAST, SPARE, Chunk, Chunks, Keyframe, usual_chunk
+from testbed.trace.chunk import HELD, LEAST, SPARE, Checkpoint, Chunk, Chunks, usual_chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError
 
@@ -33,7 +33,7 @@ def record_chunks(
     seed: int = 1,
     budget: int = 1_000_000,
     chunk: int | None = None,
-    start: Keyframe | None = None,
+    start: Checkpoint | None = None,
     cpu: str | None = None,
     held: int = HELD,
 ) -> Iterator[Chunk]:
@@ -113,7 +113,7 @@ def chunks_of(
     return lambda start: record_chunks(image, seed=seed, budget=budget, chunk=chunk, start=start, cpu=cpu, held=held)
 
 
-def _moved_to(machine: Machine, start: Keyframe) -> Machine:
+def _moved_to(machine: Machine, start: Checkpoint) -> Machine:
     """The machine as it was at a keyframe of an earlier run."""
     for region in start.memory:
         machine.uc.mem_write(region.address, region.data)

@@ -9,7 +9,7 @@ from testbed.arch import PerArch
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RegisterAliases:
     """How names of the disassembler become recorded registers.
 
     ``parts`` are the recorded registers that a register of another name is, or is a part of: () where no recorded one
@@ -38,7 +38,7 @@ mrrc vmrs vmsr cps setend rfe srs svc
 
 WRITTEN = PerArch(
     {
-        "x86_64": Written(
+        "x86_64": RegisterAliases(
             parts={
                 **{
                     part: (f"r{letter}x",)
@@ -54,7 +54,7 @@ WRITTEN = PerArch(
             },
             distrusted=tuple(_X86.split()),
         ),
-        "arm64": Written(
+        "arm64": RegisterAliases(
             parts={
                 **{f"w{i}": (f"x{i}",) for i in range(31)},
                 **{f"{kind}{i}": (f"d{i}",) if 8 <= i < 16 else () for kind in "bhsdqvz" for i in range(32)},
@@ -65,7 +65,7 @@ WRITTEN = PerArch(
             },
             distrusted=tuple(_ARM64.split()),
         ),
-        "arm32": Written(
+        "arm32": RegisterAliases(
             parts={
                 "sb": ("r9",),
                 "sl": ("r10",),

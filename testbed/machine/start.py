@@ -46,9 +46,9 @@ def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] =
     alternate = (load.map_alternate_stack(arch),) if any(signal.stack for signal in arriving) else ()
     mappings = (*load.map_image(loaded), stack, *alternate)
     settings = UNICORN[arch.name]
-    uc, ids = powered(arch, settings.cpus.get(cpu or "")), settings.registers
+    uc, ids = new_engine(arch, settings.cpus.get(cpu or "")), settings.registers
     map_all(uc, mappings, image)
-    planted = plant(arch, seed, mappings)
+    planted = initial_registers(arch, seed, mappings)
     for name, value in planted.items():
         uc.reg_write(ids[name], value)
     uc.reg_write(ids[arch.sp], sp)
@@ -67,7 +67,7 @@ def map_all(uc: Uc, mappings: Iterable[load.MappedPages], image: Image) -> None:
             raise ImageError(image.path, 0, why) from error
 
 
-def powered(arch: Arch, cpu: Cpu | None) -> Uc:
+def new_engine(arch: Arch, cpu: Cpu | None) -> Uc:
     """An emulator of a CPU model (None: the usual one), set up as Linux leaves a processor to its programs.
 
     Addresses are virtual ones to a model that is not the usual one: physically it may not reach as far up as the
@@ -87,7 +87,9 @@ def powered(arch: Arch, cpu: Cpu | None) -> Uc:
     return uc
 
 
-def plant(arch: Arch, seed: int, mappings: Iterable[load.MappedPages], *, outermost: bool = True) -> Mapping[str, int]:
+def initial_registers(
+    arch: Arch, seed: int, mappings: Iterable[load.MappedPages], *, outermost: bool = True
+) -> Mapping[str, int]:
     """The entry value of every register but pc, SP and the flags.
 
     The frame pointers and the link register are zero: that is what the ABIs say marks the outermost frame. All

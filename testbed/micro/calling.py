@@ -24,7 +24,7 @@ from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
 from testbed.machine.load import PAGE, MappedPages
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT, STUCK
 from testbed.machine.native.state import RunState
-from testbed.machine.start import Machine, map_all, plant, powered
+from testbed.machine.start import Machine, initial_registers, map_all, new_engine
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
@@ -230,10 +230,10 @@ class Caller:
         self._convention = convention = callable_image.convention
         arch = self._arch = callable_image.loaded.image.arch
         settings = UNICORN[arch.name]
-        uc = self._uc = powered(arch, settings.cpus.get("signing") if callable_image.signs else None)
+        uc = self._uc = new_engine(arch, settings.cpus.get("signing") if callable_image.signs else None)
         map_all(uc, callable_image.mappings, callable_image.loaded.image)
         self._ids = settings.registers
-        planted = plant(arch, seed, callable_image.mappings, outermost=False)
+        planted = initial_registers(arch, seed, callable_image.mappings, outermost=False)
         for name, value in planted.items():
             uc.reg_write(self._ids[name], value)
         uc.reg_write(self._ids[arch.sp], callable_image.sp)

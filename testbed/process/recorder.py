@@ -13,7 +13,7 @@ from testbed.arch import Arch
 from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.code_ranges import CodeRange
 from testbed.machine.hooked_run import NATIVE_FROM, SLACK, HookedRun
-from testbed.machine.start import Machine, powered
+from testbed.machine.start import Machine, new_engine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.process.address_space import WRITE, AddressSpace
 from testbed.process.kernel_entry import KernelStops
@@ -29,7 +29,7 @@ class ProcessRecorder(HookedRun):
     """
 
     def __init__(self, arch: Arch, budget: int, piece: int | None = None) -> None:
-        uc = powered(arch, UNICORN[arch.name].process_cpu)
+        uc = new_engine(arch, UNICORN[arch.name].process_cpu)
         super().__init__(
             Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops, natively=False
         )

@@ -22,9 +22,9 @@ from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, REGISTERS, RETUR
 from testbed.checks.readers import AT_CALLS
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
 from testbed.checks.row_columns import Evaluate, caller_columns
-from testbed.checks.true_rows import TrueRow, true_rows
+from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.coded import register_rules, return_address_rule
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.trace.flat.memory import load_words
@@ -94,7 +94,7 @@ class _FrameWords:
         cfa, steps = int(watched.activations.cfa[node]), sites.step[own]
         at_call = watched.trace.registers[int(caller_columns(watched).own[node])]
         for name, rule in register_rules(row, arch).items():
-            if isinstance(rule, AtCfa) and name in arch.preserved:
+            if isinstance(rule, Offset) and name in arch.preserved:
                 size, column = arch.by_name[name].bits // 8, arch.index[name]
                 mask = (1 << 8 * size) - 1
                 slot = _FrameWord(
@@ -102,7 +102,7 @@ class _FrameWords:
                 )
                 self._slots.setdefault((size, mask), []).append(slot)
         address = return_address_rule(row, arch)
-        if isinstance(address, AtCfa) and not watched.activations.goes_on[node]:
+        if isinstance(address, Offset) and not watched.activations.goes_on[node]:
             mask = arch.code_mask & ~arch.signature
             true = int(watched.activations.return_address[node]) & mask
             slot = _FrameWord(own, steps, cfa + address.offset & arch.word_mask, true, RETURN_ADDRESS)
@@ -288,7 +288,7 @@ def _only(checks: RowChecks, step: int) -> RowChecks:
     return RowChecks(checks.arch, checks.pc, one, checks.wrong, checks.untried)
 
 
-def _words(row: UnwindRow, mask: int, true: TrueRow | None, checks: RowChecks) -> str:
+def _words(row: UnwindRow, mask: int, true: ObservedRow | None, checks: RowChecks) -> str:
     """The gravest thing that a row says wrongly, and what is true."""
     arch = checks.arch
     if mask & OUTERMOST:

@@ -68,7 +68,7 @@ class WordEvents:
         return index
 
 
-def word_events(trace: Trace, truth: Truth) -> WordEvents:
+def stack_writes(trace: Trace, truth: Truth) -> WordEvents:
     """The word events of a recorded run."""
     word = trace.arch.word
     saved = _first_saves(trace, truth, _saved_columns(trace, truth)).tolist()
@@ -249,7 +249,7 @@ class _FrameExtent:
 @lru_cache(maxsize=4)
 def events_of(run: Run) -> WordEvents:
     """The word events of a run; a run that is stepped through is asked often."""
-    return word_events(run.trace, run.watched)
+    return stack_writes(run.trace, run.watched)
 
 
 def draw_stack(run: Run, step: int) -> StackDrawing:

@@ -13,18 +13,18 @@ from rich.text import Text
 
 from testbed.arch import Arch
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
     AtRegister,
-    CfaPlus,
     Constant,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     RegisterPlus,
     RowTable,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
@@ -146,7 +146,7 @@ class _RowsAsTold:
 
 def cfa_text(rule: Rule | None) -> str:
     """A CFA rule in the legend's few letters."""
-    return "exp" if isinstance(rule, IsExpression) else rule_text(rule)
+    return "exp" if isinstance(rule, ValExpression) else rule_text(rule)
 
 
 def rule_text(rule: Rule | None) -> str:
@@ -160,9 +160,9 @@ def rule_text(rule: Rule | None) -> str:
             return "-"
         case Undefined():
             return "u"
-        case AtCfa(offset):
+        case Offset(offset):
             return f"c{offset:+d}"
-        case CfaPlus(offset):
+        case ValOffset(offset):
             return f"v{offset:+d}"
         case RegisterPlus(register, offset):
             return f"{register}{offset:+d}" if offset else register
@@ -172,9 +172,9 @@ def rule_text(rule: Rule | None) -> str:
             return "s"
         case Constant(value):
             return f"{value:#x}"
-        case AtExpression():
+        case ExpressionRule():
             return "exp"
-        case IsExpression():
+        case ValExpression():
             return "vexp"
         case _:
             assert_never(rule)

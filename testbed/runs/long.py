@@ -20,7 +20,7 @@ from testbed.machine.chunks import chunks_of
 from testbed.runs.judging import judge
 from testbed.runs.run import Run, failure_of, visited
 from testbed.trace import Exited
-from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks, Keyframe
+from testbed.trace.chunk import HELD, HELD_BY_THREADS, Checkpoint, Chunks
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
 from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.known import Known
@@ -101,7 +101,7 @@ Progress = Callable[[int], None]  # called with the step that was reached
 class _WindowStart:
     """Where a window begins: the machine, the rows held before it, and what the truth knows there."""
 
-    keyframe: Keyframe
+    keyframe: Checkpoint
     held: Held
     state: WindowState | None
 

@@ -16,7 +16,7 @@ from testbed.words.errors import EmulationError
 
 
 @dataclass(frozen=True, eq=False)
-class Keyframe:
+class Checkpoint:
     """The machine before step ``first``: enough to go on from there without the steps before it.
 
     ``start`` is the address to go on from, with the bit that a code pointer to it has; ``context`` are all registers of
@@ -50,9 +50,9 @@ class Chunk:
         return len(self.trace)
 
     @property
-    def keyframe(self) -> Keyframe:
+    def keyframe(self) -> Checkpoint:
         """Where this chunk begins."""
-        return Keyframe(self.first, self.trace.initial, self.start, self.context)
+        return Checkpoint(self.first, self.trace.initial, self.start, self.context)
 
 
 SPARE = 1 << 12
@@ -61,7 +61,7 @@ CHUNK = 1 << 16  # steps of a chunk: more are no faster and take more memory, fe
 ROWS = 12_000_000  # bytes that a chunk's registers take at most, where nobody says how many steps it is to have
 HELD = 2  # chunks whose columns are there at once
 HELD_BY_THREADS = 5  # where one thread records, one watches what another one judges
-Chunks = Callable[[Keyframe | None], Iterator[Chunk]]  # from a keyframe on, or from the start; as often as asked
+Chunks = Callable[[Checkpoint | None], Iterator[Chunk]]  # from a keyframe on, or from the start; as often as asked
 
 
 def usual_chunk(arch: Arch) -> int:

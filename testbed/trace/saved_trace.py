@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.image import LoadedImage
-from testbed.trace.chunk import HELD, SPARE, Chunk, Chunks, Keyframe
+from testbed.trace.chunk import HELD, SPARE, Checkpoint, Chunk, Chunks
 from testbed.trace.compact_columns import Malformed, decode_column, decode_sizes, decode_steps, decode_writes
 from testbed.trace.file_blocks import Blocks
 from testbed.trace.memory import Region, Writes
@@ -182,7 +182,7 @@ class SavedTrace(Trace):
         return lambda start: _chunks(self, start)
 
 
-def _chunks(trace: SavedTrace, start: Keyframe | None) -> Iterator[Chunk]:
+def _chunks(trace: SavedTrace, start: Checkpoint | None) -> Iterator[Chunk]:
     """``context`` of a keyframe is how many entries of the journal come before it."""
     # Compiled code is behind this one: only a run in pieces needs it.
     from testbed.trace.rolling_memory import RollingMemory

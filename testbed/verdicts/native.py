@@ -40,7 +40,7 @@ class TrueStacks(NamedTuple):
 
 
 class SaidNodes(NamedTuple):
-    """Columns of `testbed.contract.backtraces.Nodes`.
+    """Columns of `testbed.contract.backtraces.CallerClaims`.
 
     ``right[node]`` is the activation against which the chain from a node on was found exact, or -1; ``most`` is how
     many frames a backtrace may have.
@@ -59,7 +59,7 @@ class SaidNodes(NamedTuple):
 
 
 class SaidSites(NamedTuple):
-    """Columns of `testbed.contract.backtraces.Sites`.
+    """Columns of `testbed.contract.backtraces.InnermostClaims`.
 
     ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome, the callers said and
     found, the frame at which it goes wrong).

@@ -17,7 +17,7 @@ import numpy as np
 
 from testbed.arch import ARCHES, Arch
 from testbed.checks.groups import FileAtWork, held_against, opened
-from testbed.checks.impossible import sized_steps
+from testbed.checks.impossible import dynamic_frame_steps
 from testbed.checks.local_calls import local_calls
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
@@ -57,7 +57,7 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
     truth = watched, local_calls(watched, batch.returned)
     none = np.zeros(len(batch), np.bool_)  # steps in parts: of the function's own rows there are mutants only
     called = watched if truth[1] is None else truth[1].truth
-    sized = sized_steps(called, this.loaded, batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64)))
+    sized = dynamic_frame_steps(called, this.loaded, batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64)))
     right, _ = held_against(this, READERS, "eh_frame", table, batch, truth, (none, sized))
     pc = right.pc.astype(np.int64)
     good = right.compared & (right.wrong == 0) & (pc >= piece.start) & (pc < piece.end)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-from testbed.checks.alike import MANY_ALIKE, as_one, divided, told_as_one
+from testbed.checks.alike import MANY_ALIKE, as_one, divided, group_findings
 from testbed.checks.check_file import check_file
 from testbed.checks.model import FileCheck, FindingKind, HowKnown, Repair, TableFinding
 from testbed.checks.options import CheckOptions
@@ -99,12 +99,12 @@ def test_advice_that_differs_is_the_first_one_s() -> None:
         return TableFinding(kind, ".ARM.exidx", name, 0, name, "nop", (), HowKnown.EXECUTED, 2, repair)
 
     alike = [finding(name, ".save {lr}") for name in "abcde"]
-    (one,) = told_as_one(alike)
+    (one,) = group_findings(alike)
     assert one.repair is not None and (one.repair.repaired, one.repair.place) == (
         10,
         "before the first instruction of each",
     )
-    (one,) = told_as_one([*alike[:-1], finding("e", ".save {r4, lr}")])
+    (one,) = group_findings([*alike[:-1], finding("e", ".save {r4, lr}")])
     assert one.repair == alike[0].repair
     parts = divided(one, [True, False, True, False, True])
     assert [([each.function for each in part.each], known) for part, known in parts] == [

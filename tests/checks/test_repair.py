@@ -30,12 +30,12 @@ from testbed.checks.save_directives import frame_directives
 from testbed.checks.source_directives import is_said, written_anew
 from testbed.checks.table_findings import span_at
 from testbed.checks.tried_function import TriedFunction, TriedPc
-from testbed.checks.true_rows import TrueRow, merged, true_rows
+from testbed.checks.true_rows import ObservedRow, merged, true_rows
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
     AtRegister,
     Constant,
+    Offset,
     RegisterPlus,
     RowTable,
     Rule,
@@ -115,7 +115,9 @@ def spoiled(table: RowTable, arch: Arch, rng: random.Random) -> RowTable:
         elif pick < 0.5:
             name = rng.choice((*arch.preserved[:4], row.return_address))
             offset = -arch.word * rng.randrange(1, 5)
-            row = replace(row, registers={**row.registers, name: rng.choice((SameValue(), AtCfa(offset), Undefined()))})
+            row = replace(
+                row, registers={**row.registers, name: rng.choice((SameValue(), Offset(offset), Undefined()))}
+            )
         rows.append(row)
     return replace(table, rows=tuple(rows))
 
@@ -167,7 +169,7 @@ def test_a_repaired_table_is_right_at_every_visit_but_for_what_is_told_to_be_bey
 
 def test_a_state_as_directives() -> None:
     arch = ARCHES["x86_64"]
-    row = UnwindRow(0, 4, RegisterPlus("rsp", 8), {"rip": AtCfa(-8)}, "rip")
+    row = UnwindRow(0, 4, RegisterPlus("rsp", 8), {"rip": Offset(-8)}, "rip")
     state = state_of(row, arch)
 
     def said(**registers: object) -> tuple[str, ...]:
@@ -177,8 +179,8 @@ def test_a_state_as_directives() -> None:
     assert said(**{"CFA offset": 16}) == (".cfi_def_cfa_offset 0x10",)
     assert said(**{"CFA register": "rbp"}) == (".cfi_def_cfa_register rbp",)
     assert said(**{"CFA register": "rbp", "CFA offset": 16}) == (".cfi_def_cfa rbp, 0x10",)
-    assert said(rbx=AtCfa(-16), rip=Undefined()) == (".cfi_offset rbx, -0x10", ".cfi_undefined rip")
-    assert directives({**state, "rbx": AtCfa(-16)}, state, arch) == (".cfi_restore rbx",)
+    assert said(rbx=Offset(-16), rip=Undefined()) == (".cfi_offset rbx, -0x10", ".cfi_undefined rip")
+    assert directives({**state, "rbx": Offset(-16)}, state, arch) == (".cfi_restore rbx",)
     assert said(rax=SameValue()) == (".cfi_same_value rax",)
     assert said(signed=True) == (".cfi_negate_ra_state",)
     with pytest.raises(ValueError, match="no directive"):
@@ -191,7 +193,7 @@ def test_what_several_traces_show_is_what_holds_in_all_of_them() -> None:
     pcs = sorted(set((run.trace.pc - np.uint64(own.bias)).tolist()))
     whole = true_rows(run.watched, check_rows(run.watched, table, own), table, pcs)
     part = np.arange(len(run)) % 3 == 0
-    halves: list[dict[int, TrueRow]] = []
+    halves: list[dict[int, ObservedRow]] = []
     for chosen in (part, ~part):
         halves.append(true_rows(run.watched, check_rows(run.watched, table, own, steps=chosen), table, pcs))
     together = merged(halves)
@@ -232,10 +234,10 @@ def test_words_of_memory_in_one_sweep_are_those_that_are_read_one_by_one() -> No
 @pytest.mark.parametrize(
     "rules",
     [
-        {"r4": AtCfa(-8), "r5": AtCfa(-8)},
-        {"r4": AtCfa(-32)},
+        {"r4": Offset(-8), "r5": Offset(-8)},
+        {"r4": Offset(-32)},
         {"r4": AtRegister("sp", 4)},
-        {"pc": AtCfa(-4)},
+        {"pc": Offset(-4)},
     ],
 )
 def test_what_no_directives_say_is_refused(rules: dict[str, Rule]) -> None:
@@ -244,7 +246,7 @@ def test_what_no_directives_say_is_refused(rules: dict[str, Rule]) -> None:
 
 
 def test_registers_that_no_one_push_saves_are_two_directives() -> None:
-    rules = {"lr": AtCfa(-8), "r4": AtCfa(-4), "d9": AtCfa(-24), "d8": AtCfa(-16)}
+    rules = {"lr": Offset(-8), "r4": Offset(-4), "d9": Offset(-24), "d8": Offset(-16)}
     state = {CFA_REGISTER: "sp", CFA_OFFSET: 24, **rules}
     assert frame_directives(state, ARM32) == (".save {r4}", ".save {lr}", ".vsave {d8}", ".vsave {d9}")
 

@@ -21,16 +21,16 @@ from testbed.contract.coded import register_rules
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
     BrokenPart,
-    CfaPlus,
     Constant,
+    Offset,
     RegisterPlus,
     RowTable,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValOffset,
 )
 from testbed.image import LoadedImage
 from testbed.runs.run import Run, run_program
@@ -149,8 +149,8 @@ def test_an_explicit_rule_of_a_register_that_calls_do_not_preserve_is_tried() ->
 def test_what_the_caller_had_in_sp_is_the_cfa() -> None:
     run = ran("leaf_call", "x86_64", "keystone")
     table = table_of(run, "eh_frame")
-    assert not checked(run, with_rules(table, rsp=CfaPlus(0))).wrong.any()
-    assert wrong_things(int(checked(run, with_rules(table, rsp=CfaPlus(8))).wrong[first_leaf(run)]), run.arch) == (
+    assert not checked(run, with_rules(table, rsp=ValOffset(0))).wrong.any()
+    assert wrong_things(int(checked(run, with_rules(table, rsp=ValOffset(8))).wrong[first_leaf(run)]), run.arch) == (
         "rsp",
     )
 
@@ -286,7 +286,7 @@ def test_a_slot_with_the_wrong_value_and_one_that_is_not_mapped_are_both_wrong()
     run = ran("leaf_call", "x86_64", "keystone")
     table = table_of(run, "eh_frame")
     for offset in (0x100, -(1 << 40)):
-        wrong = checked(run, with_rules(table, rbx=AtCfa(offset))).wrong[first_leaf(run)]
+        wrong = checked(run, with_rules(table, rbx=Offset(offset))).wrong[first_leaf(run)]
         assert wrong_things(int(wrong), run.arch) == ("rbx",)
 
 

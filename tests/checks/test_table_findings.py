@@ -16,11 +16,11 @@ from testbed.checks.file_result import formats_differ
 from testbed.checks.groups import PieceCounts
 from testbed.checks.model import FindingKind, HowKnown, WrongThing
 from testbed.checks.native.codes import CFA
-from testbed.checks.pc_checks import PcChecks
+from testbed.checks.pc_checks import ResultsByPc
 from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import CodeSpan, span_at, table_findings
-from testbed.checks.true_rows import TrueRow
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, UnwindRow
+from testbed.checks.true_rows import ObservedRow
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, UnwindRow
 from testbed.image import Image, Segment, Symbol
 from testbed.micro.functions import CodePiece
 from testbed.runs.run import run_program
@@ -35,10 +35,10 @@ def test_the_row_of_a_call_is_the_one_at_its_last_byte(behind: int, its_own: boo
     image = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone").built.image
     main = next(symbol for symbol in image.symbols if symbol.name == "main")
     pc, end = main.address, main.address + main.size
-    row = UnwindRow(pc + 2 + behind, end, RegisterPlus("rsp", 24), {"rip": AtCfa(-8)}, "rip")
+    row = UnwindRow(pc + 2 + behind, end, RegisterPlus("rsp", 24), {"rip": Offset(-8)}, "rip")
     mask = np.array([CFA], np.uint64)
-    checks = PcChecks(np.array([pc], np.uint64), ONE, ONE, NONE, mask, mask, NONE, NONE)
-    true = {pc: TrueRow(pc, 1, 1, {"rsp": 8}, stack=8)}
+    checks = ResultsByPc(np.array([pc], np.uint64), ONE, ONE, NONE, mask, mask, NONE, NONE)
+    true = {pc: ObservedRow(pc, 1, 1, {"rsp": 8}, stack=8)}
     found = table_findings(RowTable(".eh_frame", (row,)), image, checks, true, {pc: 2}, WORDS)
     assert bool(found) is its_own
 
@@ -88,7 +88,7 @@ IMAGE = Image(Path("code.so"), ARCHES["x86_64"], 0, (), {}, ())
 
 
 def row(start: int, end: int, offset: int) -> UnwindRow:
-    return UnwindRow(start, end, RegisterPlus("rsp", offset), {"rip": AtCfa(-8)}, "rip")
+    return UnwindRow(start, end, RegisterPlus("rsp", offset), {"rip": Offset(-8)}, "rip")
 
 
 def said(_: Image, pc: int) -> UnwindRow:
@@ -112,7 +112,7 @@ def test_where_nothing_leads_to_an_instruction_those_before_it_say_nothing_of_it
 # Two tables of one file that contradict each other, where nothing was executed.
 
 
-ROW = UnwindRow(0x1000, 0x1010, RegisterPlus("rsp", 16), {"rip": AtCfa(-8), "rbx": AtCfa(-16)}, "rip")
+ROW = UnwindRow(0x1000, 0x1010, RegisterPlus("rsp", 16), {"rip": Offset(-8), "rbx": Offset(-16)}, "rip")
 PCS = np.array([0x1000, 0x1004, 0x1008], np.uint64)
 COUNTS = PieceCounts(CodePiece(0x1000, 0x1010, "f", True), PCS, np.full(3, 4), 1, 1)
 WORDS_FORMATS_COMPARED = CodeWords(hex, lambda pc: "nop", lambda pc: ("", 0))
@@ -136,7 +136,7 @@ def test_tables_that_say_the_same_contradict_nothing() -> None:
             WrongThing("CFA", "CFA = rsp+0x10", "and .debug_frame says CFA = rsp+0x18"),
         ),
         (
-            replace(ROW, registers={"rip": AtCfa(-8), "rbx": AtCfa(-24)}),
+            replace(ROW, registers={"rip": Offset(-8), "rbx": Offset(-24)}),
             WrongThing("rbx", "rbx is at CFA-0x10", "and .debug_frame says it is at CFA-0x18"),
         ),
     ],

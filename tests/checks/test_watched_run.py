@@ -15,7 +15,7 @@ from testbed.checks.model import FindingKind, Repair, Severity, TableFinding
 from testbed.checks.row_checks import check_rows
 from testbed.checks.watched_run import TableLint, TableReader, lint
 from testbed.cli.table_readers import evaluate_rule
-from testbed.contract.rows import BrokenPart, IsExpression, Operation, RowTable
+from testbed.contract.rows import BrokenPart, Operation, RowTable, ValExpression
 from testbed.report.check_text import finding_line
 from testbed.report.check_words import place, summary_line
 from testbed.runs.run import Run, run_program
@@ -180,7 +180,7 @@ def test_a_wrong_expression_is_found_and_one_that_cannot_be_tried_is_told() -> N
     breg7, drop, unknown = 0x77, 0x13, 0xF0  # DW_OP_breg7 (rsp), DW_OP_drop, no operation
 
     def saying(offset: int, *more: Operation) -> TableLint:
-        cfa = IsExpression((Operation(breg7, (offset,), 0), *more))
+        cfa = ValExpression((Operation(breg7, (offset,), 0), *more))
         leaf = run.built.image.symbol_named("leaf")
         assert leaf is not None
         rows = tuple(replace(row, cfa=cfa) if row.start == leaf.address else row for row in table)

@@ -12,16 +12,16 @@ from testbed.cli.lint import table_readers
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
     AtRegister,
-    CfaPlus,
     Constant,
+    Offset,
     RegisterPlus,
     RowTable,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValOffset,
 )
 from testbed.image import LoadedImage
 from testbed.runs.run import Run
@@ -68,7 +68,7 @@ def replace_rules(row: UnwindRow, arch: Arch, rng: random.Random) -> UnwindRow:
 def any_rule(arch: Arch, rng: random.Random) -> Rule:
     offset = arch.word * rng.randrange(-6, 6) + rng.choice((0, 0, 0, 1))
     base = rng.choice((arch.sp, *arch.frame_pointers, arch.registers[0].name, "not a register"))
-    rules: tuple[Rule, ...] = (AtCfa(offset), CfaPlus(offset), AtRegister(base, offset), RegisterPlus(base, offset))
+    rules: tuple[Rule, ...] = (Offset(offset), ValOffset(offset), AtRegister(base, offset), RegisterPlus(base, offset))
     return rng.choice((*rules, SameValue(), SameValue(), Undefined(), Constant(rng.randrange(1 << 64))))
 
 

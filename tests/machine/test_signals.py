@@ -14,7 +14,7 @@ from testbed.machine import record, record_light, start_machine
 from testbed.machine.load import load
 from testbed.machine.recording import record_native
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
-from testbed.machine.start import powered
+from testbed.machine.start import new_engine
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.report.listing import listing
@@ -289,7 +289,7 @@ def test_the_keys_of_the_machine_decide() -> None:
     )
     signatures = set()
     for cpu in (usual, other):
-        uc = powered(ARM64, cpu)
+        uc = new_engine(ARM64, cpu)
         uc.mem_map(0x1000, 0x1000)
         uc.mem_write(0x1000, bytes.fromhex("3f2303d5"))  # paciasp
         uc.reg_write(UNICORN["arm64"].registers["x30"], 0x1004)

@@ -14,7 +14,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace
-from testbed.contract.rows import AtCfa, RegisterPlus, RowTable, Undefined, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.report.table_text import comparison_page
@@ -72,7 +72,7 @@ def test_a_call_site_format_differs_in_prologues_and_epilogues_and_says_so() -> 
 
 
 def row(start: int, end: int, register: str, offset: int, ra: int = -8) -> UnwindRow:
-    return UnwindRow(start, end, RegisterPlus(register, offset), {"rip": AtCfa(ra)}, "rip")
+    return UnwindRow(start, end, RegisterPlus(register, offset), {"rip": Offset(ra)}, "rip")
 
 
 def strategy(name: str, *rows: UnwindRow) -> Unwinder:
@@ -124,7 +124,7 @@ def test_the_outermost_frame_needs_no_cfa() -> None:
 
 def test_without_a_rule_the_return_address_is_in_the_link_register() -> None:
     bare = UnwindRow(START, START + 8, RegisterPlus("sp", 0), {}, "x30")
-    saved = replace(bare, registers={"x30": AtCfa(-8)})
+    saved = replace(bare, registers={"x30": Offset(-8)})
     made = image(ARM64)
     assert [s.agreement for s in compared(strategy("a", bare), strategy("b", bare), of=made).spans] == [Agreement.SAME]
     differing = compared(strategy("a", bare), strategy("b", saved), of=made)

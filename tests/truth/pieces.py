@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace, Writes
-from testbed.trace.chunk import HELD, SPARE, Chunk, Keyframe
+from testbed.trace.chunk import HELD, SPARE, Checkpoint, Chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.truth import CallStack, Truth
 from testbed.truth.sites import SiteFacts
@@ -18,7 +18,7 @@ from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
 
 
-def chunks_of_trace(trace: Trace, length: int, start: Keyframe | None = None) -> Iterator[Chunk]:
+def chunks_of_trace(trace: Trace, length: int, start: Checkpoint | None = None) -> Iterator[Chunk]:
     """The trace in chunks that are written over afterwards, as a recorder's are."""
     memory = RollingMemory(start.memory if start else trace.initial)
     steps = trace.writes.step.astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.contract.rows import AtCfa, UnwindRow
+from testbed.contract.rows import Offset, UnwindRow
 from testbed.image import Image
 from tests.unwinders.compact import (
     BASE,
@@ -18,8 +18,8 @@ def found(made: Image, offset: int) -> UnwindRow | None:
     return compact_table(made).at(BASE + offset)
 
 
-def at_cfa(**offsets: int) -> dict[str, AtCfa]:
-    return {name: AtCfa(offset) for name, offset in offsets.items()}
+def at_cfa(**offsets: int) -> dict[str, Offset]:
+    return {name: Offset(offset) for name, offset in offsets.items()}
 
 
 def call_frame(start: int, size: int = 0x100) -> bytes:

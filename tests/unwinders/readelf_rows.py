@@ -20,16 +20,16 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
-    CfaPlus,
     Constant,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from testbed.image import Image
 from unwinders.formats.cfi import cfi_table
@@ -124,15 +124,15 @@ def in_readelfs_words(row: UnwindRow, section: str, arch: Arch) -> Row:
         if text != "u" and name in arch.by_name:
             rules["ra" if name == row.return_address else _name(name, arch)] = text
     assert row.cfa is not None
-    cfa = "exp" if isinstance(row.cfa, IsExpression) else _rule(row.cfa, arch)
+    cfa = "exp" if isinstance(row.cfa, ValExpression) else _rule(row.cfa, arch)
     return Row(row.start, row.end, int(row.found_by.removeprefix(f"{section}+"), 16), cfa, rules)
 
 
 def _rule(rule: Rule, arch: Arch) -> str:
     match rule:
-        case AtCfa(offset):
+        case Offset(offset):
             return f"c{offset:+d}"
-        case CfaPlus(offset):
+        case ValOffset(offset):
             return f"v{offset:+d}"
         case RegisterPlus(register, offset):
             return f"{_name(register, arch)}{offset:+d}"
@@ -140,9 +140,9 @@ def _rule(rule: Rule, arch: Arch) -> str:
             return "s"
         case Undefined() | Constant():
             return "u"
-        case AtExpression():
+        case ExpressionRule():
             return "exp"
-        case IsExpression():
+        case ValExpression():
             return "vexp"
         case _:
             raise AssertionError(rule)

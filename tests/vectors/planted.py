@@ -68,8 +68,8 @@ PLANTED = (
     Planted(
         "one register is restored from the slot beside its own",
         "formats/cfi_rows.py",
-        "rule = AtCfa(reader.uleb() * factor)",
-        "rule = AtCfa((reader.uleb() - (name == 'rbx')) * factor)",
+        "rule = Offset(reader.uleb() * factor)",
+        "rule = Offset((reader.uleb() - (name == 'rbx')) * factor)",
         "eh_frame",
         "x86_64",
         "rbx",
@@ -140,8 +140,8 @@ PLANTED = (
     Planted(
         "the frame pointer's slot is a word off in SFrame",
         "formats/sframe.py",
-        "registers[arch.frame_pointers[0]] = AtCfa(words.signed())\n    return cfa, registers\n\n\ndef _flexible",
-        "registers[arch.frame_pointers[0]] = AtCfa(words.signed() - 8)\n    return cfa, registers\n\n\ndef _flexible",
+        "registers[arch.frame_pointers[0]] = Offset(words.signed())\n    return cfa, registers\n\n\ndef _flexible",
+        "registers[arch.frame_pointers[0]] = Offset(words.signed() - 8)\n    return cfa, registers\n\n\ndef _flexible",
         "sframe",
         "x86_64",
         "rbp",

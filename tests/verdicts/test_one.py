@@ -15,7 +15,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import HeldTo
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES
-from testbed.verdicts.assumptions.along import Accord, End, Failed, FoundCaller, accord
+from testbed.verdicts.assumptions.along import Accord, Failed, ForetoldEnd, FoundCaller, accord
 from testbed.verdicts.counts import NO_CALLERS, NOTHING_COUNTED, Callers, Counts, SiteKind
 from testbed.verdicts.one import Verdict, common, counted, exact_verdict, first_answers
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
@@ -158,7 +158,7 @@ def test_depth_counts_the_frames_that_are_right(run: Run) -> None:
 
 
 CALLER = FoundCaller(4, REGISTER, "a word is")
-STOP = End(NO_RETURN, stops=True)
+STOP = ForetoldEnd(NO_RETURN, stops=True)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,10 @@ STOP = End(NO_RETURN, stops=True)
     ],
 )
 def test_how_an_answer_stands_to_an_assumption(
-    outcome: Outcome, frames: tuple[int, ...], failed: tuple[int, FoundCaller | End | None] | None, stands: Accord
+    outcome: Outcome,
+    frames: tuple[int, ...],
+    failed: tuple[int, FoundCaller | ForetoldEnd | None] | None,
+    stands: Accord,
 ) -> None:
     """Two frames and an honest stop, whatever its outcome."""
     said = Backtrace(tuple(Frame(FrameKind.CALLER, pc, {}) for pc in (8, 16)), NoUnwindInfo("no row"))

@@ -14,14 +14,14 @@ from functools import cache
 from testbed.arch import Arch
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
     AtRegister,
     Constant,
-    IsExpression,
+    Offset,
     Operation,
     RegisterPlus,
     Rule,
     Undefined,
+    ValExpression,
 )
 from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.abstract_state import CFA, AbstractState, EntryValue, StackAddress
@@ -51,7 +51,7 @@ def frame_rules(arch: Arch, state: AbstractState) -> tuple[Rule, dict[str, Rule]
         value = _entry_value(name)
         if state.registers.get(name) != value:
             rules[name] = saved.get(value) or _held(state, value) or Undefined()
-        elif isinstance(slot := saved.get(value), AtCfa):
+        elif isinstance(slot := saved.get(value), Offset):
             rules[name] = slot
     value, where = link
     if where is not None:
@@ -114,7 +114,7 @@ def _loaded_plus(arch: Arch, rule: AtRegister, distance: int) -> Rule | None:
         return None
     load = Operation(_BREG0 + number, (rule.offset,), 0)
     plus = Operation(_PLUS_UCONST, (distance & arch.word_mask,), 2)
-    return IsExpression((load, Operation(_DEREF, (), 1), plus))
+    return ValExpression((load, Operation(_DEREF, (), 1), plus))
 
 
 def _at(arch: Arch, state: AbstractState, base: int, offset: int) -> AtRegister | None:
@@ -139,7 +139,7 @@ def _saved(arch: Arch, state: AbstractState) -> dict[EntryValue, Rule]:
             continue
         if isinstance(sp, StackAddress) and sp.base == base and offset < sp.offset:
             continue
-        rule = AtCfa(offset) if base == CFA else _at(arch, state, base, offset)
+        rule = Offset(offset) if base == CFA else _at(arch, state, base, offset)
         if rule is not None:
             found[kept] = rule
     return found

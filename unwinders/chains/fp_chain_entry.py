@@ -17,7 +17,7 @@ from functools import cache
 from testbed.arch import Arch
 from testbed.contract.assumption import Record
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.rows import AtCfa, RegisterPlus, Rule, SameValue, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, UnwindRow
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from unwinders.chains.fp_chain import EVERYWHERE, FP_CHAIN, chain_rows
@@ -29,7 +29,7 @@ from unwinders.rows.walk import RowFor, walk
 def entry_row(arch: Arch) -> UnwindRow:
     """The row at a function's first instruction: every callee-saved register still has the caller's value."""
     cfa = RegisterPlus(arch.sp, arch.entry_cfa)
-    at_entry: Rule = SameValue() if arch.link else AtCfa(-arch.word)
+    at_entry: Rule = SameValue() if arch.link else Offset(-arch.word)
     return UnwindRow(*EVERYWHERE, cfa, {arch.return_address: at_entry}, arch.return_address, found_by="entry row")
 
 

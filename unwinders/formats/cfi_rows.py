@@ -14,18 +14,18 @@ from typing import NamedTuple
 from testbed.arch import Arch, RegisterPart
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
-    AtExpression,
     AtRegister,
-    CfaPlus,
     Constant,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     Operation,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from unwinders.formats.cfi_entries import Cie, Fde
 from unwinders.formats.dwarf_expr import parse_expression
@@ -65,7 +65,7 @@ def _whole(parts: Sequence[tuple[RegisterPart, Rule | None]]) -> Rule:
     first = parts[0][1]
     if all(isinstance(rule, SameValue | None) for _, rule in parts):
         return SameValue()
-    if isinstance(first, AtCfa | AtRegister) and all(
+    if isinstance(first, Offset | AtRegister) and all(
         rule == replace(first, offset=first.offset + part.first_bit // 8) for part, rule in parts
     ):
         return first
@@ -81,7 +81,7 @@ _USUAL_REGISTERS = 32  # a row with more costs more to copy
 _WITH_LOW_BITS = 0xC0  # the top two bits are the opcode, the other six its first operand
 
 
-class Cfa(IntEnum):
+class CfaOpcode(IntEnum):
     """DW_CFA_* in the order of the standard (sections 6.4.2.1 to 6.4.2.5), then what vendors added."""
 
     SET_LOC = 0x01
@@ -116,7 +116,7 @@ class Cfa(IntEnum):
     GNU_NEGATIVE_OFFSET_EXTENDED = 0x2F
 
 
-_KNOWN = {int(opcode): opcode for opcode in Cfa}
+_KNOWN = {int(opcode): opcode for opcode in CfaOpcode}
 
 
 class InitialState(NamedTuple):
@@ -179,86 +179,86 @@ class _RowMachine:
                 raise reader.error(f"there is no call frame instruction {byte:#04x}", at=at)
             self.instruction(opcode, low, reader, at)
 
-    def instruction(self, opcode: Cfa, low: int | None, reader: Reader, at: int) -> None:
+    def instruction(self, opcode: CfaOpcode, low: int | None, reader: Reader, at: int) -> None:
         cie = self.fde.cie
         match opcode:
             # 6.4.2.1 Row creation
-            case Cfa.ADVANCE_LOC:
+            case CfaOpcode.ADVANCE_LOC:
                 assert low is not None
                 self.advance(self.pc + low * cie.code_factor, reader, at)
-            case Cfa.ADVANCE_LOC1:
+            case CfaOpcode.ADVANCE_LOC1:
                 self.advance(self.pc + reader.unsigned(1) * cie.code_factor, reader, at)
-            case Cfa.ADVANCE_LOC2:
+            case CfaOpcode.ADVANCE_LOC2:
                 self.advance(self.pc + reader.unsigned(2) * cie.code_factor, reader, at)
-            case Cfa.ADVANCE_LOC4:
+            case CfaOpcode.ADVANCE_LOC4:
                 self.advance(self.pc + reader.unsigned(4) * cie.code_factor, reader, at)
-            case Cfa.SET_LOC:
+            case CfaOpcode.SET_LOC:
                 target = reader.pointer(cie.pointer_encoding & ~INDIRECT, self.arch.word)
                 assert target is not None  # the FDE's own first pc has this encoding
                 self.advance(target, reader, at)
             # 6.4.2.2 CFA definition
-            case Cfa.DEF_CFA:
+            case CfaOpcode.DEF_CFA:
                 self.cfa = RegisterPlus(self.register(reader), self.distance(reader))
-            case Cfa.DEF_CFA_SF:
+            case CfaOpcode.DEF_CFA_SF:
                 self.cfa = RegisterPlus(self.register(reader), reader.sleb() * cie.data_factor)
-            case Cfa.DEF_CFA_REGISTER:
+            case CfaOpcode.DEF_CFA_REGISTER:
                 self.cfa = RegisterPlus(self.register(reader), self.register_cfa(reader, at).offset)
-            case Cfa.DEF_CFA_OFFSET:
+            case CfaOpcode.DEF_CFA_OFFSET:
                 self.cfa = RegisterPlus(self.register_cfa(reader, at).register, self.distance(reader))
-            case Cfa.DEF_CFA_OFFSET_SF:
+            case CfaOpcode.DEF_CFA_OFFSET_SF:
                 offset = reader.sleb() * cie.data_factor
                 self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)
-            case Cfa.DEF_CFA_EXPRESSION:
-                self.cfa = IsExpression(self.expression(reader))
+            case CfaOpcode.DEF_CFA_EXPRESSION:
+                self.cfa = ValExpression(self.expression(reader))
             # 6.4.2.4 Row state: the CFA rule is part of the row
-            case Cfa.REMEMBER_STATE:
+            case CfaOpcode.REMEMBER_STATE:
                 if len(self.remembered) >= MAX_REMEMBERED:
                     raise reader.error(f"more than {MAX_REMEMBERED} remembered rows", at=at)
                 self.remembered.append(InitialState(self.cfa, self.registers))
-            case Cfa.RESTORE_STATE:
+            case CfaOpcode.RESTORE_STATE:
                 if not self.remembered:
                     raise reader.error("restore_state, and no row is remembered", at=at)
                 self.cfa, self.registers = self.remembered.pop()
             # 6.4.2.5 Padding; and the size of pushed arguments, which only landing pads need
-            case Cfa.NOP:
+            case CfaOpcode.NOP:
                 pass
-            case Cfa.GNU_ARGS_SIZE:
+            case CfaOpcode.GNU_ARGS_SIZE:
                 reader.uleb()
-            case Cfa.AARCH64_NEGATE_RA_STATE:
+            case CfaOpcode.AARCH64_NEGATE_RA_STATE:
                 self.toggle_signed(1, reader, at)
-            case Cfa.AARCH64_NEGATE_RA_STATE_WITH_PC:
+            case CfaOpcode.AARCH64_NEGATE_RA_STATE_WITH_PC:
                 self.toggle_signed(3, reader, at)
             case _:
                 self.register_rule(opcode, low, reader, at)
 
-    def register_rule(self, opcode: Cfa, low: int | None, reader: Reader, at: int) -> None:
+    def register_rule(self, opcode: CfaOpcode, low: int | None, reader: Reader, at: int) -> None:
         """6.4.2.3 Register rules: they all start with a register number."""
         name = register_name(self.arch, reader.uleb() if low is None else low)
         factor = self.fde.cie.data_factor
         rule: Rule
         match opcode:
-            case Cfa.UNDEFINED:
+            case CfaOpcode.UNDEFINED:
                 rule = Undefined()
-            case Cfa.SAME_VALUE:
+            case CfaOpcode.SAME_VALUE:
                 rule = SameValue()
-            case Cfa.OFFSET | Cfa.OFFSET_EXTENDED:
-                rule = AtCfa(reader.uleb() * factor)
-            case Cfa.OFFSET_EXTENDED_SF:
-                rule = AtCfa(reader.sleb() * factor)
-            case Cfa.VAL_OFFSET:
-                rule = CfaPlus(reader.uleb() * factor)
-            case Cfa.VAL_OFFSET_SF:
-                rule = CfaPlus(reader.sleb() * factor)
-            case Cfa.REGISTER:
+            case CfaOpcode.OFFSET | CfaOpcode.OFFSET_EXTENDED:
+                rule = Offset(reader.uleb() * factor)
+            case CfaOpcode.OFFSET_EXTENDED_SF:
+                rule = Offset(reader.sleb() * factor)
+            case CfaOpcode.VAL_OFFSET:
+                rule = ValOffset(reader.uleb() * factor)
+            case CfaOpcode.VAL_OFFSET_SF:
+                rule = ValOffset(reader.sleb() * factor)
+            case CfaOpcode.REGISTER:
                 other = self.register(reader)
                 rule = SameValue() if other == name else RegisterPlus(other, 0)
-            case Cfa.EXPRESSION:
-                rule = AtExpression(self.expression(reader))
-            case Cfa.VAL_EXPRESSION:
-                rule = IsExpression(self.expression(reader))
-            case Cfa.GNU_NEGATIVE_OFFSET_EXTENDED:
-                rule = AtCfa(-reader.uleb() * factor)
-            case Cfa.RESTORE | Cfa.RESTORE_EXTENDED:
+            case CfaOpcode.EXPRESSION:
+                rule = ExpressionRule(self.expression(reader))
+            case CfaOpcode.VAL_EXPRESSION:
+                rule = ValExpression(self.expression(reader))
+            case CfaOpcode.GNU_NEGATIVE_OFFSET_EXTENDED:
+                rule = Offset(-reader.uleb() * factor)
+            case CfaOpcode.RESTORE | CfaOpcode.RESTORE_EXTENDED:
                 return self.restore(name, reader, at)
             case _:
                 raise AssertionError(opcode)  # `instruction` has dealt with all others

@@ -25,7 +25,7 @@ from functools import partial
 from struct import unpack_from
 
 from testbed.arch import PerArch
-from testbed.contract.rows import AtCfa, BrokenPart, RegisterPlus, RowTable, Rule, UnwindRow
+from testbed.contract.rows import BrokenPart, Offset, RegisterPlus, RowTable, Rule, UnwindRow
 from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from unwinders.formats.cfi import cfi_index, cfi_section
@@ -81,7 +81,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Dwarf:
+class DwarfMode:
     """The mode that defers: the FDE at this offset of `__eh_frame` has the rows.
 
     No FDE stands at 0, a CIE does: there the section is to be searched for the function (so LLVM's libunwind; lld 14
@@ -99,10 +99,10 @@ class FrameLayout:
     saved: Mapping[str, int]
 
 
-_Decoded = FrameLayout | Dwarf | str  # str: what is wrong with the encoding
+_Decoded = FrameLayout | DwarfMode | str  # str: what is wrong with the encoding
 
 
-def encoded_row(image: Image, entry: Encoded, section: str) -> UnwindRow | Dwarf | None:
+def encoded_row(image: Image, entry: Encoded, section: str) -> UnwindRow | DwarfMode | None:
     """The row of an entry, or where it is, or None: nothing is known. Raises MalformedTable for an encoding that
     its architecture does not have."""
     if not entry.encoding:
@@ -111,9 +111,9 @@ def encoded_row(image: Image, entry: Encoded, section: str) -> UnwindRow | Dwarf
     found = layout_of(image, entry) if layout_of else f"{image.arch} has no compact encodings here"
     if isinstance(found, str):
         raise MalformedTable(section, entry.offset, f"encoding {entry.encoding:#010x}: {found}")
-    if isinstance(found, Dwarf):
+    if isinstance(found, DwarfMode):
         return found
-    rules: dict[str, Rule] = {name: AtCfa(offset) for name, offset in found.saved.items()}
+    rules: dict[str, Rule] = {name: Offset(offset) for name, offset in found.saved.items()}
     found_by = f"{section}+{entry.offset:#x}"
     return UnwindRow(entry.start, entry.end, found.cfa, rules, image.arch.return_address, found_by=found_by)
 
@@ -135,7 +135,7 @@ def _arm64(image: Image, entry: Encoded) -> _Decoded:
         case 2:
             cfa = RegisterPlus("sp", (encoding >> 12 & 0xFFF) * 16)
         case 3:
-            return Dwarf(encoding & 0xFF_FFFF)
+            return DwarfMode(encoding & 0xFF_FFFF)
         case 4:
             cfa = RegisterPlus("x29", 2 * _W)
             saved = {"x29": -2 * _W, "x30": -_W}
@@ -171,7 +171,7 @@ def _x86_64(image: Image, entry: Encoded) -> _Decoded:
             size = int.from_bytes(immediate, "little") + (encoding >> 13 & 7) * _W
             return _x86_64_frameless(encoding, size)
         case 4:
-            return Dwarf(encoding & 0xFF_FFFF)
+            return DwarfMode(encoding & 0xFF_FFFF)
         case mode:
             return f"mode {mode} is none of 1 to 4"
 
@@ -234,7 +234,7 @@ _REGULAR, _COMPRESSED = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FirstLevelEntry:
     """One entry of the first-level index: a second-level page for the link-time pcs ``[start, end)``."""
 
     start: int
@@ -249,7 +249,7 @@ class CompactTable:
 
     image: Image
     common: tuple[int, ...] = field(repr=False)
-    pages: tuple[Page, ...] = field(repr=False)
+    pages: tuple[FirstLevelEntry, ...] = field(repr=False)
     read: dict[int, IndexedTable | MalformedTable] = field(default_factory=dict, repr=False)  # by number of the page
 
     def at(self, pc: int) -> UnwindRow | None:
@@ -314,13 +314,13 @@ def compact_table(image: Image) -> CompactTable:
     common = _numbers(reader, common_at, common_count)
     fields = _numbers(reader, index_at, 3 * index_count)
     starts = [image.base + offset for offset in fields[0::3]]
-    pages: list[Page] = []
+    pages: list[FirstLevelEntry] = []
     for part, hidden in up_to_the_next(starts, 1 << (8 * image.arch.word)):
         why = None if hidden is None else _not_sorted(reader, starts, hidden, index_at, 12, "index entry")
         if part.entry == hidden:  # no page that could be read lies before the broken one
-            pages.append(Page(part.start, part.end, 0, why))
+            pages.append(FirstLevelEntry(part.start, part.end, 0, why))
         elif part.entry < len(starts) - 1:  # the last one is where the last function ends
-            pages.append(Page(part.start, part.end, fields[3 * part.entry + 1], why))
+            pages.append(FirstLevelEntry(part.start, part.end, fields[3 * part.entry + 1], why))
     return CompactTable(image, common, tuple(pages))
 
 
@@ -341,7 +341,7 @@ def _not_sorted(reader: Reader, starts: Sequence[int], i: int, offset: int, size
     return reader.error(f"{what} {i} is for {starts[i]:#x}: not sorted", at=offset + i * size)
 
 
-def _read_page(image: Image, page: Page, common: tuple[int, ...]) -> tuple[Encoded | BrokenPart, ...]:
+def _read_page(image: Image, page: FirstLevelEntry, common: tuple[int, ...]) -> tuple[Encoded | BrokenPart, ...]:
     reader = _reader(image)
     if not page.offset:
         if page.no_end is not None:
@@ -392,7 +392,7 @@ def _rows(image: Image, entries: Sequence[Encoded | BrokenPart], part: Part) -> 
     if isinstance(entry, BrokenPart):
         raise entry.why.again()
     found = encoded_row(image, entry, SECTION)
-    if not isinstance(found, Dwarf):
+    if not isinstance(found, DwarfMode):
         return () if found is None else (found,)
     if FRAME not in image.sections:
         raise _reader(image).error(f"an entry defers to {FRAME}, which is not there", at=entry.offset)

@@ -16,16 +16,16 @@ from itertools import pairwise
 
 from testbed.arch import Arch
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
     AtRegister,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     Operation,
     RegisterPlus,
     RowTable,
     Rule,
     Undefined,
     UnwindRow,
+    ValExpression,
 )
 from testbed.image import Image, once_per_image
 from testbed.words.errors import CannotUnwind, MalformedTable, NoUnwindInfo, UnsupportedRule
@@ -332,13 +332,13 @@ class _Undone:
             return RegisterPlus(self.base.register, self.offset), rules
         if self.offset == 0 and len(self.base.loads) == 1:
             return AtRegister(self.base.register, self.base.loads[0]), rules
-        return IsExpression(self.address(self.base, self.offset)), rules
+        return ValExpression(self.address(self.base, self.offset)), rules
 
     def slot(self, name: str) -> Rule:
         base, offset = self.popped[name]
         if base == self.base:
-            return AtCfa(offset - self.offset)
-        return AtExpression(self.address(base, offset)) if base.loads else AtRegister(base.register, offset)
+            return Offset(offset - self.offset)
+        return ExpressionRule(self.address(base, offset)) if base.loads else AtRegister(base.register, offset)
 
     def address(self, base: _Base, offset: int) -> tuple[Operation, ...]:
         """A place as an expression."""

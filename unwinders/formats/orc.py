@@ -23,10 +23,9 @@ from struct import iter_unpack, unpack_from
 from typing import NamedTuple
 
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
     AtRegister,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     Operation,
     RegisterPlus,
     RowTable,
@@ -34,6 +33,7 @@ from testbed.contract.rows import (
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
 )
 from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
@@ -92,7 +92,7 @@ _WITHOUT_OFFSET = (
 )  # the kernel takes these as they are
 
 
-class Kind(Enum):
+class OrcType(Enum):
     """What an entry is about, whatever its layout calls it."""
 
     NOTHING = "nothing is known about this code"
@@ -111,8 +111,14 @@ class OrcLayout(Enum):
 
 _KIND_BITS = {OrcLayout.UP_TO_6_2: 2, OrcLayout.SINCE_6_4: 3}
 _KINDS = {
-    OrcLayout.UP_TO_6_2: {0: Kind.CALL, 1: Kind.REGISTERS, 2: Kind.INTERRUPT},
-    OrcLayout.SINCE_6_4: {0: Kind.NOTHING, 1: Kind.END, 2: Kind.CALL, 3: Kind.REGISTERS, 4: Kind.INTERRUPT},
+    OrcLayout.UP_TO_6_2: {0: OrcType.CALL, 1: OrcType.REGISTERS, 2: OrcType.INTERRUPT},
+    OrcLayout.SINCE_6_4: {
+        0: OrcType.NOTHING,
+        1: OrcType.END,
+        2: OrcType.CALL,
+        3: OrcType.REGISTERS,
+        4: OrcType.INTERRUPT,
+    },
 }
 
 
@@ -130,11 +136,11 @@ class OrcEntry:
     def sp_register(self) -> int:
         return self.bits & 0xF
 
-    def kind(self, layout: OrcLayout) -> Kind | None:
+    def kind(self, layout: OrcLayout) -> OrcType | None:
         """What it is about, None where the layout has no such type."""
         kind = _KINDS[layout].get(self.bits >> 8 & (1 << _KIND_BITS[layout]) - 1)
         if layout is OrcLayout.UP_TO_6_2 and kind is not None and self.sp_register == OrcRegister.NONE:
-            return Kind.END if self.bits >> 10 & 1 else Kind.NOTHING
+            return OrcType.END if self.bits >> 10 & 1 else OrcType.NOTHING
         return kind
 
 
@@ -150,20 +156,20 @@ def entry_row(entry: OrcEntry, layout: OrcLayout, end: int) -> UnwindRow | None:
         sp, bp = OrcRegister(entry.sp_register), OrcRegister(entry.bits >> 4 & 0xF)
     except ValueError as error:
         raise MalformedTable(ENTRIES, entry.offset, f"{entry.bits:#06x}: {error}") from error
-    if kind is Kind.NOTHING:
+    if kind is OrcType.NOTHING:
         return None
     found_by = f"{ENTRIES}+{entry.offset:#x}"
     rules: dict[str, Rule]
-    if kind is Kind.END:
+    if kind is OrcType.END:
         return UnwindRow(entry.start, end, None, {"rip": Undefined()}, "rip", found_by=found_by)
     if sp in (OrcRegister.NONE, OrcRegister.PREVIOUS_SP):
         raise MalformedTable(ENTRIES, entry.offset, f"the previous SP counts from {sp.name}")
     rules = {name: Undefined() for name in _PRESERVED}
     place = _PreviousSp(sp, 0 if sp in _WITHOUT_OFFSET else entry.sp_offset)
-    if kind is Kind.CALL:
+    if kind is OrcType.CALL:
         cfa = place.plus(0)
-        rules["rip"] = AtCfa(-_WORD)
-    elif kind is Kind.REGISTERS:
+        rules["rip"] = Offset(-_WORD)
+    elif kind is OrcType.REGISTERS:
         cfa = place.stored(_STORED_SP)
         rules |= {name: place.stored(at) for name, at in _STORED.items()}
         rules["rip"] = place.stored(_STORED_PC)
@@ -172,16 +178,16 @@ def entry_row(entry: OrcEntry, layout: OrcLayout, end: int) -> UnwindRow | None:
         rules["rip"] = place.stored(0)
     match bp:
         case OrcRegister.NONE:
-            if kind is not Kind.REGISTERS:
+            if kind is not OrcType.REGISTERS:
                 rules["rbp"] = SameValue()
         case OrcRegister.PREVIOUS_SP:
-            rules["rbp"] = AtCfa(entry.bp_offset) if kind is Kind.CALL else place.stored(entry.bp_offset)
+            rules["rbp"] = Offset(entry.bp_offset) if kind is OrcType.CALL else place.stored(entry.bp_offset)
         case OrcRegister.BP:
             rules["rbp"] = AtRegister("rbp", entry.bp_offset)
         case _:
             raise MalformedTable(ENTRIES, entry.offset, f"BP's place counts from {bp.name}")
     if layout is OrcLayout.UP_TO_6_2:
-        signal = kind is not Kind.CALL
+        signal = kind is not OrcType.CALL
     return UnwindRow(entry.start, end, cfa, rules, "rip", signal, found_by)
 
 
@@ -197,13 +203,13 @@ class _PreviousSp(NamedTuple):
             return AtRegister("rbp", self.offset)
         if self.sp in _NAMES:
             return RegisterPlus(_NAMES[self.sp], self.offset + distance)
-        return IsExpression(self._operations(distance))
+        return ValExpression(self._operations(distance))
 
     def stored(self, distance: int) -> Rule:
         """``*(p + distance)``."""
         if self.sp in _NAMES:
             return AtRegister(_NAMES[self.sp], self.offset + distance)
-        return AtExpression(self._operations(distance))
+        return ExpressionRule(self._operations(distance))
 
     def _operations(self, distance: int) -> tuple[Operation, ...]:
         """``p + distance`` for the indirect ones: ``*(BP + offset)``, and ``*SP + offset`` since Linux 5.12."""
@@ -236,7 +242,7 @@ def orc_index(image: Image, layout: OrcLayout | None = None) -> IndexedTable:
     entries = _entries(image)
     its_layout = layout or layout_of(image, entries)
     # Of two entries for one pc, the one that says nothing stands for a gap that the other fills.
-    entries.sort(key=lambda entry: (entry.start, entry.kind(its_layout) is not Kind.NOTHING))
+    entries.sort(key=lambda entry: (entry.start, entry.kind(its_layout) is not OrcType.NOTHING))
     code = sorted((s.address, s.address + s.size) for s in image.segments if s.executable)
     ends = [*(entry.start for entry in entries[1:]), 1 << (8 * image.arch.word)]
     parts = []

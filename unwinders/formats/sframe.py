@@ -12,16 +12,16 @@ from itertools import pairwise
 from testbed.arch import Arch, PerArch
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
     AtRegister,
-    CfaPlus,
     Constant,
+    Offset,
     RegisterPlus,
     RowTable,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValOffset,
 )
 from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
@@ -78,7 +78,7 @@ class SframeHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionEntry:
+class FunctionDescriptor:
     """An FDE for the link-time pcs ``[start, end)``. Its ``rows`` FREs start at the section offset ``rows_at``.
 
     ``block`` 0: a row's start counts from the function's. Otherwise the code is a pattern of so many bytes that
@@ -136,12 +136,12 @@ def read_header(reader: Reader, arch: Arch) -> SframeHeader:
 
 def read_functions(
     reader: Reader, header: SframeHeader, arch: Arch
-) -> tuple[tuple[FunctionEntry, ...], MalformedTable | None]:
+) -> tuple[tuple[FunctionDescriptor, ...], MalformedTable | None]:
     """Every function entry that says its pcs, in the section's order; and what is wrong with the first that does not.
 
     In a table that calls itself sorted, an entry out of order is one of those: a search is led past it.
     """
-    found: list[FunctionEntry] = []
+    found: list[FunctionDescriptor] = []
     unplaced: MalformedTable | None = None
     rows = 0
     for i in range(header.functions):
@@ -163,7 +163,7 @@ def read_functions(
     return tuple(found), unplaced
 
 
-def _function(entry: Reader, section: Reader, header: SframeHeader, arch: Arch) -> FunctionEntry:
+def _function(entry: Reader, section: Reader, header: SframeHeader, arch: Arch) -> FunctionDescriptor:
     """An entry. Raises MalformedTable where not even its pcs can be read; other mistakes stand in it."""
     at = entry.offset
     distance, size = entry.signed(8 if header.version == 3 else 4), entry.unsigned(4)
@@ -171,12 +171,12 @@ def _function(entry: Reader, section: Reader, header: SframeHeader, arch: Arch) 
     if start + size > 1 << (8 * arch.word):
         raise entry.error(f"a function of {size:#x} bytes at {start:#x} leaves the address space", at=at)
     try:
-        return _with_rows(entry, section, header, FunctionEntry(at, start, start + size))
+        return _with_rows(entry, section, header, FunctionDescriptor(at, start, start + size))
     except MalformedTable as why:
-        return FunctionEntry(at, start, start + size, why=why.again())
+        return FunctionDescriptor(at, start, start + size, why=why.again())
 
 
-def _with_rows(entry: Reader, section: Reader, header: SframeHeader, placed: FunctionEntry) -> FunctionEntry:
+def _with_rows(entry: Reader, section: Reader, header: SframeHeader, placed: FunctionDescriptor) -> FunctionDescriptor:
     """What an entry says behind its pcs."""
     at, version = placed.offset, header.version
     rows_from = entry.unsigned(4)
@@ -233,7 +233,7 @@ _FROM_SP, _SIGNED = 1, 1 << 7
 
 
 @dataclass(frozen=True, slots=True)
-class FrameRow:
+class FrameRowEntry:
     """One FRE, its words interpreted. ``start`` counts from the function or from each repeated block."""
 
     offset: int
@@ -242,7 +242,7 @@ class FrameRow:
     registers: dict[str, Rule]
 
 
-def function_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: Arch) -> Iterator[UnwindRow]:
+def function_rows(entry: FunctionDescriptor, reader: Reader, header: SframeHeader, arch: Arch) -> Iterator[UnwindRow]:
     """The rows of a function, in ascending order, in link-time addresses.
 
     Raises MalformedTable where the bytes break the format, or where repeated blocks make more than MAX_ROWS.
@@ -261,11 +261,11 @@ def function_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, ar
         )
 
 
-def read_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: Arch) -> list[FrameRow]:
+def read_rows(entry: FunctionDescriptor, reader: Reader, header: SframeHeader, arch: Arch) -> list[FrameRowEntry]:
     """The FREs of a function as they stand. Their starts ascend, or it is a MalformedTable."""
     part = reader.part(entry.rows_at, header.rows_end)
     part.spend("steps", 8 * entry.rows)  # a row is some words, each with rules
-    found: list[FrameRow] = []
+    found: list[FrameRowEntry] = []
     for _ in range(entry.rows):
         at = part.offset
         start = part.unsigned(entry.address_size)
@@ -281,7 +281,7 @@ def read_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: 
         if count == 0:
             if header.version == 1:
                 raise part.error("a row without words: version 1 has none", at=at)
-            found.append(FrameRow(at, start, None, {arch.return_address: Undefined()}))
+            found.append(FrameRowEntry(at, start, None, {arch.return_address: Undefined()}))
             continue
         base = arch.sp if info & _FROM_SP else arch.frame_pointers[0]
         cfa = _controlled(words, size, arch) if entry.is_flexible else RegisterPlus(base, words.signed(size))
@@ -290,18 +290,18 @@ def read_rows(entry: FunctionEntry, reader: Reader, header: SframeHeader, arch: 
         registers: dict[str, Rule] = {name: Undefined() for name in arch.preserved}
         registers[arch.frame_pointers[0]] = SameValue()
         for name, fixed in ((arch.return_address, header.fixed_ra), (arch.frame_pointers[0], header.fixed_fp)):
-            rule: Rule | None = AtCfa(fixed) if fixed else None
+            rule: Rule | None = Offset(fixed) if fixed else None
             if words.left and entry.is_flexible:
                 rule = _controlled(words, size, arch) or rule
             elif words.left and rule is None:
-                rule = AtCfa(words.signed(size))
+                rule = Offset(words.signed(size))
             if rule is not None:
                 registers[name] = rule
         if words.left:
             raise part.error(f"{words.left // size} words too many", at=at)
         if info & _SIGNED and arch.ra_sign_state is not None:
             registers[RA_SIGNED] = Constant(1)
-        found.append(FrameRow(at, start, cfa, registers))
+        found.append(FrameRowEntry(at, start, cfa, registers))
     return found
 
 
@@ -314,14 +314,16 @@ def _controlled(words: Reader, size: int, arch: Arch) -> Rule | None:
     offset = words.signed(size)
     stored, number = bool(control >> 1 & 1), control >> 3
     if not control & 1:
-        return AtCfa(offset) if stored else CfaPlus(offset)
+        return Offset(offset) if stored else ValOffset(offset)
     if number not in arch.by_dwarf:
         raise words.error(f"register {number} is not one of {arch}", at=at)
     register = arch.by_dwarf[number]
     return AtRegister(register, offset) if stored else RegisterPlus(register, offset)
 
 
-def _spans(entry: FunctionEntry, found: list[FrameRow], reader: Reader) -> Iterator[tuple[int, int, FrameRow]]:
+def _spans(
+    entry: FunctionDescriptor, found: list[FrameRowEntry], reader: Reader
+) -> Iterator[tuple[int, int, FrameRowEntry]]:
     """The pcs that each row is in force for: up to the next row's start, within the function."""
     pattern, period = found, entry.end - entry.start
     if entry.block:
@@ -342,7 +344,7 @@ def _spans(entry: FunctionEntry, found: list[FrameRow], reader: Reader) -> Itera
                 yield start, stop, row
 
 
-def _masked(found: list[FrameRow]) -> tuple[list[FrameRow], int]:
+def _masked(found: list[FrameRowEntry]) -> tuple[list[FrameRowEntry], int]:
     """Version 1: a row is in force where ``offset & start >= start``; the last such one counts.
 
     That repeats with the smallest power of two that no start reaches.
@@ -354,7 +356,7 @@ def _masked(found: list[FrameRow]) -> tuple[list[FrameRow], int]:
     ]
     changes = [chosen[:1], *([right] for left, right in pairwise(chosen) if left[1] is not right[1])]
     return [
-        FrameRow(row.offset, offset, row.cfa, row.registers)
+        FrameRowEntry(row.offset, offset, row.cfa, row.registers)
         for change in changes
         for offset, row in change
         if row is not None

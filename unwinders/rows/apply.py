@@ -27,17 +27,17 @@ import numpy as np
 from testbed.arch import Arch
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule
 from testbed.contract.frames import Frame, FrameKind
-from testbed.contract.native import CodedRule
+from testbed.contract.native import EncodedRule
 from testbed.contract.rows import (
-    AtExpression,
     AtRegister,
-    CfaPlus,
-    IsExpression,
+    ExpressionRule,
     Operation,
     RegisterPlus,
     Rule,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule, UnwindError
@@ -88,10 +88,10 @@ class _NamedRule(NamedTuple):
 
     name: str
     rule: Rule | None
-    code: CodedRule
+    code: EncodedRule
 
 
-class CodedRow(NamedTuple):
+class EncodedRow(NamedTuple):
     """The rules of a row, by the places of a frame's registers. What is undefined is no rule."""
 
     row: UnwindRow
@@ -100,19 +100,19 @@ class CodedRow(NamedTuple):
     registers: tuple[_NamedRule, ...]
 
 
-_CODED: dict[tuple[int, Arch], CodedRow] = {}  # by identity: rows hold dictionaries
+_CODED: dict[tuple[int, Arch], EncodedRow] = {}  # by identity: rows hold dictionaries
 _MOST_CODED = 4096
 
 
-def coded_row(row: UnwindRow, arch: Arch) -> CodedRow:
+def coded_row(row: UnwindRow, arch: Arch) -> EncodedRow:
     """A row's rules, coded. They are kept: a walk comes to the same rows again and again."""
     known = _CODED.get((id(row), arch))
     if known is None or known.row is not row:
         if len(_CODED) >= _MOST_CODED:
             _CODED.clear()
-        default = {arch.sp: Undefined() if row.cfa is None else CfaPlus(0)}
+        default = {arch.sp: Undefined() if row.cfa is None else ValOffset(0)}
         rules = default | register_rules(row, arch)
-        known = _CODED[id(row), arch] = CodedRow(
+        known = _CODED[id(row), arch] = EncodedRow(
             row,
             _named("", row.cfa, arch),
             _named(row.return_address, return_address_rule(row, arch), arch),
@@ -142,7 +142,7 @@ def state_of(frame: Frame, arch: Arch, cfa: int | None = None) -> FrameRegisters
     return FrameRegisters(np.array(values, np.uint64), np.uint64(known), np.uint64(cfa or 0), cfa is not None)
 
 
-def _root_cfa(coded: CodedRow, facts: _FrameFacts) -> int | None:
+def _root_cfa(coded: EncodedRow, facts: _FrameFacts) -> int | None:
     """The outermost frame's CFA leads nowhere, so it may as well be unknown."""
     try:
         return None if coded.cfa.rule is None else facts.value(coded.cfa)
@@ -162,9 +162,9 @@ class _FrameFacts(NamedTuple):
     def value(self, named: _NamedRule) -> int:
         """What a rule says the caller's register is, cut to its width, or what the CFA is. Raises as `apply` does."""
         name, rule, code = named
-        if isinstance(rule, IsExpression):
+        if isinstance(rule, ValExpression):
             return self._computed(rule.operations) & (1 << 8 * code.size) - 1
-        if isinstance(rule, AtExpression):
+        if isinstance(rule, ExpressionRule):
             return self._read(self._computed(rule.operations), code.size)
         how, said = says(code, self.frame, self.snapshot.arch.word_mask)
         if how == VALUE:

@@ -31,7 +31,7 @@ import numpy as np
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.rows import AtCfa, AtExpression, AtRegister, Rule, UnwindRow
+from testbed.contract.rows import AtRegister, ExpressionRule, Offset, Rule, UnwindRow
 from testbed.image import Image, LoadedImage, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnwindError
@@ -80,7 +80,7 @@ def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:
     visited = {position(snapshot.arch, frame)}
     try:
         while True:
-            cfa, caller = step_out(frame, snapshot, row_for, steps)
+            cfa, caller = unwind_one(frame, snapshot, row_for, steps)
             if caller is None:
                 return Backtrace((*done, replace(frame, cfa=cfa)), None, snapshot.images)
             check_new(snapshot.arch, caller, visited)
@@ -92,7 +92,7 @@ def walk(snapshot: Snapshot, row_for: RowFor) -> Backtrace:
         return Backtrace((*done, frame), stop, snapshot.images)
 
 
-def step_out(
+def unwind_one(
     frame: Frame, snapshot: Snapshot, row_for: RowFor, steps: ExpressionSteps | None = None
 ) -> tuple[int | None, Frame | None]:
     """This frame's CFA and its caller, None where this is the root. Raises the UnwindError that ends the walk here."""
@@ -132,7 +132,7 @@ def check_progress(row: UnwindRow, frame: Frame, cfa: int | None, caller: Frame,
 
 def is_in_memory(rule: Rule | None) -> bool:
     """True where a rule says that a value is stored somewhere: a frame whose return address is not may be empty."""
-    return isinstance(rule, AtCfa | AtRegister | AtExpression)
+    return isinstance(rule, Offset | AtRegister | ExpressionRule)
 
 
 def position(arch: Arch, frame: Frame) -> tuple[int | None, ...]:

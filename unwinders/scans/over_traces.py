@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from testbed.contract.backtraces import Backtraces, Nodes, Sites
+from testbed.contract.backtraces import Backtraces, CallerClaims, InnermostClaims
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.native import ROOT, STOPPED
 from testbed.trace import Snapshot, Trace
@@ -91,7 +91,7 @@ class _Scanned:
         self.any = trace.snapshot(0) if len(trace) else None  # for its images: scanners look at nothing else of it
         self.possible: dict[int, bool] = {}
         self.believed: dict[tuple[int, int], bool] = {}
-        self.rows: list[tuple[int, int, int, int, int, int]] = []  # pc, SP, and the last four columns of `Nodes`
+        self.rows: list[tuple[int, int, int, int, int, int]] = []  # pc, SP, and the last four columns of `CallerClaims`
         self.numbers: dict[tuple[int, int, int], int] = {}
         self.names: dict[int, int] = {}
         self.outer_of: dict[int, dict[tuple[int, int], int]] = {}  # by location, then words tried and the frame below
@@ -107,7 +107,7 @@ class _Scanned:
         pc, sp, *links = (np.ascontiguousarray(rows[:, i]) for i in range(6))
         registers = (trace.arch.sp,) if self.options.claims_sp else ()
         nowhere, unknown = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.bool_)
-        nodes = Nodes(
+        nodes = CallerClaims(
             pc,
             np.full(len(rows), len(registers), np.uint64),
             sp.reshape(-1, 1)[:, : len(registers)],
@@ -116,7 +116,7 @@ class _Scanned:
             *(link.astype(np.int64).astype(np.int32) for link in links),
         )
         many = len(sites)
-        firsts = Sites(np.zeros(many, np.uint64), np.zeros(many, np.bool_), np.array(list(sites), np.int32))
+        firsts = InnermostClaims(np.zeros(many, np.uint64), np.zeros(many, np.bool_), np.array(list(sites), np.int32))
         names = tuple(f"scan, at {place:#x}" for place in self.names)
         options = self.options
         return Backtraces(

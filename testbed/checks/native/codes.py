@@ -20,7 +20,7 @@ REGISTERS = 5
 OUTERMOST = 1 << 63
 
 
-class CodedRows(NamedTuple):
+class EncodedRows(NamedTuple):
     """Rows of a table: the CFA's rule, the return address's, and those of registers, which are all rows' in one.
 
     A row's are ``first`` up to ``end``. ``zero`` is the register whose zero ends the stack, or -1.

@@ -104,7 +104,7 @@ def wrong_registers(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
         before = truth.own[index] if truth.kept[rule.own] else truth.entered[step]
         true = truth.cfa[index] if rule.own == run.stack else run.registers[before, rule.own]
         value, is_found = value_of(rule, i, checked, run)
-        if not is_found or cut(value, rule.size) != cut(true, rule.size):
+        if not is_found or low_bytes(value, rule.size) != low_bytes(true, rule.size):
             wrong |= u64(1) << u64(REGISTERS + rule.own)
     return wrong, untried
 
@@ -127,15 +127,15 @@ def value_of(rule: Any, i: Any, checked: Any, run: Any) -> Any:
     if kind == AT_REGISTER:
         return load((base + rule.offset) & run.word, rule.size, run.memory)
     if kind == REGISTER_PLUS:
-        return cut(base + rule.offset, rule.size), True
+        return low_bytes(base + rule.offset, rule.size), True
     if kind == SAME:
         return base, True
     if kind == CONSTANT:
-        return cut(rule.offset, rule.size), True
+        return low_bytes(rule.offset, rule.size), True
     if kind >= COMPUTED:  # the offset is the expression's place in its row
         computed, outcome = checked.value[i, np.int64(rule.offset)], checked.outcome[i, np.int64(rule.offset)]
         if kind == COMPUTED or outcome != VALUE:
-            return cut(computed, rule.size), outcome == VALUE
+            return low_bytes(computed, rule.size), outcome == VALUE
         return load(computed & run.word, rule.size, run.memory)
     return u64(0), False
 
@@ -153,6 +153,6 @@ def is_return_address(value: Any, index: Any, run: Any) -> Any:
 
 
 @compiled(inline=True)
-def cut(value: Any, size: Any) -> Any:
+def low_bytes(value: Any, size: Any) -> Any:
     """The lowest bytes of a value."""
     return value if size >= 8 else value & ((u64(1) << u64(8 * size)) - u64(1))

@@ -27,7 +27,7 @@ def goes_elsewhere(engine: Any, address: Any, step: Any, run: Any) -> Any:
         return False
     if run.forced < run.force_count and load(run.forces + 16 * run.forced) == step:
         return _is_forced(engine, step, run)
-    kind = halt_at(address, run)
+    kind = stop_byte_at(address, run)
     if kind <= HALT or _is_stuck(step, run) or _follows(address, step, run):
         return False
     pair = run.answers + 16 * run.answered
@@ -41,7 +41,7 @@ def goes_elsewhere(engine: Any, address: Any, step: Any, run: Any) -> Any:
 
 
 @compiled(inline=True)
-def halt_at(address: Any, run: Any) -> Any:
+def stop_byte_at(address: Any, run: Any) -> Any:
     """The byte of an instruction in ``halts``; 0 where it has none."""
     offset = address - run.halt_code
     return load_byte(run.halts + offset) if run.halts != 0 and 0 <= offset < run.halt_size else 0

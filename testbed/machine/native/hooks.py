@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.machine.native.detours import goes_elsewhere, halt_at
+from testbed.machine.native.detours import goes_elsewhere, stop_byte_at
 from testbed.machine.native.state import RUN
 from testbed.native.compiled import compiled
 from testbed.native.memory import (
@@ -128,7 +128,7 @@ def _has_room_for_write(run: Any) -> Any:
 @compiled(inline=True)
 def _halts(address: Any, run: Any) -> Any:
     """Whether the machine shall stop before this instruction."""
-    if halt_at(address, run) == 0:
+    if stop_byte_at(address, run) == 0:
         return False
     run.halted = 1
     run.ended = 1

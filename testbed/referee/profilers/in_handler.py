@@ -25,7 +25,7 @@ from testbed.image import Image, LoadedImage
 from testbed.image.demangling import demangled
 from testbed.machine.load import map_image
 from testbed.machine.signals import ALTERNATE_SIZE, Delivery, enter_handler
-from testbed.machine.start import powered
+from testbed.machine.start import new_engine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.referee.profilers.agent import AgentLibrary, agent_for
 from testbed.trace import Snapshot
@@ -96,7 +96,7 @@ def _bench(source: AgentLibrary, arch: Arch) -> Bench:
     if key not in _BENCHES:
         image: Image = agent_for(source, arch)
         # A core that signs, where there is one: libgcc and LLVM authenticate what a table calls signed.
-        machine = powered(arch, UNICORN[arch.name].cpus.get("signing"))
+        machine = new_engine(arch, UNICORN[arch.name].cpus.get("signing"))
         _BENCHES[key] = Bench(LoadedImage(image, 0), machine)
     return _BENCHES[key]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import LEAST, SPARE, Chunk, Keyframe
+from testbed.trace.chunk import LEAST, SPARE, Checkpoint, Chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.words.errors import EmulationError
 
@@ -56,7 +56,7 @@ class Window:
     ending: Exited | EmulationError | None
     context: int
     held: Held = field(repr=False)
-    keyframe: Keyframe = field(repr=False)
+    keyframe: Checkpoint = field(repr=False)
     _table: NDArray[np.uint64] = field(repr=False)
     _lengths: NDArray[np.uint8] = field(repr=False)
     _low: int = field(repr=False)

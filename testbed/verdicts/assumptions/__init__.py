@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from testbed.contract.assumption import Assumption, CodeRow, Record, RecordList, ShadowStack, StackWords, TableRow
-from testbed.verdicts.assumptions.along import End, Failed, FoundCaller, ReadAlong, TrueSite, evaluate
+from testbed.verdicts.assumptions.along import Failed, ForetoldEnd, FoundCaller, ReadAlong, TrueSite, check_assumption
 from testbed.verdicts.assumptions.records import chained, record_list, shadow_stack
 from testbed.verdicts.assumptions.rows import code_rows_fail_at, table_rows
 from testbed.verdicts.assumptions.scans import scanned
 
-__all__ = ["End", "Failed", "FoundCaller", "TrueSite", "failed_at"]
+__all__ = ["Failed", "ForetoldEnd", "FoundCaller", "TrueSite", "failed_at"]
 
 
 def failed_at(site: TrueSite, assumption: Assumption) -> Failed | None:
     """Where an assumption fails at a site; None where it holds at every frame of the true stack."""
     if isinstance(assumption, CodeRow):
         return code_rows_fail_at(site)
-    return evaluate(site, _read_along(site, assumption))
+    return check_assumption(site, _read_along(site, assumption))
 
 
 def _read_along(site: TrueSite, assumption: Record | RecordList | ShadowStack | StackWords | TableRow) -> ReadAlong:

@@ -58,7 +58,7 @@ class FoundCaller:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ForetoldEnd:
     """That a technique comes by no caller at a frame, by which clause: it ``stops``, or claims the root."""
 
     clause: Clause
@@ -73,7 +73,7 @@ class End:
         return len(said.frames) == frame + 1 and (said.stopped is not None) is self.stops
 
 
-ReadAlong = Iterator[FoundCaller | End]
+ReadAlong = Iterator[FoundCaller | ForetoldEnd]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Failed:
 
     frame: int
     clause: Clause
-    foretold: FoundCaller | End | None
+    foretold: FoundCaller | ForetoldEnd | None
     evidence: Filling
 
 
@@ -103,7 +103,7 @@ class TrueSite:
         return self.stack.frames
 
 
-def evaluate(site: TrueSite, come_by: ReadAlong) -> Failed | None:
+def check_assumption(site: TrueSite, come_by: ReadAlong) -> Failed | None:
     """Where an assumption fails along the true stack; None where it holds at every frame."""
     for k in range(len(site.frames)):
         failed = _held_against(site, k, next(come_by))
@@ -112,13 +112,13 @@ def evaluate(site: TrueSite, come_by: ReadAlong) -> Failed | None:
     return None
 
 
-def too_deep(k: int, most: int, *, stops: bool) -> Iterator[End]:
+def too_deep(k: int, most: int, *, stops: bool) -> Iterator[ForetoldEnd]:
     """The end of a technique that takes so many frames at most, at frame ``k``; nothing where there is room."""
     if k + 1 >= most:
-        yield End(MOST, stops, {"frame": str(k), "most": str(most)})
+        yield ForetoldEnd(MOST, stops, {"frame": str(k), "most": str(most)})
 
 
-def _held_against(site: TrueSite, k: int, come_by: FoundCaller | End) -> Failed | None:
+def _held_against(site: TrueSite, k: int, come_by: FoundCaller | ForetoldEnd) -> Failed | None:
     """The first difference between what is come by at frame ``k`` and the truth: the gravest first."""
     here, caller = site.frames[k], site.frames[k + 1] if k + 1 < len(site.frames) else None
 
@@ -130,7 +130,7 @@ def _held_against(site: TrueSite, k: int, come_by: FoundCaller | End) -> Failed 
             known |= {"how": come_by.how, "by": come_by.by, "found": come_by.pc}
         return Failed(k, clause, come_by, known | evidence)
 
-    if isinstance(come_by, End):
+    if isinstance(come_by, ForetoldEnd):
         return None if caller is None and not come_by.stops else failed(come_by.clause, **come_by.evidence)
     if caller is None:
         return failed(END)

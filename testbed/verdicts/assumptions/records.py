@@ -23,7 +23,7 @@ from testbed.contract.assumption import (
 )
 from testbed.image import Symbol, image_covering
 from testbed.trace import Snapshot
-from testbed.verdicts.assumptions.along import End, Filling, FoundCaller, ReadAlong, TrueSite, too_deep
+from testbed.verdicts.assumptions.along import Filling, ForetoldEnd, FoundCaller, ReadAlong, TrueSite, too_deep
 from testbed.words.errors import UnreadableMemory
 
 
@@ -92,7 +92,7 @@ def chained(site: TrueSite, assumption: Record) -> ReadAlong:
     yield from chain
 
 
-def _linked(snapshot: Snapshot, first: FoundCaller | End) -> int | None:
+def _linked(snapshot: Snapshot, first: FoundCaller | ForetoldEnd) -> int | None:
     """The caller by the link register, where that names another function and the chain does not begin there."""
     arch = snapshot.arch
     assert arch.link is not None
@@ -110,9 +110,9 @@ def _from_the_entry(site: TrueSite, assumption: Record) -> ReadAlong:
     value = snapshot.registers[arch.link] if arch.link else word_at(snapshot, snapshot.sp)
     how = f"{arch.link} is" if arch.link else f"{arch.sp} leads to"
     if value is None:
-        yield End(MAPPED, True, {"at": snapshot.sp, "how": "the return address would be"})
+        yield ForetoldEnd(MAPPED, True, {"at": snapshot.sp, "how": "the return address would be"})
     elif code_of(snapshot, value) == 0:
-        yield End(NO_RETURN, False, {"how": how})
+        yield ForetoldEnd(NO_RETURN, False, {"how": how})
     else:
         pc, there = code_of(snapshot, value), {name: snapshot.registers[name] for name in arch.preserved}
         there[arch.sp] = cfa
@@ -127,24 +127,24 @@ def _chain(site: TrueSite, assumption: Record, k: int, pc: int, here: Mapping[st
         layout = layout_at(snapshot, pc - (k > 0))  # every caller's pc is taken for a return address
         pointer = here.get(layout.pointer)
         if pointer is None:
-            yield End(KNOWN, True, {"register": layout.pointer})
+            yield ForetoldEnd(KNOWN, True, {"register": layout.pointer})
             return
         if pointer == 0:
-            yield End(ZERO, False, {"register": layout.pointer})
+            yield ForetoldEnd(ZERO, False, {"register": layout.pointer})
             return
         saved, value = _words(snapshot, layout, pointer)
         if value is None:
             at = pointer + layout.return_address & arch.word_mask
-            yield End(MAPPED, True, {"at": at, "how": f"the record of {layout.pointer} would be"})
+            yield ForetoldEnd(MAPPED, True, {"at": at, "how": f"the record of {layout.pointer} would be"})
             return
         how, pc = f"{layout.pointer} leads to", code_of(snapshot, value)
         if pc == 0:
-            yield End(NO_RETURN, False, {"how": how})
+            yield ForetoldEnd(NO_RETURN, False, {"how": how})
             return
         cfa = None if layout.cfa is None else pointer + layout.cfa & arch.word_mask
         there = {name: found for name, found in ((layout.pointer, saved), (arch.sp, cfa)) if found is not None}
         if stays := no_further_out(arch, here, there, may_stay=k == 0):
-            yield End(ASCENDS, True, stays)
+            yield ForetoldEnd(ASCENDS, True, stays)
             return
         yield from too_deep(k, assumption.most_frames, stops=True)
         yield FoundCaller(pc, LEADS, how, there, cfa, "the record")
@@ -158,7 +158,7 @@ def record_list(site: TrueSite, assumption: RecordList) -> ReadAlong:
     chain = _bounded(site, layout, assumption) if assumption.bounded else _listed(site, layout, assumption)
     first, k = next(chain), 0
     link = snapshot.registers[arch.link] if assumption.link and arch.link else 0
-    if link and not (assumption.looks_ahead and isinstance(first, End) and first.stops):
+    if link and not (assumption.looks_ahead and isinstance(first, ForetoldEnd) and first.stops):
         yield FoundCaller(code_of(snapshot, link), LINK, f"{arch.link} is")
         k = 1
     for come_by in _again(first, chain):
@@ -167,7 +167,7 @@ def record_list(site: TrueSite, assumption: RecordList) -> ReadAlong:
         k += 1
 
 
-def _again(first: FoundCaller | End, rest: ReadAlong) -> ReadAlong:
+def _again(first: FoundCaller | ForetoldEnd, rest: ReadAlong) -> ReadAlong:
     yield first
     yield from rest
 
@@ -179,11 +179,11 @@ def _bounded(site: TrueSite, layout: FrameRecord, assumption: RecordList) -> Rea
     while snapshot.sp <= pointer < end:
         saved, value = _words(snapshot, layout, pointer)
         if saved is None or value is None:
-            yield End(MAPPED, False, {"at": pointer, "how": "a record would be"})
+            yield ForetoldEnd(MAPPED, False, {"at": pointer, "how": "a record would be"})
             return
         yield FoundCaller(code_of(snapshot, value), LEADS, f"the pointer {pointer:#x} leads to")
         pointer = saved
-    yield End(BOUNDS, False, {"register": layout.pointer, "found": pointer, "low": snapshot.sp, "high": end})
+    yield ForetoldEnd(BOUNDS, False, {"register": layout.pointer, "found": pointer, "low": snapshot.sp, "high": end})
 
 
 def _listed(site: TrueSite, layout: FrameRecord, assumption: RecordList) -> ReadAlong:
@@ -193,17 +193,17 @@ def _listed(site: TrueSite, layout: FrameRecord, assumption: RecordList) -> Read
         how = f"the pointer {pointer:#x} leads to"
         stops = assumption.looks_ahead and is_first
         if assumption.checked and pointer == 0:
-            yield End(NO_LIST if stops else ZERO, stops, {"register": layout.pointer})
+            yield ForetoldEnd(NO_LIST if stops else ZERO, stops, {"register": layout.pointer})
             return
         saved, value = _words(snapshot, layout, pointer)
         if saved is None or value is None:
-            yield End(MAPPED, stops or not assumption.checked, {"at": pointer, "how": "a record would be"})
+            yield ForetoldEnd(MAPPED, stops or not assumption.checked, {"at": pointer, "how": "a record would be"})
             return
         if value == 0:
-            yield End(NO_RETURN, False, {"how": how})
+            yield ForetoldEnd(NO_RETURN, False, {"how": how})
             return
         if assumption.looks_ahead and (saved == 0 or None in _words(snapshot, layout, saved)):
-            yield End(LAST, False)
+            yield ForetoldEnd(LAST, False)
             return
         address = snapshot.arch.code_address(value & ~_signature(snapshot, assumption))
         yield FoundCaller(address, LEADS, how)
@@ -230,8 +230,8 @@ def shadow_stack(site: TrueSite, assumption: ShadowStack) -> ReadAlong:
         at = at - arch.word
         value = word_at(snapshot, at)
         if value is None:
-            yield End(MAPPED, True, {"at": at & arch.word_mask, "how": "the return address would be"})
+            yield ForetoldEnd(MAPPED, True, {"at": at & arch.word_mask, "how": "the return address would be"})
         elif value == 0:
-            yield End(NO_RETURN, False, {"how": f"[{at:#x}] is"})
+            yield ForetoldEnd(NO_RETURN, False, {"how": f"[{at:#x}] is"})
         else:
             yield FoundCaller(code_of(snapshot, value), LEADS, f"[{at:#x}] =")

@@ -36,7 +36,7 @@ from testbed.image import Image, image_covering, once_per_image
 from testbed.rereading import CFA, Evaluated, NoRow, Plus, SecondRow, Word, evaluate, reread
 from testbed.trace import Snapshot
 from testbed.truth import Activation, TrueFrame, Truth
-from testbed.verdicts.assumptions.along import End, Failed, Filling, FoundCaller, ReadAlong, TrueSite, too_deep
+from testbed.verdicts.assumptions.along import Failed, Filling, ForetoldEnd, FoundCaller, ReadAlong, TrueSite, too_deep
 from testbed.verdicts.assumptions.records import no_further_out
 from testbed.words.errors import UnreadableMemory
 
@@ -64,27 +64,27 @@ def table_rows(site: TrueSite, assumption: TableRow) -> ReadAlong:
         loaded = image_covering(snapshot.images, at)
         row = reread(loaded.image, assumption.format, at - loaded.bias) if loaded else NoRow(f"no file covers {at:#x}")
         if loaded is None or isinstance(row, NoRow):
-            yield End(THERE, True, {"why": row})
+            yield ForetoldEnd(THERE, True, {"why": row})
             return
         if row.undefined_return:
-            yield End(ROOT, False)
+            yield ForetoldEnd(ROOT, False)
             return
         found = evaluate(row, here, _words(snapshot), loaded.bias)
         if found.return_address is None or (found.cfa is None and row.cfa is not None):
             lost = "the return address" if found.return_address is None else "the CFA"
-            yield End(KNOWN, True, {"register": lost})
+            yield ForetoldEnd(KNOWN, True, {"register": lost})
             return
         signature = (snapshot.pac_mask or 0) if row.signed else 0
         pc = arch.code_address(found.return_address & ~signature)
         if pc == 0 and not row.signal_frame:
-            yield End(NO_RETURN, False, {"how": "the row's return address is"})
+            yield ForetoldEnd(NO_RETURN, False, {"how": "the row's return address is"})
             return
         there = {name: value for name, value in found.registers.items() if value is not None and name != arch.pc}
         may_stay = kind is FrameKind.INTERRUPTED or not isinstance(row.return_address, Word)
         may_go_back = _has_moved_up(row, found, here)
         stays = no_further_out(arch, here, there, may_stay=may_stay, may_go_back=may_go_back)
         if stays and not row.signal_frame:
-            yield End(ASCENDS, True, stays)
+            yield ForetoldEnd(ASCENDS, True, stays)
             return
         yield from too_deep(k, assumption.most_frames, stops=True)
         kind = FrameKind.INTERRUPTED if row.signal_frame else FrameKind.CALLER

@@ -19,7 +19,7 @@ from testbed.arch.tables import PerIsa
 from testbed.contract.assumption import FIRST, MAPPED, REACHED, ROOM, StackWords
 from testbed.image import Image, LoadedImage, image_covering, once_per_image
 from testbed.trace import Snapshot
-from testbed.verdicts.assumptions.along import End, FoundCaller, ReadAlong, TrueSite, too_deep
+from testbed.verdicts.assumptions.along import ForetoldEnd, FoundCaller, ReadAlong, TrueSite, too_deep
 from testbed.verdicts.assumptions.records import code_of, symbol_at
 from testbed.words.errors import UnreadableMemory
 
@@ -34,7 +34,7 @@ def scanned(site: TrueSite, assumption: StackWords) -> ReadAlong:
     try:
         end, _ = snapshot.stack_end()
     except UnreadableMemory:
-        yield End(MAPPED, True, {"at": snapshot.sp, "how": "the stack would be"})
+        yield ForetoldEnd(MAPPED, True, {"at": snapshot.sp, "how": "the stack would be"})
         return
     below, k = snapshot.pc, 0
     while True:
@@ -44,7 +44,11 @@ def scanned(site: TrueSite, assumption: StackWords) -> ReadAlong:
         near = _near_code(snapshot, at, min(last, end))
         found = next(((place, value) for place, value in near if accepts(snapshot, value, below)), None)
         if found is None:
-            yield End(REACHED, False, {"at": at}) if last >= end else End(ROOM, True, {"words": str(words), "at": at})
+            yield (
+                ForetoldEnd(REACHED, False, {"at": at})
+                if last >= end
+                else ForetoldEnd(ROOM, True, {"words": str(words), "at": at})
+            )
             return
         place, value = found
         at, pc, k = place + arch.word, code_of(snapshot, value), k + 1

@@ -11,7 +11,7 @@ from testbed.image import LoadedImage, describe, image_covering
 from testbed.truth import Truth
 from testbed.truth.frame_sites import frame_site
 from testbed.truth.frame_traits import linked
-from testbed.verdicts.assumptions.along import Accord, End, Failed, FoundCaller
+from testbed.verdicts.assumptions.along import Accord, Failed, ForetoldEnd, FoundCaller
 
 _NEAR = 64  # steps in which a prologue or an epilogue is done
 _OF_RECORDS = (ZERO, NO_LIST, BOUNDS, LEADS)
@@ -62,7 +62,7 @@ def _foretold(failed: Failed | None, images: tuple[LoadedImage, ...]) -> str:
     match failed.foretold:
         case None:
             then = "what nothing foretells"
-        case End(stops=stops):
+        case ForetoldEnd(stops=stops):
             then = "a stop" if stops else "the claim of the root"
         case FoundCaller() as caller:
             then = _said(images, failed, "found", caller.pc)

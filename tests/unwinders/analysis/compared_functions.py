@@ -13,10 +13,9 @@ from capstone import Cs
 
 from testbed.arch import Arch, Isa
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
     AtRegister,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     Operation,
     RegisterPlus,
     RowTable,
@@ -24,6 +23,7 @@ from testbed.contract.rows import (
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
 )
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
@@ -66,7 +66,7 @@ def cfa_means(arch: Arch, state: AbstractState, rule: Rule | None, other_sps: fr
                 return Means.UNKNOWN
         case AtRegister(register, offset):
             place = _as_address(_slot(state, _plus(state.registers.get(register), offset)))
-        case IsExpression(operations):
+        case ValExpression(operations):
             place = _as_address(_evaluated(arch, state, operations))
         case _:
             return Means.UNSAID
@@ -85,13 +85,13 @@ def register_means(arch: Arch, state: AbstractState, row: UnwindRow, register: s
             return Means.UNSAID
         case None | SameValue():
             value = state.registers.get(register)
-        case AtCfa(offset):
+        case Offset(offset):
             value = _slot(state, StackAddress(CFA, offset))
         case RegisterPlus(other, 0):
             value = state.registers.get(other)
         case AtRegister(other, offset):
             value = _slot(state, _plus(state.registers.get(other), offset))
-        case AtExpression(operations):
+        case ExpressionRule(operations):
             value = _slot(state, _evaluated(arch, state, operations))
         case _:
             return Means.UNSAID

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.contract.rows import AtCfa, RegisterPlus, Undefined
+from testbed.contract.rows import Offset, RegisterPlus, Undefined
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.code import START, assembled, image_of
 from unwinders.analysis.function_bounds import functions_of
@@ -51,7 +51,7 @@ def test_a_function_goes_on_behind_the_symbols_inside_it(inside: int) -> None:
         assert functions.at(START + 4 + 4 * i).name == f"g{i}"
         assert functions.at(START + 6 + 4 * i).name == "whole"
     assert functions.at(START + 3 + 4 * inside).name == "f"
-    assert row_at(image, START + 3 + 4 * inside).registers["rbx"] == AtCfa(-16)
+    assert row_at(image, START + 3 + 4 * inside).registers["rbx"] == Offset(-16)
 
 
 def test_symbols_over_the_same_code_do_not_have_it_analysed_again_and_again() -> None:
@@ -67,7 +67,7 @@ def test_a_cold_part_has_its_functions_frame() -> None:
     """``f`` jumps to ``f.cold`` after its push; by itself the part would be taken for a function without a frame."""
     code = bytes.fromhex("53 eb01 cc 31db 5b c3")  # push rbx; jmp f.cold; int3; f.cold: xor ebx, ebx; pop rbx; ret
     image = image_of("x86_64", code, ("f", 0, 3), ("f.cold", 4, 4))
-    assert row_at(image, START + 6).registers["rbx"] == AtCfa(-16)
+    assert row_at(image, START + 6).registers["rbx"] == Offset(-16)
     assert row_at(image, START + 6).cfa == RegisterPlus("rsp", 16)
 
 

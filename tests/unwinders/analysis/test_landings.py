@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from testbed.contract.rows import AtCfa, Rule
+from testbed.contract.rows import Offset, Rule
 from tests.unwinders.analysis.rows_said import Said, cfa, rows_say, rsp, sp
 
 # x21 is saved on one of two ways only, and both of them call.
@@ -16,7 +16,7 @@ SAVES_ON_ONE_WAY = (
     "ldp x19, x20, [sp, #0x10]; ldp x29, x30, [sp], #0x40; ret; "
 )
 BEHIND = 13 * 4
-SAVED = AtCfa(-0x20)
+SAVED = Offset(-0x20)
 
 
 def x21(rules: Iterable[Rule | None]) -> Said:
@@ -31,7 +31,7 @@ LANDINGS: list[tuple[str, Said]] = [
     # What is saved there was not saved before.
     (
         "mov x19, x0; str x21, [sp, #0x20]; bl 0x9100; mov x0, x19; bl 0x9200",
-        {**x21([None] * 2 + [SAVED] * 3), BEHIND: {"x21": None, "x19": AtCfa(-0x30)}},
+        {**x21([None] * 2 + [SAVED] * 3), BEHIND: {"x21": None, "x19": Offset(-0x30)}},
     ),
     # What is never given back was not saved: by a return, and by going on where the frame without it goes on.
     ("bl 0x9100; ldp x19, x20, [sp, #0x10]; ldp x29, x30, [sp], #0x40; ret", x21([None] * 4)),
@@ -58,7 +58,7 @@ OTHERS: list[tuple[str, str, Said]] = [
         "push {r4, lr}; sub sp, sp, #8; mov r4, r0; bl 0x9000; cmp r0, #0; beq 0x1028; str r5, [sp]; "
         "ldr r5, [pc, #28]; bl 0x9000; ldr r5, [sp]; add sp, sp, #8; pop {r4, pc}; mov r4, r0; "
         "bl 0x9200; str r5, [sp]; bl 0x9200; .byte 0x00, 0x00, 0xa0, 0xe1",
-        {0x30 + 4 * i: {"r5": rule} for i, rule in enumerate([AtCfa(-16), AtCfa(-16), None, AtCfa(-16)])},
+        {0x30 + 4 * i: {"r5": rule} for i, rule in enumerate([Offset(-16), Offset(-16), None, Offset(-16)])},
     ),
     # SP is sure where a frame pointer is the same place. Else the last call's arguments may lie below, which are off
     # the stack where its exceptions land.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from testbed.contract.rows import AtCfa, Undefined
+from testbed.contract.rows import Offset, Undefined
 from tests.unwinders.analysis.rows_said import Code, Said, Symbols, cfa, rows_say, rsp, sp
 
 NO_FRAME, NO_WAY = "leads to the CFA", "no way from the function's entry"
@@ -28,7 +28,7 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
         {10: cfa("rbp", 16), 12: rsp(8)},
     ),
     # A register clobbered on one way is where it was saved, or lost.
-    ("x86_64", ["push rbx; test rdi, rdi; je 0x1008; xor ebx, ebx; nop; pop rbx; ret"], {8: {"rbx": AtCfa(-16)}}),
+    ("x86_64", ["push rbx; test rdi, rdi; je 0x1008; xor ebx, ebx; nop; pop rbx; ret"], {8: {"rbx": Offset(-16)}}),
     ("x86_64", ["test rdi, rdi; je 0x1007; xor ebx, ebx; nop; ret"], {7: {"rbx": Undefined()}}),
     # A call whose way on contradicts another way does not return: `abort`, behind which the jump's label stands.
     ("x86_64", ["test rdi, rdi; jne 0x100b; push rax; call 0x9000; ret"], {11: rsp(8), 6: rsp(16)}),
@@ -39,7 +39,7 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
             "sub rsp, 24; test rdi, rdi; jne 0x1015; mov [rsp + 8], rbx; xor ebx, ebx; call 0x9000; "
             "nop; add rsp, 24; ret"
         ],
-        {0x15: {"rbx": None}, 0x10: {"rbx": AtCfa(-24)}},
+        {0x15: {"rbx": None}, 0x10: {"rbx": Offset(-24)}},
     ),
     # A jump table has as many cases as its index was compared with. Behind it lies code that no case begins with: read
     # as one more case, it leads into the middle of one.
@@ -77,7 +77,7 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
             "test rdi, rdi; jne 0x1013; sub rsp, 8; call 0x9000; add rsp, 8; ret; "
             "push rbx; call 0x9000; pop rbx; ret; mov ebx, 1; ret"
         ],
-        {0x20: rsp(16, rbx=AtCfa(-16))},
+        {0x20: rsp(16, rbx=Offset(-16))},
     ),
     # A tail call through a pointer is no jump table: behind it exceptions land, in the frame of the call before it.
     ("x86_64", [RETHROWN + ".byte 0xf3, 0x0f, 0x1e, 0xfa; mov rdi, rax; ret"], {0x16: rsp(16)}),  # endbr64
@@ -86,7 +86,7 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
     (
         "x86_64",
         ["push rbx; jmp rax; xor ebx, ebx; pop rbx; ret"],
-        {3: rsp(16), 5: {"rbx": AtCfa(-16)}},
+        {3: rsp(16), 5: {"rbx": Offset(-16)}},
     ),
     ("x86_64", ["push rbx; pop rbx; ret; mov eax, ebx; ret"], {3: NO_WAY}),
     # A table branch is read, and its table is no code.
@@ -97,7 +97,7 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
             bytes([2, 4, 2, 5]),  # halved distances from the table
             "movs r5, #1; nop; movs r6, #1; movs r7, #1; pop {r4, r5, r6, r7, pc}",
         ],
-        {0x14: sp(20, r4=AtCfa(-20), r7=AtCfa(-8)), 8: NO_WAY},
+        {0x14: sp(20, r4=Offset(-20), r7=Offset(-8)), 8: NO_WAY},
     ),
     # Predicated returns leave the frame of those who stay.
     (
@@ -128,7 +128,7 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
             "test rdi, rdi; jne 0x100b; push rbx; add rax, rcx; jmp rax; add rcx, rdx; jmp rcx; "
             "xor ebx, ebx; pop rbx; ret"
         ],
-        {16: rsp(16), 18: {"rbx": AtCfa(-16)}},
+        {16: rsp(16), 18: {"rbx": Offset(-16)}},
     ),
     ("x86_64", ["add rax, rcx; jmp rax; push rbx; pop rbx; ret"], {5: rsp(8), 6: rsp(16), 7: rsp(8)}),
     # Who is not greater goes on, deeper than behind the call, which would be where code begins otherwise: what is
@@ -146,7 +146,7 @@ WAYS: list[tuple[str, Sequence[Code], Said]] = [
     (
         "x86_64",
         ["lea r11, [rsp - 0x28]; and rsp, -32; push r12; xor r12d, r12d; cmp rsp, r11; jne 0x1014; nop; int3"],
-        {19: rsp(0x30, r12=AtCfa(-0x30))},
+        {19: rsp(0x30, r12=Offset(-0x30))},
     ),
     # A signal's trampoline is refused.
     ("x86_64", ["mov eax, 15; syscall"], {0: "signal"}),
@@ -186,7 +186,7 @@ CALLS: list[tuple[str, Sequence[Code], Symbols, Said]] = [
         "x86_64",
         [bytes.fromhex("53 e800000000 5b 31db 5b c3")],
         (),
-        {6: rsp(24), 7: rsp(16), 9: rsp(16, rbx=AtCfa(-16)), 10: rsp(8)},
+        {6: rsp(24), 7: rsp(16), 9: rsp(16, rbx=Offset(-16)), 10: rsp(8)},
     ),
     # A call that is none is where its state goes, whatever was called before:
     # push rbx; call far; call 1f; 1: pop rbx; xor ebx, ebx; pop rbx; ret. Behind the first call another state holds.
@@ -227,7 +227,7 @@ CALLS: list[tuple[str, Sequence[Code], Symbols, Said]] = [
         "a32",
         ["push {lr}; bl 0x1010; nop; pop {pc}; push {r4, lr}; pop {r4, pc}"],
         TWO_FUNCTIONS,
-        {0: sp(0), 4: sp(4), 8: sp(4, lr=AtCfa(-4)), 12: sp(4)},
+        {0: sp(0), 4: sp(4), 8: sp(4, lr=Offset(-4)), 12: sp(4)},
     ),
     # A callee that pops its arguments is looked at.
     (
@@ -261,7 +261,7 @@ CALLS: list[tuple[str, Sequence[Code], Symbols, Said]] = [
     ),
     # Behind an instruction that a linker has moved out of the function, for a processor's erratum, it goes on.
     ("arm64", [MOVED + "ldr x0, [x0, #8]; b 0x1008"], FUNCTION, {8: sp(32), 12: sp(0)}),
-    ("arm64", [MOVED + "str x19, [sp, #16]; b 0x1008"], FUNCTION, {8: {"x19": AtCfa(-16)}}),
+    ("arm64", [MOVED + "str x19, [sp, #16]; b 0x1008"], FUNCTION, {8: {"x19": Offset(-16)}}),
     # Other code without a symbol is left by a tail call.
     ("arm64", [MOVED + "ldr x0, [x0, #8]; b 0x100c"], FUNCTION, {8: NO_WAY}),  # it goes on somewhere else
     ("arm64", [MOVED + "ldr x0, [x0, #8]; cbz x0, 0x1008; ret"], FUNCTION, {8: NO_WAY}),

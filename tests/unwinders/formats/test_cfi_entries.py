@@ -206,4 +206,4 @@ def test_rows_of_both_sections_are_the_same() -> None:
 def test_the_data_alignment_of_arm32_is_four() -> None:
     section = cie(b"\x0c\x0d\x00", ra=14, data=-4) + fde(b"\x8e\x01", word=4)
     (row,) = cfi_table(image(ARM32, _debug_frame=(0, section)), ".debug_frame")
-    assert str(row.registers["lr"]) == "AtCfa(offset=-4)"
+    assert str(row.registers["lr"]) == "Offset(offset=-4)"

@@ -9,17 +9,17 @@ import pytest
 
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
-    AtExpression,
-    CfaPlus,
     Constant,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     Operation,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from tests.unwinders.frames import (
@@ -98,7 +98,7 @@ CFAS: list[tuple[bytes, bytes, Options, Mapping[int, Rule]]] = [
         b"\x0f" + block(b"\x77\x08\x06"),
         DEF_CFA,
         AS_USUAL,
-        {0: IsExpression((Operation(0x77, (8,), 0), Operation(6, (), 2)))},
+        {0: ValExpression((Operation(0x77, (8,), 0), Operation(6, (), 2)))},
     ),
     # a negative offset is the word that assemblers write it as
     *((set_offset + uleb(2**64 - 16), DEF_CFA, AS_USUAL, {0: rsp(-16)}) for set_offset in (b"\x0e", b"\x0c\x07")),
@@ -116,22 +116,22 @@ RULES: list[tuple[bytes, bytes, Options, Mapping[str, Rule]]] = [
     # 6.4.2.3 Register rules
     (b"\x07\x03", DEF_CFA, AS_USUAL, {"rbx": Undefined()}),
     (b"\x08\x03", DEF_CFA, AS_USUAL, {"rbx": SameValue()}),
-    (b"\x83\x02", DEF_CFA, AS_USUAL, {"rbx": AtCfa(-16)}),
-    (b"\x05" + uleb(72) + uleb(3), ARM64_CFA, {"arch": ARM64}, {"d8": AtCfa(-24)}),
-    (b"\x05" + uleb(264) + uleb(2), ARM32_CFA, {"arch": ARM32, "data": -4}, {"d8": AtCfa(-8)}),
-    (b"\x11\x03" + sleb(-2), DEF_CFA, AS_USUAL, {"rbx": AtCfa(16)}),
-    (b"\x14\x03\x02", DEF_CFA, AS_USUAL, {"rbx": CfaPlus(-16)}),
-    (b"\x15\x03" + sleb(-2), DEF_CFA, AS_USUAL, {"rbx": CfaPlus(16)}),
+    (b"\x83\x02", DEF_CFA, AS_USUAL, {"rbx": Offset(-16)}),
+    (b"\x05" + uleb(72) + uleb(3), ARM64_CFA, {"arch": ARM64}, {"d8": Offset(-24)}),
+    (b"\x05" + uleb(264) + uleb(2), ARM32_CFA, {"arch": ARM32, "data": -4}, {"d8": Offset(-8)}),
+    (b"\x11\x03" + sleb(-2), DEF_CFA, AS_USUAL, {"rbx": Offset(16)}),
+    (b"\x14\x03\x02", DEF_CFA, AS_USUAL, {"rbx": ValOffset(-16)}),
+    (b"\x15\x03" + sleb(-2), DEF_CFA, AS_USUAL, {"rbx": ValOffset(16)}),
     (b"\x09\x03\x0c", DEF_CFA, AS_USUAL, {"rbx": RegisterPlus("r12", 0)}),
-    (b"\x10\x03" + block(b"\x76\x70"), DEF_CFA, AS_USUAL, {"rbx": AtExpression((Operation(0x76, (-16,), 0),))}),
-    (b"\x16\x03" + block(b"\x76\x70"), DEF_CFA, AS_USUAL, {"rbx": IsExpression((Operation(0x76, (-16,), 0),))}),
+    (b"\x10\x03" + block(b"\x76\x70"), DEF_CFA, AS_USUAL, {"rbx": ExpressionRule((Operation(0x76, (-16,), 0),))}),
+    (b"\x16\x03" + block(b"\x76\x70"), DEF_CFA, AS_USUAL, {"rbx": ValExpression((Operation(0x76, (-16,), 0),))}),
     # restore and restore_extended go back to the rule of the CIE, or to none
-    *((b"\x07\x03" + restore, DEF_CFA + b"\x83\x02", AS_USUAL, {"rbx": AtCfa(-16)}) for restore in RESTORES),
+    *((b"\x07\x03" + restore, DEF_CFA + b"\x83\x02", AS_USUAL, {"rbx": Offset(-16)}) for restore in RESTORES),
     *((b"\x83\x02" + restore, DEF_CFA, AS_USUAL, {}) for restore in RESTORES),
     (DEF_CFA + b"\x83\x02\xc3", b"", AS_USUAL, {}),  # a CIE without instructions
     # what vendors added
-    (b"\x2e" + uleb(200) + b"\x83\x02", DEF_CFA, AS_USUAL, {"rbx": AtCfa(-16)}),
-    (b"\x2f\x03\x02", DEF_CFA, AS_USUAL, {"rbx": AtCfa(16)}),  # DW_CFA_GNU_negative_offset_extended
+    (b"\x2e" + uleb(200) + b"\x83\x02", DEF_CFA, AS_USUAL, {"rbx": Offset(-16)}),
+    (b"\x2f\x03\x02", DEF_CFA, AS_USUAL, {"rbx": Offset(16)}),  # DW_CFA_GNU_negative_offset_extended
     (b"\x2d", ARM64_CFA, {"arch": ARM64}, {RA_SIGNED: Constant(1)}),
     (b"\x41\x2d\x41\x2d", ARM64_CFA, ON_ARM64, {RA_SIGNED: Constant(0)}),
     (b"\x2c", ARM64_CFA, {"arch": ARM64}, {RA_SIGNED: Constant(3)}),  # with the pc: both bits
@@ -205,7 +205,7 @@ def test_instructions_are_malformed(
 def test_remember_and_restore_state_bring_back_the_registers_and_the_cfa() -> None:
     saved, changed, back = rows(b"\x83\x02\x0a\x41\x07\x03\x0c\x06\x20\x41\x0b", DEF_CFA)
     assert (changed.cfa, changed.registers["rbx"]) == (rbp(32), Undefined())
-    assert (back.cfa, back.registers) == (saved.cfa, saved.registers) == (rsp(8), {"rbx": AtCfa(-16)})
+    assert (back.cfa, back.registers) == (saved.cfa, saved.registers) == (rsp(8), {"rbx": Offset(-16)})
 
 
 def test_aarch64_negate_ra_state_toggles() -> None:
@@ -233,7 +233,7 @@ def test_the_return_address_column_is_named_by_the_architecture() -> None:
 
 def test_registers_that_are_not_recorded_keep_their_number() -> None:
     row = one(b"\x05" + uleb(17) + uleb(2), ra=77, version=3)
-    assert (row.registers, row.return_address) == ({"dwarf17": AtCfa(-16)}, "dwarf77")
+    assert (row.registers, row.return_address) == ({"dwarf17": Offset(-16)}, "dwarf77")
 
 
 # The section

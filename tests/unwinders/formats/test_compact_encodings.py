@@ -8,7 +8,7 @@ from math import perm
 import pytest
 
 from testbed.arch import Arch
-from testbed.contract.rows import AtCfa, RegisterPlus, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, UnwindRow
 from testbed.words.errors import MalformedTable
 from tests.unwinders.compact import (
     CODE,
@@ -27,7 +27,7 @@ def row_of(arch: Arch, encoding: int, **parts: bytes) -> UnwindRow:
 
 
 # an architecture, an encoding, its CFA, where registers are saved
-ENCODINGS: list[tuple[Arch, int, RegisterPlus, dict[str, AtCfa]]] = [
+ENCODINGS: list[tuple[Arch, int, RegisterPlus, dict[str, Offset]]] = [
     # arm64, frameless: the return address is still in its register
     *(
         (ARM64, encoding, RegisterPlus("sp", size), saved)
@@ -105,7 +105,7 @@ MALFORMED: list[tuple[Arch, int, bytes, str]] = [
 
 
 @pytest.mark.parametrize(("arch", "encoding", "cfa", "saved"), ENCODINGS)
-def test_an_encoding_is_a_row(arch: Arch, encoding: int, cfa: RegisterPlus, saved: dict[str, AtCfa]) -> None:
+def test_an_encoding_is_a_row(arch: Arch, encoding: int, cfa: RegisterPlus, saved: dict[str, Offset]) -> None:
     row = row_of(arch, encoding)
     assert (row.cfa, row.registers, row.return_address) == (cfa, saved, arch.return_address)
 

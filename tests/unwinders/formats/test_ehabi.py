@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from testbed.contract.rows import AtCfa, RegisterPlus, Undefined, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, Undefined, UnwindRow
 from testbed.image import Image, Segment
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.ehabi_index import (
@@ -174,7 +174,7 @@ REFUSED: list[tuple[int, tuple[int, ...] | None, type[Exception], str]] = [
 
 def test_an_inline_entry_has_three_bytes_of_operations() -> None:
     said = row(POP_R4_LR)
-    assert (said.cfa, said.registers) == (RegisterPlus("sp", 8), {"r4": AtCfa(-8), "lr": AtCfa(-4)})
+    assert (said.cfa, said.registers) == (RegisterPlus("sp", 8), {"r4": Offset(-8), "lr": Offset(-4)})
     assert (said.start, said.end, said.found_by) == (START, CODE_END, ".ARM.exidx+0x0")
 
 

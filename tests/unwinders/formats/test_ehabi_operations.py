@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.contract.rows import AtCfa, AtRegister, RegisterPlus, Rule
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, Rule
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.formats.ehabi_texts import operations, undone
 from unwinders.formats.ehabi import OperationBytes
@@ -26,7 +26,7 @@ def sp(distance: int) -> RegisterPlus:
 
 def saved(**places: int) -> dict[str, Rule]:
     """Registers by their distance from the CFA."""
-    return {name: AtCfa(distance) for name, distance in places.items()}
+    return {name: Offset(distance) for name, distance in places.items()}
 
 
 def run(first: int, count: int) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ ROWS: list[tuple[str, Rule, dict[str, Rule], str]] = [
     # several in a row: each register keeps its own place, and a later place of one counts
     ("02 a0 01 84 00", sp(28), saved(r4=-16, lr=-4), "lr"),
     ("9b 41 84 83", RegisterPlus("r11", 8), saved(r4=-16, r5=-12, r11=-8, lr=-4), "lr"),
-    ("a0 97 84 00", RegisterPlus("r7", 4), {"r4": AtRegister("sp", 0), "lr": AtCfa(-4)}, "lr"),
+    ("a0 97 84 00", RegisterPlus("r7", 4), {"r4": AtRegister("sp", 0), "lr": Offset(-4)}, "lr"),
     ("a0 a0", sp(8), saved(r4=-4), "lr"),
 ]
 

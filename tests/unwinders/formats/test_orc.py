@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from testbed.contract.rows import (
-    AtCfa,
     AtRegister,
-    IsExpression,
+    Offset,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
+    ValExpression,
 )
 from testbed.image import Image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
@@ -99,7 +99,7 @@ def test_a_header_that_is_not_known_is_unsupported(header: bytes) -> None:
 def test_without_a_header_the_entries_prove_the_layout(layout: OrcLayout) -> None:
     entries = [(START, entry(bits(CALL[layout]))), (START + 4, END[layout]), (START + 8, NOTHING)]
     first, root = orc_table(made(*entries)).rows
-    assert (first.cfa, first.registers["rip"]) == (RegisterPlus("rsp", 8), AtCfa(-8))
+    assert (first.cfa, first.registers["rip"]) == (RegisterPlus("rsp", 8), Offset(-8))
     assert (root.cfa, root.registers) == (None, {"rip": Undefined()})
     assert (root.start, root.end) == (START + 4, START + 8)
 
@@ -143,12 +143,12 @@ def test_bits_that_the_layout_does_not_have_are_malformed(layout: OrcLayout, thi
 def test_the_previous_sp_counts_from_a_register(layout: OrcLayout, register: OrcRegister, cfa: Rule) -> None:
     """The kernel takes DX, DI, R10 and R13 without their offset."""
     row = one(bits(CALL[layout], register), -24, layout=layout)
-    assert (row.cfa, row.registers["rip"], row.signal_frame) == (cfa, AtCfa(-8), False)
+    assert (row.cfa, row.registers["rip"], row.signal_frame) == (cfa, Offset(-8), False)
 
 
 def test_what_is_stored_at_sp_is_the_previous_sp_less_its_offset() -> None:
     row = one(bits(2, R.SP_INDIRECT), 16)
-    assert isinstance(row.cfa, IsExpression)
+    assert isinstance(row.cfa, ValExpression)
     caller = applied(row, {"rsp": 0x8000}, words(X86_64, 0x8100) + bytes(0x100) + words(X86_64, 0x1234))
     assert (caller.pc, caller.registers["rsp"]) == (0x1234, 0x8100 + 16)
 
@@ -173,7 +173,7 @@ def test_a_call_without_a_register_is_malformed_in_the_new_layout_and_says_nothi
 @LAYOUTS
 @pytest.mark.parametrize(
     ("register", "rule"),
-    [(R.NONE, SameValue()), (R.PREVIOUS_SP, AtCfa(-16)), (R.BP, AtRegister("rbp", -16))],
+    [(R.NONE, SameValue()), (R.PREVIOUS_SP, Offset(-16)), (R.BP, AtRegister("rbp", -16))],
 )
 def test_bp_stays_or_is_stored(layout: OrcLayout, register: OrcRegister, rule: Rule) -> None:
     assert one(bits(CALL[layout], bp=register), 16, -16, layout=layout).registers["rbp"] == rule

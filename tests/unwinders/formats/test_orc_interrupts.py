@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.contract.rows import (
-    AtExpression,
+    ExpressionRule,
 )
 from tests.unwinders.formats.orc_made import (
     INTERRUPT,
@@ -37,7 +37,7 @@ def test_registers_stored_where_a_slot_points() -> None:
     pointer, regs = words(X86_64, 0x8010), bytes(8) + words(X86_64, *STORED.values())
     by_bp = one(bits(3, R.BP_INDIRECT), 8)
     assert applied(by_bp, {"rbp": 0x7FF8}, pointer + regs, 0x8000).pc == STORED["rip"]
-    assert isinstance(by_bp.registers["rip"], AtExpression)
+    assert isinstance(by_bp.registers["rip"], ExpressionRule)
     by_sp = one(bits(3, R.SP_INDIRECT), 0)
     assert applied(by_sp, {"rsp": 0x8000}, pointer + regs).registers["rbx"] == STORED["rbx"]
 

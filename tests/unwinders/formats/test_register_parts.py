@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.contract.rows import AtCfa, AtRegister, Rule, SameValue, Undefined
+from testbed.contract.rows import AtRegister, Offset, Rule, SameValue, Undefined
 from tests.unwinders.frames import ARM32, rows, sleb, uleb
 from unwinders.formats.cfi_rows import WholeRegisters, register_name
 
@@ -26,13 +26,13 @@ def only(instructions: bytes) -> dict[str, Rule]:
 @pytest.mark.parametrize("register", range(8, 16))
 def test_gccs_two_halves_are_one_register(register: int) -> None:
     low = S16 + 2 * (register - 8)
-    assert only(at_cfa(low, -16) + at_cfa(low + 1, -12)) == {f"d{register}": AtCfa(-16)}
-    assert only(at_cfa(low + 1, -12) + at_cfa(low, -16)) == {f"d{register}": AtCfa(-16)}
+    assert only(at_cfa(low, -16) + at_cfa(low + 1, -12)) == {f"d{register}": Offset(-16)}
+    assert only(at_cfa(low + 1, -12) + at_cfa(low, -16)) == {f"d{register}": Offset(-16)}
 
 
 @pytest.mark.parametrize("register", range(8, 16))
 def test_the_current_number_of_the_whole_register_says_the_same(register: int) -> None:
-    assert only(at_cfa(256 + register, -16)) == {f"d{register}": AtCfa(-16)}
+    assert only(at_cfa(256 + register, -16)) == {f"d{register}": Offset(-16)}
 
 
 @pytest.mark.parametrize(
@@ -58,23 +58,23 @@ def test_restoring_both_halves_gives_the_register_back() -> None:
     first, second = rows(
         at_cfa(80, -16) + at_cfa(81, -12) + b"\x44\x06\x50\x06\x51", DEF_CFA, arch=ARM32, data=-4, ra=14
     )
-    assert (dict(first.registers), dict(second.registers)) == ({"d8": AtCfa(-16)}, {})
+    assert (dict(first.registers), dict(second.registers)) == ({"d8": Offset(-16)}, {})
 
 
 def test_registers_that_nobody_records_keep_their_number() -> None:
     """s0 to s15 are d0 to d7: a call may change them."""
-    assert only(at_cfa(64, -16) + at_cfa(65, -12)) == {"dwarf64": AtCfa(-16), "dwarf65": AtCfa(-12)}
+    assert only(at_cfa(64, -16) + at_cfa(65, -12)) == {"dwarf64": Offset(-16), "dwarf65": Offset(-12)}
 
 
 def test_halves_may_be_counted_from_another_register() -> None:
-    rules = {"s18": AtRegister("r7", 8), "s19": AtRegister("r7", 12), "r4": AtCfa(-4)}
-    assert WholeRegisters(ARM32).of(rules) == {"r4": AtCfa(-4), "d9": AtRegister("r7", 8)}
+    rules = {"s18": AtRegister("r7", 8), "s19": AtRegister("r7", 12), "r4": Offset(-4)}
+    assert WholeRegisters(ARM32).of(rules) == {"r4": Offset(-4), "d9": AtRegister("r7", 8)}
 
 
 def test_rows_that_share_their_rules_still_do() -> None:
-    whole, rules = WholeRegisters(ARM32), {"s16": AtCfa(-16), "s17": AtCfa(-12)}
+    whole, rules = WholeRegisters(ARM32), {"s16": Offset(-16), "s17": Offset(-12)}
     assert whole.of(rules) is whole.of(rules)
-    plain = {"r4": AtCfa(-4)}
+    plain = {"r4": Offset(-4)}
     assert whole.of(plain) is plain
 
 

@@ -10,14 +10,14 @@ import pytest
 from testbed.arch import Arch
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
     AtRegister,
-    CfaPlus,
     Constant,
+    Offset,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
+    ValOffset,
 )
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, image, u
@@ -139,20 +139,20 @@ ROWS: list[tuple[list[bytes], Fields, Spans]] = [
 
 # words of a flexible row, its CFA, where the return address and rbp are
 FLEXIBLE_ROWS: list[tuple[tuple[int, ...], Rule, Rule, Rule]] = [
-    ((control(10, stored=False), 0), RegisterPlus("r10", 0), AtCfa(-8), SameValue()),
-    ((control(6, stored=True), -8), AtRegister("rbp", -8), AtCfa(-8), SameValue()),
-    ((control(7, stored=False), 8, 0, control(None, stored=True), -16), rsp(8), AtCfa(-8), AtCfa(-16)),
+    ((control(10, stored=False), 0), RegisterPlus("r10", 0), Offset(-8), SameValue()),
+    ((control(6, stored=True), -8), AtRegister("rbp", -8), Offset(-8), SameValue()),
+    ((control(7, stored=False), 8, 0, control(None, stored=True), -16), rsp(8), Offset(-8), Offset(-16)),
     ((control(6, stored=True), -8, 0, control(6, stored=True), 0),
-     AtRegister("rbp", -8), AtCfa(-8), AtRegister("rbp", 0)),
-    ((control(7, stored=False), 8, control(None, stored=True), -24), rsp(8), AtCfa(-24), SameValue()),
+     AtRegister("rbp", -8), Offset(-8), AtRegister("rbp", 0)),
+    ((control(7, stored=False), 8, control(None, stored=True), -24), rsp(8), Offset(-24), SameValue()),
     ((control(7, stored=False), 8, control(2, stored=False), 4, 1 << 3, 8),
-     rsp(8), RegisterPlus("rcx", 4), CfaPlus(8)),
+     rsp(8), RegisterPlus("rcx", 4), ValOffset(8)),
 ]  # fmt: skip
 
 # rows of a function, fields of the section, architecture, rules that are told of each row (None: no rule)
 REGISTERS: list[tuple[list[bytes], Fields, Arch, list[dict[str, Rule | None]]]] = [
-    ([fre(0, 16)], {"fp": -16, "ra": -8}, X86_64, [{"rbp": AtCfa(-16), "rip": AtCfa(-8)}]),  # both have fixed places
-    ([fre(0, 16, -16)], {}, X86_64, [{"rip": AtCfa(-8), "rbp": AtCfa(-16)}]),  # ra has: the second word is fp's
+    ([fre(0, 16)], {"fp": -16, "ra": -8}, X86_64, [{"rbp": Offset(-16), "rip": Offset(-8)}]),  # both have fixed places
+    ([fre(0, 16, -16)], {}, X86_64, [{"rip": Offset(-8), "rbp": Offset(-16)}]),  # ra has: the second word is fp's
     # neither has: the second word is ra's, the third fp's
     (
         [fre(0, 0), fre(4, 32, -8), fre(8, 32, -24, -32)],
@@ -160,8 +160,8 @@ REGISTERS: list[tuple[list[bytes], Fields, Arch, list[dict[str, Rule | None]]]] 
         ARM64,
         [
             {"x30": None, "x29": SameValue()},
-            {"x30": AtCfa(-8), "x29": SameValue()},
-            {"x30": AtCfa(-24), "x29": AtCfa(-32)},
+            {"x30": Offset(-8), "x29": SameValue()},
+            {"x30": Offset(-24), "x29": Offset(-32)},
         ],
     ),
     # a signed return address is marked where the architecture signs

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
-from testbed.contract.rows import AtCfa, RegisterPlus, Rule, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, Rule, UnwindRow
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, image, snapshot, words
@@ -40,7 +40,7 @@ def frame(at: Snapshot, *, kind: FrameKind = FrameKind.INTERRUPTED, without: tup
 
 def row(arch: Arch, rules: dict[str, Rule] | None = None, *, cfa: Rule | None = None, **kind: object) -> UnwindRow:
     """A row whose CFA is SP + 4 words and whose return address is the word below it, unless told otherwise."""
-    rules = {arch.return_address: AtCfa(-arch.word), **(rules or {})}
+    rules = {arch.return_address: Offset(-arch.word), **(rules or {})}
     cfa = cfa or RegisterPlus(arch.sp, 4 * arch.word)
     return UnwindRow(0, 1 << 64, cfa, rules, arch.return_address, **kind)  # type: ignore[arg-type]
 

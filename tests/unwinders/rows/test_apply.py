@@ -7,18 +7,18 @@ import pytest
 from testbed.arch import Arch
 from testbed.contract.frames import FrameKind
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
     AtRegister,
-    CfaPlus,
     Constant,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     Operation,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from testbed.words.errors import UnknownRegister, UnsupportedRule
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, snapshot, words
@@ -30,9 +30,9 @@ from unwinders.rows.apply import apply
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (lambda arch: AtCfa(-2 * arch.word), lambda at: 0x4422),
-        (lambda arch: CfaPlus(-3), lambda at: cfa_of(at.arch) - 3),
-        (lambda arch: CfaPlus(-cfa_of(arch) - 8), lambda at: at.arch.word_mask - 7),
+        (lambda arch: Offset(-2 * arch.word), lambda at: 0x4422),
+        (lambda arch: ValOffset(-3), lambda at: cfa_of(at.arch) - 3),
+        (lambda arch: ValOffset(-cfa_of(arch) - 8), lambda at: at.arch.word_mask - 7),
         (lambda arch: AtRegister(arch.sp, arch.word), lambda at: 0x4411),
         (lambda arch: RegisterPlus(arch.sp, 5), lambda at: STACK + 5),
         (lambda arch: RegisterPlus(arch.sp, -STACK - 8), lambda at: at.arch.word_mask - 7),
@@ -40,13 +40,13 @@ from unwinders.rows.apply import apply
         (lambda arch: Undefined(), lambda at: None),
         (lambda arch: Constant(77), lambda at: 77),
         (lambda arch: Constant((1 << 40) + 77), lambda at: (1 << 40) + 77 & at.arch.word_mask),
-        (lambda arch: AtExpression((Operation(0x23, (2 * arch.word,), 0),)), lambda at: 0x4466),
-        (lambda arch: IsExpression((Operation(0x23, (7,), 0),)), lambda at: cfa_of(at.arch) + 7),
+        (lambda arch: ExpressionRule((Operation(0x23, (2 * arch.word,), 0),)), lambda at: 0x4466),
+        (lambda arch: ValExpression((Operation(0x23, (7,), 0),)), lambda at: cfa_of(at.arch) + 7),
     ],
     ids=[
-        "AtCfa",
-        "CfaPlus",
-        "CfaPlus below zero",
+        "Offset",
+        "ValOffset",
+        "ValOffset below zero",
         "AtRegister",
         "RegisterPlus",
         "RegisterPlus below zero",
@@ -54,8 +54,8 @@ from unwinders.rows.apply import apply
         "Undefined",
         "Constant",
         "Constant that is too wide",
-        "AtExpression",
-        "IsExpression",
+        "ExpressionRule",
+        "ValExpression",
     ],
 )
 def test_every_rule_for_a_register(arch: Arch, rule, expected) -> None:  # type: ignore[no-untyped-def]
@@ -71,11 +71,11 @@ def test_every_rule_for_a_register(arch: Arch, rule, expected) -> None:  # type:
     [
         lambda arch: RegisterPlus(arch.sp, 4 * arch.word),
         lambda arch: Constant(cfa_of(arch)),
-        lambda arch: IsExpression((Operation(0x10, (cfa_of(arch),), 0),)),
+        lambda arch: ValExpression((Operation(0x10, (cfa_of(arch),), 0),)),
         lambda arch: AtRegister(arch.preserved[0], 0),
-        lambda arch: AtExpression((Operation(0x10, (0x9000,), 0),)),
+        lambda arch: ExpressionRule((Operation(0x10, (0x9000,), 0),)),
     ],
-    ids=["RegisterPlus", "Constant", "IsExpression", "AtRegister", "AtExpression"],
+    ids=["RegisterPlus", "Constant", "ValExpression", "AtRegister", "ExpressionRule"],
 )
 def test_every_rule_for_the_cfa(arch: Arch, rule) -> None:  # type: ignore[no-untyped-def]
     values = {register.name: 0 for register in arch.registers} | {arch.pc: START, arch.sp: STACK}
@@ -87,7 +87,7 @@ def test_every_rule_for_the_cfa(arch: Arch, rule) -> None:  # type: ignore[no-un
 
 
 @ARCHES
-@pytest.mark.parametrize("rule", [AtCfa(0), CfaPlus(0), SameValue(), Undefined()], ids=str)
+@pytest.mark.parametrize("rule", [Offset(0), ValOffset(0), SameValue(), Undefined()], ids=str)
 def test_a_cfa_cannot_count_from_itself(arch: Arch, rule: Rule) -> None:
     at = state(arch)
     with pytest.raises((UnsupportedRule, UnknownRegister)):
@@ -108,7 +108,7 @@ def test_defaults_of_the_abi(arch: Arch) -> None:
 
 @ARCHES
 def test_a_rule_for_sp_replaces_its_default(arch: Arch) -> None:
-    assert callers(state(arch), row(arch, {arch.sp: AtCfa(0)})).registers[arch.sp] == 0x4444
+    assert callers(state(arch), row(arch, {arch.sp: Offset(0)})).registers[arch.sp] == 0x4444
     assert arch.sp not in callers(state(arch), row(arch, {arch.sp: Undefined()})).registers
 
 
@@ -122,7 +122,7 @@ def test_without_a_cfa_sp_is_unknown(arch: Arch) -> None:
 
 @ARCHES
 def test_a_rule_that_needs_a_cfa_where_there_is_none_is_unsupported(arch: Arch) -> None:
-    its_row = UnwindRow(0, 1, None, {arch.return_address: AtCfa(0)}, arch.return_address)
+    its_row = UnwindRow(0, 1, None, {arch.return_address: Offset(0)}, arch.return_address)
     with pytest.raises(UnsupportedRule, match="counts from the CFA"):
         apply(its_row, frame(state(arch)), state(arch))
 
@@ -130,8 +130,8 @@ def test_a_rule_that_needs_a_cfa_where_there_is_none_is_unsupported(arch: Arch) 
 @ARCHES
 def test_a_register_whose_rule_cannot_be_evaluated_is_unknown(arch: Arch) -> None:
     one, two, three = arch.preserved[:3]
-    call_frame_cfa = IsExpression((Operation(0x9C, (), 0),))
-    rules: dict[str, Rule] = {one: AtCfa(0x1000), two: RegisterPlus("nowhere", 0), three: call_frame_cfa}
+    call_frame_cfa = ValExpression((Operation(0x9C, (), 0),))
+    rules: dict[str, Rule] = {one: Offset(0x1000), two: RegisterPlus("nowhere", 0), three: call_frame_cfa}
     caller = callers(state(arch), row(arch, rules))
     assert {one, two, three}.isdisjoint(caller.registers)
     assert arch.preserved[3] in caller.registers
@@ -155,7 +155,7 @@ def test_d_registers_are_eight_bytes_wide_everywhere(arch: Arch) -> None:
     stored = 0xFEDC_BA98_7654_3210
     at = state(arch)
     deeper = snapshot(arch, at.registers, [*stack(arch), (0x9000, stored.to_bytes(8, "little"))])
-    rules: dict[str, Rule] = {"d8": AtCfa(0x9000 - cfa_of(arch)), "d9": Constant(stored)}
+    rules: dict[str, Rule] = {"d8": Offset(0x9000 - cfa_of(arch)), "d9": Constant(stored)}
     caller = callers(deeper, row(arch, rules))
     assert (caller.registers["d8"], caller.registers["d9"]) == (stored, stored)
 
@@ -163,7 +163,7 @@ def test_d_registers_are_eight_bytes_wide_everywhere(arch: Arch) -> None:
 def test_expressions_move_with_the_image() -> None:
     """DW_OP_addr holds a link-time address."""
     at = state(X86_64)
-    its_row = row(X86_64, {"rbx": AtExpression((Operation(0x03, (8,), 0),))})
+    its_row = row(X86_64, {"rbx": ExpressionRule((Operation(0x03, (8,), 0),))})
     _, caller = apply(its_row, frame(at), at, STACK)
     assert caller is not None
     assert caller.registers["rbx"] == 0x4411

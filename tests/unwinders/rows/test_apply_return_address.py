@@ -8,8 +8,8 @@ from testbed.arch import Arch
 from testbed.contract.frames import FrameKind
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
     Constant,
+    Offset,
     RegisterPlus,
     Rule,
     Undefined,
@@ -47,7 +47,7 @@ RETURNS: list[tuple[Arch, dict[str, Rule], str, dict[str, int], int]] = [
     # a callee-saved register, as of `.cfi_return_column x20`: an outlined helper whose return address is kept there
     (ARM64, {}, "x20", {"x20": RETURN_ADDRESS}, RETURN_ADDRESS),
     # no recorded register: column 96 is where GCC's tables for signal frames keep the interrupted pc on arm64
-    (ARM64, {"dwarf96": AtCfa(8)}, "dwarf96", {}, 0x4411),
+    (ARM64, {"dwarf96": Offset(8)}, "dwarf96", {}, 0x4411),
     # a signed one loses its signature and nothing else; without authentication, paciasp does nothing
     (ARM64, {RA_SIGNED: Constant(1)}, "x30", {"x30": SIGNED}, START),
     (ARM64, {RA_SIGNED: Constant(1)}, "x30", {"x30": HIGH | SIGNED}, HIGH | START),
@@ -79,13 +79,13 @@ def test_a_return_address_that_nobody_knows_stops_the_walk(arch: Arch, column: s
 @ARCHES
 def test_an_unreadable_return_address_stops(arch: Arch) -> None:
     with pytest.raises(UnreadableMemory) as raised:
-        apply(row(arch, {arch.return_address: AtCfa(0x1000)}), frame(state(arch)), state(arch))
+        apply(row(arch, {arch.return_address: Offset(0x1000)}), frame(state(arch)), state(arch))
     assert (raised.value.address, raised.value.size) == (cfa_of(arch) + 0x1000, arch.word)
 
 
 def test_the_caller_of_a_signal_frame_was_interrupted() -> None:
     """Its pc is the next instruction: looking it up by pc - 1 may find the function before it."""
-    its_row = row(X86_64, {"rax": AtCfa(0)}, signal_frame=True)
+    its_row = row(X86_64, {"rax": Offset(0)}, signal_frame=True)
     caller = callers(state(X86_64), its_row)
     assert (caller.kind, caller.lookup_pc) == (FrameKind.INTERRUPTED, caller.pc)
     assert caller.registers["rax"] == 0x4444
@@ -94,6 +94,6 @@ def test_the_caller_of_a_signal_frame_was_interrupted() -> None:
 @pytest.mark.parametrize("signal_frame", [False, True])
 def test_only_a_signal_frame_knows_the_link_register(signal_frame: bool) -> None:
     its_row = UnwindRow(
-        0, 1, RegisterPlus("sp", 0), {"dwarf96": AtCfa(8), "x30": AtCfa(16)}, "dwarf96", signal_frame=signal_frame
+        0, 1, RegisterPlus("sp", 0), {"dwarf96": Offset(8), "x30": Offset(16)}, "dwarf96", signal_frame=signal_frame
     )
     assert callers(state(ARM64), its_row).registers.get("x30") == (0x4422 if signal_frame else None)

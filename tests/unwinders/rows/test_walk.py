@@ -8,7 +8,7 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
-from testbed.contract.rows import AtCfa, Constant, IsExpression, RegisterPlus, Undefined, UnwindRow
+from testbed.contract.rows import Constant, Offset, RegisterPlus, Undefined, UnwindRow, ValExpression
 from testbed.image import LoadedImage
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 from tests.unwinders.frames import START, X86_64, u
@@ -64,7 +64,7 @@ def test_callers_are_looked_up_inside_the_call(arch: Arch) -> None:
 @ALL
 def test_an_address_in_a_row_of_no_image_is_that_address(arch: Arch) -> None:
     address = parse(b"\x03" + u(arch.word, 0x4000), arch.word)
-    made = row(arch, RegisterPlus(arch.sp, arch.word), IsExpression(address))
+    made = row(arch, RegisterPlus(arch.sp, arch.word), ValExpression(address))
 
     def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
         if frame.pc == 0x4000:
@@ -96,7 +96,7 @@ def test_a_bug_in_a_strategy_is_no_answer() -> None:
 def test_a_signal_frame_may_lead_to_another_stack() -> None:
     """A handler on an alternate stack above the interrupted one: SP goes back, and that is the truth."""
     to_signal = popping(X86_64)
-    signal = UnwindRow(0, 1, RegisterPlus("rsp", 8), {"rip": AtCfa(-8), "rsp": Constant(0x100)}, "rip", True)
+    signal = UnwindRow(0, 1, RegisterPlus("rsp", 8), {"rip": Offset(-8), "rsp": Constant(0x100)}, "rip", True)
     rows = {START: to_signal, 0x1010: signal}
     at = machine(X86_64, 0x1010, 0x1020)
     said = walk(at, lambda frame, loaded: rows.get(frame.pc, row(X86_64, None, Undefined())))
@@ -107,7 +107,7 @@ def test_a_signal_frame_may_lead_to_another_stack() -> None:
 
 def test_a_pc_of_zero_that_was_interrupted_is_no_end_of_the_stack() -> None:
     """A call through a null pointer: the signal's frame holds a pc of zero."""
-    signal = UnwindRow(0, 1, RegisterPlus("rsp", 8), {"rip": AtCfa(-8)}, "rip", True)
+    signal = UnwindRow(0, 1, RegisterPlus("rsp", 8), {"rip": Offset(-8)}, "rip", True)
     said = walk(machine(X86_64, 0), always(signal))
     assert [frame.pc for frame in said.frames] == [START, 0]
     assert isinstance(said.stopped, UnreadableMemory)

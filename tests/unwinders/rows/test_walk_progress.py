@@ -9,7 +9,7 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.contract.frames import FrameKind
-from testbed.contract.rows import AtCfa, AtRegister, Constant, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
+from testbed.contract.rows import AtRegister, Constant, Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
 from testbed.image import LoadedImage
 from testbed.words.errors import NoProgress
 from tests.unwinders.frames import START, image, snapshot, words
@@ -58,7 +58,7 @@ WALKS: list[
     # but where the return address lies on the stack: a function moves it up the stack, and SP with it
     *(
         (
-            {START: of("kept", 0, AtCfa(2 + up)), A: sp(8, AtCfa(-1)), ANY: ROOT},
+            {START: of("kept", 0, Offset(2 + up)), A: sp(8, Offset(-1)), ANY: ROOT},
             [*[A] * 5, B],
             {"kept": Up(-2)},
             [START, A, B],
@@ -77,7 +77,7 @@ WALKS: list[
     ({START: sp(-2, KEPT), ANY: ROOT}, [0], {"kept": A}, [START, A], None, [0, -2]),
     ({A: sp(-2, KEPT), ANY: sp(2, to(A))}, [], {"kept": B}, [START, A, B], "there already", None),  # back and forth
     # it may stay for the interrupted frame only: a caller of its own must have pushed what is read from memory
-    ({ANY: sp(0, AtCfa(0))}, [A, B], {}, [START, A], "sp stays", None),
+    ({ANY: sp(0, Offset(0))}, [A, B], {}, [START, A], "sp stays", None),
     # or where a register keeps the return address: a helper pushes nothing
     ({START: sp(0, None), A: sp(0, KEPT), ANY: ROOT}, [], {"link": A, "kept": B}, [START, A, B], None, None),
     ({A: ROOT, ANY: sp(0, SameValue())}, [], {"link": A}, [START, A], None, None),
@@ -116,8 +116,8 @@ def test_a_walk_goes_outwards_or_ends(
         match rule:
             case RegisterPlus(register, offset) | AtRegister(register, offset):
                 return type(rule)(names[register], offset * arch.word)
-            case AtCfa(offset):
-                return AtCfa(offset * arch.word)
+            case Offset(offset):
+                return Offset(offset * arch.word)
         return rule
 
     def row_at(pc: int) -> UnwindRow:
@@ -137,7 +137,7 @@ def test_a_walk_goes_outwards_or_ends(
 @ALL
 def test_sp_may_not_go_back_around_the_end_of_the_address_space(arch: Arch) -> None:
     """A garbage register as the CFA: the word in front of address 0 is the last one there is, and above SP."""
-    wraps = row(arch, RegisterPlus(arch.preserved[0], 0), AtCfa(-arch.word))
+    wraps = row(arch, RegisterPlus(arch.preserved[0], 0), Offset(-arch.word))
     registers = {r.name: 0 for r in arch.registers} | {arch.pc: START, arch.sp: STACK}
     last = (arch.word_mask + 1 - arch.word, words(arch, A))
     said = walk(snapshot(arch, registers, [last], [LoadedImage(image(arch))]), always(wraps))

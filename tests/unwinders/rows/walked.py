@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.arch import Arch
-from testbed.contract.rows import AtCfa, RegisterPlus, Rule, Undefined, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, image, snapshot, words
@@ -30,7 +30,7 @@ def row(arch: Arch, cfa: Rule | None, return_address: Rule | None = None, **rule
 
 def popping(arch: Arch) -> UnwindRow:
     """Every frame is one word, the return address: SP moves by a word."""
-    return row(arch, RegisterPlus(arch.sp, arch.word), AtCfa(-arch.word))
+    return row(arch, RegisterPlus(arch.sp, arch.word), Offset(-arch.word))
 
 
 def always(the_row: UnwindRow) -> RowFor:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.contract.rows import AtCfa
+from testbed.contract.rows import Offset
 from testbed.runs.by_name import named_run
 from testbed.words.errors import ToolchainMissing
 from tests.checks.watched_tables import linted
@@ -51,7 +51,7 @@ def test_saved_doubles_are_found(arch: str, recipe: str, strategy: str, tmp_path
     unwinder = UNWINDERS[strategy]
     assert unwinder.rows is not None
     table = unwinder.rows(run.built.image)
-    saved = {name for row in table for name, rule in row.registers.items() if isinstance(rule, AtCfa)}
+    saved = {name for row in table for name, rule in row.registers.items() if isinstance(rule, Offset)}
     assert {"d8", "d9", "d15"} <= saved
     advised = {thing.what for finding in linted(run, strategy).findings for thing in finding.things}
     # LLVM writes no row for an epilogue on arm32: there the CFA is wrong, and with the true one no register is.

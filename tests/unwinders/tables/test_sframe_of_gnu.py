@@ -15,7 +15,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT, RECIPES
 from testbed.build.tables.sframe import ABIS
-from testbed.contract.rows import AtCfa, RegisterPlus, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, UnwindRow
 from testbed.image import Image
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all
@@ -68,7 +68,7 @@ def readelf_words(row: UnwindRow, image: Image) -> tuple[int, str, str, str]:
     assert isinstance(row.cfa, RegisterPlus)
     base = {arch.sp: "sp", arch.frame_pointers[0]: "fp"}[row.cfa.register]
     places = (row.registers.get(arch.frame_pointers[0]), row.registers.get(row.return_address) if arch.link else None)
-    fp, ra = (f"c{rule.offset:+d}" if isinstance(rule, AtCfa) else "u" for rule in places)
+    fp, ra = (f"c{rule.offset:+d}" if isinstance(rule, Offset) else "u" for rule in places)
     return row.start, f"{base}{row.cfa.offset:+d}", fp, ra
 
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from testbed.build.compile import find_zig
-from testbed.contract.rows import AtCfa
+from testbed.contract.rows import Offset
 from testbed.image import read_image
 from unwinders import UNWINDERS
 
@@ -28,7 +28,7 @@ def test_on_32_bit_arm_the_authentication_code_is_popped_as_a_word_of_its_own(tm
     row = rows(image).at(symbol.address & ~1)
     assert row is not None
     # The push, from below: other registers, the code, lr.
-    places = {rule.offset for rule in row.registers.values() if isinstance(rule, AtCfa)}
-    assert row.registers["lr"] == AtCfa(-4)
+    places = {rule.offset for rule in row.registers.values() if isinstance(rule, Offset)}
+    assert row.registers["lr"] == Offset(-4)
     assert -8 not in places, "the word below the return address is the code, and no register's"
     assert min(places) < -8

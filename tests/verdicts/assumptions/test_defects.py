@@ -18,7 +18,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.rows import AtCfa, AtRegister, CfaPlus, RegisterPlus, Rule, SameValue, UnwindRow
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, Rule, SameValue, UnwindRow, ValOffset
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.verdicts.assumptions.along import Accord
@@ -131,10 +131,10 @@ def test_a_changed_answer_is_noticed(name: str, change: Callable[[Backtrace], Ba
 
 def rule_off(rule: Rule) -> Rule:
     match rule:
-        case AtCfa(offset):
-            return AtCfa(offset - 8)
-        case CfaPlus(offset):
-            return CfaPlus(offset + 8)
+        case Offset(offset):
+            return Offset(offset - 8)
+        case ValOffset(offset):
+            return ValOffset(offset + 8)
         case AtRegister(register, offset):
             return AtRegister(register, offset + 8)
         case RegisterPlus(register, offset):

@@ -14,7 +14,7 @@ from unwinders.rows.native.row import knows
 
 
 class SweptNodes(NamedTuple):
-    """Columns of `testbed.contract.backtraces.Nodes`, then what only the sweep needs.
+    """Columns of `testbed.contract.backtraces.CallerClaims`, then what only the sweep needs.
 
     ``low`` is the chain's lowest read address, ``mode`` the register that its guards compare, ``complete`` whether a
     frame further out knows SP and all frame pointers, ``site`` the last site that leads to the node.
@@ -67,7 +67,7 @@ def known_already(cursor: Any, found: Any, found_by: Any, out: Any, pointers: An
 
 
 @compiled(inline=True)
-def finish(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
+def fill_outer_facts(first: Any, used: Any, pointers: Any, nodes: Any) -> None:
     """Fill in what new nodes know of the chain further out, the outermost first."""
     outer, end, mode, complete = nodes.outer, nodes.end, nodes.mode, nodes.complete
     everything = (u64(1) << u64(pointers)) - u64(1)

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from testbed.arch import Arch
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
 from testbed.contract.frames import Frame, FrameKind
-from testbed.contract.native import SAME, UNDEFINED, UNKNOWN, CodedRule
+from testbed.contract.native import SAME, UNDEFINED, UNKNOWN, EncodedRule
 from testbed.contract.rows import (
-    AtCfa,
-    AtExpression,
     AtRegister,
-    CfaPlus,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from testbed.image import LoadedImage, image_covering
 from testbed.trace.trace import changed_bits
@@ -67,9 +67,9 @@ class Plan:
     _rows: list[UnwindRow] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
     _counted: dict[tuple[int, int], tuple[UnwindRow, UnwindRow]] = field(default_factory=dict)  # by identity
-    _cfa: list[CodedRule] = field(default_factory=list)
-    _return_address: list[CodedRule] = field(default_factory=list)
-    _rules: list[CodedRule] = field(default_factory=list)
+    _cfa: list[EncodedRule] = field(default_factory=list)
+    _return_address: list[EncodedRule] = field(default_factory=list)
+    _rules: list[EncodedRule] = field(default_factory=list)
     _facts: list[tuple[int | bool, ...]] = field(default_factory=list)  # the columns of `Rows` that hold no rules
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class Plan:
 
     def _at(self, pc: int, row: UnwindRow) -> UnwindRow:
         """A row as it is at one pc: a `.plt` counts by an expression what each of its pcs has pushed."""
-        cfa = sum_at(row.cfa.operations, self.arch, pc) if isinstance(row.cfa, IsExpression) else None
+        cfa = sum_at(row.cfa.operations, self.arch, pc) if isinstance(row.cfa, ValExpression) else None
         if cfa is None:
             return row
         return self._counted.setdefault((id(row), cfa.offset), (row, replace(row, cfa=cfa)))[1]
@@ -117,7 +117,7 @@ class Plan:
     def _code(self, row: UnwindRow) -> None:
         """Append a row to the columns. A register's place, once given, never changes."""
         arch, word = self.arch, self.arch.word
-        sp_rule = {arch.sp: Undefined() if row.cfa is None else CfaPlus(0)}
+        sp_rule = {arch.sp: Undefined() if row.cfa is None else ValOffset(0)}
         rules, bases = sp_rule | register_rules(row, arch), _bases(row)
         named = (*bases, *rules, row.return_address, row.outermost_if_zero or arch.sp)
         added = dict.fromkeys(name for name in named if name in arch.by_name and name != arch.pc)
@@ -188,9 +188,9 @@ def _is_slow(row: UnwindRow, return_address: Rule | None, arch: Arch) -> bool:
     Or with what no format says, but a row could: a CFA that counts from itself, a rule that counts from the pc.
     """
     rules = (row.cfa, *row.registers.values())
-    if row.signal_frame or any(isinstance(rule, AtExpression | IsExpression) for rule in rules):
+    if row.signal_frame or any(isinstance(rule, ExpressionRule | ValExpression) for rule in rules):
         return True
-    if isinstance(row.cfa, AtCfa | CfaPlus | SameValue | Undefined) or arch.pc in _bases(row):
+    if isinstance(row.cfa, Offset | ValOffset | SameValue | Undefined) or arch.pc in _bases(row):
         return True
     return row.return_address == arch.pc and isinstance(return_address, SameValue)
 

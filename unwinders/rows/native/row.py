@@ -1,7 +1,7 @@
 """The rules of row techniques: what a rule says of a frame, and what holds between a frame and its caller.
 
 Whoever applies rows uses these: `unwinders.rows.apply` and `unwinders.rows.walk` for one snapshot, as Python, and
-`step_out` for every step of a trace, compiled. Registers are places: SP and the frame pointers come first.
+`unwind_one` for every step of a trace, compiled. Registers are places: SP and the frame pointers come first.
 
 numba, and numpy too, turn an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64.
 """
@@ -49,14 +49,14 @@ def says(rule: Any, frame: Any, word_mask: Any) -> Any:
             return NO_CFA, u64(0)
         return LIES_AT if kind == AT_CFA else VALUE, (frame.cfa + rule.offset) & word_mask
     if kind == CONSTANT:
-        return VALUE, cut(rule.offset, rule.size)
+        return VALUE, low_bytes(rule.offset, rule.size)
     if kind not in (AT_REGISTER, REGISTER_PLUS, SAME) or not knows(frame.known, rule.base):
         return NO_REGISTER, u64(0)
     value = frame.values[rule.base]
     if kind == SAME:
         return VALUE, value
     if kind == REGISTER_PLUS:
-        return VALUE, cut(value + rule.offset, rule.size)
+        return VALUE, low_bytes(value + rule.offset, rule.size)
     return LIES_AT, (value + rule.offset) & word_mask
 
 
@@ -107,17 +107,17 @@ def knows(known: Any, register: Any) -> Any:
 
 
 @compiled(inline=True)
-def cut(value: Any, size: Any) -> Any:
+def low_bytes(value: Any, size: Any) -> Any:
     """The lowest bytes of a value."""
     return value if size >= 8 else value & ((u64(1) << u64(8 * size)) - u64(1))
 
 
-# One row applied to one frame of a trace: `unwinders.rows.apply` and `unwinders.rows.walk.step_out` without errors, and
-# without what is too rare for compiled code, which is left to them (SPECIFICATION).
+# One row applied to one frame of a trace: `unwinders.rows.apply` and `unwinders.rows.walk.unwind_one` without errors,
+# and without what is too rare for compiled code, which is left to them (SPECIFICATION).
 
 
 @compiled(inline=True)
-def step_out(row: Any, interrupted: Any, values: Any, known: Any, planned: Any, memory: Any, out: Any) -> Any:
+def unwind_one(row: Any, interrupted: Any, values: Any, known: Any, planned: Any, memory: Any, out: Any) -> Any:
     """What a row gives for a frame; ``out`` gets the caller's registers."""
     rows, low = planned.rows, NOWHERE
     frame = FrameRegisters(values, known, u64(0), False)

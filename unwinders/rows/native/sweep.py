@@ -33,10 +33,10 @@ from testbed.contract.native import SPECIFICATION, STOPPED
 from testbed.native.compiled import compiled
 from testbed.native.memory import prefetch
 from testbed.trace.flat.native import FlatMemory, SweptWrites, store
-from unwinders.rows.native.chain import finish, known_already
+from unwinders.rows.native.chain import fill_outer_facts, known_already
 from unwinders.rows.native.codes import CALLER, INTERRUPTED, ROWS, UNASKED, StepOut
 from unwinders.rows.native.prefetch import AHEAD
-from unwinders.rows.native.row import FOUND, NOWHERE, row_at, step_out
+from unwinders.rows.native.row import FOUND, NOWHERE, row_at, unwind_one
 
 # What stops a sweep: its end, an array that is full, or a pc whose row has not been asked for.
 DONE, FULL, ASK_INTERRUPTED, ASK_CALLER = range(4)
@@ -67,7 +67,7 @@ class SweptRegisters(NamedTuple):
 
 
 class SweptSites(NamedTuple):
-    """Columns of `testbed.contract.backtraces.Sites`, and the site of each step."""
+    """Columns of `testbed.contract.backtraces.InnermostClaims`, and the site of each step."""
 
     cfa: NDArray[np.uint64]
     cfa_known: NDArray[np.bool_]
@@ -114,12 +114,12 @@ def sweep(state: Any, asked: Any, run: Any, planned: Any, nodes: Any, sites: Any
         if entry >= ROWS:
             for i in range(width):
                 values[i] = registers.table[step, registers.columns[i]]
-            found = step_out(entry - ROWS, True, values, all_known, planned, memory, registers.out)
+            found = unwind_one(entry - ROWS, True, values, all_known, planned, memory, registers.out)
         result, end = _callers(entry - ROWS, found, head, used, run, planned, nodes)
         if result == UNKNOWN:
             asked[0], why = nodes.pc[end - 1], ASK_CALLER  # the step is begun anew when the row is there
             break
-        finish(used, end, planned.pointers, nodes)
+        fill_outer_facts(used, end, planned.pointers, nodes)
         used = end
         if result >= 0:
             head = result
@@ -199,7 +199,7 @@ def _callers(row: Any, found: Any, head: Any, used: Any, run: Any, planned: Any,
         if entry == UNASKED:
             return np.int64(UNKNOWN), used
         row = entry - ROWS
-        found = step_out(row, False, values, found.recovered, planned, run.memory, out) if row >= 0 else NO_ROW_THERE
+        found = unwind_one(row, False, values, found.recovered, planned, run.memory, out) if row >= 0 else NO_ROW_THERE
         nodes.cfa[node], nodes.cfa_known[node], nodes.outer[node] = found.cfa, found.cfa_known, found.code
         nodes.low[node], nodes.mode[node] = found.low, found.pointer
         previous = node

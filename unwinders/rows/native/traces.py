@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
-from testbed.contract.backtraces import Backtraces, Nodes, Sites, Why
+from testbed.contract.backtraces import Backtraces, CallerClaims, InnermostClaims, Why
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.native import SPECIFICATION
 from testbed.native.compiled import sooner
@@ -30,9 +30,9 @@ from unwinders.rows.native.chain import SweptNodes
 from unwinders.rows.native.codes import CALLER, INTERRUPTED
 from unwinders.rows.native.plan import Plan, fits
 from unwinders.rows.native.prefetch import lines
-from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, step_out
+from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, unwind_one
 
-# Columns of nodes: `testbed.contract.backtraces.Nodes`, then what only the sweep needs.
+# Columns of nodes: `testbed.contract.backtraces.CallerClaims`, then what only the sweep needs.
 _NODE = (
     *(np.uint64, np.uint64, np.uint64, np.uint64, np.bool_, np.int32, np.int32, np.int32, np.int32),
     *(np.uint64, np.int8, np.bool_, np.int32),
@@ -81,8 +81,8 @@ def _walked(trace: Trace, plan: Plan | None, row_for: RowFor, unwind: Unwind) ->
         trace,
         tuple(plan.registers) if plan else (),
         columns.site,
-        Sites(*(column[: columns.sites_used] for column in columns.sites)),
-        Nodes(*nodes[:9]),
+        InnermostClaims(*(column[: columns.sites_used] for column in columns.sites)),
+        CallerClaims(*nodes[:9]),
         tuple(plan.found_by) if plan else (),
         MAX_FRAMES,
         unwind,
@@ -96,7 +96,7 @@ def why_stopped(row_for: RowFor) -> Why:
     def why(frames: tuple[Frame, ...], snapshot: Snapshot) -> UnwindError:
         visited = {position(snapshot.arch, frame) for frame in frames}
         try:
-            _, caller = step_out(frames[-1], snapshot, row_for)
+            _, caller = unwind_one(frames[-1], snapshot, row_for)
             if caller is not None:
                 check_new(snapshot.arch, caller, visited)
         except UnwindError as stop:

@@ -11,18 +11,18 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import (
     RA_SIGNED,
-    AtCfa,
-    AtExpression,
     AtRegister,
-    CfaPlus,
     Constant,
-    IsExpression,
+    ExpressionRule,
+    Offset,
     Operation,
     RegisterPlus,
     Rule,
     SameValue,
     Undefined,
     UnwindRow,
+    ValExpression,
+    ValOffset,
 )
 from testbed.image import LoadedImage
 from testbed.trace import Exited, Region, Snapshot, Trace, Writes
@@ -78,15 +78,15 @@ def _slot(arch: Arch, rng: random.Random, i: int) -> int:
 def _rule(arch: Arch, rng: random.Random) -> Rule:
     # Few rare rules: a stack with one of them anywhere is the specification's.
     if rng.random() < 0.004:
-        return rng.choice((AtExpression(OPERATIONS), IsExpression(OPERATIONS)))
+        return rng.choice((ExpressionRule(OPERATIONS), ValExpression(OPERATIONS)))
     offset = rng.choice((arch.word * rng.randrange(-4, 3), rng.randrange(-20, 20)))
     base = rng.choice((arch.sp, *arch.frame_pointers, *arch.preserved[:3], rng.choice(arch.registers).name, "dwarf99"))
     return rng.choice(
         (
-            AtCfa(offset),
-            AtCfa(offset),
-            AtCfa(offset),
-            CfaPlus(offset),
+            Offset(offset),
+            Offset(offset),
+            Offset(offset),
+            ValOffset(offset),
             AtRegister(base, offset),
             RegisterPlus(base, offset),
             SameValue(),
@@ -105,7 +105,7 @@ def _row(arch: Arch, rng: random.Random, number: int) -> UnwindRow:
     if rng.random() < 0.1:
         cfa = rng.choice((None, AtRegister(arch.sp, arch.word), AtRegister("dwarf99", 0), _rule(arch, rng)))
     if rng.random() < 0.9:
-        rules[arch.return_address] = AtCfa(-arch.word)
+        rules[arch.return_address] = Offset(-arch.word)
     if rng.random() < 0.04:
         rules[arch.return_address] = _rule(arch, rng)
     if rng.random() < 0.05:
@@ -127,7 +127,7 @@ def rows_of(arch: Arch, rng: random.Random) -> RowFor:
     plain = UnwindRow(
         *(START, START + 1),
         RegisterPlus(arch.sp, 2 * arch.word),
-        {arch.return_address: AtCfa(-arch.word), arch.preserved[0]: AtCfa(-2 * arch.word)},
+        {arch.return_address: Offset(-arch.word), arch.preserved[0]: Offset(-2 * arch.word)},
         arch.return_address,
     )
     rows = [*(_row(arch, rng, i) for i in range(8)), *[plain] * 8]

@@ -7,7 +7,7 @@ import pytest
 
 from testbed.contract.native import ROOT, SPECIFICATION, STOPPED
 from testbed.native.compiled import native
-from unwinders.rows.native.chain import SweptNodes, finish
+from unwinders.rows.native.chain import SweptNodes, fill_outer_facts
 
 
 def chain(*modes: int, end: int, known: tuple[int, ...], low: tuple[int, ...]) -> SweptNodes:
@@ -38,7 +38,7 @@ def test_what_lies_further_out(
     """A walk that compares another register than the one further out did is the specification's."""
     count = len(modes)
     nodes = chain(*modes, end=end, known=known, low=(5, 4, 7, 6)[:count])
-    native(finish, when=False)(0, count, 2, nodes)
+    native(fill_outer_facts, when=False)(0, count, 2, nodes)
     assert (nodes.end.tolist(), nodes.complete.tolist()) == expected
     assert nodes.depth.tolist() == [*range(count, 0, -1)]
     assert nodes.low.tolist() == ([4, 4, 7] if count == 3 else [4, 4, 6, 6])

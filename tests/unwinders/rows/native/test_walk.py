@@ -14,9 +14,9 @@ import testbed
 from testbed.arch import ARCHES, Arch
 from testbed.contract.frames import Frame
 from testbed.contract.rows import (
-    AtCfa,
     AtRegister,
     Constant,
+    Offset,
     RegisterPlus,
     Rule,
     SameValue,
@@ -110,7 +110,7 @@ def test_a_frame_whose_return_address_is_its_pc_has_a_caller_there() -> None:
 def test_a_caller_may_be_where_the_interrupted_frame_is() -> None:
     """SP grows, is unknown, and is then computed from FP: it may be anything, also what it was at first; but once."""
     rows = {
-        P0: row(RegisterPlus("sp", 16), fp=AtCfa(-16), ra=AtCfa(-8)),
+        P0: row(RegisterPlus("sp", 16), fp=Offset(-16), ra=Offset(-8)),
         P1 - 1: row(None, fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
         P2 - 1: row(RegisterPlus("x29", -0x70), fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
         P0 - 1: row(None, fp=SameValue(), ra=Undefined()),
@@ -124,9 +124,9 @@ def test_a_caller_may_be_where_the_interrupted_frame_is() -> None:
 def test_a_caller_that_is_another_caller_again_is_found() -> None:
     """The same among callers, where a register tells the two apart: one is the root, if it may be there at all."""
     rows = {
-        P0: row(RegisterPlus("sp", 16), fp=AtCfa(-16), ra=AtCfa(-8)),
+        P0: row(RegisterPlus("sp", 16), fp=Offset(-16), ra=Offset(-8)),
         P1 - 1: replace(
-            row(RegisterPlus("sp", 16), fp=AtCfa(-16), ra=AtCfa(-8), x19=Constant(0)), outermost_if_zero="x19"
+            row(RegisterPlus("sp", 16), fp=Offset(-16), ra=Offset(-8), x19=Constant(0)), outermost_if_zero="x19"
         ),
         P2 - 1: row(None, fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
         P3 - 1: row(RegisterPlus("x29", -0x60), fp=AtRegister("x29", 0), ra=AtRegister("x29", 8)),
