@@ -36,7 +36,7 @@ mouse       an instruction: its nearest visit; a
 
 .           exact
 -  s        refused, stopped: honest
-CAPITALS    a lie;   ?: unexplained;   ~: in transition
+CAPITALS    a lie;   ?: unexplained;   ~: not judged
 [name]      a true caller that the answer lacks
 ≠name       a frame that never was"""
 _SCROLL = {"down": 1, "up": -1, "pagedown": 8, "pageup": -8}

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
+import numpy as np
+
 from testbed.campaign.results import Cell, Matrix
 from testbed.image import image_covering
 from testbed.image.symbols import symbol_for
@@ -185,6 +187,7 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
             "words": held,
             "verdicts": by_strategy,
         },
+        "undecided": np.flatnonzero(run.watched.undecided).tolist(),
         "summary": {
             cell.unwinder: counts(cell) | {"callers": encoded(CallersForm, cell.callers)} for cell, _ in judged
         },

@@ -47,7 +47,9 @@ def _files(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
 def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     for thread in process.threads:
         said = f"thread  {thread.number}: {count(thread.steps, 'step')}, {count(thread.activations, 'activation')}"
-        said += f", {count(thread.transition, 'step')} in transition: no answer is right" if thread.transition else ""
+        said += (
+            f", {count(thread.transition, 'step')} not judged: in transition, or undecided" if thread.transition else ""
+        )
         yield Text(said)
     calls = process.run.calls
     most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])

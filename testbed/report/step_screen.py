@@ -164,7 +164,7 @@ def why_text(screen: ScreenRun, step: int, focus: int) -> Text:
     answer = screen.view(step).answers[focus]
     name, verdict = answer.unwinder.name, answer.verdict
     if verdict.transition:
-        return Text(f"{name}: in transition, no single answer is right", "dim")
+        return Text(f"{name}: {answer.why}", "dim")
     if verdict.exact:
         return Text(f"{name} is exact here", "dim")
     return Text(f"{name}: {answer.difference}" + (f": {answer.why}" if answer.why else ""))

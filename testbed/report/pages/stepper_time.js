@@ -141,7 +141,7 @@ function timeOf(model, shown, go) {
     for (let k = 0; k < facts.steps; k++) { occur.add(col.transition[k] ? TRANSITION : column[k]); open ||= Boolean(unexplained[k]); }
   });
   const swatches = byGravity.filter((kind) => occur.has(kind)).map((kind) =>
-    [`o-${names[kind]}`, kind === TRANSITION ? "~ in transition" : `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`]);
+    [`o-${names[kind]}`, kind === TRANSITION ? "~ not judged" : `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`]);
   if (open) swatches.push(["unexplained", "? unexplained"]);
   document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)));
 
