@@ -49,7 +49,7 @@ PLANTED = (
     ),
     Planted(
         "a return address is looked up as it is, not one byte less",
-        "tables/eh_frame.py",
+        "rows/walk.py",
         ".at(frame.lookup_pc - loaded.bias)",
         ".at(frame.pc - loaded.bias)",
         "eh_frame",
@@ -140,8 +140,8 @@ PLANTED = (
     Planted(
         "the frame pointer's slot is a word off in SFrame",
         "formats/sframe.py",
-        "registers[arch.frame_pointers[0]] = Offset(words.signed())\n    return cfa, registers\n\n\ndef _flexible",
-        "registers[arch.frame_pointers[0]] = Offset(words.signed() - 8)\n    return cfa, registers\n\n\ndef _flexible",
+        "                rule = Offset(words.signed(size))\n            if rule is not None:",
+        "                rule = Offset(words.signed(size) - 8)\n            if rule is not None:",
         "sframe",
         "x86_64",
         "rbp",
