@@ -18,7 +18,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.image import Image, LoadedImage, Segment
-from testbed.machine import plant, record, start_machine
+from testbed.machine import initial_registers, record, start_machine
 from testbed.machine.load import PAGE, SLIDE, STACK_SIZE, map_image, map_stack
 from testbed.machine.register_parts import WRITTEN
 from testbed.machine.unicorn_arches import UNICORN
@@ -42,7 +42,11 @@ def test_planted_registers_are_distinct_seeded_and_no_addresses(arch: object) ->
     assert arch in ARCHES.values()
     table = next(a for a in ARCHES.values() if a is arch)
     stack, _ = map_stack(table)
-    first, again, other = plant(table, 1, [stack]), plant(table, 1, [stack]), plant(table, 2, [stack])
+    first, again, other = (
+        initial_registers(table, 1, [stack]),
+        initial_registers(table, 1, [stack]),
+        initial_registers(table, 2, [stack]),
+    )
     assert first == again
     zero = {*table.frame_pointers, *filter(None, [table.link])}
     values = [value for name, value in first.items() if name not in zero]

@@ -12,6 +12,7 @@ from testbed.truth.native.state import (
     ALIVE,
     AWAY,
     BACK,
+    CALL,
     CFA,
     ENDED,
     KEPT,
@@ -25,6 +26,7 @@ from testbed.truth.native.state import (
     RETURN,
     RETURNED,
     SECOND,
+    TARGET,
     USED,
 )
 
@@ -41,7 +43,7 @@ def index_places(state: Any) -> None:
 def settle(state: Any, makers: Any, doubt: Any) -> None:
     """Give each row its last reading, and mark those in doubt.
 
-    A promise that nobody came back to was none. What began on a fresh stack has a caller if control came, in some
+    A promise that nobody came back to was none; in doubt, unless a call goes to its address. What began on a fresh stack has a caller if control came, in some
     instance, to one of the ``makers``' addresses.
     """
     links, marks = state.links, state.marks
@@ -54,10 +56,20 @@ def settle(state: Any, makers: Any, doubt: Any) -> None:
             if not known and links[index, PARENT] >= 0:
                 links[links[index, PARENT], READ], links[index, PARENT] = index, -1
         if kind == PROMISE and not marks[index, RETURNED] and first < 0:
-            links[index, READ], doubt[index] = links[index, PARENT], True
+            links[index, READ] = links[index, PARENT]
+            doubt[index] = not _is_called(state.addresses[index, RETURN], state)
         elif kind in (ENDED, BACK, AWAY):
             unsettled = kind != AWAY and first >= 0 and marks[first, ALIVE] and links[first, RECORD] == index
             doubt[index] = unsettled or marks[index, KEPT]
+
+
+@compiled()
+def _is_called(address: Any, state: Any) -> Any:
+    """Did a call go to an address?"""
+    for index in range(state.now[USED]):
+        if state.links[index, KIND] == CALL and state.addresses[index, TARGET] == address:
+            return True
+    return False
 
 
 @compiled()
