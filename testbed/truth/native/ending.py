@@ -43,8 +43,8 @@ def index_places(state: Any) -> None:
 def settle(state: Any, makers: Any, doubt: Any) -> None:
     """Give each row its last reading, and mark those in doubt.
 
-    A promise that nobody came back to was none; in doubt, unless a call goes to its address. What began on a fresh stack has a caller if control came, in some
-    instance, to one of the ``makers``' addresses.
+    A promise that nobody came back to was none; in doubt, unless a call goes to its address. What began on a fresh
+    stack has a caller if control came, in some instance, to one of the ``makers``' addresses.
     """
     links, marks = state.links, state.marks
     for index in range(state.now[USED]):
