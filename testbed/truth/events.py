@@ -195,7 +195,7 @@ def _pushed(trace: Trace, fall: Words, transfer: Bools, stored: Words) -> tuple[
     call, undone = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     call[after[pushed]] = True
     others = writes.value[whole[~pushed]]
-    stored = np.union1d(stored, others[in_code(trace, others)])
+    stored = distinct(np.concatenate((stored, others[in_code(trace, others)])))
     places = np.flatnonzero(call)
     for distance in (1, 2):  # the second one, if the first leaves SP alone
         places = places[places + distance < count]

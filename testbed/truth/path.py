@@ -14,7 +14,7 @@ from testbed.arch.tables import PerArch
 from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.trace.flat.memory import memory_of
-from testbed.truth.events import Bools, Ints, Transfers, Words, code_of, find_transfers
+from testbed.truth.events import Bools, Ints, Transfers, Words, code_of, distinct, find_transfers
 from testbed.truth.model import Activations, Path
 from testbed.truth.native import state as names
 from testbed.truth.native.ending import index_places, mark_needed, resolve, settle
@@ -182,7 +182,7 @@ def makers_in(state: State) -> Words:
     """The addresses, put at the return place by who made a stack, that control came back to."""
     rows = slice(0, int(state.now[names.USED]))
     came = state.marks[rows, names.MADE] & state.marks[rows, names.RETURNED]
-    return np.unique(state.addresses[rows][came, names.RETURN])
+    return distinct(state.addresses[rows][came, names.RETURN])
 
 
 def read(
