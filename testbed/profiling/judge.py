@@ -147,11 +147,15 @@ def sampled_steps(seed: int, lengths: Sequence[int], count: int) -> list[NDArray
 
 
 def _natively(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64]) -> _ThreadVerdicts:
-    """At all steps of a thread. Of what follows tables the rows are held against the truth later."""
+    """At all steps of a thread. Of what follows tables the rows are held against the truth later.
+
+    All others are held to their assumption at every answer: each wrong one is told with its place and the clause.
+    """
     watched = thread.watched
     assert unwinder.unwind_trace is not None
     asked = replace(unwinder, assumption=None) if follows_tables(unwinder) else unwinder
-    said = judge_trace(watched, unwinder.unwind_trace(watched.trace), asked, steps=(thread.begins, thread.stop))
+    swept, counted = unwinder.unwind_trace(watched.trace), (thread.begins, thread.stop)
+    said = judge_trace(watched, swept, asked, steps=counted, most_alike=len(watched.trace))
     return _ThreadVerdicts(steps, said.outcome[steps], said.frame[steps, 0], said.accord[steps], said.clause[steps])
 
 

@@ -101,11 +101,17 @@ def counts_of(verdicts: Sequence[Verdict], phase: NDArray[np.int8] | None = None
 
 
 def judge_trace(
-    truth: Truth, backtraces: Backtraces, unwinder: Unwinder, *, steps: tuple[int, int] | None = None
+    truth: Truth,
+    backtraces: Backtraces,
+    unwinder: Unwinder,
+    *,
+    steps: tuple[int, int] | None = None,
+    most_alike: int = MOST_ALIKE,
 ) -> Verdicts:
     """The verdicts on an unwinder's backtraces of every step.
 
-    ``steps``: only those from the first to before the second count, of a trace that has rows besides.
+    ``steps``: only those from the first to before the second count, of a trace that has rows besides. ``most_alike``:
+    of so many answers that are like others the assumption is evaluated too.
     """
     from testbed.verdicts.native import UNJUDGED
 
@@ -129,7 +135,7 @@ def judge_trace(
         same = left[place.reshape(-1) == i]
         outcome[same], frame[same] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
         callers += verdict.callers * int(times[i])
-    accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span)
+    accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span, most_alike)
     return Verdicts(unwinder, backtraces, truth, outcome, frame, accords, clause, callers)
 
 
@@ -155,6 +161,7 @@ def _accords(
     outcome: NDArray[np.uint8],
     frame: NDArray[np.int32],
     span: range,
+    most_alike: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """By step how the answer stands to what the unwinder is held to, and the clause that fails.
 
@@ -171,7 +178,8 @@ def _accords(
     answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
     _, first, place = np.unique(answers, axis=0, return_index=True, return_inverse=True)
     stands, failing = np.full(len(first), ACCORDS.index(Accord.UNASKED), np.uint8), np.zeros(len(first), np.uint8)
-    for i in _asked(np.column_stack((told[first], truth.trace.pc[steps[first]])), first).tolist():
+    kinds = np.column_stack((told[first], truth.trace.pc[steps[first]]))
+    for i in _asked(kinds, first, most_alike).tolist():
         step = int(steps[first[i]])
         failed = failed_in(truth, unwinder, step)
         last, innermost = frame[step].tolist()
@@ -184,15 +192,15 @@ def _accords(
     return found, clause
 
 
-def _asked(kinds: NDArray[np.uint64], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which answers are held to the assumption: of each kind the first one, and of the others `MOST_ALIKE`, evenly.
+def _asked(kinds: NDArray[np.uint64], first: NDArray[np.int64], most_alike: int) -> NDArray[np.int64]:
+    """Which answers are held to the assumption: of each kind the first one, and of the others so many, evenly.
 
     ``kinds`` says what an answer came out as and at which instruction, ``first`` where it was given first.
     """
     in_order = np.argsort(first)
     _, new = np.unique(kinds[in_order], axis=0, return_index=True)
     others = np.delete(in_order, new)
-    some = np.linspace(0, len(others) - 1, min(len(others), MOST_ALIKE)).astype(np.int64)
+    some = np.linspace(0, len(others) - 1, min(len(others), most_alike)).astype(np.int64)
     return np.concatenate((in_order[new], others[some]))
 
 

@@ -312,6 +312,7 @@ MEASURED = """
 import re, sys
 from pathlib import Path
 from testbed.machine.chunks import record_chunks
+from tests.machine.snippets import image_of
 
 def largest():
     return int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
