@@ -14,6 +14,24 @@ from numpy import uint64 as u64
 
 from testbed.native.compiled import compiled
 from testbed.trace.flat.native import load, move_to
+from testbed.truth.native.activations import (
+    add_row,
+    by_hand,
+    come_to,
+    copy_row,
+    end_activation,
+    give,
+    go_to,
+    had_link,
+    is_code,
+    leave_for,
+    note_jump,
+    open_activation,
+    open_record,
+    return_word,
+    take_back,
+    throw,
+)
 from testbed.truth.native.near import NEAR as NEAR_BYTES
 from testbed.truth.native.stacks import (
     LEAP,
@@ -21,14 +39,12 @@ from testbed.truth.native.stacks import (
     caller,
     is_in_chain,
     left_at,
-    place_in,
     slot,
     stack_at,
     stand_on,
     standing_at,
 )
 from testbed.truth.native.state import (
-    ADDRESSES,
     ALIVE,
     AWAY,
     BACK,
@@ -45,22 +61,18 @@ from testbed.truth.native.state import (
     GOES_ON,
     HANDLER,
     INNERMOST,
-    JUMPS,
     KEPT,
     KEPT_AT,
     KIND,
     LANDED,
     LAST_LINK,
     LAST_SP,
-    LINKS,
     LOST,
     MADE,
     MADE_ROWS,
-    MARKS,
     MAYBE,
     NEXT,
     ON,
-    OPENED,
     OVER,
     PARENT,
     PROMISE,
@@ -127,58 +139,10 @@ def _keep(events: Any, e: Any, state: Any, log: Any, machine: Any) -> None:
         state.marks[top, KEPT], state.addresses[top, KEPT_AT] = True, events.kept_at[e]
     over = state.now[OVER]
     if events.kept_at[e] != 0 and over >= 0 and link == state.addresses[over, RETURN]:
-        record = _add(ENDED, np.int64(-1), events.row[e], events.sp[e], state, machine)
+        record = add_row(ENDED, np.int64(-1), events.row[e], events.sp[e], state, machine)
         state.links[record, READ], state.links[record, SECOND], state.links[top, RECORD] = top, over, record
-        _give(log.change_rows[state.now[CHANGES] - 1], record, state, log)
+        give(log.change_rows[state.now[CHANGES] - 1], record, state, log)
     state.last[LAST_LINK] = link
-
-
-@compiled()
-def _give(row: Any, node: Any, state: Any, log: Any) -> None:
-    """From a row on steps are given to ``node``."""
-    now = state.now
-    now[GIVEN], now[INNERMOST], now[OVER] = node, belongs(node, state), -1
-    if now[CHANGES] > 0 and log.change_rows[now[CHANGES] - 1] == row:
-        now[CHANGES] -= 1
-    log.change_rows[now[CHANGES]], log.change_nodes[now[CHANGES]] = row, node
-    now[CHANGES] += 1
-
-
-@compiled()
-def _go_to(row: Any, index: Any, state: Any, log: Any) -> None:
-    """An activation goes on; in doubt, if a record says so."""
-    record = state.links[index, RECORD]
-    _give(row, record if record >= 0 and belongs(record, state) == index else index, state, log)
-
-
-@compiled()
-def _add(kind: Any, parent: Any, row: Any, sp: Any, state: Any, machine: Any) -> Any:
-    """A new row."""
-    new = state.now[USED]
-    state.now[USED] += 1
-    state.links[new, :] = -1
-    state.links[new, KIND], state.links[new, PARENT], state.links[new, OPENED] = kind, parent, machine.first + row
-    state.links[new, SERIAL] = state.now[MADE_ROWS]
-    state.now[MADE_ROWS] += 1
-    state.addresses[new, :] = 0
-    state.addresses[new, ENTRY] = sp
-    state.marks[new, :] = False
-    state.marks[new, ALIVE] = True
-    return new
-
-
-@compiled()
-def _open(kind: Any, parent: Any, row: Any, sp: Any, returns: Any, cfa: Any, state: Any, log: Any, machine: Any) -> Any:
-    """A new activation, which is the innermost one now."""
-    new = _add(kind, parent, row, sp, state, machine)
-    state.addresses[new, RETURN], state.addresses[new, CFA] = returns, cfa
-    state.table[slot(returns, cfa, state)] = new
-    stack = stack_at(sp, state, machine)
-    if stack != state.now[ON]:
-        stand_on(sp, state.now[INNERMOST], stack, state, machine)
-    state.links[new, STACK], state.now[WAY] = state.now[ON], -1
-    _give(row, new, state, log)
-    return new
 
 
 @compiled()
@@ -186,23 +150,9 @@ def _interrupt(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: 
     """A signal opens two: its frame, which the handler returns to, and the handler."""
     row, sp = events.row[e], events.sp[e]
     after = sp + machine.entry_cfa
-    _open(SIGNAL, state.now[GIVEN], row, after, events.site[e], events.before[e], state, log, machine)
-    returns = _return_word(row, sp, machine, memory, journal)
-    _open(CALL, state.now[GIVEN], row, sp, returns, after, state, log, machine)
-
-
-@compiled()
-def _return_word(row: Any, sp: Any, machine: Any, memory: Any, journal: Any) -> Any:
-    """The address at the return place: in the link register, or in the word at SP."""
-    if machine.link >= 0:
-        return machine.registers[row, machine.link] & machine.mask
-    move_to(row, journal, memory)
-    return load(sp, machine.word, memory)[0]
-
-
-@compiled()
-def _is_code(address: Any, machine: Any) -> Any:
-    return place_in(address, machine.code_starts, machine.code_ends) >= 0
+    open_activation(SIGNAL, state.now[GIVEN], row, after, events.site[e], events.before[e], state, log, machine)
+    returns = return_word(row, sp, machine, memory, journal)
+    open_activation(CALL, state.now[GIVEN], row, sp, returns, after, state, log, machine)
 
 
 @compiled()
@@ -215,7 +165,7 @@ def _call(events: Any, e: Any, state: Any, log: Any, machine: Any) -> None:
     before = state.table[slot(events.fall[e], cfa, state)]
     known = before >= 0 and (state.marks[before, RETURNED] or state.links[before, KIND] == CALL)
     kind = CALL if known or (sure and events.pc[e] != events.fall[e]) else MAYBE
-    new = _open(kind, state.now[GIVEN], events.row[e], sp, events.fall[e], cfa, state, log, machine)
+    new = open_activation(kind, state.now[GIVEN], events.row[e], sp, events.fall[e], cfa, state, log, machine)
     state.addresses[new, TARGET], state.marks[new, DROPPED] = events.pc[e], what & UNDONE
 
 
@@ -233,109 +183,6 @@ def _drop(events: Any, e: Any, state: Any) -> None:
 
 
 @compiled()
-def by_hand(events: Any, e: Any, low: Any, high: Any, machine: Any) -> Any:
-    """Did the address come with SP, or the link register, or was one from ``low`` to ``high`` in a register before?"""
-    row, link = events.row[e], machine.link
-    if events.sp[e] != events.before[e]:
-        return True
-    if link >= 0 and machine.registers[row, link] != machine.registers[row - 1, link]:
-        return True
-    for i in range(len(machine.columns)):
-        if low <= machine.registers[row - 1, machine.columns[i]] & machine.mask <= high:
-            return True
-    return False
-
-
-@compiled()
-def _had_link(events: Any, e: Any, address: Any, machine: Any) -> Any:
-    """Did the link register hold an address before the jump?"""
-    return machine.link >= 0 and machine.registers[events.row[e] - 1, machine.link] & machine.mask == address
-
-
-@compiled()
-def _end(events: Any, e: Any, index: Any, state: Any, log: Any) -> None:
-    """An activation is over: control is back in its caller."""
-    state.marks[index, ALIVE], state.marks[index, RETURNED] = False, True
-    if events.pc[e] != state.addresses[index, RETURN]:
-        state.addresses[index, GOES_ON] = events.pc[e]
-    state.now[WAY] = -1
-    _go_to(events.row[e], caller(index, state), state, log)
-    state.now[OVER] = index
-
-
-@compiled()
-def _throw(events: Any, e: Any, top: Any, outer: Any, record: Any, state: Any, machine: Any) -> Any:
-    """The activations from ``top`` up to, not including, ``outer`` are over without a return of their own.
-
-    If ``outer`` itself returns now, those in it that may be none were jumps: true where all were.
-    """
-    links, addresses, marks = state.links, state.addresses, state.marks
-    pc, sp = events.pc[e], events.sp[e]
-    ordinary = pc == addresses[outer, RETURN] and sp == addresses[outer, CFA] and record < 0
-    returns = machine.link < 0 or sp > events.before[e] or _had_link(events, e, pc, machine)
-    index, first = top, top
-    while index != outer and index >= 0:
-        marks[index, ALIVE], links[index, LOST] = False, record
-        above = caller(index, state)
-        at_next = addresses[index, TARGET] == addresses[index, RETURN]
-        none = (links[index, KIND] == MAYBE or links[index, KIND] == PROMISE) and (returns or at_next)
-        doubt = links[index, RECORD]
-        back = doubt >= 0 and links[doubt, KIND] == BACK and links[doubt, READ] == index
-        if not back and (not none or marks[index, KEPT] or marks[index, RETURNED]):
-            first = above
-        index = above
-    index = first
-    while ordinary and index != outer:
-        above, doubt = caller(index, state), links[index, RECORD]
-        if doubt >= 0 and links[doubt, KIND] == BACK and links[doubt, READ] == index:
-            links[doubt, READ], links[doubt, KIND] = links[index, PARENT], ENDED
-            addresses[index, GOES_ON], marks[index, RETURNED] = addresses[doubt, TARGET], True
-        else:
-            links[index, READ] = links[index, PARENT]
-        index = above
-    return ordinary and first == top
-
-
-@compiled()
-def _leave_for(events: Any, e: Any, target: Any, state: Any, log: Any, machine: Any) -> None:
-    """Drop to an activation of this chain, or go to another stack and leave this one as it is."""
-    top = state.now[INNERMOST]
-    _note_jump(events.row[e], state, log, np.int64(-1))
-    if is_in_chain(target, top, state):
-        _throw(events, e, top, target, np.int64(-1), state, machine)
-    state.now[WAY] = -1
-    _go_to(events.row[e], target, state, log)
-
-
-@compiled()
-def _come_to(events: Any, e: Any, came: Any, target: Any, state: Any, log: Any, machine: Any) -> None:
-    """Control is where somebody comes back to ``target``, who lives: a return over others, ``longjmp``, a switch."""
-    marks, top = state.marks, state.now[INNERMOST]
-    over = marks[came, ALIVE] and is_in_chain(came, top, state)
-    if over and _throw(events, e, top, came, np.int64(-1), state, machine):
-        _end(events, e, came, state, log)
-        return
-    _leave_for(events, e, target, state, log, machine)
-    marks[came, ALIVE], marks[came, RETURNED] = False, True
-
-
-@compiled()
-def _note_jump(row: Any, state: Any, log: Any, record: Any) -> None:
-    now = state.now
-    log.jumps[now[JUMPS], 0], log.jumps[now[JUMPS], 1], log.jumps[now[JUMPS], 2] = row, now[GIVEN], record
-    now[JUMPS] += 1
-
-
-@compiled()
-def _doubt(kind: Any, events: Any, e: Any, first: Any, second: Any, state: Any, log: Any, machine: Any) -> Any:
-    """Open a record: the steps belong to ``first``, or to ``second``."""
-    new = _add(kind, np.int64(-1), events.row[e], events.sp[e], state, machine)
-    state.links[new, READ], state.links[new, SECOND], state.links[first, RECORD] = first, second, new
-    _give(events.row[e], new, state, log)
-    return new
-
-
-@compiled()
 def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: Any, journal: Any) -> Any:
     """Rules 2 to 9, for a jump; false where there is no room for what it does."""
     links, addresses, marks, now = state.links, state.addresses, state.marks, state.now
@@ -343,7 +190,7 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     # Rule 2: a return.
     inner = caller(top, state) >= 0
     if inner and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
-        _end(events, e, top, state, log)
+        end_activation(events, e, top, state, log)
         return True
     if _second_reading(events, e, top, state, log, machine):
         return True
@@ -352,26 +199,26 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     target = caller(came, state) if came >= 0 else np.int64(-1)
     lives = target >= 0 and marks[target, ALIVE]
     if lives and now[WAY] >= 0 and _was_on_the_way(events, e, state, machine):
-        top = _take_back(now[WAY], state)
+        top = take_back(now[WAY], state)
         return _transfer_again(events, e, came, target, state, log, machine)
     if came >= 0 and not lives and target >= 0:
         lives = _lives_again(events, e, target, top, state, machine)
     if lives and pc == addresses[top, RETURN] and target == caller(top, state):
-        _end(events, e, top, state, log)
+        end_activation(events, e, top, state, log)
         return True
     if machine.link >= 0 and lives and target != top and not by_hand(events, e, pc, pc, machine):
         lives = False
     if lives and target != top:
         _had_gone_on(events, e, came, target, state, machine)
-        _come_to(events, e, came, target, state, log, machine)
+        come_to(events, e, came, target, state, log, machine)
         return True
     if lives:
         return True
     if events.what[e] & RESUMED and links[top, KIND] == SIGNAL:
         top_signal = top
-        _end(events, e, top, state, log)
+        end_activation(events, e, top, state, log)
         top = now[INNERMOST]
-        returns = _return_word(row, sp, machine, memory, journal)
+        returns = return_word(row, sp, machine, memory, journal)
         if sp < addresses[top_signal, CFA]:
             _promised(events, e, top, sp, returns, state, log, machine)
         return True
@@ -379,8 +226,8 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     own = events.before[e] == addresses[top, ENTRY] and sp == addresses[top, CFA]
     if own and machine.link < 0 and inner and links[top, KIND] != SIGNAL:
         outer = caller(top, state)
-        _end(events, e, top, state, log)
-        record = _doubt(ENDED, events, e, outer, top, state, log, machine)
+        end_activation(events, e, top, state, log)
+        record = open_record(ENDED, events, e, outer, top, state, log, machine)
         marks[record, KEPT] = came >= 0  # somebody who is gone came back there
         return _goes_away(events, e, outer, came, state, log, machine, memory, journal) < 2
     went = _goes_away(events, e, top, came, state, log, machine, memory, journal)
@@ -391,10 +238,10 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
         back = _leads_back(events, e, top, state, machine)
         outer = caller(top, state)
         if back == SURELY:
-            _end(events, e, top, state, log)
-            _doubt(ENDED, events, e, outer, top, state, log, machine)
+            end_activation(events, e, top, state, log)
+            open_record(ENDED, events, e, outer, top, state, log, machine)
         elif back:
-            record = _doubt(BACK, events, e, top, outer, state, log, machine)
+            record = open_record(BACK, events, e, top, outer, state, log, machine)
             addresses[record, TARGET] = pc
         if back:
             return True
@@ -408,30 +255,12 @@ def _transfer_again(events: Any, e: Any, came: Any, target: Any, state: Any, log
     now, addresses = state.now, state.addresses
     top = now[INNERMOST]
     if events.pc[e] == addresses[top, RETURN] and events.sp[e] == addresses[top, CFA]:
-        _end(events, e, top, state, log)
+        end_activation(events, e, top, state, log)
     elif target == top:
-        _go_to(events.row[e], top, state, log)
+        go_to(events.row[e], top, state, log)
     else:
-        _come_to(events, e, came, target, state, log, machine)
+        come_to(events, e, came, target, state, log, machine)
     return True
-
-
-@compiled()
-def _take_back(record: Any, state: Any) -> Any:
-    """A record is settled: its second reading holds."""
-    links, now = state.links, state.now
-    second = links[record, SECOND]
-    state.addresses[second, GOES_ON] = 0
-    if record == second:
-        links[record, READ] = -1
-    else:
-        links[record, READ], links[record, KIND] = second, AWAY
-    index = second
-    while index >= 0 and not state.marks[index, ALIVE]:
-        state.marks[index, ALIVE] = True
-        index = caller(index, state)
-    now[INNERMOST], now[GIVEN], now[WAY] = second, second, -1
-    return second
 
 
 @compiled()
@@ -448,8 +277,8 @@ def _second_reading(events: Any, e: Any, top: Any, state: Any, log: Any, machine
     second = links[top, SECOND]
     went_on = links[top, KIND] == BOTTOM and second >= 0 and events.pc[e] == addresses[second, RETURN]
     if went_on and events.sp[e] == addresses[second, CFA]:
-        _take_back(top, state)
-        _end(events, e, second, state, log)
+        take_back(top, state)
+        end_activation(events, e, second, state, log)
         return True
     record = links[top, RECORD]
     if record < 0 or belongs(record, state) != top or links[record, KIND] == AWAY or links[record, KIND] == BACK:
@@ -461,8 +290,8 @@ def _second_reading(events: Any, e: Any, top: Any, state: Any, log: Any, machine
         return False
     if not by_hand(events, e, pc, pc, machine) or (links[record, KIND] == ENDED and not same):
         return False
-    _take_back(record, state)
-    _end(events, e, second, state, log)
+    take_back(record, state)
+    end_activation(events, e, second, state, log)
     return True
 
 
@@ -506,10 +335,10 @@ def _leads_back(events: Any, e: Any, top: Any, state: Any, machine: Any) -> Any:
     returns, cfa, entry = state.addresses[top, RETURN], state.addresses[top, CFA], state.addresses[top, TARGET]
     if pc == returns:
         return SURELY if sp != cfa and by_hand(events, e, pc, pc, machine) else 0
-    if sp > events.before[e] or _had_link(events, e, pc, machine):
+    if sp > events.before[e] or had_link(events, e, pc, machine):
         return SURELY
     end = returns + NEAR
-    if not _had_link(events, e, returns, machine) or not returns < pc <= end:
+    if not had_link(events, e, returns, machine) or not returns < pc <= end:
         return 0
     computed = machine.jump_size != u64(0) and events.fall[e] - site == machine.jump_size
     computed = computed and not (returns <= site <= end) and not (returns <= entry <= end)
@@ -537,9 +366,9 @@ def _goes_away(
         _begin(events, e, top, stack, state, log, machine, memory, journal)
         return 1
     if stack == on and not up:
-        returns = _return_word(events.row[e], sp, machine, memory, journal)
+        returns = return_word(events.row[e], sp, machine, memory, journal)
         new = machine.link >= 0 and returns != state.last[LAST_LINK]
-        if returns == pc or not _is_code(returns, machine) or not (new or by_hand(events, e, pc, pc, machine)):
+        if returns == pc or not is_code(returns, machine) or not (new or by_hand(events, e, pc, pc, machine)):
             return 0
         stack = np.int64(-1)
     if stack == on:
@@ -549,7 +378,7 @@ def _goes_away(
         return 1
     left = belongs(state.owners[stack, TOP], state)
     if links[top, KIND] == BOTTOM and links[top, SECOND] == left:
-        _give(events.row[e], _take_back(top, state), state, log)
+        give(events.row[e], take_back(top, state), state, log)
         return 1
     if not by_hand(events, e, pc, pc, machine):
         return 0
@@ -561,7 +390,7 @@ def _goes_away(
     if found < 0 or caller(found, state) < 0:
         _begin(events, e, top, stack, state, log, machine, memory, journal)
     else:
-        _leave_for(events, e, found, state, log, machine)
+        leave_for(events, e, found, state, log, machine)
     return 1
 
 
@@ -571,17 +400,17 @@ def _begin(
 ) -> None:
     """A fresh stack: what begins there has the caller that its maker put there, if a return goes there some day."""
     row, sp = events.row[e], events.sp[e]
-    _note_jump(row, state, log, state.now[USED])
+    note_jump(row, state, log, state.now[USED])
     stand_on(sp, top, stack, state, machine)
-    bottom = _add(BOTTOM, np.int64(-1), row, sp, state, machine)
+    bottom = add_row(BOTTOM, np.int64(-1), row, sp, state, machine)
     state.links[bottom, SECOND], state.links[bottom, STACK] = top, state.now[ON]
-    returns, pc = _return_word(row, sp, machine, memory, journal), events.pc[e]
+    returns, pc = return_word(row, sp, machine, memory, journal), events.pc[e]
     new = machine.link >= 0 and returns != state.last[LAST_LINK]
-    if _is_code(returns, machine) and returns != pc and (new or by_hand(events, e, pc, pc, machine)):
-        first = _open(CALL, bottom, row, sp, returns, sp + machine.entry_cfa, state, log, machine)
+    if is_code(returns, machine) and returns != pc and (new or by_hand(events, e, pc, pc, machine)):
+        first = open_activation(CALL, bottom, row, sp, returns, sp + machine.entry_cfa, state, log, machine)
         state.marks[first, MADE], state.links[bottom, SECOND] = True, -1
         return
-    _give(row, bottom, state, log)
+    give(row, bottom, state, log)
     state.now[WAY] = bottom
 
 
@@ -593,21 +422,21 @@ def _goes_up(events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, mac
     again = caller(came, state) if came >= 0 else np.int64(-1)
     outer = caller(again, state) if again >= 0 else np.int64(-1)
     if outer >= 0 and marks[outer, ALIVE]:
-        _leave_for(events, e, outer, state, log, machine)
+        leave_for(events, e, outer, state, log, machine)
         marks[again, ALIVE] = True
-        _go_to(events.row[e], again, state, log)
+        go_to(events.row[e], again, state, log)
         return 1
     if events.pc[e] == addresses[top, RETURN]:
-        _end(events, e, top, state, log)
+        end_activation(events, e, top, state, log)
         return 1
     stack = stack_at(sp, state, machine)
     landed = standing_at(sp, top, stack, machine.link < 0, state)
     if landed < 0 or landed == top:
         return 0
     record = state.now[USED]
-    _note_jump(events.row[e], state, log, record)
-    _throw(events, e, top, landed, record, state, machine)
-    _doubt(LANDED, events, e, landed, top, state, log, machine)
+    note_jump(events.row[e], state, log, record)
+    throw(events, e, top, landed, record, state, machine)
+    open_record(LANDED, events, e, landed, top, state, log, machine)
     state.now[WAY] = record
     return 1
 
@@ -627,16 +456,16 @@ def _promise(events: Any, e: Any, top: Any, state: Any, log: Any, machine: Any, 
     word, most, dropped = machine.entry_cfa, u64(0), state.links[top, RECORD]
     own = dropped >= 0 and state.links[dropped, SECOND] == dropped and sp + word == state.addresses[dropped, CFA]
     if own and belongs(dropped, state) == top:  # its word is back in its place
-        _give(row, _take_back(dropped, state), state, log)
+        give(row, take_back(dropped, state), state, log)
         return
     while sp + most * word + word != state.addresses[top, CFA]:
-        if not _is_code(_return_word(row, sp + most * word, machine, memory, journal), machine):
+        if not is_code(return_word(row, sp + most * word, machine, memory, journal), machine):
             break
         most += u64(1)
     while most > u64(0):
         most -= u64(1)
         place = sp + most * word
-        returns = _return_word(row, place, machine, memory, journal)
+        returns = return_word(row, place, machine, memory, journal)
         _promised(events, e, state.now[INNERMOST], place, returns, state, log, machine)
 
 
@@ -649,19 +478,8 @@ def _promised(events: Any, e: Any, top: Any, sp: Any, returns: Any, state: Any, 
     before = state.table[slot(returns, cfa, state)]
     if before >= 0 and (state.marks[before, ALIVE] or (machine.link >= 0 and state.links[before, KIND] != PROMISE)):
         return
-    if _is_code(returns, machine) and returns != events.pc[e]:
-        _open(PROMISE, state.now[GIVEN], events.row[e], sp, returns, cfa, state, log, machine)
-
-
-@compiled()
-def _copy(new: Any, index: Any, state: Any) -> None:
-    """A row is the same as another one."""
-    for column in range(LINKS):
-        state.links[new, column] = state.links[index, column]
-    for column in range(ADDRESSES):
-        state.addresses[new, column] = state.addresses[index, column]
-    for column in range(MARKS):
-        state.marks[new, column] = state.marks[index, column]
+    if is_code(returns, machine) and returns != events.pc[e]:
+        open_activation(PROMISE, state.now[GIVEN], events.row[e], sp, returns, cfa, state, log, machine)
 
 
 @compiled()
@@ -708,7 +526,7 @@ def _moved_stack(events: Any, e: Any, top: Any, state: Any, log: Any, machine: A
     index = target
     for i in range(depth - 1, -1, -1):
         new = first + i
-        _copy(new, index, state)
+        copy_row(new, index, state)
         links[new, PARENT] = first + i - 1 if i > 0 else outer
         links[new, STACK], links[new, RECORD], links[new, SERIAL] = now[ON], -1, now[MADE_ROWS] + i
         links[new, SECOND] = index
@@ -721,7 +539,7 @@ def _moved_stack(events: Any, e: Any, top: Any, state: Any, log: Any, machine: A
         index = caller(index, state)
     now[MADE_ROWS] += depth
     state.marks[found, ALIVE], state.marks[found, RETURNED] = False, True
-    _note_jump(row, state, log, np.int64(-1))
+    note_jump(row, state, log, np.int64(-1))
     now[WAY] = -1
-    _give(row, first + depth - 1, state, log)
+    give(row, first + depth - 1, state, log)
     return 1
