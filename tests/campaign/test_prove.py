@@ -172,9 +172,9 @@ def test_a_spoiled_truth_is_noticed(isa: str) -> None:
     ("place", "instead", "rule"),
     [
         ("testbed.truth.native.rules._second_reading", lambda *_: False, "moved"),
-        ("testbed.truth.native.rules._throw", lambda *_: False, "linked"),
+        ("testbed.truth.native.activations.throw", lambda *_: False, "linked"),
         ("testbed.truth.native.rules._leads_back", lambda *_: 0, "inline"),
-        ("testbed.truth.native.rules._come_to", lambda *_: None, "longjmp"),
+        ("testbed.truth.native.rules.come_to", lambda *_: None, "longjmp"),
         ("testbed.truth.native.rules._promise", lambda *_: None, "by_hand"),
         ("testbed.truth.native.rules._begin", lambda *_: None, "left"),
     ],
