@@ -116,7 +116,7 @@ def _caller(this: FileAtWork, folder: Path) -> LoadedImage:
     """Who calls, as a file that an unwinder can open: code without any table."""
     harness, arch = this.caller.image.harness, this.image.arch
     (segment,) = harness.image.segments
-    start = ElfSymbol("_start", TEXT_BASE, this.caller.image.convention.answer, is_function=True, is_global=True)
+    start = ElfSymbol("_start", TEXT_BASE, this.caller.image.calls.answer, is_function=True, is_global=True)
     path = folder / "caller"
     path.write_bytes(write_elf(arch, segment.data, {}, b"", [start], TEXT_BASE))
     return LoadedImage(read_image(path), segment.address + harness.bias - TEXT_BASE)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.machine.load import MappedPages
+from testbed.micro.call_code import STUB
 from testbed.micro.calling import Over
-from testbed.micro.conventions import STUB
 from testbed.micro.exploration import TakenPath
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import CallableImage
@@ -55,7 +55,7 @@ def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[
         np.concatenate([_column(path, name, int(start)) for path, start in zip(taken, starts, strict=True)])
         for name in ("step", "address", "size", "value")
     ]
-    size = image.convention.answer - image.convention.stop
+    size = image.calls.answer - image.calls.stop
     mapped = {page.address: page for page in asked}
     trace = Trace(
         image.loaded.image.arch,
@@ -80,14 +80,14 @@ def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:
     """The harness's first step, which leads to the first call."""
     arch = image.loaded.image.arch
     row = first.tape.registers[:1].copy()
-    row[0, arch.index[arch.pc]] = image.harness.image.entry + image.convention.stop
+    row[0, arch.index[arch.pc]] = image.harness.image.entry + image.calls.stop
     row[0, arch.index[arch.sp]] = image.sp + 2 * arch.stack_alignment
     return row
 
 
 def _answered(trace: Trace, image: CallableImage) -> NDArray[np.bool_]:
     """The steps right behind a stub's last one, or behind the answer to a call that leads where no code is."""
-    answer = np.uint64(image.harness.image.entry + image.convention.answer)
+    answer = np.uint64(image.harness.image.entry + image.calls.answer)
     found = np.zeros(len(trace), np.bool_)
     places = list(image.stubs.values())
     if places:

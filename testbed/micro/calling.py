@@ -227,7 +227,7 @@ class Caller:
 
     def __init__(self, callable_image: CallableImage, seed: int) -> None:
         self.image = callable_image
-        self._convention = convention = callable_image.convention
+        self._calls, convention = callable_image.calls, callable_image.convention
         arch = self._arch = callable_image.loaded.image.arch
         settings = UNICORN[arch.name]
         uc = self._uc = new_engine(arch, settings.cpus.get("signing") if callable_image.signs else None)
@@ -237,11 +237,11 @@ class Caller:
         for name, value in planted.items():
             uc.reg_write(self._ids[name], value)
         uc.reg_write(self._ids[arch.sp], callable_image.sp)
-        uc.reg_write(convention.thread, callable_image.thread)
+        uc.reg_write(self._calls.thread, callable_image.thread)
         for k, name in enumerate(convention.pointers):
             uc.reg_write(self._ids[name], callable_image.arena + _POINTERS + 0x100 * k)
         at = callable_image.harness.image.entry
-        self._start, self._back, self._stop = at, at + convention.back, at + convention.stop
+        self._start, self._back, self._stop = at, at + self._calls.back, at + self._calls.stop
         machine = Machine(arch, uc, callable_image.mappings, at, planted)
         clock = OwnClock(arch, uc, self._ids, callable_image.mappings)
         full = self._full
@@ -253,15 +253,15 @@ class Caller:
         stops = self._run.stops
         assert isinstance(stops, CallStops)
         self._stops = stops
-        self._stops.call_result = self._ids[convention.call_result]
+        self._stops.call_result = self._ids[convention.results[0]]
         self._run.grow_steps(_ROOM)
         self._run.grow_writes(_ROOM)
         self._journal_room = _ROOM
         self._detours = Detours(
             self._run.state,
             _ROOM + 2,
-            answer=self._start + convention.answer,
-            result=self._ids[convention.result],
+            answer=self._start + self._calls.answer,
+            result=self._ids[convention.results[0]],
             value=max(callable_image.stub_values.values(), default=0),
         )
         self._context = uc.context_save()
@@ -304,7 +304,7 @@ class Caller:
         uc.context_restore(self._context)
         for name, value in path.arguments:
             uc.reg_write(self._ids[name], value)
-        uc.reg_write(self._ids[self._convention.target], path.target)
+        uc.reg_write(self._ids[self._calls.target], path.target)
         run.halt_at(places)
         run.begin(steps)
         stops.begin()
@@ -364,8 +364,8 @@ class Caller:
     def _answered(self, callee: int) -> int:
         """A callee that is not executed gives its result; where its return is."""
         self._detours.note(self._run.steps - 1, callee)
-        self._uc.reg_write(self._ids[self._convention.result], self.image.stub_values.get(callee, 0))
-        return self._start + self._convention.answer
+        self._uc.reg_write(self._ids[self.image.convention.results[0]], self.image.stub_values.get(callee, 0))
+        return self._start + self._calls.answer
 
     def _returned(self) -> Over:
         """Back in the harness: with SP and the callee-saved registers as they were?"""
@@ -389,7 +389,7 @@ class Caller:
             last[0, arch.index[arch.pc]] = self._stop
             last[0, arch.index[arch.sp]] = self.image.sp + arch.stack_alignment
             rows = np.concatenate((rows, last))
-            sizes = np.append(sizes, np.uint8(self._convention.answer - self._convention.stop))
+            sizes = np.append(sizes, np.uint8(self._calls.answer - self._calls.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)
         journal = Writes(*(np.concatenate((a, b)) for a, b in zip(writes, resets, strict=True)))
         return CallTape(rows, sizes, journal, over, detail, skipped)

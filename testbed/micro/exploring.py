@@ -116,8 +116,8 @@ class Explorer:
         # Alone, only parts of functions and the harness are executed besides the function itself.
         self._alone = caller.alone.copy()
         at = image.harness.image.entry - caller.code
-        self._alone[at : at + len(image.convention.harness)] = 0
-        self._alone[at + image.convention.stop] = HALT
+        self._alone[at : at + len(image.calls.harness)] = 0
+        self._alone[at + image.calls.stop] = HALT
         self._covered = np.zeros_like(caller.natural)
         self._pieces = sorted(pieces, key=lambda piece: piece.start)
         self._starts = [piece.start for piece in self._pieces]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.machine.load import STACK_SIZE
+from testbed.micro.call_code import STUB
 from testbed.micro.calling import CallTape, Over
 from testbed.micro.code import PieceCode
-from testbed.micro.conventions import STUB
 from testbed.micro.layout import CallableImage
 from testbed.trace import Writes
 
@@ -30,7 +30,7 @@ def feasible_part(tape: CallTape, image: CallableImage, ends: Sequence[int], cod
     """The tape, or what of it a run can take; why none does, in words. ``ends``: of the function and its parts."""
     arch = image.loaded.image.arch
     pc = tape.registers[:, arch.index[arch.pc]]
-    answer = image.harness.image.entry + image.convention.answer
+    answer = image.harness.image.entry + image.calls.answer
     behind = (step for step, to in tape.skipped if to - image.loaded.bias in ends[1:] and int(pc[step]) == answer)
     if (step := next(behind, None)) is not None:  # back from a part's last instruction, likewise
         tape = _until(tape, step - 1)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from unicorn import unicorn_const as uc
 
+from testbed.conventions import Convention, platform
 from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.machine.load import PAGE, MappedPages, map_image, map_stack
-from testbed.micro.conventions import CONVENTIONS, STUB, Convention
+from testbed.micro.call_code import CALL_CODE, STUB, CallCode
 from testbed.micro.relocations import DynamicRelocation, RelocationKind, dynamic_relocations
 from testbed.words.errors import ImageError
 
@@ -51,7 +52,7 @@ class CallableImage:
 
     loaded: LoadedImage
     harness: LoadedImage
-    convention: Convention
+    calls: CallCode
     mappings: tuple[MappedPages, ...] = field(repr=False)
     sp: int
     arena: int
@@ -63,6 +64,10 @@ class CallableImage:
     executed: tuple[range, ...] = ()
 
     @property
+    def convention(self) -> Convention:
+        return platform(self.loaded.image.arch)
+
+    @property
     def images(self) -> tuple[LoadedImage, ...]:
         return (self.loaded, self.harness)
 
@@ -72,7 +77,7 @@ def make_callable(image: Image, data: bytes = b"") -> CallableImage:
 
     Raises ImageError for a file that cannot be mapped, or whose relocations cannot be read.
     """
-    arch, convention = image.arch, CONVENTIONS[image.arch.name]
+    arch, calls = image.arch, CALL_CODE[image.arch.name]
     lowest = min((s.address for s in image.segments), default=0)
     highest = max((s.address + s.size for s in image.segments), default=0)
     if not highest:
@@ -86,15 +91,15 @@ def make_callable(image: Image, data: bytes = b"") -> CallableImage:
     at = before if before > 16 * PAGE else (highest + loaded.bias + PAGE & -PAGE) + 16 * PAGE
     arena = _ARENA[arch.word]
     stubs = {name: at + PAGE + STUB * (k + 1) for k, name in enumerate(names)}
-    own = [name for name in names if name.split("@")[0] in convention.own_stubs]
-    code = convention.harness.ljust(PAGE, b"\0") + b"".join(_stub(convention, name, arena) for name in ("", *names))
+    own = [name for name in names if name.split("@")[0] in calls.own_stubs]
+    code = calls.harness.ljust(PAGE, b"\0") + b"".join(_stub(calls, name, arena) for name in ("", *names))
     pages = _relocated(loaded, relocations, stubs, at + PAGE, arena)
     stack, sp = map_stack(arch)
-    kernel = (_kernel_page(convention),) if convention.kernel_page else ()
+    kernel = (_kernel_page(calls),) if calls.kernel_page else ()
     return CallableImage(
         loaded,
         LoadedImage(_harness(image, at, code.ljust(size, b"\0"))),
-        convention,
+        calls,
         (
             *pages,
             MappedPages(at, code.ljust(size, b"\0"), uc.UC_PROT_READ | uc.UC_PROT_EXEC),
@@ -110,7 +115,7 @@ def make_callable(image: Image, data: bytes = b"") -> CallableImage:
         {stubs[name]: _stub_value(name, arena) for name in names if name not in own},
         frozenset(place for name, place in stubs.items() if never_returns(name))
         | {s.address + loaded.bias for s in image.symbols if s.is_function and never_returns(s.name)},
-        any(sign in segment.data for segment in image.segments if segment.executable for sign in convention.signs),
+        any(sign in segment.data for segment in image.segments if segment.executable for sign in calls.signs),
         (*(range(stubs[name], stubs[name] + STUB) for name in own), *(_linkage_tables(loaded) if own else ())),
     )
 
@@ -118,7 +123,7 @@ def make_callable(image: Image, data: bytes = b"") -> CallableImage:
 def _harness(image: Image, at: int, code: bytes) -> Image:
     """The harness as a file of its own, so that what looks up code finds it."""
     segment = Segment(at, code, len(code), True, False, True)
-    name = Symbol("_start", at, len(CONVENTIONS[image.arch.name].harness), True)
+    name = Symbol("_start", at, len(CALL_CODE[image.arch.name].harness), True)
     return Image(image.path.with_name(HARNESS), image.arch, at, (segment,), {}, (name,))
 
 
@@ -130,9 +135,9 @@ def _linkage_tables(loaded: LoadedImage) -> Iterator[range]:
             yield range(start, start + len(section.data))
 
 
-def _stub(convention: Convention, name: str, arena: int) -> bytes:
-    plain = convention.stub + _stub_value(name, arena).to_bytes(8, "little")
-    return convention.own_stubs.get(name.split("@")[0], plain).ljust(STUB, b"\0")
+def _stub(calls: CallCode, name: str, arena: int) -> bytes:
+    plain = calls.stub + _stub_value(name, arena).to_bytes(8, "little")
+    return calls.own_stubs.get(name.split("@")[0], plain).ljust(STUB, b"\0")
 
 
 def _stub_value(name: str, arena: int) -> int:
@@ -152,9 +157,9 @@ def _arena(at: int, word: int) -> bytes:
     return pointers + (line * (half // len(line) + 1))[:half]
 
 
-def _kernel_page(convention: Convention) -> MappedPages:
-    assert convention.kernel_page is not None
-    address, parts = convention.kernel_page
+def _kernel_page(calls: CallCode) -> MappedPages:
+    assert calls.kernel_page is not None
+    address, parts = calls.kernel_page
     content = bytearray(PAGE)
     for offset, code in parts:
         content[offset : offset + len(code)] = code

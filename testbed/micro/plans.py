@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from warnings import catch_warnings, simplefilter
 
 from testbed.arch import Arch
-from testbed.micro.conventions import CONVENTIONS
+from testbed.conventions import platform
 from testbed.micro.layout import ARENA_SIZE, CallableImage
 from testbed.words.errors import UsageError
 
@@ -91,7 +91,7 @@ def users_plans(calls: Iterable[str], arch: Arch) -> tuple[tuple[ArgumentPlan, .
                 raise UsageError(
                     f"--call {call!r}: its data and that of the calls before are more than {MOST_DATA} bytes"
                 )
-        most = len(CONVENTIONS[arch.name].arguments)
+        most = len(platform(arch).arguments)
         if len(arguments) > most:
             raise UsageError(f"--call {call!r}: {arch} passes {most} arguments in registers, this has {len(arguments)}")
         plans.append(ArgumentPlan(tuple(arguments), match[1]))

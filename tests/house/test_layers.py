@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "native",
         "arch",
         "image program",
+        "conventions",
         "generate trace rereading",
         "contract export build",
         "machine remote foreign protocol",
@@ -40,7 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "pytest_plugin",
     )
 )
-CONTRACT = frozenset(["arch", "words", "native", "image", "trace", "contract"])
+CONTRACT = frozenset(["arch", "words", "native", "image", "conventions", "trace", "contract"])
 COMPOSITION_ROOTS = ("testbed/cli/", "testbed/__init__.py", "testbed/pytest_plugin.py")
 
 
@@ -153,7 +154,9 @@ def test_the_second_readers_of_tables_know_nothing_of_the_first(path: Path) -> N
     """And of nothing that tables are written with, nor of how rows are told to an unwinder."""
     for module in imported(path):
         if module.split(".")[0] == "testbed":
-            assert room(module) in ("words", "arch", "image", "rereading"), f"{relative(path)} imports {module}"
+            assert room(module) in ("words", "arch", "image", "conventions", "rereading"), (
+                f"{relative(path)} imports {module}"
+            )
 
 
 SEEN_BY_BOTH_WITNESSES = frozenset(["arch", "words", "image", "trace"])

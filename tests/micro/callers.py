@@ -59,4 +59,4 @@ def called(caller: Caller, name: str, *arguments: int, steps: int = 1000) -> Cal
 def result(image: CallableImage, tape: CallTape) -> int:
     """What a function returned: its register at the harness's last step."""
     arch = image.loaded.image.arch
-    return int(tape.registers[-1, arch.index[image.convention.result]])
+    return int(tape.registers[-1, arch.index[image.convention.results[0]]])

@@ -99,7 +99,7 @@ def test_the_call_of_a_made_up_function_is_told_by_its_step(arch: str) -> None:
     pcs = tape.registers[:, ARCHES[arch].index[ARCHES[arch].pc]].tolist()
     ((step, callee),) = tape.skipped
     assert callee == made_up
-    assert pcs[step + 1] == caller.image.harness.image.entry + caller.image.convention.answer
+    assert pcs[step + 1] == caller.image.harness.image.entry + caller.image.calls.answer
     assert pcs[step + 2] == pcs[step] + int(tape.sizes[step])
 
 
@@ -113,8 +113,8 @@ def test_detours_without_a_stop_are_those_that_the_caller_makes(arch: str) -> No
     own = slice(*(at + caller.image.loaded.bias - caller.code for at in (target.address, target.address + target.size)))
     caller.alone[own] = 0
     at = caller.image.harness.image.entry - caller.code
-    caller.alone[at : at + len(caller.image.convention.harness)] = 0
-    caller.alone[at + caller.image.convention.stop] = HALT
+    caller.alone[at : at + len(caller.image.calls.harness)] = 0
+    caller.alone[at + caller.image.calls.stop] = HALT
     by_caller = np.where(caller.alone, np.uint8(HALT), np.uint8(0))
     plain = CallPath(address, tuple(zip(caller.image.convention.arguments, (3, 1), strict=False)))
     tape = caller.call(plain, caller.alone, 500)

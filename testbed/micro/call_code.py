@@ -1,4 +1,4 @@
-"""How each architecture calls a function, as bytes and registers: the harness, the stubs, the thread pointer.
+"""The code that calls a function alone: the harness, the stubs, the thread pointer. What it follows is the convention.
 
 The harness is four instructions: call the register ``target``; come back to a no-operation; stop before the next one;
 return, which is what a callee does that is answered and not executed.
@@ -21,15 +21,12 @@ STUB = 16  # bytes of a stub: 8 of code, a word of 8
 
 
 @dataclass(frozen=True, slots=True)
-class Convention:
+class CallCode:
     """``harness``: code, and the offsets of the instruction after the call, of the one that is never executed,
     and of the return.
 
     ``stub`` is code of 8 bytes that returns the word behind it, ``own_stubs`` that of functions with a convention of
-    their own, by name, of up to `STUB` bytes. ``arguments`` are the registers of the first integer
-    arguments, ``result`` that of what a function returns. ``pointers`` are what callers give beside the
-    arguments: the frame around a nested function's (GCC: STATIC_CHAIN_REGNUM), and where a large result belongs
-    (AAPCS64, 6.9). ``thread`` is Unicorn's register of the thread pointer.
+    their own, by name, of up to `STUB` bytes. ``thread`` is Unicorn's register of the thread pointer.
     ``kernel_page`` is what Linux maps for every process at a fixed address: (address, {offset: code}).
     """
 
@@ -39,10 +36,6 @@ class Convention:
     stop: int
     answer: int
     stub: bytes
-    arguments: tuple[str, ...]
-    result: str
-    call_result: str
-    pointers: tuple[str, ...]
     thread: int
     kernel_page: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
     signs: tuple[bytes, ...] = ()  # instructions that sign return addresses: such code runs on a CPU that does
@@ -53,49 +46,37 @@ def _words(*words: int) -> bytes:
     return b"".join(word.to_bytes(4, "little") for word in words)
 
 
-CONVENTIONS = PerArch(
+CALL_CODE = PerArch(
     {
         # call *%r11; nop; nop.  mov 1(%rip), %rax; ret.
-        "x86_64": Convention(
+        "x86_64": CallCode(
             "r11",
             bytes.fromhex("41ffd39090c3"),
             3,
             4,
             5,
             bytes.fromhex("488b0501000000c3"),
-            ("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
-            "rax",
-            "rax",
-            ("r10",),
             x86.UC_X86_REG_FS_BASE,
         ),
         # blr x16; nop; nop.  ldr x0, #8; ret.
-        "arm64": Convention(
+        "arm64": CallCode(
             "x16",
             _words(0xD63F_0200, 0xD503_201F, 0xD503_201F, 0xD65F_03C0),
             4,
             8,
             12,
             _words(0x5800_0040, 0xD65F_03C0),
-            tuple(f"x{i}" for i in range(8)),
-            "x0",
-            "x0",
-            ("x8", "x18"),
             a64.UC_ARM64_REG_TPIDR_EL0,
             signs=(_words(0xD503_233F), _words(0xD503_237F)),  # paciasp, pacibsp
         ),
         # blx lr; nop; nop.  ldr r0, [pc]; bx lr.
-        "arm32": Convention(
+        "arm32": CallCode(
             "lr",
             _words(0xE12F_FF3E, 0xE320_F000, 0xE320_F000, 0xE12F_FF1E),
             4,
             8,
             12,
             _words(0xE59F_0000, 0xE12F_FF1E),
-            tuple(f"r{i}" for i in range(4)),
-            "r0",
-            "r0",
-            ("r12",),
             arm.UC_ARM_REG_C13_C0_3,
             # Documentation/arm/kernel_user_helpers.rst: get_tls, cmpxchg (always succeeds), memory_barrier.
             kernel_page=(
