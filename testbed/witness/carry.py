@@ -184,8 +184,9 @@ class _Follower:
         top = None if self.link is not None else self.labels.held.get(row[self.sp])
         self.carry(effect, step, row, after)
         if effect.flow is Flow.NEXT:
-            if top is not None and top >= 0 and top not in self.used and self.adds_to_sp(effect, row, after):
-                self.dropped.add(top)
+            unused = -1 if top is None or top in self.used else top
+            if unused >= 0 and self.adds_to_sp(effect, row, after) and self.of_called(pc, unused):
+                self.dropped.add(unused)
             return
         to = after[self.pc]
         fell_through = to == pc + size
@@ -194,6 +195,10 @@ class _Follower:
                 self.call(step, pc, pc + size, row, after)
         elif effect.direct is None or not fell_through:
             self.jump(step, pc, size, after, target, effect.direct is None)
+
+    def of_called(self, pc: int, number: int) -> bool:
+        """What a call went to has its word at SP; elsewhere that is a word that nobody wrote over."""
+        return self.extents.same(pc, self.continuations[number].target)
 
     def adds_to_sp(self, effect: Passage, row: Sequence[int], after: Sequence[int]) -> bool:
         """SP goes up by a sum; a ``longjmp`` loads it from elsewhere."""

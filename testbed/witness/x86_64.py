@@ -62,19 +62,21 @@ _STRING_MOVES = frozenset(
 
 def _general(reading: Reading) -> tuple[Carry, ...]:
     """What is written comes from what is read; what is written besides the operands comes from nowhere."""
-    operands = reading.operands
-    sources = [_spots(reading, operand) for operand in operands if reads(operand)]
+    operands, name = reading.operands, reading.instruction.mnemonic
+    written, read = ([operand for operand in operands if what(operand)] for what in (writes, reads))
+    if not written and name.startswith("mov") and not name.startswith("movh"):
+        written, read = operands[:1], operands[1:]  # capstone 5 says of `movups [m], xmm` that it reads both
+    sources = [_spots(reading, operand) for operand in read]
     same = len(operands) == 2 and all(o.type == CS_OP_REG for o in operands) and operands[0].reg == operands[1].reg
-    if same and reading.instruction.mnemonic in ("xor", "sub", "pxor", "xorps", "xorpd", "vpxor"):
+    if same and name in ("xor", "sub", "pxor", "xorps", "xorpd", "vpxor"):
         sources = []  # nothing is left of the value
-    if reading.instruction.mnemonic in ("imul", "mulx"):
+    if name in ("imul", "mulx"):
         sources = []  # the multiple of an address is none
     found: list[Carry] = []
-    for operand in operands:
-        if writes(operand):
-            found.extend(by_word(_spots(reading, operand), *sources))
+    for operand in written:
+        found.extend(by_word(_spots(reading, operand), *sources))
     known = {spot for spot, _ in found}
-    if reading.instruction.mnemonic.split()[-1].startswith(_STRINGS):
+    if name.split()[-1].startswith(_STRINGS):
         known.update(_ALONG)
     for number in reading.instruction.regs_access()[1]:
         found.extend((spot, ()) for spot in reading.register(number) if spot not in known and spot not in _FLAGS)

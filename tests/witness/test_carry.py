@@ -26,6 +26,7 @@ X86_64 = {
     "leave_with_it": "pop rcx\nmov rdx, rbp\npush rcx\nmov rbp, rsp\nleave\nmov rcx, rbp\nmov rbp, rdx\njmp rcx",
     "enter": "pop rcx\nmov rdx, rbp\nmov rbp, rcx\nenter 16, 0\nleave\nmov rcx, rbp\nmov rbp, rdx\njmp rcx",
     "vector": "movdqu xmm0, [rsp]\nmovdqu [rsp - 64], xmm0\nmov rcx, [rsp - 64]\nadd rsp, 8\njmp rcx",
+    "unaligned_singles": "movups xmm0, [rsp]\nmovups [rsp - 64], xmm0\nmov rcx, [rsp - 64]\nadd rsp, 8\njmp rcx",
     "upper_half": "movdqu xmm1, [rsp - 8]\nmovdqa xmm0, xmm1\nmovdqu [rsp - 64], xmm0\nadd rsp, 8\njmp [rsp - 64]",
     "copy": "mov rsi, rsp\nlea rdi, [rsp - 64]\nmov ecx, 1\nrep movsq\nadd rsp, 8\njmp [rsp - 72]",
     "fill": "pop rax\nlea rdi, [rsp - 64]\nstosq\njmp [rsp - 64]",
