@@ -152,9 +152,10 @@ COPIED = {
     "ldp x19, x30, [sp], #16\nret\n"
     "fn f\nmov x9, #0\ncmp sp, x9\nstr x30, [sp, #-32]!\nbl g\nin_f: ldr x30, [sp], #32\nret\n"
     "fn g\nmov x3, x30\nbl grow\nin_g: ret\nfn grow\nmov x11, sp\nadrp x9, system\nadd x9, x9, :lo12:system\n"
-    "mov sp, x9\nmov x10, x30\nbl copy\nnop\nfn copy\nadrp x12, top\nadd x12, x12, :lo12:top\nsub x13, x19, x11\n"
+    "mov sp, x9\nmov x10, x30\nbl copy\nnop\n"
+    "fn copy\nstr x30, [sp, #-16]!\nadrp x12, top\nadd x12, x12, :lo12:top\nsub x13, x19, x11\n"
     "sub x12, x12, x13\nmov x14, x12\nmore: ldr x15, [x11], #8\nstr x15, [x14], #8\ncmp x11, x19\nb.ne more\n"
-    "mov x30, x3\nmov sp, x12\nbr x10\n.bss\n.p2align 4\n.space 256\ntop: .space 64\nsystem: .space 16",
+    "mov x30, x3\nmov sp, x12\nbr x10\n.bss\n.p2align 4\n.space 256\ntop: .space 8192\nsystem: .space 16",
 }
 
 # Who is called comes back behind a call of an own, a second time with the return address that it had put away (musl).
@@ -204,5 +205,7 @@ RULES = {
     "unread": UNREAD,
     "passed_over": PASSED_OVER,
     "left": LEFT,
+    "maker": MAKER,
+    "copied": COPIED,
     "twice": TWICE,
 }

@@ -48,6 +48,7 @@ from testbed.truth.native.state import (
     ALIVE,
     AWAY,
     BACK,
+    BEGUN,
     BOTTOM,
     CALL,
     CALLED,
@@ -220,7 +221,11 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
         top = now[INNERMOST]
         returns = return_word(row, sp, machine, memory, journal)
         if sp < addresses[top_signal, CFA]:
-            _promised(events, e, top, sp, returns, state, log, machine)
+            if returns == addresses[top_signal, RETURN]:
+                cfa = sp + machine.entry_cfa
+                open_activation(CALL, now[GIVEN], row, sp, returns, cfa, state, log, machine)
+            else:
+                _promised(events, e, top, sp, returns, state, log, machine)
         return True
     # Rule 4: the call's own word, replaced.
     own = events.before[e] == addresses[top, ENTRY] and sp == addresses[top, CFA]
@@ -362,21 +367,18 @@ def _goes_away(
     moved = _moved_stack(events, e, top, state, log, machine, memory, journal)
     if moved:
         return moved
-    if borrowed:
-        _begin(events, e, top, stack, state, log, machine, memory, journal)
-        return 1
-    if stack == on and not up:
+    if stack == on and not borrowed and not up:
         returns = return_word(events.row[e], sp, machine, memory, journal)
         new = machine.link >= 0 and returns != state.last[LAST_LINK]
         if returns == pc or not is_code(returns, machine) or not (new or by_hand(events, e, pc, pc, machine)):
             return 0
         stack = np.int64(-1)
-    if stack == on:
+    if stack == on and not borrowed:
         return _goes_up(events, e, top, came, state, log, machine)
-    if stack < 0:
+    left = belongs(state.owners[stack, TOP], state) if stack >= 0 else np.int64(-1)
+    if left < 0:
         _begin(events, e, top, stack, state, log, machine, memory, journal)
         return 1
-    left = belongs(state.owners[stack, TOP], state)
     if links[top, KIND] == BOTTOM and links[top, SECOND] == left:
         give(events.row[e], take_back(top, state), state, log)
         return 1
@@ -406,7 +408,8 @@ def _begin(
     state.links[bottom, SECOND], state.links[bottom, STACK] = top, state.now[ON]
     returns, pc = return_word(row, sp, machine, memory, journal), events.pc[e]
     new = machine.link >= 0 and returns != state.last[LAST_LINK]
-    if is_code(returns, machine) and returns != pc and (new or by_hand(events, e, pc, pc, machine)):
+    new = new or events.ahead[e] != 0 or by_hand(events, e, pc, pc, machine)
+    if is_code(returns, machine) and returns != pc and new:
         first = open_activation(CALL, bottom, row, sp, returns, sp + machine.entry_cfa, state, log, machine)
         state.marks[first, MADE], state.links[bottom, SECOND] = True, -1
         return
@@ -521,6 +524,7 @@ def _moved_stack(events: Any, e: Any, top: Any, state: Any, log: Any, machine: A
     if now[USED] + depth + SPARE > len(links):
         return 2
     first, outer = now[USED], index
+    begun = state.spans[stack, BEGUN] + delta
     stand_on(sp, top, stack_at(sp, state, machine), state, machine)
     now[USED] += depth
     index = target
@@ -538,6 +542,7 @@ def _moved_stack(events: Any, e: Any, top: Any, state: Any, log: Any, machine: A
         state.marks[index, ALIVE] = False
         index = caller(index, state)
     now[MADE_ROWS] += depth
+    state.spans[now[ON], BEGUN], state.owners[stack, TOP] = begun, -1
     state.marks[found, ALIVE], state.marks[found, RETURNED] = False, True
     note_jump(row, state, log, np.int64(-1))
     now[WAY] = -1

