@@ -34,9 +34,7 @@ ARM64 = Arch(
     link="x30",
     flags="nzcv",
     return_address="x30",
-    preserved=(*(f"x{i}" for i in range(19, 30)), *(f"d{i}" for i in range(8, 16))),
     entry_cfa=0,
-    stack_alignment=16,
     code_mask=0xFFFF_FFFF_FFFF_FFFF,
     isas=(
         Isa(

@@ -106,9 +106,9 @@ class SignalFrame:
 class Arch:
     """An architecture: its registers in recording order and the role each one plays.
 
-    ``preserved`` is what the ABI says a function gives back unchanged, so a table that does not mention one
-    of them means "same value". ``entry_cfa`` is ``CFA - SP`` at a function's first instruction: one word where
-    the call pushes the return address, zero where it goes to a link register (``link`` not None).
+    What a function keeps for its callers is no matter of the machine but of a convention. ``entry_cfa`` is ``CFA - SP``
+    at a function's first instruction: one word where the call pushes the return address, zero where it goes to a link
+    register (``link`` not None).
     """
 
     name: str
@@ -121,16 +121,13 @@ class Arch:
     link: str | None
     flags: str  # a register that calls do not preserve; where instruction sets switch, `isa_flag` is a bit of it
     return_address: str  # the register that a table's return-address column names by default
-    preserved: tuple[str, ...]
     entry_cfa: int
-    stack_alignment: int
     code_mask: int  # `value & code_mask` is the address that a code pointer names
     isas: tuple[Isa, ...]
     isa_flag: int | None  # the bit of `flags` that selects isas[1] (CPSR.T)
     exit_call: ExitCall
     signal_frame: SignalFrame
     shadow_pointer: str | None = None  # the register that points past the shadow call stack's last entry
-    red_zone: int = 0  # bytes below SP that a function may use and signals leave alone (psABI)
     ra_sign_state: int | None = None  # DWARF number of the pseudo register that says: the return address is signed
     signature: int = 0  # the bits of a return address that its signature lies in
     parts: Mapping[int, RegisterPart] = field(default_factory=dict)  # by DWARF number; none is in `registers`

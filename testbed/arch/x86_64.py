@@ -28,9 +28,7 @@ X86_64 = Arch(
     link=None,
     flags="rflags",
     return_address="rip",
-    preserved=("rbx", "rbp", "r12", "r13", "r14", "r15"),
     entry_cfa=8,
-    stack_alignment=16,
     code_mask=0xFFFF_FFFF_FFFF_FFFF,
     isas=(
         Isa(
@@ -42,7 +40,6 @@ X86_64 = Arch(
     ),
     isa_flag=None,
     exit_call=ExitCall("rax", "rdi", frozenset({60, 231})),
-    red_zone=128,
     # arch/x86/include/asm/sigframe.h, uapi/asm/sigcontext.h: return address, ucontext, siginfo; above it FXSAVE's area.
     signal_frame=SignalFrame(
         call=15,

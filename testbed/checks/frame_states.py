@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch
 from testbed.contract.rows import RA_SIGNED, Offset, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
+from testbed.conventions import platform
 
 # Parts of a state that are no registers.
 CFA_REGISTER, CFA_OFFSET, SIGNED = "CFA register", "CFA offset", "signed"
@@ -28,7 +29,7 @@ def state_of(row: UnwindRow, arch: Arch) -> FrameState:
     """A row's state. A CFA that is not a register and an offset is its "register" as a whole."""
     rules: dict[str, StatePart] = {name: rule for name, rule in row.registers.items() if name != RA_SIGNED}
     # What the ABI says without a rule is no other rule.
-    for name in (*arch.preserved, *((arch.link,) if arch.link else ())):
+    for name in (*platform(arch).preserved, *((arch.link,) if arch.link else ())):
         if rules.get(name) == SameValue():
             del rules[name]
     register, offset = (row.cfa.register, row.cfa.offset) if isinstance(row.cfa, RegisterPlus) else (row.cfa, None)

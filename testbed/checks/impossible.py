@@ -14,6 +14,7 @@ from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
 from testbed.checks.static_rows import RowAt, agrees
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, Rule, UnwindRow, ValExpression
+from testbed.conventions import platform
 from testbed.image import Image, LoadedImage
 from testbed.micro.batches import Batch
 from testbed.micro.functions import CodePiece
@@ -57,7 +58,7 @@ def _may_begin(watched: Truth, loaded: LoadedImage, step: int, move: StackMove) 
     """Whether SP may be where no constant says behind this step; a copy that only gives memory back is none."""
     sp = watched.trace.sp
     if move.kind is MoveKind.COPY:
-        scratch = any(name not in watched.trace.arch.preserved for name in move.registers)
+        scratch = any(name not in platform(watched.trace.arch).preserved for name in move.registers)
         return bool(sp[step + 1] < sp[step] or (sp[step + 1] == sp[step] and scratch))
     if move.kind is MoveKind.ALIGNED:
         return True

@@ -15,6 +15,7 @@ from testbed.checks.native.codes import NO_ROW, UNREADABLE, CallerColumns, Check
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
 from testbed.contract.native import AT_CFA, CFA_PLUS, NONE, SAME, UNDEFINED, UNKNOWN, EncodedRule
 from testbed.contract.rows import ExpressionRule, RowTable, Rule, UnwindRow, ValExpression
+from testbed.conventions import platform
 from testbed.trace import Snapshot
 from testbed.trace.flat.memory import memory_of
 from testbed.truth.native.near import NEAR
@@ -123,7 +124,7 @@ def caller_columns(watched: Watched) -> CallerColumns:
     activations, own, arch = watched.activations, watched.activations.opened, watched.trace.arch
     if not watched.trace.sizes.all():
         own = own - np.array([activation.signal for activation in activations], np.int64)
-    kept = np.array([register.name in arch.preserved for register in arch.registers], np.bool_)
+    kept = np.array([register.name in platform(arch).preserved for register in arch.registers], np.bool_)
     columns = (activations.parent, activations.return_address, activations.goes_on, activations.cfa)
     return CallerColumns(*columns, own, watched.node, watched.signed, _entered(watched, own), kept)
 

@@ -17,6 +17,7 @@ from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart, StateSpan, cfa_of, state_of
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.contract.rows import Offset, RegisterPlus, SameValue, UnwindRow
+from testbed.conventions import platform
 
 _NUMBERED = re.compile(r"([rd])(\d+)$")
 _A_RANGE = 3  # registers in a row that are written as one: {r4-r6}
@@ -173,7 +174,7 @@ def _with_the_rest(function: TriedFunction, state: FrameState) -> FrameState:
     """With all registers that lie, at every call, one below the other from the CFA down: a push saves several."""
     arch, new = function.arch, dict(state)
     taken = {rule.offset: name for name, rule in new.items() if isinstance(rule, Offset)}
-    saved = [name for name in (*arch.preserved, arch.link) if name and not isinstance(new.get(name), Offset)]
+    saved = [name for name in (*platform(arch).preserved, arch.link) if name and not isinstance(new.get(name), Offset)]
     depth = 0
     while True:
         known = next((name for offset, name in taken.items() if offset + _size(name, arch) == -depth), None)

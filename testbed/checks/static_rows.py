@@ -14,6 +14,7 @@ from testbed.arch import Arch
 from testbed.checks.code_words import cfa_words, rule_words
 from testbed.checks.model import WrongThing
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, UnwindRow
+from testbed.conventions import platform
 from testbed.image import Image
 from testbed.words.errors import UnwindError
 
@@ -107,7 +108,7 @@ def contradictions(one: UnwindRow, other: UnwindRow, arch: Arch, cfa_is: str, it
     things = []
     if _alike(one, other) and one.cfa != other.cfa:
         things.append(WrongThing("CFA", f"CFA = {cfa_words(one.cfa)}", f"{cfa_is} {cfa_words(other.cfa)}"))
-    for name in (one.return_address, *arch.preserved):
+    for name in (one.return_address, *platform(arch).preserved):
         here, there = one.registers.get(name), other.registers.get(name)
         if isinstance(here, Offset) and isinstance(there, Offset) and here != there:
             things.append(WrongThing(name, f"{name} is {rule_words(here, name)}", f"{it_is} {rule_words(there, name)}"))

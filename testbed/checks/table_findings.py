@@ -34,6 +34,7 @@ from testbed.checks.source_directives import (
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, Undefined
+from testbed.conventions import platform
 from testbed.image import Image, Symbol
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
@@ -320,7 +321,7 @@ class _OneFunction:
         true, arch = self.true[pc], self.arch
         if not true.called:
             return True
-        places = {name: place for name, place in true.places.items() if name in arch.preserved}
+        places = {name: place for name, place in true.places.items() if name in platform(arch).preserved}
         own = true.places.get(arch.return_address)
         returns = own is not None and (own.in_place if arch.link else -arch.entry_cfa in own.offsets)
         return true.cfa.get(arch.sp) == arch.entry_cfa and returns and all(each.in_place for each in places.values())

@@ -15,6 +15,7 @@ from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, StateSpan
 from testbed.checks.native.codes import CFA, OUTERMOST, REGISTERS, RETURN_ADDRESS
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
+from testbed.conventions import platform
 
 # Things that can be wrong, besides registers; the return address is named by its register.
 THE_CFA, THE_SIGNATURE = "CFA", "signature"
@@ -88,7 +89,7 @@ class TriedFunction:
         own = row.return_address
         left_out = {arch.pc, own, None if row.signal_frame else arch.link}
         said = [name for name in state if name in arch.by_name and name not in _NO_REGISTERS]
-        registers = [name for name in dict.fromkeys((*arch.preserved, *said)) if name not in left_out]
+        registers = [name for name in dict.fromkeys((*platform(arch).preserved, *said)) if name not in left_out]
         return (THE_CFA, THE_SIGNATURE, own, *registers)
 
     def wrong(self, i: int, state: FrameState | None = None) -> frozenset[str]:
@@ -121,7 +122,7 @@ class TriedFunction:
     def rule(self, i: int, name: str, state: FrameState) -> Rule | None:
         """The rule of a register; the ABI's where the state has none."""
         rule = state.get(name)
-        if rule is None and (name in self.arch.preserved or name == self.arch.link):
+        if rule is None and (name in platform(self.arch).preserved or name == self.arch.link):
             return SameValue()
         return rule if not isinstance(rule, str | int) else None
 

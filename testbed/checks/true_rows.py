@@ -18,6 +18,7 @@ from testbed.checks.native.codes import CallerColumns
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import caller_columns
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable
+from testbed.conventions import platform
 from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
 from testbed.truth.events import Bools
@@ -149,7 +150,7 @@ def _named(table: RowTable, pcs: list[int], arch: Arch) -> tuple[list[str], dict
     """The registers that a CFA is counted from, and for each of the caller's registers the slots that rows name."""
     rows = {id(row): row for row in map(table.at, pcs) if row is not None}
     bases = [row.cfa.register for row in rows.values() if isinstance(row.cfa, AtRegister | RegisterPlus)]
-    slots: dict[str, set[int]] = {name: set() for name in (*arch.preserved, arch.return_address)}
+    slots: dict[str, set[int]] = {name: set() for name in (*platform(arch).preserved, arch.return_address)}
     for row in rows.values():
         slots.setdefault(row.return_address, set())
         for name, rule in row.registers.items():
@@ -168,7 +169,7 @@ def _frame_words(watched: Truth, step: int, cfa: int) -> _FrameSlots:
     trace = watched.trace
     arch, memory, sp = trace.arch, trace.memory(step), int(trace.sp[step])
     high = cfa if sp <= cfa else sp + _ABOVE * arch.word
-    low = high - min(high - sp + arch.red_zone, 2 * _MOST_SLOTS * arch.word) // arch.word * arch.word
+    low = high - min(high - sp + platform(arch).red_zone, 2 * _MOST_SLOTS * arch.word) // arch.word * arch.word
     kind = np.dtype(f"<u{arch.word}")
     for start in (low, sp + (high - sp) % arch.word):
         try:
@@ -193,7 +194,7 @@ class _TrueValues:
         if self.is_return:
             self.true = activations.return_address[node]
         else:
-            at_call = truth.own[node] if name in arch.preserved else truth.entered[steps]
+            at_call = truth.own[node] if name in platform(arch).preserved else truth.entered[steps]
             self.true = trace.registers[at_call, arch.index[name]]
 
     def are(self, values: _Words, visits: NDArray[np.int64]) -> Bools:

@@ -37,6 +37,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.conventions import platform
 
 _TYPES = (np.int64, np.int64, np.uint64, np.int64, np.int64)  # of the columns of `RuleColumns`
 
@@ -44,7 +45,7 @@ _TYPES = (np.int64, np.int64, np.uint64, np.int64, np.int64)  # of the columns o
 def return_address_rule(row: UnwindRow, arch: Arch) -> Rule | None:
     """Where a row says the return address is; None where neither it nor the ABI says it."""
     rule = row.registers.get(row.return_address)
-    if rule is None and (row.return_address == arch.link or row.return_address in arch.preserved):
+    if rule is None and (row.return_address == arch.link or row.return_address in platform(arch).preserved):
         return SameValue()
     return rule
 
@@ -54,7 +55,7 @@ def register_rules(row: UnwindRow, arch: Arch) -> dict[str, Rule]:
 
     The link register of a caller is unknown: the call wrote over it. Only a signal's frame knows what it held.
     """
-    rules: dict[str, Rule] = dict.fromkeys(arch.preserved, SameValue())
+    rules: dict[str, Rule] = dict.fromkeys(platform(arch).preserved, SameValue())
     rules |= {name: rule for name, rule in row.registers.items() if name in arch.by_name}
     for name in (arch.pc, row.return_address, None if row.signal_frame else arch.link):
         if name is not None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.conventions import platform
 from testbed.machine.load import MappedPages
 from testbed.micro.call_code import STUB
 from testbed.micro.calling import Over
@@ -81,7 +82,7 @@ def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:
     arch = image.loaded.image.arch
     row = first.tape.registers[:1].copy()
     row[0, arch.index[arch.pc]] = image.harness.image.entry + image.calls.stop
-    row[0, arch.index[arch.sp]] = image.sp + 2 * arch.stack_alignment
+    row[0, arch.index[arch.sp]] = image.sp + 2 * platform(arch).stack_alignment
     return row
 
 

@@ -19,6 +19,7 @@ from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.arch import Arch
+from testbed.conventions import platform
 from testbed.machine.clock_reads import ClockRead, reads_in
 from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
 from testbed.machine.load import PAGE, MappedPages
@@ -265,7 +266,9 @@ class Caller:
             value=max(callable_image.stub_values.values(), default=0),
         )
         self._context = uc.context_save()
-        kept = {name: planted[name] for name in arch.preserved if name in planted} | {arch.sp: callable_image.sp}
+        kept = {name: planted[name] for name in platform(arch).preserved if name in planted} | {
+            arch.sp: callable_image.sp
+        }
         self._kept = (ctypes.c_int * len(kept))(*(self._ids[name] for name in kept))
         self._kept_values, self._kept_now = np.array(list(kept.values()), np.uint64), np.zeros(len(kept), np.uint64)
         now = self._kept_now.ctypes.data
@@ -387,7 +390,7 @@ class Caller:
             last = rows[:1].copy()
             # Not where the call comes back to, and with SP above every frame: as where an exception lands.
             last[0, arch.index[arch.pc]] = self._stop
-            last[0, arch.index[arch.sp]] = self.image.sp + arch.stack_alignment
+            last[0, arch.index[arch.sp]] = self.image.sp + platform(arch).stack_alignment
             rows = np.concatenate((rows, last))
             sizes = np.append(sizes, np.uint8(self._calls.answer - self._calls.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)

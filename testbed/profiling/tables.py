@@ -26,6 +26,7 @@ from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.coded import register_rules, return_address_rule
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
+from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
@@ -94,7 +95,7 @@ class _FrameWords:
         cfa, steps = int(watched.activations.cfa[node]), sites.step[own]
         at_call = watched.trace.registers[int(caller_columns(watched).own[node])]
         for name, rule in register_rules(row, arch).items():
-            if isinstance(rule, Offset) and name in arch.preserved:
+            if isinstance(rule, Offset) and name in platform(arch).preserved:
                 size, column = arch.by_name[name].bits // 8, arch.index[name]
                 mask = (1 << 8 * size) - 1
                 slot = _FrameWord(
@@ -271,7 +272,9 @@ def _checked(
 
 def _unkept(arch: Arch) -> np.uint64:
     """The bits of registers that no call preserves."""
-    return np.uint64(sum(1 << REGISTERS + column for name, column in arch.index.items() if name not in arch.preserved))
+    return np.uint64(
+        sum(1 << REGISTERS + column for name, column in arch.index.items() if name not in platform(arch).preserved)
+    )
 
 
 def _silent(table: RowTable, pc: int) -> int:

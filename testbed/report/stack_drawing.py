@@ -22,6 +22,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.conventions import platform
 from testbed.report.phrases import activation_name
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.runs.run import Run
@@ -120,9 +121,9 @@ def _saved_columns(trace: Trace, truth: Truth) -> NDArray[np.int16]:
     step = writes.step.astype(np.int64)
     by_kernel = trace.sizes[step] == 0  # a signal's frame: nobody gives back from there
     prologue = truth.sites.prologue[step]
-    pointers = [name for name in arch.preserved if name in arch.frame_pointers]
+    pointers = [name for name in platform(arch).preserved if name in arch.frame_pointers]
     # The frame pointers last: they win where a zero could be either.
-    for name in (*(n for n in arch.preserved if n not in pointers), *pointers):
+    for name in (*(n for n in platform(arch).preserved if n not in pointers), *pointers):
         column = arch.index[name]
         held = trace.registers[step, column]
         kept = held == trace.registers[opened[step], column]
@@ -359,7 +360,7 @@ def _below(run: Run, events: WordEvents, step: int, sp: int) -> Iterator[StackWo
     word, index = run.arch.word, int(run.watched.node[step])
     activation = run.watched.activations[index]
     base = sp - sp % word
-    red = run.arch.red_zone
+    red = platform(run.arch).red_zone
     lowest = base
     for address in range(base - max(red, BELOW_SHOWN * word), base, word):
         event = events.last(address, step)

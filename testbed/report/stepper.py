@@ -18,6 +18,7 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell, Unit
 from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
+from testbed.conventions import platform
 from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import names_at, with_places
 from testbed.program.model import Program
@@ -304,7 +305,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "moves": {move.name: [move.key, move.does] for move in Move},
         "row_legend": LEGEND,
         "below_shown": BELOW_SHOWN,
-        "red_zone": run.arch.red_zone,
+        "red_zone": platform(run.arch).red_zone,
         "signal_registers": {str(offset): name for offset, name in kept_registers(run.arch).items()},
         "pushes": run.arch.link is None,
         "code_mask": str(run.arch.code_mask),
@@ -332,7 +333,7 @@ def _registers(run: Run, columns: StepperColumns) -> list[dict[str, Any]]:
         columns[f"r{i}v"] = values[changes].astype(np.uint64)
         role = "sp" if register.name == arch.sp else "pc" if register.name == arch.pc else ""
         role = "fp" if register.name in arch.frame_pointers else role
-        kept = register.name in arch.preserved
+        kept = register.name in platform(arch).preserved
         out.append({"name": register.name, "bits": register.bits, "role": role, "kept": kept})
     return out
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from elftools.dwarf.constants import DW_CFA
 
 from testbed.arch import Arch
+from testbed.conventions import platform
 from testbed.image import Image
 from testbed.rereading.expression import check
 from testbed.rereading.rows import CFA, ByExpression, Lost, NoRow, Plus, SecondRow, SecondRule, Word
@@ -216,12 +217,12 @@ class FrameSection:
 def _row(arch: Arch, place: _FdePlace, state: _FdeState, column: int, signal_frame: bool) -> SecondRow | NoRow:
     rules = {_name(arch, number): rule for number, rule in state.rules.items()}
     name = _name(arch, column)
-    returns = rules.pop(name, Plus(name) if name == arch.link or name in arch.preserved else None)
+    returns = rules.pop(name, Plus(name) if name == arch.link or name in platform(arch).preserved else None)
     if state.cfa is None:
         return NoRow("no CFA is defined yet")
     if returns is None or column in arch.parts:
         return NoRow("the row does not say where the return address is")
-    if name in arch.preserved:  # the call wrote over it, whatever the ABI says
+    if name in platform(arch).preserved:  # the call wrote over it, whatever the ABI says
         rules[name] = Lost()
     cfa, signed = state.cfa, state.signed
     return SecondRow(arch, place.start, place.end, place.offset, cfa, returns, rules, True, signal_frame, signed)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
+from testbed.conventions import platform
 from testbed.rereading.expression import Unknown, WordReader, compute
 from testbed.rereading.rows import CFA, ByExpression, Lost, Plus, SecondRow, SecondRule, Word
 
@@ -34,7 +35,7 @@ def evaluate(row: SecondRow, registers: Mapping[str, int | None], read_word: Wor
     cfa = None if cfa is None else cfa & arch.word_mask
     frame = _FrameValues(arch, {**registers, CFA: cfa}, read_word, bias)
     return_address = frame.value(row.return_address)
-    kept = arch.preserved if row.others_kept else ()
+    kept = platform(arch).preserved if row.others_kept else ()
     found: dict[str, int | None] = {}
     for name, register in arch.by_name.items():
         if name in row.registers:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.conventions import platform
 from testbed.trace import Trace
 from testbed.trace.trace import changed_bits
 from testbed.trace.words import words_before
@@ -165,7 +166,7 @@ def _loaded_with_sp(trace: Trace, transfer: Bools) -> Ints:
     sp, arch = trace.sp, trace.arch
     far = np.flatnonzero(sp[1:] - sp[:-1] + np.uint64(FAR) > np.uint64(2 * FAR)) + 1
     far = far[~transfer[far]]
-    others = [arch.index[name] for name in arch.preserved if name not in (arch.sp, arch.pc)]
+    others = [arch.index[name] for name in platform(arch).preserved if name not in (arch.sp, arch.pc)]
     changed = trace.registers[far][:, others] != trace.registers[far - 1][:, others]
     return far[changed.sum(axis=1) > 1] if len(far) else far
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
+from testbed.conventions import platform
 from testbed.trace import Trace
 from testbed.truth.events import find_transfers
 from testbed.truth.frame_sites import FrameSite, frame_site
@@ -68,7 +69,7 @@ class Truth(Watched):
     @cached_property
     def _names(self) -> tuple[str, ...]:
         arch = self.trace.arch
-        return (*arch.preserved, arch.sp, arch.pc)
+        return (*platform(arch).preserved, arch.sp, arch.pc)
 
     @cached_property
     def _columns(self) -> list[int]:

@@ -11,6 +11,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import units
 from testbed.contract.unwinder import Unwinder
+from testbed.conventions import platform
 from testbed.generate.program import generated_program
 from testbed.image import LoadedImage
 from testbed.program.model import Program
@@ -91,7 +92,7 @@ ReturnChain = tuple[tuple[int, int], ...]
 def shapes(run: Run, expected: Callable[[int], Hashable]) -> Mapping[int, int]:
     """The first step of each shape, and how many steps have it; in the order of steps."""
     truth, trace = run.watched, run.trace
-    activations, kept = truth.activations, [trace.arch.index[name] for name in trace.arch.preserved]
+    activations, kept = truth.activations, [trace.arch.index[name] for name in platform(trace.arch).preserved]
 
     @cache
     def chain(index: int) -> ReturnChain:

@@ -10,6 +10,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.unwinder import Unwinder
+from testbed.conventions import platform
 from testbed.truth.phases import Phase
 from testbed.vectors.encode import as_text, encoded, image_name, plain
 from testbed.vectors.model import FORMAT, VERSION, Expected, VectorFile
@@ -85,7 +86,7 @@ def _arch(arch: Arch) -> dict[str, Any]:
         "pc": arch.pc,
         "sp": arch.sp,
         **({"link": arch.link} if arch.link else {}),
-        "preserved": list(arch.preserved),
+        "preserved": list(platform(arch).preserved),
         "registers": [
             {"name": r.name, "bits": r.bits, **({"dwarf": r.dwarf} if r.dwarf is not None else {})}
             for r in arch.registers

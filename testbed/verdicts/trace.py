@@ -17,6 +17,7 @@ from testbed.contract.assumption import CodeRow, TableRow
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import HeldTo, Unwinder
+from testbed.conventions import platform
 from testbed.native.compiled import sooner
 from testbed.truth import Truth
 from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
@@ -261,7 +262,7 @@ def _outcomes(
 
     trace, arch = truth.trace, truth.trace.arch
     names, nodes, sites = backtraces.registers, backtraces.nodes, backtraces.sites
-    true_names = {arch.sp, *arch.preserved}
+    true_names = {arch.sp, *platform(arch).preserved}
     judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
     assert not names or names[0] == arch.sp
     true = truth.activations

@@ -16,6 +16,7 @@ from testbed.checks.row_checks import check_rows
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
+from testbed.conventions import platform
 from testbed.runs.run import Run, run_program
 from testbed.trace import Trace
 from testbed.words.errors import UnwindError
@@ -166,5 +167,5 @@ def _frame(trace: Trace, table: RowTable, step: int, bias: int) -> object:
         return type(why)
     if caller is None:
         return "outermost"
-    kept = {name: caller.registers.get(name) for name in trace.arch.preserved}
+    kept = {name: caller.registers.get(name) for name in platform(trace.arch).preserved}
     return cfa, caller.pc, kept, row.is_signed

@@ -43,6 +43,7 @@ from testbed.contract.rows import (
     Undefined,
     UnwindRow,
 )
+from testbed.conventions import platform
 from testbed.runs.run import Run, run_program
 from testbed.trace.flat.memory import load_words
 from testbed.words.errors import UnreadableMemory
@@ -113,7 +114,7 @@ def spoiled(table: RowTable, arch: Arch, rng: random.Random) -> RowTable:
             base = rng.choice((row.cfa.register, arch.sp, *arch.frame_pointers))
             row = replace(row, cfa=RegisterPlus(base, row.cfa.offset + arch.word * rng.randrange(-2, 3)))
         elif pick < 0.5:
-            name = rng.choice((*arch.preserved[:4], row.return_address))
+            name = rng.choice((*platform(arch).preserved[:4], row.return_address))
             offset = -arch.word * rng.randrange(1, 5)
             row = replace(
                 row, registers={**row.registers, name: rng.choice((SameValue(), Offset(offset), Undefined()))}
@@ -137,7 +138,7 @@ def test_the_facts_of_all_visits_say_what_the_trial_of_every_visit_said(arch: st
                     assert function.wrong(i) == expected, (name, run.where(each.pc), function.states[i])
                     seen |= expected
     assert {"CFA", run.arch.return_address} <= seen
-    assert seen & set(run.arch.preserved)
+    assert seen & set(platform(run.arch).preserved)
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -32,6 +32,7 @@ from testbed.contract.rows import (
     UnwindRow,
     ValOffset,
 )
+from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.runs.run import Run, run_program
 from testbed.words.errors import ToolchainMissing, UnsupportedRule, UnwindError
@@ -56,7 +57,7 @@ def test_a_damaged_row_is_wrong_where_it_leads_a_walk_to_another_caller(arch: st
     """The evaluator of the strategies shares no rule with this check. It counts from a row's own CFA: that has to be
     right. A rule that is undefined claims nothing. Compiled, the rules say the same."""
     rng, seen, compared = random.Random(arch), 0, 0
-    walked = {"return address", ARCHES[arch].sp, *ARCHES[arch].preserved}
+    walked = {"return address", ARCHES[arch].sp, *platform(ARCHES[arch]).preserved}
     for run in (ran(name, arch) for name in DAMAGED):
         for table in (damaged(table, run.arch, rng) for _, table in (*tables_of(run), *tables_of(run))):
             checks = checked(run, table, natively=False)
@@ -70,7 +71,7 @@ def test_a_damaged_row_is_wrong_where_it_leads_a_walk_to_another_caller(arch: st
                     said = {*wrong_things(int(checks.wrong[step]), run.arch)} & walked
                     assert said == {*led_astray(run, step, row)}, f"{run}, {run.where(int(run.trace.pc[step]))}"
                     compared += 1
-    things = {"row", "CFA", "return address", "outermost", ARCHES[arch].sp, *ARCHES[arch].preserved[:3]}
+    things = {"row", "CFA", "return address", "outermost", ARCHES[arch].sp, *platform(ARCHES[arch]).preserved[:3]}
     assert things <= set(wrong_things(seen, ARCHES[arch]))
     assert compared > 200
 
@@ -92,7 +93,7 @@ def led_astray(run: Run, step: int, row: UnwindRow) -> Iterator[str]:
         _, caller = apply(replace(row, registers=given), frame, at)
     assert caller is not None
     for name, rule in register_rules(row, arch).items():
-        if isinstance(rule, Undefined) or (name not in arch.preserved and name != arch.sp):
+        if isinstance(rule, Undefined) or (name not in platform(arch).preserved and name != arch.sp):
             continue
         true = truth.registers[name] if name == arch.sp else before[name]
         if caller.registers.get(name) != true:

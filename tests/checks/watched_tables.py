@@ -23,6 +23,7 @@ from testbed.contract.rows import (
     UnwindRow,
     ValOffset,
 )
+from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.runs.run import Run
 from unwinders import UNWINDERS
@@ -54,7 +55,7 @@ def replace_rules(row: UnwindRow, arch: Arch, rng: random.Random) -> UnwindRow:
     names = [register.name for register in arch.registers]
     registers = dict(row.registers)
     for _ in range(rng.randrange(3)):
-        registers[rng.choice([*names, row.return_address, *arch.preserved])] = any_rule(arch, rng)
+        registers[rng.choice([*names, row.return_address, *platform(arch).preserved])] = any_rule(arch, rng)
     if rng.random() < 0.2:
         registers[RA_SIGNED] = Constant(rng.randrange(2))
     if rng.random() < 0.1:

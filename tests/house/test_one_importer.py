@@ -4,9 +4,9 @@ Its reader would open two files for one thing, and the imports between them say 
 
 * a *door*: whoever imports it is in another folder, so the merge would take it out of its room or its layer;
 * what is loaded when it is needed: the import stands in a function, so that a command costs only what it uses;
-* a *value* of a catalogue: a file for an architecture, for a convention or a family of them, for a strategy, for a format that is both read and written, and
-  the files of a real unwinder (`testbed/referee/TOOL`), which all have the same names; what a package's ``__init__``
-  gives on;
+* a *value* of a catalogue: a file for an architecture, for a convention or a family of them, for a strategy, for a
+  format that is both read and written, and the files of a real unwinder (`testbed/referee/TOOL`), which all have the
+  same names; what a package's ``__init__`` gives on;
 * what is named as a text elsewhere (``"package.module:name"``), which is one more user;
 * a native module, whose file decides what machine code is kept;
 * what would be too long together;
@@ -81,8 +81,8 @@ def stems(folder: str) -> set[str]:
 
 @cache
 def values() -> frozenset[str]:
-    """The names of files that are values: architectures, conventions, strategies, and the formats of snapshots and of tables, which
-    one room writes and another one reads."""
+    """The names of files that are values: architectures, conventions, strategies, and the formats of snapshots and of
+    tables, which one room writes and another one reads."""
     formats = (stems("testbed/export") & stems("testbed/foreign")) | (
         stems("testbed/build/tables") & stems("unwinders/formats")
     )

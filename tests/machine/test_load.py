@@ -17,6 +17,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import units
+from testbed.conventions import platform
 from testbed.image import Image, LoadedImage, Segment
 from testbed.machine import initial_registers, record, start_machine
 from testbed.machine.load import PAGE, SLIDE, STACK_SIZE, map_image, map_stack
@@ -66,10 +67,10 @@ def test_the_first_row_has_the_planted_values_and_a_linux_stack(isa: str) -> Non
     arch, chosen = arch_of(isa)
     snapshot = trace.snapshot(0)
     assert {name: snapshot.registers[name] for name in machine.planted} == machine.planted
-    assert set(arch.preserved) <= machine.planted.keys()
+    assert set(platform(arch).preserved) <= machine.planted.keys()
     assert snapshot.pc == trace.images[0].entry
     assert trace.isa(0) is chosen
-    assert snapshot.sp % arch.stack_alignment == 0
+    assert snapshot.sp % platform(arch).stack_alignment == 0
     assert snapshot.memory.read(snapshot.sp, 5 * arch.word) == bytes(5 * arch.word), "argc, argv, envp, auxv"
     assert snapshot.memory.read(snapshot.sp - STACK_SIZE, 1) == b"\0"
 
@@ -351,7 +352,7 @@ def test_a_system_call_is_reported_in_one_way(arch: Arch) -> None:
 
 @EVERY
 def test_the_stack_begins_as_the_abi_aligns_it(arch: Arch) -> None:
-    assert UNICORN[arch.name].stack_top % arch.stack_alignment == 0
+    assert UNICORN[arch.name].stack_top % platform(arch).stack_alignment == 0
 
 
 @EVERY

@@ -9,6 +9,7 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.conventions import platform
 from testbed.image import Image, LoadedImage
 from testbed.machine import record, record_light, start_machine
 from testbed.machine.load import load
@@ -76,8 +77,8 @@ def test_the_frame_is_laid_out_as_the_kernel_lays_it_out(arch: str, recipe: str)
         assert word(handler, number, 4) == 11
         assert (word(handler, sp), word(handler, pc)) == (before.sp, before.pc)
         assert handler.sp < before.sp - run.arch.signal_frame.red_zone
-        assert (handler.sp + run.arch.entry_cfa) % run.arch.stack_alignment == 0
-        for name in run.arch.preserved:
+        assert (handler.sp + run.arch.entry_cfa) % platform(run.arch).stack_alignment == 0
+        for name in platform(run.arch).preserved:
             if name != "x29":
                 assert handler.registers[name] == before.registers[name], "a handler gets what was there"
 

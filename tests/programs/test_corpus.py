@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from programs import PROGRAMS
+from testbed import conventions
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES, Tool, recipes_for
@@ -91,7 +92,7 @@ def test_callee_saved_clobbers_every_preserved_register_and_gives_all_back(arch:
     run = ran("callee_saved", arch, f"clang-asm{isa}")
     keeper, clobber, clobbered = (run.at(label) for label in ("keeper", "clobber", "clobbered"))
     back = run[next(i for i, pc in enumerate(run.trace.pc.tolist()) if pc == run.truth(keeper).frames[1].pc)]
-    for name in run.arch.preserved:
+    for name in conventions.platform(run.arch).preserved:
         seen = [s.registers[name] for s in (keeper, clobber, clobbered)]
         assert len(set(seen)) == 3, f"{name} must be clobbered twice: {seen}"
         assert back.registers[name] == keeper.registers[name], f"{name} must come back"

@@ -12,6 +12,7 @@ import pytest
 
 import testbed
 from testbed.contract.frames import Frame, FrameKind
+from testbed.conventions import platform
 from testbed.image import LoadedImage, read_elf
 from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
 from testbed.referee.gdb import strategy as gdb
@@ -46,7 +47,7 @@ def test_with_tables_it_agrees_with_the_truth_and_with_ours_at_every_step(progra
                 recovered |= frame.registers.keys()
                 assert frame.found_by == "dwarf2" or frame.found_by.endswith("epilogue")
             assert all(frame.cfa is not None for frame in said.frames[:-1])
-    assert recovered == {*run.arch.preserved, run.arch.sp, run.arch.pc}
+    assert recovered == {*platform(run.arch).preserved, run.arch.sp, run.arch.pc}
 
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
@@ -338,7 +339,7 @@ def test_where_it_is_exact_it_says_what_our_reader_says(program: str, arch: str,
         if verdicts[step].exact:
             assert [f.pc for f in told.frames] == [f.pc for f in said.frames]
             for theirs, mine in zip(told.frames, said.frames, strict=True):
-                common = set(run.arch.preserved) & theirs.registers.keys() & mine.registers.keys()
+                common = set(platform(run.arch).preserved) & theirs.registers.keys() & mine.registers.keys()
                 assert {n: theirs.registers[n] for n in common} == {n: mine.registers[n] for n in common}
 
 

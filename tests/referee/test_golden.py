@@ -15,6 +15,7 @@ from testbed.campaign.results import Cell, Unit
 from testbed.campaign.sampled import cell_at
 from testbed.campaign.units import run_unit, units
 from testbed.contract.unwinder import Unwinder
+from testbed.conventions import platform
 from testbed.referee import REFEREES, present
 from testbed.runs.judging import judge
 from testbed.runs.run import Run
@@ -239,7 +240,7 @@ def test_a_real_unwinder_never_says_more_of_a_snapshot_with_fewer_registers(
     subsets = [
         its.frame_pointers[:1],
         *([(its.link,)] if its.link else []),
-        its.preserved,
+        platform(its).preserved,
         tuple(name for name in its.by_name if name not in (its.pc, its.sp)),
     ]
     for unwinder in strategies:

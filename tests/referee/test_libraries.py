@@ -16,6 +16,7 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.contract.frames import FrameKind
 from testbed.contract.unwinder import Unwinder
+from testbed.conventions import platform
 from testbed.referee import REFEREES
 from testbed.referee.libdw import library as libdw_library
 from testbed.referee.libunwind import library as libunwind_library
@@ -76,7 +77,7 @@ def test_libraries_and_our_rows_recover_the_same_registers(name: str, ours: str,
         mine, said = UNWINDERS[ours].unwind(run[step]), theirs.unwind(run[step])
         assert [frame.pc for frame in said.frames] == [frame.pc for frame in mine.frames]
         for left, right in zip(mine.frames[1:], said.frames[1:], strict=True):
-            both = [register for register in run.arch.preserved if register in left.registers]
+            both = [register for register in platform(run.arch).preserved if register in left.registers]
             assert {r: right.registers[r] for r in both} == {r: left.registers[r] for r in both}, f"step {step}"
             compared += len(both)
     assert compared > 0

@@ -9,6 +9,7 @@ import pytest
 
 import testbed
 from testbed.contract.frames import behind_call
+from testbed.conventions import platform
 from testbed.naming.beside import counted
 from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
@@ -115,7 +116,7 @@ def test_every_callee_saved_register_is_found_where_it_was_saved(arch: str) -> N
             column = run.arch.by_name[word.register]
             if column.bits == 8 * run.arch.word:
                 assert word.value == caller.registers[word.register]
-    assert seen == set(run.arch.preserved)
+    assert seen == set(platform(run.arch).preserved)
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.conventions import platform
 from testbed.machine import record
 from testbed.truth import Truth, observe
 from tests.machine.snippets import image_of
@@ -99,11 +100,11 @@ def test_a_caller_frame_has_the_registers_before_the_callee_changed_them(isa: st
     (body,), (entry,) = steps_at(truth, "callee_body"), steps_at(truth, "callee")
     trace, arch = truth.trace, truth.trace.arch
     inner, outer, root = truth.stack(body).frames
-    for name in arch.preserved:
+    for name in platform(arch).preserved:
         assert outer.registers[name] == int(trace.column(name)[entry]), name
         assert inner.registers[name] == int(trace.column(name)[body]), name
         assert root.registers[name] == int(trace.column(name)[steps_at(truth, "main")[0]]), name
-    changed = [name for name in arch.preserved if outer.registers[name] != inner.registers[name]]
+    changed = [name for name in platform(arch).preserved if outer.registers[name] != inner.registers[name]]
     assert len(changed) >= 4, "the callee did change some"
     assert outer.registers[arch.sp] == inner.cfa
     assert outer.registers[arch.pc] == outer.pc
@@ -121,9 +122,9 @@ def returns(truth: Truth) -> int:
         if now != activation.parent or int(trace.pc[step]) != activation.return_address:
             continue
         promised = truth.stack(step - 1).frames[1].registers
-        assert promised == {name: int(trace.column(name)[step]) for name in (*arch.preserved, arch.sp, arch.pc)}, (
-            f"step {step}"
-        )
+        assert promised == {
+            name: int(trace.column(name)[step]) for name in (*platform(arch).preserved, arch.sp, arch.pc)
+        }, f"step {step}"
         found += 1
     return found
 

@@ -13,6 +13,7 @@ import testbed
 from testbed.contract.assumption import NO_RETURN, REGISTER
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import HeldTo
+from testbed.conventions import platform
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES
 from testbed.verdicts.assumptions.along import Accord, Failed, ForetoldEnd, FoundCaller, accord
@@ -124,7 +125,7 @@ def test_the_whole_truth_is_exact(run: Run) -> None:
 def test_zero_for_an_unknown_register_is_a_lie_and_leaving_it_out_is_not(run: Run) -> None:
     """ "A register that is missing is unknown": claiming zero for it is what LLVM libunwind does, and a lie."""
     true = honest(run)
-    for name in (run.arch.sp, *run.arch.preserved):
+    for name in (run.arch.sp, *platform(run.arch).preserved):
         for i in range(1, len(true.frames)):
             frames = list(true.frames)
             if frames[i].registers[name] == 0:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from testbed.arch import Arch
+from testbed.conventions import platform
 from unwinders.analysis.abstract_state import (
     CFA,
     AbstractState,
@@ -85,7 +86,7 @@ def after_call(arch: Arch, state: AbstractState, pops: int = 0) -> AbstractState
 
     The stack below SP it uses as it likes.
     """
-    kept = {name: v for name, v in state.registers.items() if name == arch.sp or name in arch.preserved}
+    kept = {name: v for name, v in state.registers.items() if name == arch.sp or name in platform(arch).preserved}
     sp = state.registers.get(arch.sp)
     if not isinstance(sp, StackAddress):
         return AbstractState(kept, state.slots)

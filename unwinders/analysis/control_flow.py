@@ -25,6 +25,7 @@ from functools import partial, reduce
 from heapq import heappop, heappush
 
 from testbed.arch import Arch
+from testbed.conventions import platform
 from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.abstract_machine import emulate, made_at_most, made_equal
 from unwinders.analysis.abstract_state import (
@@ -150,9 +151,9 @@ class SpreadStates:
 def loses(arch: Arch, before: AbstractState, after: AbstractState, control: Control | None) -> bool:
     """True for an instruction that loses a value of the caller, and for a return without giving all of them back."""
     if isinstance(control, Return):
-        return any(after.registers.get(name) != EntryValue(name) for name in arch.preserved)
+        return any(after.registers.get(name) != EntryValue(name) for name in platform(arch).preserved)
     lost = before.said() - after.said()
-    return bool(lost) and not lost.isdisjoint((CFA, arch.return_address, *arch.preserved))
+    return bool(lost) and not lost.isdisjoint((CFA, arch.return_address, *platform(arch).preserved))
 
 
 # States of several ways beside each other: what is lost where two meet, and which one holds where exceptions land.
@@ -165,7 +166,7 @@ def left_out(arch: Arch, one: AbstractState, other: AbstractState, joined: Abstr
     """
     if joined.registers is one.registers and joined.slots is one.slots:
         return False
-    lost = {CFA, arch.return_address, *arch.preserved} - joined.said()
+    lost = {CFA, arch.return_address, *platform(arch).preserved} - joined.said()
     return bool(lost) and not lost.isdisjoint(one.said() & other.said())
 
 

@@ -23,6 +23,7 @@ from testbed.contract.rows import (
     Undefined,
     ValExpression,
 )
+from testbed.conventions import platform
 from testbed.words.errors import UnsupportedRule
 from unwinders.analysis.abstract_state import CFA, AbstractState, EntryValue, StackAddress
 
@@ -47,7 +48,7 @@ def frame_rules(arch: Arch, state: AbstractState) -> tuple[Rule, dict[str, Rule]
     if link is None:
         raise UnsupportedRule("the return address is in no register and in no slot of the frame here")
     rules: dict[str, Rule] = {}
-    for name in arch.preserved:
+    for name in platform(arch).preserved:
         value = _entry_value(name)
         if state.registers.get(name) != value:
             rules[name] = saved.get(value) or _held(state, value) or Undefined()
@@ -81,13 +82,15 @@ def _return_address(
     holders = [(name, value) for value in values for name, held in state.registers.items() if held == value]
     if not holders:
         return None
-    kept, value = min(holders, key=lambda held: (held[0] not in arch.preserved, held[0] != arch.return_address))
+    kept, value = min(
+        holders, key=lambda held: (held[0] not in platform(arch).preserved, held[0] != arch.return_address)
+    )
     return value, None if kept == arch.return_address else RegisterPlus(kept, 0)
 
 
 def _places(arch: Arch, state: AbstractState) -> Iterator[tuple[str, StackAddress]]:
     """The registers that hold an address in the frame; those that survive a call first."""
-    order = dict.fromkeys((arch.sp, *arch.frame_pointers, *arch.preserved, *state.registers))
+    order = dict.fromkeys((arch.sp, *arch.frame_pointers, *platform(arch).preserved, *state.registers))
     for name in order:
         value = state.registers.get(name)
         if isinstance(value, StackAddress):
@@ -96,7 +99,7 @@ def _places(arch: Arch, state: AbstractState) -> Iterator[tuple[str, StackAddres
 
 def _cfa(arch: Arch, state: AbstractState) -> Rule | None:
     counted = {name: place.offset for name, place in _places(arch, state) if place.base == CFA}
-    kept = next((name for name in counted if name == arch.sp or name in arch.preserved), None)
+    kept = next((name for name in counted if name == arch.sp or name in platform(arch).preserved), None)
     if kept is not None:
         return RegisterPlus(kept, -counted[kept])
     for (base, offset), (size, value) in state.slots.items():

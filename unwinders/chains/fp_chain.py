@@ -20,6 +20,7 @@ from testbed.contract.assumption import Record
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
 from testbed.contract.unwinder import Unwinder
+from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from unwinders.rows.native.traces import over_traces
@@ -31,7 +32,7 @@ EVERYWHERE = (0, 1 << 64)  # a constant row covers every pc
 @cache
 def record_row(arch: Arch, record: FrameRecord) -> UnwindRow:
     """The row of a frame record: the chained registers, and nothing else. Zero ends the chain."""
-    rules: dict[str, Rule] = dict.fromkeys(arch.preserved, Undefined())
+    rules: dict[str, Rule] = dict.fromkeys(platform(arch).preserved, Undefined())
     rules[record.pointer] = AtRegister(record.pointer, record.saved_pointer)
     rules[arch.return_address] = AtRegister(record.pointer, record.return_address)
     cfa = None if record.cfa is None else RegisterPlus(record.pointer, record.cfa)

@@ -23,6 +23,7 @@ from testbed.contract.rows import (
     UnwindRow,
     ValOffset,
 )
+from testbed.conventions import platform
 from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from unwinders.formats.indexed import IndexedTable, Part, first_holds, out_of_order
@@ -287,7 +288,7 @@ def read_rows(entry: FunctionDescriptor, reader: Reader, header: SframeHeader, a
         cfa = _controlled(words, size, arch) if entry.is_flexible else RegisterPlus(base, words.signed(size))
         if not isinstance(cfa, RegisterPlus | AtRegister):
             raise part.error("a CFA that counts from no register", at=at + entry.address_size + 1)
-        registers: dict[str, Rule] = {name: Undefined() for name in arch.preserved}
+        registers: dict[str, Rule] = {name: Undefined() for name in platform(arch).preserved}
         registers[arch.frame_pointers[0]] = SameValue()
         for name, fixed in ((arch.return_address, header.fixed_ra), (arch.frame_pointers[0], header.fixed_fp)):
             rule: Rule | None = Offset(fixed) if fixed else None

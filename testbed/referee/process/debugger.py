@@ -21,6 +21,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of, without_tables
@@ -114,7 +115,7 @@ def request_for(arch: Arch) -> Mapping[str, Any]:
     """
     theirs = {ours: name for name, ours in GDB_TARGETS[arch.name].ours.items()}
     everything = {name: theirs.get(name, name) for name in arch.by_name if name != arch.flags}
-    kept = {name: everything[name] for name in (*arch.preserved, arch.sp)}
+    kept = {name: everything[name] for name in (*platform(arch).preserved, arch.sp)}
     return {"registers": kept, "all": everything, "limit": MAX_FRAMES}
 
 

@@ -11,6 +11,7 @@ from functools import wraps
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.conventions import platform
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister
 
@@ -43,4 +44,4 @@ def all_recorded(arch: Arch) -> Iterable[str]:
 
 def all_kept(arch: Arch) -> Iterable[str]:
     """The registers that rows are about: those that calls preserve, and the link register."""
-    return (*arch.preserved, *([arch.link] if arch.link else []))
+    return (*platform(arch).preserved, *([arch.link] if arch.link else []))

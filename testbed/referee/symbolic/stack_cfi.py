@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from testbed.arch import Arch
+from testbed.conventions import platform
 from testbed.export.register_layouts import LAYOUTS
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, UnknownRegister
@@ -99,7 +100,7 @@ def caller(
         raise MalformedTable("STACK CFI", 0, "the rules have no .cfa")
     cfa = evaluated(arch, rules[".cfa"], registers, memory, None)
     general = LAYOUTS[arch.name].core[0].block.offsets  # STACK CFI speaks of no floating-point register
-    out = {name: registers[name] for name in arch.preserved if name in registers and name in general}
+    out = {name: registers[name] for name in platform(arch).preserved if name in registers and name in general}
     for name, expression in rules.items():
         if name in arch.by_name:
             out.pop(name, None)

@@ -21,6 +21,7 @@ from testbed.contract.assumption import (
     RecordList,
     ShadowStack,
 )
+from testbed.conventions import platform
 from testbed.image import Symbol, image_covering
 from testbed.trace import Snapshot
 from testbed.verdicts.assumptions.along import Filling, ForetoldEnd, FoundCaller, ReadAlong, TrueSite, too_deep
@@ -114,7 +115,7 @@ def _from_the_entry(site: TrueSite, assumption: Record) -> ReadAlong:
     elif code_of(snapshot, value) == 0:
         yield ForetoldEnd(NO_RETURN, False, {"how": how})
     else:
-        pc, there = code_of(snapshot, value), {name: snapshot.registers[name] for name in arch.preserved}
+        pc, there = code_of(snapshot, value), {name: snapshot.registers[name] for name in platform(arch).preserved}
         there[arch.sp] = cfa
         yield FoundCaller(pc, ENTRY, how, there, cfa, "the call")
         yield from _chain(site, assumption, 1, pc, there)

@@ -25,6 +25,7 @@ from testbed.contract.rows import (
     UnwindRow,
     ValExpression,
 )
+from testbed.conventions import platform
 from testbed.image import Image
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import UnwindError
@@ -213,7 +214,9 @@ def _how(image: Image, state: AbstractState | None, row: UnwindRow, other_sps: f
         if row.cfa.register == arch.sp and -row.cfa.offset in other_sps:
             state = rebased(state, LANDED, StackAddress(CFA, there))
     cfa = cfa_means(arch, state, row.cfa, other_sps)
-    registers = {name: register_means(arch, state, row, name) for name in (*arch.preserved, arch.return_address)}
+    registers = {
+        name: register_means(arch, state, row, name) for name in (*platform(arch).preserved, arch.return_address)
+    }
     if cfa is Means.FALSE or registers[arch.return_address] is Means.FALSE:
         return FALSE_FRAME
     if Means.FALSE in registers.values():

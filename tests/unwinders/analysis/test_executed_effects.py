@@ -16,6 +16,7 @@ from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 from unicorn.unicorn import Uc, UcError
 
+from testbed.conventions import platform
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.machine.unicorn_arches import UNICORN
 from tests.unwinders.code import START, assembled, isa_named
@@ -139,7 +140,7 @@ class Executor:
         self.isa, (self.arch, self.its) = isa, isa_named(isa)
         self.settings = UNICORN[self.arch.name]
         self.before = {n: REGION + FIRST + i * DISTANCE for i, n in enumerate(REGISTERS[self.arch.name])}
-        vectors = [r.name for r in self.arch.registers if r.name[0] == "d" and r.name in self.arch.preserved]
+        vectors = [r.name for r in self.arch.registers if r.name[0] == "d" and r.name in platform(self.arch).preserved]
         self.before |= {name: Random(name).getrandbits(64) for name in vectors}
         self.open()
 

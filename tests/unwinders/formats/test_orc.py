@@ -13,6 +13,7 @@ from testbed.contract.rows import (
     Undefined,
     ValExpression,
 )
+from testbed.conventions import platform
 from testbed.image import Image
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.formats.orc_made import (
@@ -187,4 +188,4 @@ def test_bp_cannot_be_stored_anywhere_else(register: int) -> None:
 
 def test_registers_that_the_format_does_not_know_are_unknown() -> None:
     unknown = {name for name, rule in one(bits(2)).registers.items() if rule == Undefined()}
-    assert unknown == set(X86_64.preserved) - {"rbp"}
+    assert unknown == set(platform(X86_64).preserved) - {"rbp"}

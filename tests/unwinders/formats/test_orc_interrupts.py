@@ -5,6 +5,7 @@ from __future__ import annotations
 from testbed.contract.rows import (
     ExpressionRule,
 )
+from testbed.conventions import platform
 from tests.unwinders.formats.orc_made import (
     INTERRUPT,
     LAYOUTS,
@@ -28,7 +29,7 @@ STORED = {name: 0x1000 + i for i, name in enumerate((*PT_REGS, "orig_rax", "rip"
 def test_stored_registers_are_those_of_the_interrupted_code(layout: OrcLayout) -> None:
     row = one(bits(REGISTERS[layout]), 16, layout=layout)
     caller = applied(row, {"rsp": 0x8000}, bytes(16) + words(X86_64, *STORED.values()))
-    known = {name: caller.registers[name] for name in (*X86_64.preserved, "rip", "rsp")}
+    known = {name: caller.registers[name] for name in (*platform(X86_64).preserved, "rip", "rsp")}
     assert known == {name: STORED[name] for name in known}
 
 

@@ -19,6 +19,7 @@ from testbed.contract.rows import (
     Undefined,
     ValOffset,
 )
+from testbed.conventions import platform
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, image, u
 from tests.unwinders.sframes import (
@@ -295,7 +296,7 @@ def test_a_signal_frame_is_one_in_version_3_only() -> None:
 def test_registers_that_the_format_does_not_know_are_unknown(arch: Arch) -> None:
     (row,) = one(fre(0, 16), arch=arch)
     unknown = {name for name, rule in row.registers.items() if rule == Undefined()}
-    assert unknown == set(arch.preserved) - set(arch.frame_pointers)
+    assert unknown == set(platform(arch).preserved) - set(arch.frame_pointers)
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -20,6 +20,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.conventions import platform
 from testbed.words.errors import UnknownRegister, UnsupportedRule
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, snapshot, words
 from tests.unwinders.rows.applied import ARCHES, STACK, callers, cfa_of, frame, row, stack, state
@@ -36,7 +37,7 @@ from unwinders.rows.apply import apply
         (lambda arch: AtRegister(arch.sp, arch.word), lambda at: 0x4411),
         (lambda arch: RegisterPlus(arch.sp, 5), lambda at: STACK + 5),
         (lambda arch: RegisterPlus(arch.sp, -STACK - 8), lambda at: at.arch.word_mask - 7),
-        (lambda arch: SameValue(), lambda at: at.registers[at.arch.preserved[0]]),
+        (lambda arch: SameValue(), lambda at: at.registers[platform(at.arch).preserved[0]]),
         (lambda arch: Undefined(), lambda at: None),
         (lambda arch: Constant(77), lambda at: 77),
         (lambda arch: Constant((1 << 40) + 77), lambda at: (1 << 40) + 77 & at.arch.word_mask),
@@ -60,7 +61,7 @@ from unwinders.rows.apply import apply
 )
 def test_every_rule_for_a_register(arch: Arch, rule, expected) -> None:  # type: ignore[no-untyped-def]
     """Expressions start with the CFA on the stack."""
-    name = arch.preserved[0]
+    name = platform(arch).preserved[0]
     at = state(arch)
     assert callers(at, row(arch, {name: rule(arch)})).registers.get(name) == expected(at)
 
@@ -72,14 +73,14 @@ def test_every_rule_for_a_register(arch: Arch, rule, expected) -> None:  # type:
         lambda arch: RegisterPlus(arch.sp, 4 * arch.word),
         lambda arch: Constant(cfa_of(arch)),
         lambda arch: ValExpression((Operation(0x10, (cfa_of(arch),), 0),)),
-        lambda arch: AtRegister(arch.preserved[0], 0),
+        lambda arch: AtRegister(platform(arch).preserved[0], 0),
         lambda arch: ExpressionRule((Operation(0x10, (0x9000,), 0),)),
     ],
     ids=["RegisterPlus", "Constant", "ValExpression", "AtRegister", "ExpressionRule"],
 )
 def test_every_rule_for_the_cfa(arch: Arch, rule) -> None:  # type: ignore[no-untyped-def]
     values = {register.name: 0 for register in arch.registers} | {arch.pc: START, arch.sp: STACK}
-    values[arch.preserved[0]] = 0x9000
+    values[platform(arch).preserved[0]] = 0x9000
     at = snapshot(arch, values, [*stack(arch), (0x9000, words(arch, cfa_of(arch)))])
     cfa, caller = apply(row(arch, cfa=rule(arch)), frame(at), at)
     assert caller is not None
@@ -99,9 +100,9 @@ def test_defaults_of_the_abi(arch: Arch) -> None:
     """Callee-saved registers keep their value, SP is the CFA, pc the return address; nothing else is known."""
     at = state(arch)
     caller = callers(at, row(arch))
-    assert set(caller.registers) == {arch.pc, arch.sp, *arch.preserved}
+    assert set(caller.registers) == {arch.pc, arch.sp, *platform(arch).preserved}
     assert caller.registers[arch.sp] == cfa_of(arch)
-    assert all(caller.registers[name] == at.registers[name] for name in arch.preserved)
+    assert all(caller.registers[name] == at.registers[name] for name in platform(arch).preserved)
     assert caller.pc == caller.registers[arch.pc] == arch.code_address(0x4433)
     assert (caller.kind, caller.lookup_pc) == (FrameKind.CALLER, caller.pc - 1)
 
@@ -129,12 +130,12 @@ def test_a_rule_that_needs_a_cfa_where_there_is_none_is_unsupported(arch: Arch) 
 
 @ARCHES
 def test_a_register_whose_rule_cannot_be_evaluated_is_unknown(arch: Arch) -> None:
-    one, two, three = arch.preserved[:3]
+    one, two, three = platform(arch).preserved[:3]
     call_frame_cfa = ValExpression((Operation(0x9C, (), 0),))
     rules: dict[str, Rule] = {one: Offset(0x1000), two: RegisterPlus("nowhere", 0), three: call_frame_cfa}
     caller = callers(state(arch), row(arch, rules))
     assert {one, two, three}.isdisjoint(caller.registers)
-    assert arch.preserved[3] in caller.registers
+    assert platform(arch).preserved[3] in caller.registers
 
 
 @ARCHES
@@ -145,8 +146,8 @@ def test_an_unknown_register_in_the_cfa_stops(arch: Arch) -> None:
 
 @ARCHES
 def test_addresses_wrap_at_the_word(arch: Arch) -> None:
-    at = state(arch, **{arch.preserved[0]: arch.word_mask - 7})
-    cfa, _ = apply(row(arch, cfa=RegisterPlus(arch.preserved[0], 8 + cfa_of(arch))), frame(at), at)
+    at = state(arch, **{platform(arch).preserved[0]: arch.word_mask - 7})
+    cfa, _ = apply(row(arch, cfa=RegisterPlus(platform(arch).preserved[0], 8 + cfa_of(arch))), frame(at), at)
     assert cfa == cfa_of(arch)
 
 

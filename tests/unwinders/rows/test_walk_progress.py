@@ -10,6 +10,7 @@ import pytest
 from testbed.arch import Arch
 from testbed.contract.frames import FrameKind
 from testbed.contract.rows import AtRegister, Constant, Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
+from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.words.errors import NoProgress
 from tests.unwinders.frames import START, image, snapshot, words
@@ -105,7 +106,7 @@ def test_a_walk_goes_outwards_or_ends(
     why: str | None,
     sps: Sequence[int] | None,
 ) -> None:
-    names = {"sp": arch.sp, "fp": arch.frame_pointers[0], "kept": arch.preserved[-1], "link": arch.link or ""}
+    names = {"sp": arch.sp, "fp": arch.frame_pointers[0], "kept": platform(arch).preserved[-1], "link": arch.link or ""}
     if "link" in registers and arch.link is None:
         pytest.skip("no link register")
 
@@ -137,7 +138,7 @@ def test_a_walk_goes_outwards_or_ends(
 @ALL
 def test_sp_may_not_go_back_around_the_end_of_the_address_space(arch: Arch) -> None:
     """A garbage register as the CFA: the word in front of address 0 is the last one there is, and above SP."""
-    wraps = row(arch, RegisterPlus(arch.preserved[0], 0), Offset(-arch.word))
+    wraps = row(arch, RegisterPlus(platform(arch).preserved[0], 0), Offset(-arch.word))
     registers = {r.name: 0 for r in arch.registers} | {arch.pc: START, arch.sp: STACK}
     last = (arch.word_mask + 1 - arch.word, words(arch, A))
     said = walk(snapshot(arch, registers, [last], [LoadedImage(image(arch))]), always(wraps))

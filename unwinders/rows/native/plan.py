@@ -30,6 +30,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.conventions import platform
 from testbed.image import LoadedImage, image_covering
 from testbed.trace.trace import changed_bits
 from testbed.words.errors import UnwindError
@@ -78,7 +79,7 @@ class Plan:
     def __post_init__(self) -> None:
         arch = self.arch
         self.lookup = _lookup(self.images)
-        self.registers = list(dict.fromkeys((arch.sp, *arch.frame_pointers, *arch.preserved)))
+        self.registers = list(dict.fromkeys((arch.sp, *arch.frame_pointers, *platform(arch).preserved)))
 
     def ask(self, pcs: Iterable[int], kind: int) -> None:
         """Ask for the rows at pcs, as far as that has not been done."""

@@ -24,6 +24,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.trace import Exited, Region, Snapshot, Trace, Writes
 from testbed.words.errors import NoUnwindInfo
@@ -80,7 +81,9 @@ def _rule(arch: Arch, rng: random.Random) -> Rule:
     if rng.random() < 0.004:
         return rng.choice((ExpressionRule(OPERATIONS), ValExpression(OPERATIONS)))
     offset = rng.choice((arch.word * rng.randrange(-4, 3), rng.randrange(-20, 20)))
-    base = rng.choice((arch.sp, *arch.frame_pointers, *arch.preserved[:3], rng.choice(arch.registers).name, "dwarf99"))
+    base = rng.choice(
+        (arch.sp, *arch.frame_pointers, *platform(arch).preserved[:3], rng.choice(arch.registers).name, "dwarf99")
+    )
     return rng.choice(
         (
             Offset(offset),
@@ -98,7 +101,7 @@ def _rule(arch: Arch, rng: random.Random) -> Rule:
 
 def _row(arch: Arch, rng: random.Random, number: int) -> UnwindRow:
     names = rng.sample([register.name for register in arch.registers], 3)
-    rules = {name: _rule(arch, rng) for name in (*names, *rng.sample(arch.preserved, 2))}
+    rules = {name: _rule(arch, rng) for name in (*names, *rng.sample(platform(arch).preserved, 2))}
     cfa: Rule | None = RegisterPlus(
         rng.choice((arch.sp, arch.sp, *arch.frame_pointers)), 2 * arch.word * rng.randrange(4)
     )
@@ -115,7 +118,7 @@ def _row(arch: Arch, rng: random.Random, number: int) -> UnwindRow:
         START + 1,
         cfa,
         rules,
-        rng.choice(arch.preserved) if rng.random() < 0.03 else arch.return_address,
+        rng.choice(platform(arch).preserved) if rng.random() < 0.03 else arch.return_address,
         signal_frame=rng.random() < 0.01,
         found_by=f"row {number % 3}",
         outermost_if_zero=rng.choice(arch.frame_pointers) if rng.random() < 0.1 else None,
@@ -127,7 +130,7 @@ def rows_of(arch: Arch, rng: random.Random) -> RowFor:
     plain = UnwindRow(
         *(START, START + 1),
         RegisterPlus(arch.sp, 2 * arch.word),
-        {arch.return_address: Offset(-arch.word), arch.preserved[0]: Offset(-2 * arch.word)},
+        {arch.return_address: Offset(-arch.word), platform(arch).preserved[0]: Offset(-2 * arch.word)},
         arch.return_address,
     )
     rows = [*(_row(arch, rng, i) for i in range(8)), *[plain] * 8]
