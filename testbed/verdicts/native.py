@@ -62,7 +62,7 @@ class SaidSites(NamedTuple):
     """Columns of `testbed.contract.backtraces.InnermostClaims`.
 
     ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome, the callers said and
-    found, the frame at which it goes wrong).
+    found, the frame at which it goes wrong, the innermost one at which it may).
     """
 
     cfa: NDArray[np.uint64]
@@ -74,7 +74,8 @@ class SaidSites(NamedTuple):
 class JudgedSteps(NamedTuple):
     """For every step what is said, what is true, whether its callers are counted.
 
-    To be filled in: the outcome, and, twice, the frame at which it goes wrong, 0 where it does not.
+    To be filled in: the outcome, the frame at which it goes wrong and the innermost one at which it may, 0 where it
+    does not.
     """
 
     site: NDArray[np.int32]
@@ -133,14 +134,40 @@ def _holds(node: Any, left: Any, index: Any, nodes: Any, truth: Any) -> Any:
 
 
 @compiled(inline=True)
-def _judge(outer: Any, lie: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
-    """The outcome of a chain of callers against those of an activation, and the frame at which it goes wrong.
+def _repeats(pc: Any, outer: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
+    """True where a return address occurs more than once, among those that are said or among the true ones."""
+    node, left, times = outer, nodes.most - 1, 0
+    while node >= 0 and left > 0 and times < 2:
+        times = times + 1 if nodes.pc[node] == pc else times
+        node, left = nodes.outer[node], left - 1
+    index, again = innermost, 0
+    while truth.parent[index] >= 0 and times < 2 and again < 2:
+        again = again + 1 if truth.return_address[index] == pc else again
+        index = truth.parent[index]
+    return times > 1 or again > 1
 
-    ``lie``: the interrupted frame's CFA is wrong. Of a chain of bare pcs, which may repeat, only the specification says
-    at which frame.
+
+@compiled()
+def _since(outer: Any, innermost: Any, frame: Any, nodes: Any, truth: Any) -> Any:
+    """The innermost frame from which on up to ``frame`` nothing but return addresses is claimed, and all repeat."""
+    node, found = outer, 0
+    for at in range(1, frame + 1):
+        cfa = nodes.cfa_known[node] and (at + 1 < nodes.most or nodes.outer[node] < 0)
+        bare = nodes.known[node] == 0 and not cfa
+        if not (bare and _repeats(nodes.pc[node], outer, innermost, nodes, truth)):
+            found = at
+        node = nodes.outer[node]
+    return found
+
+
+@compiled(inline=True)
+def _judge(outer: Any, lie: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
+    """The outcome of a chain of callers against those of an activation, and the frames at which it may go wrong.
+
+    ``lie``: the interrupted frame's CFA is wrong.
     """
     node, index, agreed, wrong = outer, innermost, 1, 0
-    kind, most, bare = -1, nodes.most, False
+    kind, most = -1, nodes.most
     while node >= 0 and agreed < most and truth.parent[index] >= 0:
         if nodes.right[node] == index and agreed + nodes.depth[node] <= most:
             kind = EXACT
@@ -151,7 +178,6 @@ def _judge(outer: Any, lie: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
             what = _lies(node, index, agreed + 1 >= most, nodes, truth)
             if what:
                 lie, wrong = True, agreed if what == CFA else agreed - 1
-        bare = nodes.known[node] == 0 and not (nodes.cfa_known[node] and (agreed + 1 < most or nodes.outer[node] < 0))
         agreed += 1
         node, index = nodes.outer[node], truth.parent[index]
     if kind == EXACT:
@@ -171,11 +197,11 @@ def _judge(outer: Any, lie: Any, innermost: Any, nodes: Any, truth: Any) -> Any:
         while node >= 0 and nodes.right[node] != index:
             nodes.right[node] = index
             node, index = nodes.outer[node], truth.parent[index]
+    since = wrong
     if not lie and kind != EXACT:
-        if bare:
-            return UNJUDGED, 0
         wrong = agreed - 1
-    return (WRONG_REGISTER if lie and kind in (EXACT, REFUSED, STOPPED) else kind), wrong
+        since = _since(outer, innermost, wrong, nodes, truth)
+    return (WRONG_REGISTER if lie and kind in (EXACT, REFUSED, STOPPED) else kind), wrong, since
 
 
 @compiled()
@@ -228,7 +254,7 @@ def judge_steps(steps: Any, sites: Any, nodes: Any, truth: Any, row: Any, caller
         if last[here, 0] != index:
             _judge_site(here, index, sites, nodes, truth, row)
         steps.outcome[step] = np.uint8(last[here, 1])
-        steps.frame[step, 0] = steps.frame[step, 1] = last[here, 4]
+        steps.frame[step, 0], steps.frame[step, 1] = last[here, 4], last[here, 5]
         if steps.counted[step] and last[here, 1] != UNJUDGED:
             said, true, found = said + last[here, 2], true + truth.depth[index], found + last[here, 3]
     callers[0], callers[1], callers[2] = said, true, found
@@ -238,12 +264,12 @@ def judge_steps(steps: Any, sites: Any, nodes: Any, truth: Any, row: Any, caller
 def _judge_site(here: Any, index: Any, sites: Any, nodes: Any, truth: Any, row: Any) -> None:
     """Compare a site with an activation, and note what came of it."""
     outer, last = sites.outer[here], sites.last
-    frame = 0
+    frame, since = 0, 0
     if outer == SPECIFICATION or (outer >= 0 and nodes.end[outer] == SPECIFICATION):
         outcome = UNJUDGED
     else:
         lie = sites.cfa_known[here] and truth.parent[index] >= 0 and sites.cfa[here] != truth.cfa[index]
-        outcome, frame = _judge(outer, lie, index, nodes, truth)
+        outcome, frame, since = _judge(outer, lie, index, nodes, truth)
     claimed = min(nodes.depth[outer], nodes.most - 1) if outer >= 0 else 0
     right_ones = claimed
     if outcome == PHANTOM:
@@ -251,4 +277,4 @@ def _judge_site(here: Any, index: Any, sites: Any, nodes: Any, truth: Any, row: 
     elif outcome == WRONG:
         right_ones = _common(outer, claimed, index, nodes, truth, row)
     last[here, 0], last[here, 1], last[here, 2], last[here, 3] = index, outcome, claimed, right_ones
-    last[here, 4] = frame
+    last[here, 4], last[here, 5] = frame, since

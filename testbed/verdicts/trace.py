@@ -131,11 +131,12 @@ def judge_trace(
     left = np.flatnonzero(outcome == UNJUDGED)
     _, first, place = np.unique(_pairs(truth, backtraces, left), axis=0, return_index=True, return_inverse=True)
     times = np.bincount(place.reshape(-1), counted[left], minlength=len(first)).astype(np.int64)
+    kinds, frames = np.empty(len(first), np.uint8), np.empty((len(first), 2), np.int32)
     for i, step in enumerate(left[first].tolist()):
         verdict = judge_backtrace(truth.trace.arch, truth.stack(step), backtraces[step])
-        same = left[place.reshape(-1) == i]
-        outcome[same], frame[same] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
+        kinds[i], frames[i] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
         callers += verdict.callers * int(times[i])
+    outcome[left], frame[left] = kinds[place.reshape(-1)], frames[place.reshape(-1)]
     accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span, most_alike)
     return Verdicts(unwinder, backtraces, truth, outcome, frame, accords, clause, callers)
 
@@ -283,7 +284,7 @@ def _outcomes(
         right=np.full(len(nodes), -1, np.int32),
         most=np.int64(backtraces.most_frames),
     )
-    last = np.full((len(sites), 5), -1, np.int32)
+    last = np.full((len(sites), 6), -1, np.int32)
     outcomes, frames = np.empty(len(backtraces), np.uint8), np.empty((len(backtraces), 2), np.int32)
     callers = np.zeros(3, np.int64)
     sooner(judge_steps, len(backtraces))(

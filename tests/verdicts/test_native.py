@@ -61,10 +61,11 @@ def judged(
     own_cfa: int = -1,
     rbx: int = -1,
     cfa: int = -1,
-) -> tuple[int, int, list[int]]:
-    """The outcome, the frame at which it goes wrong, and the callers said, true and found."""
+) -> tuple[int, int | tuple[int, int], list[int]]:
+    """The outcome, the frame at which it goes wrong, or the first and last at which it may, and the callers said,
+    true and found."""
     truth, nodes = true_stack(*true), said_nodes(*said, end=end, most=most, rbx=rbx, cfa=cfa)
-    outer, last = len(said) - 1 if said else end, np.full((1, 5), -1, np.int32)
+    outer, last = len(said) - 1 if said else end, np.full((1, 6), -1, np.int32)
     sites = SaidSites(
         np.array([max(own_cfa, 0)], np.uint64), np.array([own_cfa >= 0]), np.array([outer], np.int32), last
     )
@@ -72,7 +73,8 @@ def judged(
     steps = JudgedSteps(here, active, counted, np.zeros(1, np.uint8), np.zeros((1, 2), np.int32))
     callers = np.zeros(3, np.int64)
     native(judge.judge_steps, when=False)(steps, sites, nodes, truth, np.zeros(most + 1, np.int64), callers)
-    return int(steps.outcome[0]), int(steps.frame[0, 0]), callers.tolist()
+    frame, since = steps.frame[0].tolist()
+    return int(steps.outcome[0]), frame if frame == since else (frame, since), callers.tolist()
 
 
 @pytest.mark.parametrize(
@@ -95,9 +97,14 @@ def judged(
         ((9, 1, 2), (1, 2), {"most": 4}, (PHANTOM, 0, [3, 2, 2])),
         ((9, 8, 1), (1,), {"most": 3}, (WRONG, 0, [2, 1, 0])),
         ((9, 8, 1), (1,), {"most": 4}, (PHANTOM, 0, [3, 1, 1])),
-        # What frames say besides. A pc alone that is right may stand for another one like it: nobody judges that here.
+        # What frames say besides.
         ((1, 9), (1, 2), {"rbx": 5}, (WRONG, 1, [2, 2, 1])),
-        ((1, 9), (1, 2), {}, (UNJUDGED, 0, [0, 0, 0])),
+        ((1, 9), (1, 2), {}, (WRONG, 1, [2, 2, 1])),
+        # A pc alone that repeats may stand for another one like it, said or true.
+        ((1, 1, 9), (1, 1, 2), {}, (WRONG, (2, 0), [3, 3, 2])),
+        ((3, 1, 9, 1), (3, 1, 2), {}, (WRONG, (2, 1), [4, 3, 2])),
+        ((3, 1, 9), (3, 1, 2, 1), {}, (WRONG, (2, 1), [3, 4, 2])),
+        ((1, 3, 9), (1, 3, 1), {}, (WRONG, 2, [3, 3, 2])),
         ((1, 9), (1, 2), {"cfa": 0x10}, (WRONG, 1, [2, 2, 1])),
         ((1, 2), (1, 2), {"rbx": 4}, (WRONG_REGISTER, 0, [2, 2, 2])),
         ((1, 2), (1, 2), {"cfa": 0x11}, (WRONG_REGISTER, 1, [2, 2, 2])),
@@ -108,6 +115,9 @@ def judged(
     ],
 )
 def test_a_chain_of_callers(
-    said: tuple[int, ...], true: tuple[int, ...], how: dict[str, int], expected: tuple[int, int, list[int]]
+    said: tuple[int, ...],
+    true: tuple[int, ...],
+    how: dict[str, int],
+    expected: tuple[int, int | tuple[int, int], list[int]],
 ) -> None:
     assert judged(said, true, **how) == expected
