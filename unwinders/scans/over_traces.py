@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.contract.backtraces import Backtraces, CallerClaims, InnermostClaims
 from testbed.contract.frames import Backtrace, Frame, FrameKind
@@ -100,9 +101,10 @@ class _Scanned:
     def backtraces(self) -> Backtraces:
         trace = self.trace
         sites: dict[int, int] = {}
-        site = np.empty(len(trace), np.int32)
-        for step, outer in enumerate(self._outers()):
-            site[step] = sites.setdefault(outer, len(sites))
+        writes = self._writes()
+        asked = self._asked(writes)
+        found = [sites.setdefault(outer, len(sites)) for outer in self._outers(asked, writes)]
+        site = np.repeat(np.array(found, np.int32), np.diff(asked, append=len(trace)))
         rows = np.array(self.rows, np.uint64).reshape(-1, 6) if self.rows else np.empty((0, 6), np.uint64)
         pc, sp, *links = (np.ascontiguousarray(rows[:, i]) for i in range(6))
         registers = (trace.arch.sp,) if self.options.claims_sp else ()
@@ -128,14 +130,48 @@ class _Scanned:
         assert said.stopped is not None, f"{snapshot}: the scan over the trace stops, the one of the snapshot does not"
         return said.stopped
 
-    def _outers(self) -> Iterator[int]:
-        """For each step the first caller's node, or why there is none."""
+    def _writes(self) -> NDArray[np.int64]:
+        """The writes to words of stacks that are an address of code at some time. No other one changes what is found.
+
+        Of a word that is written in parts nobody knows.
+        """
+        trace, writes, word = self.trace, self.trace.writes, np.uint64(self.word)
+        first, last = writes.address // word, (writes.address + writes.size - np.uint64(1)) // word
+        inside, places = np.zeros(len(writes), np.bool_), []
+        for region in trace.initial:
+            if ((trace.sp >= region.address) & (trace.sp < region.end)).any():
+                inside |= (writes.address >= region.address) & (writes.address < region.end)
+                stack = self._region(region.address, region.data)
+                stack.find_all()
+                places.append(np.array(stack.places, np.uint64) // word)
+        if self.any is None or not places:
+            return np.flatnonzero(inside)
+        low, high = code_range(self.any.images)
+        value = writes.value & np.uint64(trace.arch.word_mask)
+        in_parts = (first != last) | (writes.size != word)
+        asked = inside & (in_parts | (value > low) & (value <= high | 1))
+        some, end = first[asked], last[asked]
+        known = np.unique(np.concatenate([*places, some, np.minimum(some + np.uint64(1), end), end]))
+        return np.flatnonzero(inside & (np.isin(first, known) | np.isin(last, known)))
+
+    def _asked(self, writes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The steps at which a scan may find something else than at the one before."""
+        trace = self.trace
+        if self.options.possible is not None:
+            return np.arange(len(trace))
+        after = trace.writes.step[writes].astype(np.int64) + 1
+        moved = np.flatnonzero(trace.sp[1:] != trace.sp[:-1]) + 1
+        asked: NDArray[np.int64] = np.unique(np.concatenate([np.arange(min(1, len(trace))), moved, after]))
+        return asked[asked < len(trace)]
+
+    def _outers(self, asked: NDArray[np.int64], relevant: NDArray[np.int64]) -> Iterator[int]:
+        """For each step that is asked the first caller's node, or why there is none."""
         trace, writes, at = self.trace, self.trace.writes, 0
-        steps, addresses = writes.step.tolist(), writes.address.tolist()
-        sizes, written = writes.size.tolist(), writes.value.tolist()
+        steps, addresses = writes.step[relevant].tolist(), writes.address[relevant].tolist()
+        sizes, written = writes.size[relevant].tolist(), writes.value[relevant].tolist()
         seen: list[_ScannedStack] = []  # a program may go to and fro between stacks
         stack = None
-        for step, (pc, sp) in enumerate(zip(trace.pc.tolist(), trace.sp.tolist(), strict=True)):
+        for step, pc, sp in zip(asked.tolist(), trace.pc[asked].tolist(), trace.sp[asked].tolist(), strict=True):
             while at < len(steps) and steps[at] < step:
                 for known in seen:
                     if known.start <= addresses[at] < known.end:
@@ -160,12 +196,13 @@ class _Scanned:
         except UnreadableMemory:
             return None
         start, size = next((start, size) for start, size in memory.regions if start <= sp < start + size)
-        assert self.any is not None
-        stack = _ScannedStack(
-            start, bytearray(memory.read(start, size)), self.word, code_range(self.any.images), self._possible
-        )
+        stack = self._region(start, memory.read(start, size))
         stack.find_all()
         return stack
+
+    def _region(self, start: int, octets: bytes) -> _ScannedStack:
+        assert self.any is not None
+        return _ScannedStack(start, bytearray(octets), self.word, code_range(self.any.images), self._possible)
 
     def _forget(self, changed: int) -> None:
         """Drop what was found from locations at or below a place that changed."""
