@@ -22,6 +22,7 @@ from testbed.process import ProcessRun
 from testbed.profiling.places import GAVE_UP, MOST_FRAMES, WrongSteps, joined_places, merged_places, wrong_places
 from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import ProcessTables
+from testbed.profiling.whose_code import CodeShare, joined_code, shares_of_code
 from testbed.truth import Truth, observe
 from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.assumptions.along import Accord
@@ -104,10 +105,10 @@ def judge_thread(
     transition = thread.watched.transition[found.steps]
     differ = np.flatnonzero(~transition & (found.outcome != EXACT))
     whole = np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
-    places, of_step = _places(thread, unwinder, found, differ, evaluate)
+    places, of_place = _places(thread, unwinder, found, differ, evaluate)
     if follows_tables(unwinder):
         by_row = np.array([_BY_ROW[place.explained] for place in places], np.uint8)
-        found.accord[differ] = by_row[of_step]
+        found.accord[differ] = by_row[of_place]
     counts = counted_columns(
         found.outcome,
         transition,
@@ -116,17 +117,35 @@ def judge_thread(
         clauses=clause_names(unwinder),
         whole=whole,
     )
-    return _share(unwinder, counts, places)
+    judged = ~transition
+    codes, of_step = thread.code
+    code = shares_of_code(
+        codes,
+        of_step[found.steps - thread.begins][judged],
+        exact=found.outcome[judged] == EXACT,
+        lies=LYING[found.outcome[judged]],
+        whole=whole[judged],
+    )
+    return _share(unwinder, counts, places, code)
 
 
 def joined_shares(unwinder: Unwinder, shares: Sequence[StrategyShare]) -> StrategyShare:
     """Of several threads, or parts of one, together; a place per function and reason."""
-    return _share(unwinder, sum(shares, NOTHING_COUNTED), [place for share in shares for place in share.places])
+    places = [place for share in shares for place in share.places]
+    code = [each for share in shares for each in share.code]
+    return _share(unwinder, sum(shares, NOTHING_COUNTED), places, code)
 
 
-def _share(unwinder: Unwinder, counts: Counts, places: Sequence[WrongPlace]) -> StrategyShare:
-    sampled = not unwinder.soon_judged
-    return StrategyShare(**vars(counts), name=unwinder.name, sampled=sampled, places=merged_places(places))
+def _share(
+    unwinder: Unwinder, counts: Counts, places: Sequence[WrongPlace], code: Sequence[CodeShare]
+) -> StrategyShare:
+    return StrategyShare(
+        **vars(counts),
+        name=unwinder.name,
+        sampled=not unwinder.soon_judged,
+        places=merged_places(places),
+        code=joined_code(code),
+    )
 
 
 def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:

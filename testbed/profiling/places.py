@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.image import Image, describe
-from testbed.image.model import Section
-from testbed.image.symbols import readable, symbol_for
-from testbed.micro.functions import table_ranges
+from testbed.image import describe
+from testbed.image.symbols import symbol_for
 from testbed.profiling.result import WatchedThread, WrongPlace
 from testbed.profiling.tables import NO_ROW_SAID, ProcessTables
+from testbed.profiling.whose_code import function_at
 from testbed.truth.frame_sites import FrameSites
 
 
@@ -123,25 +120,14 @@ def _one_of(group: list[WrongPlace]) -> WrongPlace:
 def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int, node: int) -> tuple[str, str]:
     """What the function at a link-time pc is called, and how `testbed check` calls it; "" of code that no file has.
 
-    Without a symbol a function is where its entry in the file's table begins, or where it was entered. What a linker
-    wrote into a `.plt` is no part of the function in front of it, whose symbol may have no size.
+    Without a symbol or an entry in the file's table a function is where it was entered.
     """
     if number < 0:
         return "code", ""
     image = thread.watched.trace.images[number].image
-    plt = next((each for each in image.sections.values() if each.name.startswith(".plt") and _inside(each, link)), None)
-    if plt is not None:
-        return plt.name, f"{link:#x}"
-    symbol = symbol_for(image, link)
-    if symbol is not None:
-        return readable(symbol), symbol.name
+    if (known := function_at(image, link)) is not None:
+        return known[1:]
     watched = thread.watched
-    if link - image.entry in range(_START):
-        return ENTRY, f"{image.entry:#x}"
-    starts, ends = _described(image)
-    i = bisect_right(starts, link) - 1
-    if i >= 0 and link < ends[i]:
-        return f"+{starts[i] - image.base:#x}", f"{starts[i]:#x}"  # `testbed check` calls it so
     entered = int(watched.trace.pc[int(watched.activations.opened[node])])
     loaded = next(each for each in watched.trace.images if each.image is image)
     start = entered - loaded.bias
@@ -150,20 +136,7 @@ def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int,
     return f"+{start - image.base:#x}", f"{start:#x}"
 
 
-@lru_cache(maxsize=16)
-def _described(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Where the functions begin and end that the entries of a file's tables are for, in link-time addresses."""
-    ranges = sorted(table_ranges(image))
-    return tuple(start for start, _ in ranges), tuple(end for _, end in ranges)
-
-
-ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is called
 MOST_FRAMES = 1024  # the strategies' own, which a test compares with this
 GAVE_UP = np.uint64(1 << 63)  # as a reason: an honest stop at the last of so many
-_START = 0x40  # bytes: it sets up a stack and calls
 NO_ROOT = f"{NO_ROW_SAID} and so no root can be claimed"
 _FAR = 0x4000  # bytes: a function without a name is not longer
-
-
-def _inside(section: Section, address: int) -> bool:
-    return section.address <= address < section.address + len(section.data)

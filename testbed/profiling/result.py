@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from testbed.process import ProcessRun
+from testbed.profiling.whose_code import Code, CodeShare, Part, code_of_steps
 from testbed.truth import Truth
 from testbed.verdicts.counts import Counts
 
@@ -31,6 +36,11 @@ class WatchedThread:
     @property
     def steps(self) -> int:
         return self.stop - self.begins
+
+    @cached_property
+    def code(self) -> tuple[tuple[Code, ...], NDArray[np.int32]]:
+        """The code that its steps are of, and which of it each is."""
+        return code_of_steps(self.watched.trace, self.begins, self.stop)
 
     @property
     def transition(self) -> int:
@@ -121,12 +131,18 @@ class WrongPlace:
 class StrategyShare(Counts):
     """One strategy over all threads; a site is explained by a place of it, or by none.
 
-    ``sampled``: only so many steps were chosen, by the seed, of all.
+    ``sampled``: only so many steps were chosen, by the seed, of all. ``code`` has the judged steps by whose code they
+    are, the program's own by function.
     """
 
     name: str
     sampled: bool
     places: tuple[WrongPlace, ...] = field(default=(), repr=False)
+    code: tuple[CodeShare, ...] = field(default=(), repr=False)
+
+    def of(self, part: Part) -> CodeShare:
+        """The steps of one part, added up."""
+        return sum((each for each in self.code if each.code.part is part), CodeShare(Code(part), 0, 0, 0))
 
     @property
     def stops(self) -> int:

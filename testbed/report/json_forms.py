@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, TypedDict
 
 from testbed.arch import Arch
+from testbed.profiling.whose_code import Part
 from testbed.report import JsonVersion
 from testbed.report.phrases import BESIDE
 from testbed.store.codec import Keyword, Natural, taken
@@ -42,6 +43,18 @@ PlaceForm = TypedDict(
         "command": Annotated[str, "What checks this function's table without this run, or empty."],
     },
 )
+CodeForm = TypedDict(
+    "CodeForm",
+    {
+        "part": Annotated[Part, taken("code.part"), "Whose code it is: the program's own by function, all else as one."],
+        "function": Annotated[str, taken("code.function")],
+        "file": Annotated[Path | None, taken("code.file")],
+        "start": Annotated[Natural, taken("code.start"), "The function's link-time address."],
+        "steps": Annotated[Natural, "Those that are judged."],
+        "right": Annotated[Natural, "Every caller was found."],
+        "lies": Natural,
+    },
+)
 SharesForm = TypedDict(
     "SharesForm",
     {
@@ -59,6 +72,7 @@ SharesForm = TypedDict(
         "unexplained": Annotated[Natural, BESIDE["unexplained"]],
         "sampled": Annotated[bool, "Only some steps were chosen, by the seed."],
         "outcomes": Mapping[Outcome, Natural],
+        "code": tuple[CodeForm, ...],
         "places": tuple[PlaceForm, ...],
     },
 )

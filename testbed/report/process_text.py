@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +11,27 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.image import describe
+from testbed.image import LoadedImage, describe
+from testbed.naming.symbolize import name_of
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
-from testbed.report.narrow_tables import NumberedRow, NumberedTable
+from testbed.profiling.whose_code import Code, CodeShare, Part, parts_of
+from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
 from testbed.report.phrases import besides, count, share
 from testbed.report.timeline import SPEEDSCOPE
 
 MOST_PLACES = 10
+MOST_FUNCTIONS = 10
 
 
 def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> RenderableType:
-    """All that is said of a process."""
-    parts: list[RenderableType] = [_title(process), *_files(process), *_threads(process)]
+    """All that is said of a process: first what each strategy shows in the program's own code, by function."""
+    parts: list[RenderableType] = [_title(process), *_threads(process)]
     if shares:
-        parts.append(_summary(shares))
+        parts += _summary(process, shares)
+        parts += _functions(process, shares)
     for each in shares:
-        parts += _places(each)
+        parts += _places(process, each)
     return Group(*parts, process_answer(process, shares))
 
 
@@ -37,11 +41,6 @@ def _title(process: WatchedProcess | CountedProcess) -> Text:
     text.append(f"{run.path.name} · {run.arch} · a process", style="bold")
     text.append(f"   {count(process.steps, 'step')}, {count(len(process.threads), 'thread')}, {run.ending}\n")
     return text
-
-
-def _files(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
-    for loaded in process.run.images:
-        yield Text(f"file    {loaded.image.path}", "dim")
 
 
 def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
@@ -66,34 +65,95 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
         yield Text(f"ended   {process.run.why}; what ran until then is judged", "bold yellow")
 
 
-def _summary(shares: Sequence[StrategyShare]) -> RenderableType:
+def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Iterator[RenderableType]:
+    name, functions = process.run.path.name, {each.code for share in shares for each in share.code if _is_own(each)}
+    own = max(each.of(Part.OWN).steps for each in shares)
+    what = f"{count(own, 'step')} in {count(len(functions), 'function')} of {name}"
+    yield Text.assemble("\n", ("Which stack does each strategy show in your code?", "bold"), f"   {what}\n")
     any_dead = any(each.dead for each in shares)
-    unanswered = ("no answer",) if any_dead else ()
     beside = besides(shares)
-    heads = ("exact", "all callers, no root", "honest stops", *unanswered, "lies", *beside, "steps")
+    heads = ("right", "honest stops", "lies", *(("no answer",) if any_dead else ()), *beside, "steps")
     rows = []
     for each in shares:
-        stops = (each.stops - each.dead, each.dead) if any_dead else (each.stops,)
-        parts = [share(n, each.judged) for n in (each.exact, each.whole, *stops, each.lying)]
-        steps = f"{each.judged:,}" + (" sampled" if each.sampled else "")
-        numbers = (*parts, *(f"{getattr(each, name):,}" for name in beside), steps)
+        mine = each.of(Part.OWN)
+        parts = [share(n, mine.steps) for n in (mine.right, mine.steps - mine.right - mine.lies, mine.lies)]
+        steps = f"{mine.steps:,}" + (" sampled" if each.sampled else "")
+        dead = (f"{each.dead:,}",) if any_dead else ()
+        numbers = (*parts, *dead, *(f"{getattr(each, name):,}" for name in beside), steps)
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
-    return Group(Text(), NumberedTable(("strategy",), heads, tuple(rows)))
+    yield NumberedTable(("strategy",), heads, tuple(rows))
+    yield Text("right: every caller is found" + _counted_everywhere(beside, any_dead=any_dead), "dim")
+    for part in (Part.LIBRARY, Part.LINKER):
+        found = [each.of(part) for each in shares]
+        if any(each.steps for each in found):
+            told = ", ".join(
+                f"{each.name} {share(one.right, one.steps)}" for each, one in zip(shares, found, strict=True)
+            )
+            yield Text(f"{part.value}, {count(max(one.steps for one in found), 'step')}: right {told}", "dim")
 
 
-def _places(each: StrategyShare) -> Iterator[RenderableType]:
-    if not each.places:
+def _counted_everywhere(beside: Sequence[str], *, any_dead: bool) -> str:
+    names = [*(("no answer",) if any_dead else ()), *beside]
+    return f"; of the whole process: {', '.join(names)}" if names else ""
+
+
+def _is_own(each: CodeShare) -> bool:
+    return each.code.part is Part.OWN
+
+
+def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Iterator[RenderableType]:
+    """Of each own function how often each strategy is right, those with the most steps first."""
+    by_code = [{each.code: each for each in share.code if _is_own(each)} for share in shares]
+    steps = {code: max(found[code].steps for found in by_code if code in found) for found in by_code for code in found}
+    most = sorted(steps, key=lambda code: (-steps[code], code.function))[:MOST_FUNCTIONS]
+    if not most:
         return
-    more = len(each.places) - MOST_PLACES
-    yield Text.assemble((f"\n{each.name}", "bold"), " is not exact at frames of:")
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", min_width=11)
-    for place in each.places[:MOST_PLACES]:
-        table.add_row(f"{place.steps:,}", _place(place))
-    yield table
-    if more > 0:
-        rest = sum(place.steps for place in each.places[MOST_PLACES:])
-        yield Text(f"  and {count(more, 'other place')}, {count(rest, 'step')}", "dim")
+    rows = []
+    for code in most:
+        found = [each.get(code) for each in by_code]
+        said = [share(one.right, one.steps) if one is not None else "-" for one in found]
+        rows.append((code.function, line_of(process.run.images, code), f"{steps[code]:,}", *said))
+    yield Text()
+    yield ColumnBlocks(("your functions", ""), ("steps", *(each.name for each in shares)), tuple(rows))
+    if len(steps) > len(most):
+        rest = sum(steps.values()) - sum(steps[code] for code in most)
+        yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
+
+
+def line_of(images: Sequence[LoadedImage], code: Code) -> str:
+    """The source line that a function begins at, ``server.c:4``; "" where nothing says it."""
+    loaded = next((each for each in images if each.image.path == code.file), None)
+    line = name_of((loaded,), code.start + loaded.bias).line if loaded is not None and code.start else None
+    return f"{line.name}:{line.line}" if line is not None and line.line else ""
+
+
+def _places(process: WatchedProcess | CountedProcess, each: StrategyShare) -> Iterator[RenderableType]:
+    """Where a strategy goes wrong: at frames of the program's own files, and all that nothing explains."""
+    parts = dict(zip((each.image.path for each in process.run.images), parts_of(process.run.images), strict=True))
+    told = [place for place in each.places if not place.explained or _part_of(place, parts) is Part.OWN]
+    elsewhere = [place for place in each.places if place not in told]
+    if told:
+        yield Text.assemble((f"\n{each.name}", "bold"), " is not right at frames of:")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(justify="right", min_width=11)
+        for place in told[:MOST_PLACES]:
+            table.add_row(f"{place.steps:,}", _place(place))
+        yield table
+        if len(told) > MOST_PLACES:
+            yield _more(told[MOST_PLACES:], "  and", "other place")
+    for part in (Part.LIBRARY, Part.LINKER):
+        if there := [place for place in elsewhere if _part_of(place, parts) is part]:
+            head = "  and in" if told else f"\n{each.name} is not right in"
+            yield _more(there, f"{head} {part.value}: at frames of", "function")
+
+
+def _more(places: Sequence[WrongPlace], head: str, noun: str) -> Text:
+    steps = count(sum(place.steps for place in places), "step")
+    return Text(f"{head} {count(len(places), noun)}, {steps} (--json has them)", "dim")
+
+
+def _part_of(place: WrongPlace, parts: Mapping[Path, Part]) -> Part:
+    return parts[place.file] if place.file is not None else Part.OWN
 
 
 def _place(place: WrongPlace) -> Text:
@@ -105,39 +165,40 @@ def _place(place: WrongPlace) -> Text:
 
 
 def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Text:
-    """The process in one sentence: who is right everywhere, who lies most and where, what nothing explains."""
+    """One sentence: who is best in your code, who lies most there and where, or what is unexplained."""
     if not shares:
         return Text("\nNo strategy was asked: nothing is judged.", "bold")
-    right = sum(each.exact == each.judged for each in shares)
-    noun = "strategy" if len(shares) == 1 else "strategies"
-    said = f"{right} of {len(shares)} {noun} exact at {_asked(process, shares)}"
+    best = max(shares, key=lambda each: _points(each.of(Part.OWN)))
+    said = f"{best.name} is right at {_rightly(best)} of your code"
     unexplained = [each for each in shares if each.unexplained]
     if unexplained:
         first = next((place for place in unexplained[0].places if not place.explained), None)
-        most = f", most at {first}" if first else ""
+        at = f", most at {first}" if first else ""
         names = ", ".join(each.name for each in unexplained)
-        return Text(f"\n{said}; UNEXPLAINED: {names}{most}.", "bold red")
-    liars = [each for each in shares if each.lying]
-    if not liars and any(each.dead for each in shares):
-        dead = ", ".join(f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
-        return Text(f"\n{said}; nobody lies, and {dead}.", "bold")
-    if not liars:
-        return Text(f"\n{said}" + ("." if right == len(shares) else "; the others stop honestly: nobody lies."), "bold")
-    least = min(liars, key=lambda each: each.lying / max(each.judged, 1))
-    place = max(least.places, key=lambda place: place.lies)
-    lies = share(least.lying, least.judged)
-    return Text(f"\n{said}; {least.name} lies at {lies}, most for {place}: {place.because}.", "bold")
+        return Text(f"\n{said}; UNEXPLAINED: {names}{at}.", "bold red")
+    worst = max(shares, key=lambda each: _share_of_lies(each.of(Part.OWN)))
+    dead = "".join(f"; {each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
+    if not worst.of(Part.OWN).lies:
+        return Text(f"\n{said}, and nobody lies there{dead}.", "bold")
+    most = max(filter(_is_own, worst.code), key=lambda each: each.lies)
+    lies = share(worst.of(Part.OWN).lies, worst.of(Part.OWN).steps)
+    liar = "it" if worst is best else worst.name
+    return Text(f"\n{said}; {liar} lies at {lies}, most in {most.code.function}{dead}.", "bold")
 
 
-def _asked(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> str:
-    """At how many steps they were judged."""
-    everywhere = f"all {count(process.steps, 'step')}"
-    sampled = sorted({each.sites for each in shares if each.sampled})
-    some = " or ".join(f"{number:,}" for number in sampled)
-    if all(each.sampled for each in shares):
-        return f"the {some} sampled of {count(process.steps, 'step')}"
-    asked = ", ".join(each.name for each in shares if each.sampled)
-    return f"{everywhere} ({asked}: at {some} of them)" if sampled else everywhere
+def _rightly(each: StrategyShare) -> str:
+    own = each.of(Part.OWN)
+    steps = f"{own.steps:,}{' sampled' if each.sampled else ''} {'step' if own.steps == 1 else 'steps'}"
+    return f"all {steps}" if own.right == own.steps else f"{share(own.right, own.steps)} of the {steps}"
+
+
+def _points(own: CodeShare) -> float:
+    """The share of right steps without that of lies."""
+    return (own.right - own.lies) / max(own.steps, 1)
+
+
+def _share_of_lies(own: CodeShare) -> float:
+    return own.lies / max(own.steps, 1)
 
 
 def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:

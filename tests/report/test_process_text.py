@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +12,8 @@ import pytest
 from rich.console import Console, Group
 
 from testbed.profiling.result import CountedProcess, StrategyShare, WrongPlace
-from testbed.report.process_text import _places, _summary, _threads, process_answer
+from testbed.profiling.whose_code import Code, CodeShare, Part
+from testbed.report.process_text import _functions, _places, _summary, _threads, process_answer
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import SiteKind
 from testbed.words.outcome import Outcome
@@ -27,16 +29,23 @@ def _share(name: str, *, sampled: bool = False, **outcomes: int) -> StrategyShar
         ): number
         for word, number in outcomes.items()
     }
-    return StrategyShare(kinds, name=name, sampled=sampled)
+    exact, lies = outcomes.get("exact", 0), outcomes.get("skipped", 0)
+    own = CodeShare(Code(Part.OWN, "main"), sum(outcomes.values()), exact, lies)
+    return StrategyShare(kinds, name=name, sampled=sampled, code=(own,))
 
 
+LIES = _share("stack_scan", exact=70, skipped=30)
 EXACT, STOPS = _share("eh_frame", exact=100), _share("orc", exact=90, stopped=10)
 SAMPLED = _share("gdb", sampled=True, exact=25, stopped=5)
 DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
 
 
 class _Process:
-    steps = 100
+    threads = ()
+    run = SimpleNamespace(path=Path("/bin/server"), images=(), calls={}, refused=(), notes=(), status=0, why="")
+
+
+PROCESS = cast(CountedProcess, _Process())
 
 
 def printed(part: object) -> str:
@@ -45,25 +54,25 @@ def printed(part: object) -> str:
     return out.getvalue()
 
 
-HONEST = "the others stop honestly: nobody lies."
-
-
 @pytest.mark.parametrize(
     ("shares", "said"),
     [
-        ([EXACT], "1 of 1 strategy exact at all 100 steps."),
-        ([EXACT, STOPS], f"1 of 2 strategies exact at all 100 steps; {HONEST}"),
-        ([EXACT, SAMPLED], f"1 of 2 strategies exact at all 100 steps (gdb: at 30 of them); {HONEST}"),
-        ([SAMPLED], f"0 of 1 strategy exact at the 30 sampled of 100 steps; {HONEST}"),
+        ([EXACT], "eh_frame is right at all 100 steps of your code, and nobody lies there."),
+        ([STOPS, EXACT], "eh_frame is right at all 100 steps of your code, and nobody lies there."),
+        ([SAMPLED], "gdb is right at 83.3 % of the 30 sampled steps of your code, and nobody lies there."),
         (
             [EXACT, DEAD],
-            "1 of 2 strategies exact at all 100 steps (drgn: at 30 of them); nobody lies, and drgn gives no answer "
-            "at 4.",
+            "eh_frame is right at all 100 steps of your code, and nobody lies there; drgn gives no answer at 4.",
         ),
+        (
+            [STOPS, LIES],
+            "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most in main.",
+        ),
+        ([LIES], "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in main."),
     ],
 )
-def test_the_answer_names_who_was_asked_at_a_sample(shares: list[StrategyShare], said: str) -> None:
-    assert process_answer(cast(CountedProcess, _Process()), shares).plain.strip() == said
+def test_the_answer_is_about_your_code(shares: list[StrategyShare], said: str) -> None:
+    assert process_answer(PROCESS, shares).plain.strip() == said
 
 
 def _system_calls(calls: dict[str, int]) -> Group:
@@ -72,9 +81,10 @@ def _system_calls(calls: dict[str, int]) -> Group:
 
 
 PARTS = {
-    "sums": _summary([EXACT, SAMPLED]),
-    "sums_with_crashes": _summary([SAMPLED, DEAD]),
-    "places": Group(*_places(replace(EXACT, places=(WHERE,)))),
+    "sums": Group(*_summary(PROCESS, [EXACT, SAMPLED, LIES])),
+    "sums_with_crashes": Group(*_summary(PROCESS, [SAMPLED, DEAD])),
+    "functions": Group(*_functions(PROCESS, [EXACT, LIES])),
+    "places": Group(*_places(PROCESS, replace(EXACT, places=(WHERE,)))),
     "no_calls": _system_calls({}),
     "calls": _system_calls({"write": 2, "exit": 1}),
 }

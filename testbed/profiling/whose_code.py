@@ -1,0 +1,166 @@
+"""Whose code the steps of a process are, by function: the program's own first, then libraries, then the linker.
+
+A person who runs a program asks about it, and the dynamic linker makes most of a short run's steps. So what becomes of
+a strategy is counted apart for each function of the program's *own files*: the program, and what lies in its folder or
+below. All other libraries are one entry, and so is the dynamic linker, which also runs what starts the program.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.image import Image, LoadedImage, image_covering
+from testbed.image.model import Section
+from testbed.image.symbols import readable, symbol_for
+from testbed.micro.functions import table_ranges
+from testbed.process.loader import plan_of
+from testbed.trace import Trace
+
+ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is called
+_START = 0x40  # bytes: it sets up a stack and calls
+
+
+class Part(Enum):
+    """Whose code it is."""
+
+    OWN = "your code"
+    LIBRARY = "libraries"
+    LINKER = "start-up and linker"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Some code of a process: a function of the program's own files, or all that is of another part.
+
+    ``start`` is the function's link-time address in ``file``; a part as a whole has neither. Own code that no file has
+    was made at run time.
+    """
+
+    part: Part
+    function: str = ""
+    file: Path | None = None
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CodeShare:
+    """How one strategy fares at the steps of some code that are judged. The rest of ``steps`` are honest stops."""
+
+    code: Code
+    steps: int
+    exact: int
+    lies: int
+    whole: int = field(default=0)  # stops behind the last true caller
+
+    def __add__(self, other: CodeShare) -> CodeShare:
+        sums = (self.steps + other.steps, self.exact + other.exact, self.lies + other.lies, self.whole + other.whole)
+        return CodeShare(self.code, *sums)
+
+    @property
+    def right(self) -> int:
+        """Steps at which all callers are found."""
+        return self.exact + self.whole
+
+
+def code_of_steps(trace: Trace, begins: int, stop: int) -> tuple[tuple[Code, ...], NDArray[np.int32]]:
+    """The code that the steps of a range are of, and which of it each step is."""
+    pcs, place = np.unique(trace.pc[begins:stop], return_inverse=True)
+    parts = {id(loaded): part for loaded, part in zip(trace.images, parts_of(trace.images), strict=True)}
+    numbers: dict[Code, int] = {}
+    of_pc = np.empty(len(pcs), np.int32)
+    for i, pc in enumerate(pcs.tolist()):
+        of_pc[i] = numbers.setdefault(_code_at(trace.images, parts, pc), len(numbers))
+    return tuple(numbers), of_pc[place]
+
+
+def _code_at(images: tuple[LoadedImage, ...], parts: dict[int, Part], pc: int) -> Code:
+    loaded = image_covering(images, pc)
+    if loaded is None:
+        return Code(Part.OWN, "code that no file has")
+    if (part := parts[id(loaded)]) is not Part.OWN:
+        return Code(part)
+    start, function, _ = function_at(loaded.image, pc - loaded.bias) or (0, f"{loaded.image.path.name}, elsewhere", "")
+    return Code(part, function, loaded.image.path, start)
+
+
+def parts_of(images: Iterable[LoadedImage]) -> tuple[Part, ...]:
+    """Whose each mapped file is; the first one is the program."""
+    files = [loaded.image for loaded in images]
+    if not files:
+        return ()
+    program = files[0].path.resolve()
+    linker = plan_of(files[0]).interpreter
+
+    def part(image: Image) -> Part:
+        path = image.path.resolve()
+        if image is files[0]:
+            return Part.OWN
+        if linker is not None and image is files[min(1, len(files) - 1)]:  # mapped before all that it maps
+            return Part.LINKER
+        return Part.OWN if program.parent in path.parents else Part.LIBRARY
+
+    return tuple(map(part, files))
+
+
+def joined_code(shares: Iterable[CodeShare]) -> tuple[CodeShare, ...]:
+    """One share per code, the most steps first."""
+    found: dict[Code, CodeShare] = {}
+    for share in shares:
+        found[share.code] = found[share.code] + share if share.code in found else share
+    return tuple(sorted(found.values(), key=lambda each: (-each.steps, each.code.function)))
+
+
+def shares_of_code(
+    codes: tuple[Code, ...],
+    of_step: NDArray[np.int32],
+    *,
+    exact: NDArray[np.bool_],
+    lies: NDArray[np.bool_],
+    whole: NDArray[np.bool_],
+) -> tuple[CodeShare, ...]:
+    """The judged steps of a thread, counted by code."""
+    columns = [
+        np.bincount(of_step[chosen], minlength=len(codes)).tolist()
+        for chosen in (np.ones(len(of_step), np.bool_), exact, lies, whole)
+    ]
+    return tuple(CodeShare(code, *numbers) for code, *numbers in zip(codes, *columns, strict=True) if numbers[0])
+
+
+def function_at(image: Image, link: int) -> tuple[int, str, str] | None:
+    """Where the function at a link-time pc begins, what it is called, and how `testbed check` calls it; or None.
+
+    Without a symbol a function is where its entry in the file's table begins. What a linker wrote into a `.plt` is no
+    part of the function in front of it, whose symbol may have no size.
+    """
+    plt = next((each for each in image.sections.values() if each.name.startswith(".plt") and _inside(each, link)), None)
+    if plt is not None:
+        return plt.address, plt.name, f"{link:#x}"
+    symbol = symbol_for(image, link)
+    if symbol is not None:
+        return symbol.address, readable(symbol), symbol.name
+    if link - image.entry in range(_START):
+        return image.entry, ENTRY, f"{image.entry:#x}"
+    starts, ends = _described(image)
+    i = bisect_right(starts, link) - 1
+    if i >= 0 and link < ends[i]:
+        return starts[i], f"+{starts[i] - image.base:#x}", f"{starts[i]:#x}"  # `testbed check` calls it so
+    return None
+
+
+@lru_cache(maxsize=16)
+def _described(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where the functions begin and end that the entries of a file's tables are for, in link-time addresses."""
+    ranges = sorted(table_ranges(image))
+    return tuple(start for start, _ in ranges), tuple(end for _, end in ranges)
+
+
+def _inside(section: Section, address: int) -> bool:
+    return section.address <= address < section.address + len(section.data)
