@@ -46,7 +46,7 @@ PlaceForm = TypedDict(
 CodeForm = TypedDict(
     "CodeForm",
     {
-        "part": Annotated[Part, taken("code.part"), "Whose code it is: the program's own by function, all else as one."],
+        "part": Annotated[Part, taken("code.part"), "The program's own is told by function, all else as one."],
         "function": Annotated[str, taken("code.function")],
         "file": Annotated[Path | None, taken("code.file")],
         "start": Annotated[Natural, taken("code.start"), "The function's link-time address."],

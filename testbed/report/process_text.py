@@ -20,7 +20,7 @@ from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTabl
 from testbed.report.phrases import besides, count, share
 from testbed.report.timeline import SPEEDSCOPE
 
-MOST_PLACES = 10
+MOST_PLACES = 5
 MOST_FUNCTIONS = 10
 
 
@@ -169,7 +169,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     if not shares:
         return Text("\nNo strategy was asked: nothing is judged.", "bold")
     best = max(shares, key=lambda each: _points(each.of(Part.OWN)))
-    said = f"{best.name} is right at {_rightly(best)} of your code"
+    said = f"{best.name} {_rightly(best)} of your code"
     unexplained = [each for each in shares if each.unexplained]
     if unexplained:
         first = next((place for place in unexplained[0].places if not place.explained), None)
@@ -188,8 +188,12 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
 
 def _rightly(each: StrategyShare) -> str:
     own = each.of(Part.OWN)
-    steps = f"{own.steps:,}{' sampled' if each.sampled else ''} {'step' if own.steps == 1 else 'steps'}"
-    return f"all {steps}" if own.right == own.steps else f"{share(own.right, own.steps)} of the {steps}"
+    if not own.steps:
+        return "was asked at no step"
+    steps = count(own.steps, "sampled step" if each.sampled else "step")
+    if own.right == own.steps:
+        return f"is right at all {steps}"
+    return f"is right at {share(own.right, own.steps)} of the {steps}"
 
 
 def _points(own: CodeShare) -> float:
