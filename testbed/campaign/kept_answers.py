@@ -55,7 +55,7 @@ def answers_at(run: Run, unwinder: Unwinder, steps: Iterable[int]) -> Mapping[in
     Only those of real unwinders are kept: ours are asked sooner than read.
     """
     wanted = list(steps)
-    if unwinder.name not in FOLDER_OF:
+    if _of_any_version(unwinder) not in FOLDER_OF:
         return {step: unwinder.unwind(run.trace.snapshot(step)) for step in wanted}
     unit = Unit(run.program.name, run.arch.name, run.recipe.name)
     name, key = f"{unit}.{unwinder.name}.answers", _key(run, unwinder)
@@ -115,8 +115,12 @@ def _key(run: Run, unwinder: Unwinder) -> str:
     for column in (*columns, trace.writes.step):
         digest.update(column.tobytes())
     digest.update((unwinder.tool() if unwinder.tool else "").encode())
-    digest.update(_code(FOLDER_OF[unwinder.name]).encode())
+    digest.update(_code(FOLDER_OF[_of_any_version(unwinder)]).encode())
     return digest.hexdigest()
+
+
+def _of_any_version(unwinder: Unwinder) -> str:
+    return unwinder.name.partition("@")[0]
 
 
 @lru_cache(maxsize=64)

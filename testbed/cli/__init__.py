@@ -129,7 +129,7 @@ protocol   Print the protocol that --unwinder-cmd speaks, write an example in DI
 list       What the catalogues hold.
 findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
 completion Print a script that makes SHELL complete commands, options, programs, recipes and strategies.
-cache      Where built files, results, checks and compiled functions are kept, and how much there is.
+cache      Where built files, results, checks, compiled functions and versions of real unwinders are kept, and how much.
 """
 # In the order of --help, each with the first sentence of its own: --help imports no command.
 COMMANDS: Mapping[str, str] = MappingProxyType(

@@ -8,7 +8,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+
+import click
 
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
@@ -105,6 +108,9 @@ def _from_outside(specs: Iterable[str], commands: Iterable[str]) -> Iterator[Unw
 def _in_catalogues(patterns: Sequence[str]) -> list[Unwinder]:
     if not patterns:
         return list(UNWINDERS.values())
+    if of_versions := [pattern for pattern in patterns if "@" in pattern]:
+        others = [pattern for pattern in patterns if pattern not in of_versions]
+        return [*(_in_catalogues(others) if others else ()), *_of_versions(of_versions)]
     for pattern in patterns:
         _say_if_missing(pattern)
     known: Mapping[str, Unwinder] = joined(UNWINDERS, present(patterns))
@@ -114,6 +120,13 @@ def _in_catalogues(patterns: Sequence[str]) -> list[Unwinder]:
         return matching(known, patterns, "strategy")
     except UsageError:
         return _of_everybody(patterns)
+
+
+def _of_versions(patterns: Sequence[str]) -> Sequence[Unwinder]:
+    """Of real unwinders, versions that are named; what is not here yet is brought, which is said before."""
+    from testbed.referee.versions import strategies_of_versions
+
+    return strategies_of_versions(patterns, partial(click.echo, err=True))
 
 
 def _of_everybody(patterns: Sequence[str]) -> list[Unwinder]:
@@ -134,6 +147,8 @@ def strategy_named(name: str) -> Unwinder:
         return strategies_from_outside([name], ())[0]
     if name in UNWINDERS:
         return UNWINDERS[name]
+    if "@" in name:
+        return _of_versions([name])[0]
     _say_if_missing(name)
     if name in REFEREE_OF:
         return present([name])[name]

@@ -15,13 +15,33 @@ from testbed.trace import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A referee on this machine: what it says its version is, and the file that was found."""
+    """A referee on this machine: what it says its version is, and the file that was found.
+
+    ``packages`` is the folder of Python packages that it lies in, for one that came as a wheel.
+    """
 
     version: str
     path: str
+    packages: str = ""
 
     def __str__(self) -> str:
         return f"{self.version} ({self.path})"
+
+
+Find = Callable[[], Found | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherVersions:
+    """How versions of a tool are asked beside the one at hand.
+
+    ``in_packages`` and ``by_program`` find one in a folder of packages, and by the name of a program; None where it is
+    not there, or does not start. ``unwinders`` are the strategies of what a function finds.
+    """
+
+    in_packages: Callable[[str], Found | None]
+    unwinders: Callable[[Find], tuple[Unwinder, ...]]
+    by_program: Callable[[str], Found | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +82,18 @@ class Referee:
     ``by_hand`` is a command that asks the tool without us about
     ``program`` (the file) and ``snapshot.core`` or ``snapshot.dmp`` (one of its instructions); "" for what is a
     library. ``own_file`` makes a further file for it of a snapshot, whose program is ``program`` beside it.
+    ``others`` is how its other versions are asked (`testbed.referee.versions`).
     """
 
     name: str
     summary: str
     package: str
-    find: Callable[[], Found | None]
+    find: Find
     unwinders: tuple[Unwinder, ...]
     findings: tuple[Finding, ...] = ()
     by_hand: str = ""
     own_file: tuple[str, Callable[[Snapshot], bytes]] | None = None
+    others: OtherVersions | None = None
 
     def __str__(self) -> str:
         return self.name

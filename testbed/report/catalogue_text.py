@@ -31,7 +31,16 @@ class CatalogueForm(NamedTuple):
 
 def _where(referee: Referee) -> str:
     found = referee.find()
-    return str(found) if found else f"not installed: {referee.package}"
+    where = str(found) if found else f"not installed: {referee.package}"
+    there = _versions(referee)
+    return f"{where}\nversions: {', '.join(there)} (-u {referee.name}@{there[-1]})" if there else where
+
+
+def _versions(referee: Referee) -> list[str]:
+    """The versions that can be asked beside that one; what is not here is brought when it is."""
+    from testbed.referee.versions import of_tool
+
+    return [each.version for each in of_tool(referee.name)]
 
 
 def _assumption(unwinder: Unwinder) -> dict[str, Any]:
@@ -69,6 +78,7 @@ LISTED: Mapping[str, CatalogueForm] = {
             "strategies": [each.name for each in r.unwinders],
             "found": str(found) if (found := r.find()) else None,
             "package": r.package,
+            "versions": _versions(r),
         },
     ),
     "recipes": CatalogueForm(

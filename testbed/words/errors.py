@@ -70,6 +70,14 @@ class ToolchainMissing(BuildError):
         self.tool, self.package = tool, package
 
 
+class VersionMissing(TestbedError):
+    """A version of a tool is not here and could not be brought, or does not start: which, why, and what to do."""
+
+    def __init__(self, named: str, why: str, fix: str) -> None:
+        super().__init__(f"{named}: {why}; {fix}")
+        self.named, self.why, self.fix = named, why, fix
+
+
 class ImageError(TestbedError):
     """A program file cannot be read: ``path: at offset: detail``."""
 

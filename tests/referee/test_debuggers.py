@@ -146,14 +146,14 @@ def test_a_gdb_that_dies_or_hangs_is_told_and_replaced(
 ) -> None:
     run = run_of("leaf_call", "arm64", "clang-asm")
     broken = Session(frozenset(), misbehaving(does), seconds=seconds)
-    monkeypatch.setattr(gdb, "session", lambda removed, arch: broken)
+    monkeypatch.setattr(gdb, "session", lambda found, removed, arch: broken)
     before = processes()
-    said = gdb.unwind(frozenset(), run.at("leaf"))
+    said = gdb.unwind(gdb.find, frozenset(), run.at("leaf"))
     assert isinstance(said.stopped, error) and said.stopped.pc == run.at("leaf").pc
     assert judge(run, run.at("leaf"), said).outcome is outcome
     assert processes() == before
     broken.command = misbehaving("pass")
-    assert gdb.unwind(frozenset(), run.at("leaf")).stopped is None
+    assert gdb.unwind(gdb.find, frozenset(), run.at("leaf")).stopped is None
 
 
 def test_a_program_at_which_it_keeps_hanging_is_given_up() -> None:
@@ -292,8 +292,8 @@ def test_an_lldb_that_dies_or_hangs_is_told(
 ) -> None:
     run = run_of("leaf_call", "x86_64", "clang-asm")
     broken = Session(frozenset(), misbehaving(does), afresh=True, seconds=seconds)
-    monkeypatch.setattr(lldb, "session", lambda removed, arch: broken)
-    said = lldb.unwind(frozenset(), run.at("leaf"))
+    monkeypatch.setattr(lldb, "session", lambda found, removed, arch: broken)
+    said = lldb.unwind(lldb.find, frozenset(), run.at("leaf"))
     assert isinstance(said.stopped, error)
     assert judge(run, run.at("leaf"), said).outcome is outcome
 

@@ -19,6 +19,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.referee import REFEREES
 from testbed.referee.libdw import library as libdw_library
+from testbed.referee.libdw import strategy as libdw
 from testbed.referee.libunwind import library as libunwind_library
 from testbed.referee.libunwindstack import library
 from testbed.referee.libunwindstack.library import find
@@ -85,7 +86,7 @@ def test_libraries_and_our_rows_recover_the_same_registers(name: str, ours: str,
 
 def test_libdw_recovers_registers_where_its_version_can_tell_them() -> None:
     unwinder = strategy("libdw")
-    library = libdw_library.load()
+    library = libdw_library.load(libdw_library.library_file())
     if not hasattr(library, "dwfl_frame_reg"):
         pytest.skip("this libdw is older than 0.188: apt-get install libdw1 from a newer Debian")
     run = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"], "keystone")
@@ -127,15 +128,16 @@ def test_a_library_that_is_not_there_is_not_found(name: str, monkeypatch: pytest
     library = {"libdw": libdw_library, "libunwind": libunwind_library}[name]
     monkeypatch.setattr(ctypes.util, "find_library", lambda _: None)
     if name == "libdw":
-        monkeypatch.setattr(libdw_library, "find_spec", lambda _: None)
-    library.load.cache_clear()
-    libunwind_library.find.cache_clear()
+        monkeypatch.setattr(libdw_library, "own_packages", lambda _: "")
+    caches = (library.load, libunwind_library.find, libdw.find)
+    for each in caches:
+        each.cache_clear()
     try:
         assert REFEREES[name].find() is None
         assert name in REFEREES[name].package
     finally:
-        library.load.cache_clear()
-        libunwind_library.find.cache_clear()
+        for each in caches:
+            each.cache_clear()
 
 
 def test_a_compiler_that_fails_is_one_typed_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Runs in a process of its own, with drgn and nothing of ours: opens core files and tells drgn's stack traces.
 
-Requests and replies are lines of JSON::
+The arguments are the folder of packages that drgn is in and two file descriptors, of requests and replies: lines of
+JSON::
 
     {"core": path, "files": [[path, start, end], ...], "most": 1024}
     {"frames": [{"pc": 4259899, "interrupted": true, "registers": {"rip": 4259899, ...}}, ...], "error": ""}
@@ -14,6 +15,8 @@ import json
 import os
 import sys
 from typing import Any
+
+sys.path.insert(0, sys.argv[1])
 
 import drgn
 
@@ -44,7 +47,7 @@ def frames_of(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    requests, replies = int(sys.argv[1]), int(sys.argv[2])
+    requests, replies = int(sys.argv[2]), int(sys.argv[3])
     with os.fdopen(requests, encoding="ascii") as asked, os.fdopen(replies, "w", encoding="ascii") as answers:
         for line in asked:
             print(json.dumps(frames_of(json.loads(line))), file=answers, flush=True)

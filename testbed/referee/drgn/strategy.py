@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,10 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
-from testbed.referee.model import Found, Referee
+from testbed.referee.model import Find, Found, OtherVersions, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.file_tool import FileTool, python_script
+from testbed.referee.process.packages import own_packages, wheel_in
 from testbed.referee.process.without_tables import file_of
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
@@ -30,25 +30,33 @@ from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, Unw
 
 PACKAGE = "drgn"
 MAX_FRAMES = 1024
-_ASKED = FileTool(python_script(Path(__file__).with_name("inside.py")))
+_INSIDE = Path(__file__).with_name("inside.py")
 
 
 @cache
 def find() -> Found | None:
-    try:
-        found = distribution(PACKAGE)
-    except PackageNotFoundError:
-        return None
-    return Found(found.version, str(found.locate_file(PACKAGE)))
+    own = own_packages(PACKAGE)
+    return in_packages(own) if own else None
 
 
-def version() -> str:
+def in_packages(packages: str) -> Found | None:
+    return wheel_in(packages, PACKAGE)
+
+
+def version(find: Find = find) -> str:
     found = find()
     return f"drgn {found.version}" if found else PACKAGE
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    return unwind_by(_ASKED, snapshot)
+@cache
+def asked_in(packages: str) -> FileTool:
+    """The one process of a drgn."""
+    return FileTool(python_script(_INSIDE, packages))
+
+
+def unwind(find: Find, snapshot: Snapshot) -> Backtrace:
+    found = find()
+    return unwind_by(asked_in(found.packages if found else ""), snapshot)
 
 
 def unwind_by(asked: FileTool, snapshot: Snapshot) -> Backtrace:
@@ -95,30 +103,38 @@ def _stop(error: str, frames: int) -> UnwindError:
     return NoUnwindInfo(error or "it found no caller, and does not say why")
 
 
-REFEREE = Referee(
-    name="drgn",
-    summary="drgn, the programmable debugger, on a core file per snapshot",
-    package="pip install drgn",
-    find=find,
-    unwinders=(
+def unwinders(find: Find) -> tuple[Unwinder, ...]:
+    """The strategies of the drgn that is found."""
+    asked = with_every_register(partial(unwind, find), all_recorded)
+    tool = partial(version, find)
+    return (
         Unwinder(
             name="drgn",
             summary="drgn: .eh_frame, then .debug_frame, then the frame pointer",
-            unwind=with_every_register(unwind, all_recorded),
-            tool=version,
+            unwind=asked,
+            tool=tool,
             needs=frozenset({".eh_frame"}),
             counted=True,
         ),
         Unwinder(
             name="drgn_debug_frame",
             summary="drgn on files with debug information: .debug_frame",
-            unwind=with_every_register(unwind, all_recorded),
-            tool=version,
+            unwind=asked,
+            tool=tool,
             arches=frozenset({"arm32"}),
             needs=frozenset({".debug_frame", ".debug_info"}),
             assumption=TableRow(".debug_frame"),
             counted=True,
         ),
-    ),
+    )
+
+
+REFEREE = Referee(
+    name="drgn",
+    summary="drgn, the programmable debugger, on a core file per snapshot",
+    package="pip install drgn",
+    find=find,
+    unwinders=unwinders(find),
     findings=read_findings(__file__),
+    others=OtherVersions(in_packages=in_packages, unwinders=unwinders),
 )

@@ -15,13 +15,13 @@ import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.model import Found, Referee
+from testbed.referee.model import Find, Found, OtherVersions, Referee
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
+from testbed.referee.process.packages import own_packages, python_with
 from testbed.referee.process.without_tables import DWARF, OTHERS, TABLES
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
@@ -32,7 +32,7 @@ from testbed.words.errors import (
     UnwindError,
 )
 
-PROGRAM = "gdb-multiarch"
+PROGRAM, WHEEL = "gdb-multiarch", "gdb-for-pwndbg"
 
 _INSIDE = Path(__file__).with_name("inside.py")
 _SETTINGS = (
@@ -60,38 +60,57 @@ _STOPS: Mapping[str, Callable[[str], UnwindError]] = {
 
 @cache
 def find() -> Found | None:
-    path = shutil.which(PROGRAM)
-    if path is None:
-        return None
+    """The one of this environment, else the system's."""
+    own = own_packages(WHEEL)
+    return (in_packages(own) if own else None) or by_program(PROGRAM)
+
+
+def by_program(name: str) -> Found | None:
+    path = shutil.which(name)
+    return _saying_its_version(path, "") if path else None
+
+
+def in_packages(packages: str) -> Found | None:
+    return _saying_its_version(str(Path(packages) / "gdb_for_pwndbg/_vendor/bin/gdb"), packages)
+
+
+def _saying_its_version(path: str, packages: str) -> Found | None:
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False)
+        command = [*_start(path, packages), "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = re.match(r"GNU gdb .*?([\d.]+)\s*$", done.stdout.partition("\n")[0])
-    return Found(match[1], path) if match else None
+    return Found(match[1], path, packages) if match else None
 
 
-def version() -> str:
+def _start(path: str, packages: str) -> Sequence[str]:
+    """The beginning of a command. A wheel's module starts its program with the Python that this one is."""
+    return [*python_with(packages), "-m", "gdb_for_pwndbg.gdb"] if packages else [path]
+
+
+def version(find: Find = find) -> str:
     found = find()
     return f"gdb {found.version}" if found else "gdb"
 
 
-def command(requests: int, replies: int) -> Sequence[str]:
+def command(found: Found | None, requests: int, replies: int) -> Sequence[str]:
     settings = [part for setting in _SETTINGS for part in ("-iex", setting)]
     pipes = f"python testbed_pipes = {requests}, {replies}"
-    return [PROGRAM, "-nx", "-q", "-batch", *settings, "-ex", pipes, "-x", str(_INSIDE)]
+    start = _start(found.path, found.packages) if found else [PROGRAM]
+    return [*start, "-nx", "-q", "-batch", *settings, "-ex", pipes, "-x", str(_INSIDE)]
 
 
 @cache
-def session(removed: frozenset[str], arch: Arch) -> Session:
-    """The one session of a mode in this process; gdb does not take a program of another architecture later."""
-    return Session(removed, command)
+def session(found: Found | None, removed: frozenset[str], arch: Arch) -> Session:
+    """The one session of a gdb and a mode in this process; it does not take a program of another architecture later."""
+    return Session(removed, partial(command, found))
 
 
-def unwind(removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
+def unwind(find: Find, removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
     """gdb's backtrace; a crash, or no answer in time, is why it stopped."""
     try:
-        return backtrace_of(snapshot, session(removed, snapshot.arch).ask(snapshot))
+        return backtrace_of(snapshot, session(find(), removed, snapshot.arch).ask(snapshot))
     except UnwindError as stop:
         return nothing_said(snapshot, stop)
 
@@ -117,39 +136,33 @@ def _stop_of(arch: Arch, reason: str, text: str) -> UnwindError | None:
     return _STOPS.get(reason, NoUnwindInfo)(text)
 
 
-def _unwinder(name: str, summary: str, removed: Collection[str], **rest: Any) -> Unwinder:
-    kept = frozenset(removed)
-    return Unwinder(name=name, summary=summary, unwind=partial(unwind, kept), tool=version, **rest)
+def unwinders(find: Find) -> tuple[Unwinder, ...]:
+    """The strategies of the gdb that is found."""
+
+    def unwinder(name: str, summary: str, removed: Collection[str], needs: set[str]) -> Unwinder:
+        return Unwinder(
+            name=name,
+            summary=summary,
+            unwind=partial(unwind, find, frozenset(removed)),
+            tool=partial(version, find),
+            needs=frozenset(needs),
+            counted=True,
+        )
+
+    return (
+        unwinder("gdb", "gdb with all tables", (), {".text"}),
+        unwinder("gdb_exidx", "gdb with EHABI tables only", DWARF | OTHERS, {".text", ".ARM.exidx"}),
+        unwinder("gdb_no_tables", "gdb's analysers of prologues", TABLES, {".text"}),
+    )
 
 
 GDB = Referee(
     name="gdb",
     summary="the GNU debugger, over its remote protocol",
-    package="apt install gdb-multiarch",
+    package="pip install 'unwind-testbed[referees]', or apt install gdb-multiarch",
     find=find,
-    unwinders=(
-        _unwinder(
-            "gdb",
-            "gdb with all tables",
-            (),
-            needs=frozenset({".text"}),
-            counted=True,
-        ),
-        _unwinder(
-            "gdb_exidx",
-            "gdb with EHABI tables only",
-            DWARF | OTHERS,
-            needs=frozenset({".text", ".ARM.exidx"}),
-            counted=True,
-        ),
-        _unwinder(
-            "gdb_no_tables",
-            "gdb's analysers of prologues",
-            TABLES,
-            needs=frozenset({".text"}),
-            counted=True,
-        ),
-    ),
+    unwinders=unwinders(find),
     by_hand="gdb-multiarch -batch -ex bt program snapshot.core",
     findings=read_findings(__file__),
+    others=OtherVersions(in_packages=in_packages, by_program=by_program, unwinders=unwinders),
 )

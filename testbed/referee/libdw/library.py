@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from functools import lru_cache
-from importlib.util import find_spec
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+
+from testbed.referee.process.packages import own_packages
 
 pointer, address = ctypes.c_void_p, ctypes.c_uint64
 NextThread = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, ctypes.POINTER(pointer))
@@ -70,25 +72,41 @@ _SINCE_0_188: dict[str, tuple[object, tuple[object, ...]]] = {
 }
 
 
+WHEEL = "drgn"
+
+
 def library_file() -> str | None:
-    """The file: the system's, or the one inside the `drgn` wheel."""
-    if name := ctypes.util.find_library("dw"):
-        return name
-    spec = find_spec("drgn")
-    if spec is None or spec.origin is None:
-        return None
-    inside = sorted(Path(spec.origin).parents[1].glob("drgn.libs/libdw-*.so*"))
-    return str(inside[0]) if inside else None
+    """The file: the system's, or the one inside this environment's `drgn` wheel."""
+    own = own_packages(WHEEL)
+    return ctypes.util.find_library("dw") or (file_in(own) if own else None)
 
 
-@lru_cache(maxsize=1)
-def load() -> ctypes.CDLL | None:
+def file_in(packages: str) -> str | None:
+    """The file inside a `drgn` wheel, by the folder of packages that this is in."""
+    return next(iter(sorted(map(str, Path(packages).glob("drgn.libs/libdw-*.so*")))), None)
+
+
+def _loaded(path: str, tried: set[str]) -> ctypes.CDLL:
+    """A library after those beside it that it needs: a wheel's are found by its Python module only. Raises OSError."""
+    while True:
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            needed = Path(path).with_name(str(error).partition(":")[0])
+            if str(needed) in tried or not needed.is_file() or "/" not in path:
+                raise
+            tried.add(str(needed))
+            with suppress(OSError):  # then loading what needs it says why
+                _loaded(str(needed), tried)
+
+
+@cache
+def load(name: str | None) -> ctypes.CDLL | None:
     """The library with its functions' types, or None where it is not installed."""
-    name = library_file()
     if name is None:
         return None
     try:
-        library = ctypes.CDLL(name)
+        library = _loaded(name, set())
         for function, (result, arguments) in _SIGNATURES.items():
             found = getattr(library, function)
             found.restype, found.argtypes = result, list(arguments)

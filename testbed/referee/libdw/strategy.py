@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 
 from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
@@ -26,11 +26,12 @@ from testbed.referee.libdw.library import (
     SetRegisters,
     ThreadCallbacks,
     address,
+    file_in,
     library_file,
     load,
     pointer,
 )
-from testbed.referee.model import Found, Referee
+from testbed.referee.model import Find, Found, OtherVersions, Referee
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.referee.read_findings import read_findings
@@ -43,9 +44,18 @@ _REGISTERS = PerArch({"x86_64": 17, "arm64": 32, "arm32": 16})  # DWARF numbers 
 _ABORT, _GO_ON = 1, 0  # DWARF_CB_ABORT, DWARF_CB_OK
 
 
+@cache
 def find() -> Found | None:
-    library, name = load(), library_file()
-    return Found(library.dwfl_version(None).decode(), name) if library and name else None
+    return _at(library_file(), "")
+
+
+def in_packages(packages: str) -> Found | None:
+    return _at(file_in(packages), packages)
+
+
+def _at(name: str | None, packages: str) -> Found | None:
+    library = load(name)
+    return Found(library.dwfl_version(None).decode(), name, packages) if library and name else None
 
 
 class LibDw:
@@ -169,15 +179,16 @@ class LibDw:
 
 
 @lru_cache(maxsize=1)
-def _session(images: tuple[LoadedImage, ...]) -> LibDw:
-    library = load()
+def _session(file: str | None, images: tuple[LoadedImage, ...]) -> LibDw:
+    library = load(file)
     assert library is not None, "libdw is not installed"
     return LibDw(library, images)
 
 
-def unwind_here(snapshot: Snapshot) -> Backtrace:
+def unwind_here(find: Find, snapshot: Snapshot) -> Backtrace:
     """What libdw says, in this process."""
-    return _session(snapshot.images).unwind(snapshot)
+    found = find()
+    return _session(found.path if found else None, snapshot.images).unwind(snapshot)
 
 
 def _passed(arch: Arch) -> Iterable[str]:
@@ -185,26 +196,32 @@ def _passed(arch: Arch) -> Iterable[str]:
     return (arch.by_dwarf[number] for number in range(_REGISTERS[arch.name]))
 
 
-def version() -> str:
+def version(find: Find = find) -> str:
     found = find()
     return f"libdw {found.version}" if found else "libdw is not installed"
 
 
-LIBDW = Unwinder(
-    name="libdw",
-    summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
-    unwind=with_every_register(forked(unwind_here), _passed),
-    needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
-    counted=True,
-    tool=version,
-)
+def unwinders(find: Find) -> tuple[Unwinder, ...]:
+    """The strategy of the libdw that is found."""
+    return (
+        Unwinder(
+            name="libdw",
+            summary="elfutils' libdw: .eh_frame and .debug_frame, then the frame pointer",
+            unwind=with_every_register(forked(partial(unwind_here, find)), _passed),
+            needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
+            counted=True,
+            tool=partial(version, find),
+        ),
+    )
+
 
 REFEREE = Referee(
     name="libdw",
     summary="elfutils' libdw, a library for debuggers and tracers, through its callbacks",
     package="apt-get install libdw1, or pip install drgn, whose wheel contains it",
     find=find,
-    unwinders=(LIBDW,),
+    unwinders=unwinders(find),
     by_hand="eu-stack --core=snapshot.core --executable=program",
     findings=read_findings(__file__),
+    others=OtherVersions(in_packages=in_packages, unwinders=unwinders),
 )

@@ -18,37 +18,51 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Collection, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.model import Found, Referee
+from testbed.referee.model import Find, Found, OtherVersions, Referee
 from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
 from testbed.referee.process.every_register import all_kept, with_every_register
+from testbed.referee.process.packages import own_packages, python_with
 from testbed.referee.process.without_tables import TABLES
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
 
 _INSIDE = Path(__file__).with_name("inside.py")
+WHEEL = "lldb-for-pwndbg"
 _NEWEST, _OLDEST = 30, 13  # of the versions that Debian's packages are named after
 
 
 @cache
 def find() -> Found | None:
-    """The newest LLDB whose Python module is there; its path is that of the program."""
-    for name in ("lldb", *(f"lldb-{number}" for number in range(_NEWEST, _OLDEST, -1))):
-        path = shutil.which(name)
-        if path is None or python_for(path) is None:
-            continue
-        match = re.search(r"version (\d[\d.]*)", _printed(path, "--version"))
-        if match:
-            return Found(match[1], path)
-    return None
+    """The one of this environment, else the newest of the system's; its path is that of the program."""
+    own = own_packages(WHEEL)
+    names = ("lldb", *(f"lldb-{number}" for number in range(_NEWEST, _OLDEST, -1)))
+    return (in_packages(own) if own else None) or next(filter(None, map(by_program, names)), None)
+
+
+def by_program(name: str) -> Found | None:
+    """One whose Python module is there."""
+    path = shutil.which(name)
+    return None if path is None or python_for(path) is None else _saying_its_version([path], path, "")
+
+
+def in_packages(packages: str) -> Found | None:
+    """One in a wheel, which has the Python module beside the program. Its ``-P`` names a folder that is not there."""
+    path = str(Path(packages) / "lldb_for_pwndbg/_vendor/bin/lldb")
+    return _saying_its_version([*python_with(packages), "-m", "lldb_for_pwndbg.lldb"], path, packages)
+
+
+def _saying_its_version(start: Sequence[str], path: str, packages: str) -> Found | None:
+    match = re.search(r"version (\d[\d.]*)", _printed(start, "--version"))
+    return Found(match[1], path, packages) if match else None
 
 
 @cache
@@ -58,7 +72,7 @@ def python_for(path: str) -> tuple[str, str] | None:
     The module's compiled part is a link to ``liblldb.so``, which Debian has in a package of its own: a link that leads
     nowhere is a module that cannot be imported.
     """
-    folder = _printed(path, "-P").strip()
+    folder = _printed([path], "-P").strip()
     module = Path(folder) / "lldb"
     if not folder or not any(part.exists() for part in module.rglob("_lldb*.so")):
         return None
@@ -67,28 +81,31 @@ def python_for(path: str) -> tuple[str, str] | None:
     return (python, folder) if python else None
 
 
-def version() -> str:
+def version(find: Find = find) -> str:
     found = find()
     return f"lldb {found.version}" if found else "lldb"
 
 
-def command(requests: int, replies: int) -> Sequence[str]:
-    found = find()
-    python = python_for(found.path) if found else None
-    interpreter, folder = python or ("python3", "")
-    return [interpreter, str(_INSIDE), folder, str(requests), str(replies)]
+def command(found: Found | None, requests: int, replies: int) -> Sequence[str]:
+    """Of a wheel's LLDB this Python, without what its user's settings add; else the one that goes with a program."""
+    if found is not None and found.packages:
+        start, folder = [sys.executable, "-I"], found.packages
+    else:
+        interpreter, folder = (python_for(found.path) if found else None) or ("python3", "")
+        start = [interpreter]
+    return [*start, str(_INSIDE), folder, str(requests), str(replies)]
 
 
 @cache
-def session(removed: frozenset[str], arch: Arch) -> Session:
-    """The one session of a mode and an architecture in this process."""
-    return Session(removed, command, afresh=True)
+def session(found: Found | None, removed: frozenset[str], arch: Arch) -> Session:
+    """The one session of an LLDB, a mode and an architecture in this process."""
+    return Session(removed, partial(command, found), afresh=True)
 
 
-def unwind(removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
+def unwind(find: Find, removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
     """LLDB's backtrace; a crash, or no answer in time, is why it stopped."""
     try:
-        return backtrace_of(snapshot, session(removed, snapshot.arch).ask(snapshot))
+        return backtrace_of(snapshot, session(find(), removed, snapshot.arch).ask(snapshot))
     except UnwindError as stop:
         return nothing_said(snapshot, stop)
 
@@ -104,33 +121,39 @@ def backtrace_of(snapshot: Snapshot, reply: Reply) -> Backtrace:
     return Backtrace(frames, stop)
 
 
-def _printed(path: str, option: str) -> str:
+def _printed(start: Sequence[str], option: str) -> str:
     try:
-        return subprocess.run([path, option], capture_output=True, text=True, timeout=30, check=False).stdout
+        return subprocess.run([*start, option], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 
 
-def _unwinder(name: str, summary: str, removed: Collection[str], **rest: Any) -> Unwinder:
-    asked = with_every_register(partial(unwind, frozenset(removed)), all_kept)
-    return Unwinder(name=name, summary=summary, unwind=asked, tool=version, **rest)
+def unwinders(find: Find) -> tuple[Unwinder, ...]:
+    """The strategies of the LLDB that is found."""
+
+    def unwinder(name: str, summary: str, removed: Collection[str], *needs: str) -> Unwinder:
+        return Unwinder(
+            name=name,
+            summary=summary,
+            unwind=with_every_register(partial(unwind, find, frozenset(removed)), all_kept),
+            tool=partial(version, find),
+            needs=frozenset(needs),
+            counted=True,
+        )
+
+    return (
+        unwinder("lldb", "LLDB with all tables", ()),
+        unwinder("lldb_no_tables", "LLDB's emulation of instructions", TABLES, ".text"),
+    )
 
 
 LLDB = Referee(
     name="lldb",
     summary="LLVM's debugger, over gdb's remote protocol",
-    package="apt install lldb-22 python3-lldb-22 liblldb-22-dev (or another pair)",
+    package="pip install 'unwind-testbed[referees]', or apt install lldb-19 python3-lldb-19 (or another pair)",
     find=find,
-    unwinders=(
-        _unwinder("lldb", "LLDB with all tables", (), counted=True),
-        _unwinder(
-            "lldb_no_tables",
-            "LLDB's emulation of instructions",
-            TABLES,
-            needs=frozenset({".text"}),
-            counted=True,
-        ),
-    ),
+    unwinders=unwinders(find),
     by_hand="lldb --batch -c snapshot.core -o bt program",
     findings=read_findings(__file__),
+    others=OtherVersions(in_packages=in_packages, by_program=by_program, unwinders=unwinders),
 )

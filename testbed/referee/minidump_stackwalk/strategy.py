@@ -30,8 +30,8 @@ from testbed.referee.model import Found, Referee
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.limits import agents_confinement
 from testbed.referee.read_findings import read_findings
-from testbed.referee.symbolic.strategy import TEXTS
 from testbed.referee.symbolic.strategy import find as find_symbolic
+from testbed.referee.symbolic.strategy import texts_of
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.words.files import cache_folder
@@ -104,7 +104,7 @@ def _write_symbols(store: Path, image: Image) -> None:
             lines.append(f"FUNC {symbol.address - start:x} {max(symbol.size, 1):x} 0 {symbol.name}")
     folder = store / image.path.name / identifier
     folder.mkdir(parents=True)
-    text = "\n".join(lines) + "\n" + TEXTS.of(image)
+    text = "\n".join(lines) + "\n" + texts_of(find_symbolic()).of(image)
     (folder / f"{image.path.name.removesuffix('.pdb')}.sym").write_text(text, encoding="utf-8")
 
 

@@ -24,9 +24,9 @@ PATIENCE = 3
 SECONDS = 20.0  # for one snapshot
 
 
-def python_script(script: Path) -> Callable[[int, int], Sequence[str]]:
-    """The command that runs a script with this Python, and nothing of ours on its path."""
-    return lambda requests, replies: [sys.executable, "-I", str(script), str(requests), str(replies)]
+def python_script(script: Path, packages: str) -> Callable[[int, int], Sequence[str]]:
+    """The command that runs a script with this Python, a folder of packages, and nothing of ours on its path."""
+    return lambda requests, replies: [sys.executable, "-I", str(script), packages, str(requests), str(replies)]
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """Runs in a process of its own, with symbolic and nothing of ours: unwind tables as Breakpad's STACK CFI text.
 
-Requests and replies are lines of JSON: ``{"file": path}`` and ``{"text": "STACK CFI INIT ...", "error": ""}``.
+The arguments are the folder of packages that symbolic is in and two file descriptors, of requests and replies: lines of
+JSON, ``{"file": path}`` and ``{"text": "STACK CFI INIT ...", "error": ""}``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import json
 import os
 import sys
 from typing import Any
+
+sys.path.insert(0, sys.argv[1])
 
 from symbolic.cfi import CfiCache
 from symbolic.debuginfo import Archive
@@ -26,7 +29,7 @@ def text_of(path: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    requests, replies = int(sys.argv[1]), int(sys.argv[2])
+    requests, replies = int(sys.argv[2]), int(sys.argv[3])
     with os.fdopen(requests, encoding="ascii") as asked, os.fdopen(replies, "w", encoding="ascii") as answers:
         for line in asked:
             print(json.dumps(text_of(json.loads(line)["file"])), file=answers, flush=True)

@@ -8,17 +8,17 @@ nothing of signal frames: behind one, the interrupted pc is looked up as if it w
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, image_covering
-from testbed.referee.model import Found, Referee
+from testbed.referee.model import Find, Found, OtherVersions, Referee
 from testbed.referee.process.file_tool import SECONDS, python_script
 from testbed.referee.process.json_lines import JsonProcess
+from testbed.referee.process.packages import own_packages, wheel_in
 from testbed.referee.process.without_tables import file_of
 from testbed.referee.read_findings import read_findings
 from testbed.referee.symbolic.stack_cfi import Records, caller, read_records
@@ -32,14 +32,15 @@ _KEPT = 32  # images whose text is kept
 
 @cache
 def find() -> Found | None:
-    try:
-        found = distribution(PACKAGE)
-    except PackageNotFoundError:
-        return None
-    return Found(found.version, str(found.locate_file(PACKAGE)))
+    own = own_packages(PACKAGE)
+    return in_packages(own) if own else None
 
 
-def version() -> str:
+def in_packages(packages: str) -> Found | None:
+    return wheel_in(packages, PACKAGE)
+
+
+def version(find: Find = find) -> str:
     found = find()
     return f"symbolic {found.version}" if found else PACKAGE
 
@@ -47,10 +48,11 @@ def version() -> str:
 class Texts:
     """The STACK CFI text of images, asked for once each; of one at which symbolic died or hung, why."""
 
-    def __init__(self, command: Callable[[int, int], list[str]], seconds: float = SECONDS) -> None:
+    def __init__(self, command: Callable[[int, int], Sequence[str]], seconds: float = SECONDS) -> None:
         self.command, self.seconds = command, seconds
         self.child: JsonProcess | None = None
         self.kept: OrderedDict[Image, str | UnwindError] = OrderedDict()
+        self.read: OrderedDict[Image, Records] = OrderedDict()
 
     def of(self, image: Image) -> str:
         """Raises ToolCrashed, ToolHung, or NoUnwindInfo with what symbolic says is wrong with the file."""
@@ -62,6 +64,14 @@ class Texts:
         if isinstance(said, UnwindError):
             raise type(said)(*said.args)
         return said
+
+    def records_of(self, image: Image) -> Records:
+        """What the text of an image says. Raises what `of` raises."""
+        if image not in self.read:
+            self.read[image] = read_records(self.of(image))
+            while len(self.read) > _KEPT:
+                self.read.popitem(last=False)
+        return self.read[image]
 
     def _asked(self, image: Image) -> str | UnwindError:
         if self.child is not None and not self.child.ours:
@@ -75,23 +85,14 @@ class Texts:
         return NoUnwindInfo(" ".join(said["error"].split())) if said["error"] else str(said["text"])
 
 
-_INSIDE = python_script(Path(__file__).with_name("inside.py"))
-TEXTS = Texts(lambda requests, replies: list(_INSIDE(requests, replies)))
-_records: OrderedDict[Image, Records] = OrderedDict()
+@cache
+def texts_of(found: Found | None) -> Texts:
+    """The texts that one symbolic makes, in one process."""
+    return Texts(python_script(Path(__file__).with_name("inside.py"), found.packages if found else ""))
 
 
-def records_of(image: Image, texts: Texts) -> Records:
-    if texts is not TEXTS:
-        return read_records(texts.of(image))
-    if image not in _records:
-        _records[image] = read_records(texts.of(image))
-        while len(_records) > _KEPT:
-            _records.popitem(last=False)
-    return _records[image]
-
-
-def unwind(snapshot: Snapshot) -> Backtrace:
-    return unwind_by(TEXTS, snapshot)
+def unwind(find: Find, snapshot: Snapshot) -> Backtrace:
+    return unwind_by(texts_of(find()), snapshot)
 
 
 def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
@@ -105,7 +106,7 @@ def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
             if loaded is None:
                 raise NoUnwindInfo(f"no image covers {frame.pc:#x}")
             start = min(segment.address for segment in loaded.image.segments) + loaded.bias
-            rules = records_of(loaded.image, texts).rules_at(frame.lookup_pc - start)
+            rules = texts.records_of(loaded.image).rules_at(frame.lookup_pc - start)
             if rules is None:
                 raise NoUnwindInfo(f"no STACK CFI record covers {frame.lookup_pc - start:#x}")
             cfa, value, registers = caller(arch, rules, frame.registers, snapshot.memory)
@@ -123,16 +124,24 @@ def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
         return Backtrace((*done, frame), stop)
 
 
-def _unwinder(name: str, summary: str, section: str, arches: frozenset[str] | None = None) -> Unwinder:
-    needs = frozenset({section})
-    return Unwinder(
-        name=name,
-        summary=summary,
-        unwind=unwind,
-        tool=version,
-        needs=needs,
-        arches=arches,
-        counted=True,
+def unwinders(find: Find) -> tuple[Unwinder, ...]:
+    """The strategies of the symbolic that is found."""
+
+    def unwinder(name: str, summary: str, section: str, arches: frozenset[str] | None = None) -> Unwinder:
+        return Unwinder(
+            name=name,
+            summary=summary,
+            unwind=partial(unwind, find),
+            tool=partial(version, find),
+            needs=frozenset({section}),
+            arches=arches,
+            counted=True,
+        )
+
+    return (
+        unwinder("symbolic", "symbolic's text of .eh_frame", ".eh_frame"),
+        unwinder("symbolic_debug_frame", "symbolic's text of .debug_frame", ".debug_frame", frozenset({"arm32"})),
+        unwinder("symbolic_compact", "symbolic's text of compact unwind tables", "__TEXT,__unwind_info"),
     )
 
 
@@ -141,10 +150,7 @@ REFEREE = Referee(
     summary="symbolic, Sentry's library, which turns unwind tables into Breakpad's STACK CFI text",
     package="pip install symbolic",
     find=find,
-    unwinders=(
-        _unwinder("symbolic", "symbolic's text of .eh_frame", ".eh_frame"),
-        _unwinder("symbolic_debug_frame", "symbolic's text of .debug_frame", ".debug_frame", frozenset({"arm32"})),
-        _unwinder("symbolic_compact", "symbolic's text of compact unwind tables", "__TEXT,__unwind_info"),
-    ),
+    unwinders=unwinders(find),
     findings=read_findings(__file__),
+    others=OtherVersions(in_packages=in_packages, unwinders=unwinders),
 )

@@ -1,0 +1,196 @@
+"""Versions of real unwinders: which there are, how pip brings one, and what is said where it cannot."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import importlib.metadata
+import os
+import stat
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from testbed.cli.strategies import strategies_named, strategy_named
+from testbed.referee import REFEREE_OF, REFEREES, versions
+from testbed.referee.model import Found, OtherVersions
+from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, strategies_of_versions
+from testbed.runs.judging import judge
+from testbed.words.errors import UsageError, VersionMissing
+from tests.referee.debuggers import run_of
+
+ALL = versions.versions()
+TOY = Version(tool="gdb", version="1.5", holds="a toy", wheel="toy-gdb==1.5.post2", size="1 kB", licence="0BSD")
+
+
+def wheel(folder: Path, name: str, version: str) -> None:
+    """A wheel whose one module says the version."""
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}.py": f"VERSION = {version!r}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    digests = {each: hashlib.sha256(text.encode()).digest() for each, text in files.items()}
+    lines = [f"{each},sha256={base64.urlsafe_b64encode(it).rstrip(b'=').decode()}," for each, it in digests.items()]
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        for each, text in files.items():
+            file.writestr(each, text)
+        file.writestr(f"{info}/RECORD", "\n".join([*lines, f"{info}/RECORD,,", ""]))
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all that pip finds packages in, and an empty cache folder."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def test_every_tool_has_its_versions_once_pinned_from_the_oldest_on() -> None:
+    assert Counter(map(str, ALL)).most_common(1)[0][1] == 1
+    for tool in {each.tool for each in ALL}:
+        numbers = [tuple(map(int, each.version.split("."))) for each in of_tool(tool)]
+        assert numbers == sorted(numbers) and len(numbers) > 1
+        assert REFEREES[tool].others is not None
+    for each in ALL:
+        if each.wheel:
+            assert each.wheel.count("==") == 1 and each.size and each.licence and not each.program, each
+        else:
+            assert each.program and each.package and REFEREES[each.tool].others.by_program, each
+
+
+def test_a_version_is_brought_once_and_said_before(index: Path) -> None:
+    wheel(index, "toy_gdb", "1.5.post2")
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        assert not list(brought_already()), "before the download"
+        told.append(text)
+
+    folder = Path(brought(TOY, tell))
+    assert (folder / "toy_gdb.py").read_text() == "VERSION = '1.5.post2'\n"
+    assert told == [f"gdb@1.5 is not here yet: pip brings toy-gdb==1.5.post2 (a toy; 1 kB, 0BSD) to {folder}"]
+    (index / "toy_gdb-1.5.post2-py3-none-any.whl").unlink()
+    assert brought(TOY, tell) == str(folder) and len(told) == 1
+    assert list(brought_already()) == [folder]
+    assert list(folder.parent.iterdir()) == [folder], "nothing half is left"
+    folder.chmod(0o777)
+    with pytest.raises(VersionMissing, match="other users may write it: chmod go-w"):
+        brought(TOY, tell)
+    assert forget_brought() == 1 and not folder.exists()
+
+
+def test_without_the_network_it_says_what_pip_says_and_nothing_half_is_left(index: Path) -> None:
+    with pytest.raises(VersionMissing) as raised:
+        brought(TOY, lambda text: None)
+    assert raised.value.named == "gdb@1.5"
+    assert raised.value.why == "pip says: ERROR: No matching distribution found for toy-gdb==1.5.post2"
+    assert "with a network, or an index of packages that has toy-gdb==1.5.post2, ask again" in str(raised.value)
+    assert not list(brought_already())
+    assert not list(versions.environments().iterdir())
+
+
+def test_a_cache_folder_that_cannot_be_written_is_told(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(VersionMissing, match="set TESTBED_CACHE to a folder that can"):
+        brought(TOY, lambda text: None)
+
+
+def test_a_python_without_pip_is_told_what_brings_it(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "$0: No module named pip" >&2; exit 1\n')
+    python.chmod(stat.S_IRWXU)
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(VersionMissing, match=r"No module named pip; .*python -m ensurepip brings it"):
+        brought(TOY, lambda text: None)
+
+
+def test_what_this_environment_has_in_that_version_is_taken(index: Path) -> None:
+    here = importlib.metadata.version("click")
+    mine = Version(tool="gdb", version="1", holds="", wheel=f"click=={here}")
+    assert (Path(brought(mine, pytest.fail)) / "click").is_dir()
+    with pytest.raises(VersionMissing):
+        brought(Version(tool="gdb", version="1", holds="", wheel="click==0.0.1"), lambda text: None)
+
+
+def test_what_does_not_start_or_says_another_version_is_not_taken(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel(index, "toy_gdb", "1.5.post2")
+    for found, why in ((None, "does not start here"), (Found("1.4", "/toy"), "is 1.4")):
+        tool = OtherVersions(in_packages=lambda packages, found=found: found, unwinders=lambda find: ())
+        with pytest.raises(VersionMissing, match=why):
+            versions._found(TOY, tool, lambda text: None)
+    system = Version(tool="gdb", version="13.1", holds="", program="gdb-multiarch", package="apt install it")
+    for found, why in ((None, "gdb-multiarch is not installed; .*apt install it"), (Found("9", "/gdb"), "here is 9")):
+        tool = OtherVersions(
+            in_packages=pytest.fail, by_program=lambda name, found=found: found, unwinders=lambda find: ()
+        )
+        with pytest.raises(VersionMissing, match=why):
+            versions._found(system, tool, lambda text: None)
+
+
+def test_an_unknown_version_names_those_there_are() -> None:
+    with pytest.raises(UsageError, match=r"no version matches 'gdb@15'; there is gdb@13.1, gdb@16.3, "):
+        strategies_named(["gdb@15"])
+    with pytest.raises(UsageError, match=r"no version matches .gdb_no_tables@15.; there is gdb@13.1, "):
+        strategy_named("gdb_no_tables@15")
+    with pytest.raises(UsageError, match="there are versions of gdb, lldb, libdw, drgn, symbolic"):
+        strategies_named(["perf@*"])
+
+
+def test_of_a_pattern_what_cannot_be_had_is_told_and_one_at_least_must_be(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    with pytest.raises(VersionMissing, match=r"symbolic@11.1.0: pip says"):
+        strategies_of_versions(["symbolic@11*"], told.append)
+    monkeypatch.setattr(versions, "own_packages", lambda wheel, pinned: "/here" if pinned.startswith("12") else "")
+    others = OtherVersions(
+        in_packages=lambda packages: Found("12.18.3", packages, packages),
+        unwinders=REFEREES["symbolic"].others.unwinders,
+    )
+    monkeypatch.setattr(versions, "REFEREES", {"symbolic": dataclasses.replace(REFEREES["symbolic"], others=others)})
+    told.clear()
+    (found,) = strategies_of_versions(["symbolic@*"], told.append)
+    assert found.name == "symbolic@12.18.3"
+    assert [text.partition(" ")[0] for text in told if "left out" not in text] == ["symbolic@11.1.0", "symbolic@13.9.0"]
+    assert sum(text.startswith("left out: symbolic@1") for text in told) == 2
+
+
+@pytest.mark.parametrize("tool", sorted({each.tool for each in ALL}))
+def test_a_version_that_is_here_says_that_it_is_it_and_unwinds(tool: str) -> None:
+    """Of those that were brought already, or are this environment's or the system's: nothing is downloaded."""
+    run = run_of("leaf_call", "x86_64", "clang-asm")
+    strategy = next(name for name, owner in REFEREE_OF.items() if owner == tool)
+    there = 0
+    for each in of_tool(tool):
+        folder = versions.environments() / each.wheel.replace("==", "-")
+        if each.wheel and not folder.is_dir() and not versions.own_packages(*each.wheel.split("==")):
+            continue
+        try:
+            (unwinder,) = strategies_of_versions([f"{strategy}@{each.version}"], pytest.fail)
+        except VersionMissing:
+            if each.wheel:
+                raise
+            continue
+        said = unwinder.unwind(run.at("leaf"))
+        assert unwinder.name == f"{strategy}@{each.version}"
+        assert unwinder.tool is not None and unwinder.tool().split()[1] == each.version
+        assert judge(run, run.at("leaf"), said, unwinder).exact, f"{unwinder}: {said}"
+        there += 1
+    if not there:
+        pytest.skip(
+            f"no version of {tool} is here; testbed run leaf_call -u '{strategy}@*' brings them (needs an index)"
+        )
