@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
-from testbed.checks.model import FindingKind, Repair, TableFinding
+from testbed.checks.model import FindingKind, Repair, Severity, TableFinding
 
 MANY_ALIKE = 5  # functions: nobody left each of them out by hand
 _BEGINNINGS, _ENDS = "before the first instruction of each", "the end of each"
@@ -17,10 +18,12 @@ _BEGINNINGS, _ENDS = "before the first instruction of each", "the end of each"
 def group_findings(findings: Sequence[TableFinding], *, parts: bool = False) -> Sequence[TableFinding]:
     """The findings, with those that are one cause as one. ``parts``: so is code without a row of functions that have
     some, where a table has entries for calls only, or none."""
-    for kind, bare_only in ((FindingKind.CANNOT_UNWIND, False), (FindingKind.NO_ROW, not parts)):
+    kinds = ((FindingKind.CANNOT_UNWIND, False), (FindingKind.NO_ROW, not parts))
+    for (kind, bare_only), severity in product(kinds, Severity):
         alike, others = list[TableFinding](), list[TableFinding]()
         for each in findings:
-            (alike if each.kind is kind and (each.bare or not bare_only) else others).append(each)
+            is_one = each.kind is kind and each.severity is severity and (each.bare or not bare_only)
+            (alike if is_one else others).append(each)
         if len(alike) >= MANY_ALIKE:
             findings = [*others, as_one(alike)]
     return findings

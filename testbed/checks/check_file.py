@@ -134,7 +134,7 @@ def check_file(
         if kept is not None:
             kept.forget()
         parts = codes_of_parts(this, chosen, options.functions)
-        found = file_check(path, this.image, this.tables, results, options, parts)
+        found = file_check(path, this.image, this.tables, results, options, this.pieces, parts)
         uncalled = [each.piece for each in parts] if options.functions else this.pieces
         return replace(found, notes=(*found.notes, *_notes(this, chosen, uncalled)))
 

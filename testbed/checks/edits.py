@@ -59,30 +59,37 @@ def _without_what_is_set(function: TriedFunction, j: int, live: Mapping[str, Sta
 def edits_of(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str, Edit]:
     """For each wrong thing the value that makes most instructions right, where any makes this one right.
 
-    Of two that do as much, a slot where the table says a slot: that is what its author meant, and got wrong.
+    Where the table says a slot and the function has saved the register in another one, that is what its author meant:
+    a save that happened is told, though the register may have its value still.
     """
     found: dict[str, Edit] = {}
     for thing in wrong:
-        tried = [tried_edit(function, i, thing, values) for values in _true_values(function, i, thing)]
-        rule = type(function.states[i].get(thing))
-        best = max(
-            filter(None, tried),
-            key=lambda edit: (len(edit.fixed), edit.end is None, type(edit.values.get(thing)) is rule),
-            default=None,
-        )
+        values = (tried_edit(function, i, thing, each) for each in _true_values(function, i, thing))
+        tried = [edit for edit in values if edit is not None]
+        if isinstance(function.states[i].get(thing), Offset):
+            tried = [edit for edit in tried if _is_in_frame(edit.values.get(thing))] or tried
+        best = max(tried, key=lambda edit: (len(edit.fixed), edit.end is None), default=None)
         if best is not None:
             found[thing] = best
     return found
+
+
+def _is_in_frame(rule: StatePart) -> bool:
+    return isinstance(rule, Offset) and rule.offset < 0
 
 
 def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> dict[str, Edit]:
     """Registers that a later instruction needs, and that lie already in a slot that these edits are about.
 
     A push that the table was not told of moves the CFA at once. That it saved a register shows only where the register
-    changes; one directive says the one, another the other, and the author forgot both in one place.
+    changes; one directive says the one, another the other, and the author forgot both in one place. Where a save was
+    not told of, each other one is meant that was made by then and not told of either.
     """
     state, true = function.states[i], function.tried[i].true
     slots = set[int]()
+    if any(_is_in_frame(edit.values.get(thing)) and state.get(thing) is None for thing, edit in found.items()):
+        untold = (place.offsets for name, place in true.places.items() if state.get(name) is None)
+        slots.update(offset for offsets in untold for offset in offsets if offset < 0)
     for thing, edit in found.items():
         rule, offset = state.get(thing), edit.values.get(CFA_OFFSET)
         if isinstance(rule, Offset):  # it is another register's
@@ -93,7 +100,7 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
     more: dict[str, Edit] = {}
     for name in platform(function.arch).preserved:
         place = true.places.get(name)
-        offsets = sorted(slots & place.offsets) if place is not None else []
+        offsets = sorted(slots & place.offsets, reverse=True) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
             later = next((j for j in range(i, len(function)) if name in function.wrong(j)), None)
             if later is not None and (tried := tried_edit(function, i, name, {name: Offset(offsets[0])}, later)):

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from testbed.arch import Arch
 from testbed.checks.alike import group_findings
 from testbed.checks.code_words import CodeWords, words_of
+from testbed.checks.consequence import between_rows, worst
+from testbed.checks.contracts import FileCalls
 from testbed.checks.groups import (
     GroupResult,
     PieceCounts,
@@ -21,6 +23,7 @@ from testbed.checks.groups import (
 )
 from testbed.checks.model import (
     AT_CALLS_ONLY,
+    Consequence,
     FileCheck,
     FindingKind,
     FunctionCheck,
@@ -36,8 +39,9 @@ from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.static_rows import contradictions
 from testbed.checks.table_findings import table_findings, unreadable
 from testbed.checks.true_rows import ObservedRow, merged
-from testbed.contract.rows import RegisterPlus, RowTable
+from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.image import Image
+from testbed.micro.functions import CodePiece
 from testbed.words.errors import UnwindError
 
 # What some producers of tables are known to leave out: told once a file, not once a function.
@@ -62,7 +66,8 @@ def told_once(
     if not found:
         return list(findings)
     instructions = sum(each.instructions for each in found)
-    note = replace(found[0], kind=FindingKind.NO_EPILOGUE_ROWS, instructions=instructions, repair=None)
+    kind = FindingKind.NO_EPILOGUE_ROWS
+    note = replace(found[0], kind=kind, instructions=instructions, repair=None, consequence=None)
     return [*(each for each in findings if each not in found), note]
 
 
@@ -117,6 +122,7 @@ def formats_differ(
                     things=found[pc],
                     evidence=HowKnown.STATIC,
                     instructions=len(found),
+                    consequence=_between(one.at(pc), other.at(pc), found[pc], words.where(pc), arch),
                     **words.named(pc),
                 )
 
@@ -127,6 +133,16 @@ def _contradictions(one: RowTable, other: RowTable, pc: int, arch: Arch) -> tupl
     if row is None or against is None:
         return ()
     return contradictions(row, against, arch, f"{says} CFA =", f"{says} it is")
+
+
+def _between(
+    row: UnwindRow | None, true: UnwindRow | None, things: Sequence[WrongThing], where: str, arch: Arch
+) -> Consequence | None:
+    """What comes of a row if another one is right."""
+    if row is None or true is None:
+        return None
+    wrong = frozenset(thing.what for thing in things)
+    return between_rows(row, true, wrong, arch, where)
 
 
 Pcs = NDArray[np.uint64]
@@ -178,9 +194,13 @@ def file_check(
     tables: Mapping[str, RowTable | UnwindError],
     results: Sequence[GroupResult],
     options: CheckOptions,
+    pieces: Sequence[CodePiece],
     parts: Sequence[PieceCounts] = (),
 ) -> FileCheck:
-    """The sum of the groups' results; ``image`` has every function under a name. ``parts`` are not called."""
+    """The sum of the groups' results; ``image`` has every function under a name. ``parts`` are not called.
+
+    ``pieces`` are all code of the file.
+    """
     counted = [counts for result in results for counts in result.pieces]
     sizes = {
         pc: size
@@ -195,6 +215,7 @@ def file_check(
     failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
     rowless: list[NDArray[np.uint64]] = []
     compared, said, unproven = 0, list[str](), np.empty(0, np.uint64)
+    calls = FileCalls(image, pieces)
     for name, table in tables.items():
         if not isinstance(table, RowTable):
             findings.append(unreadable(name, table))
@@ -206,8 +227,8 @@ def file_check(
         unproven = np.union1d(unproven, np.setdiff1d(left_out, one.every.pc))
         if name not in AT_CALLS:
             rowless.append(one.every.pc[one.every.some == NO_ROW])
-        findings += _findings(image, name, one, sizes, words, failures)
-        findings += _static_findings(name, table.source, counted, executed, words)
+        findings += _findings(calls, name, one, sizes, words, failures)
+        findings += _static_findings(name, table, counted, executed, words, image.arch)
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     findings += formats_differ(read, counted, executed, words, image.arch)
     natural, on_forced = np.setdiff1d(natural, unproven), np.setdiff1d(on_forced, unproven)
@@ -242,7 +263,7 @@ def _union(parts: Iterator[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 
 
 def _findings(
-    image: Image,
+    calls: FileCalls,
     name: str,
     one: _OneTable,
     sizes: Mapping[int, int],
@@ -250,6 +271,7 @@ def _findings(
     failures: MutableMapping[str, str],
 ) -> Iterator[TableFinding]:
     """The findings of one table, at the instructions of functions that were decoded; ``failures`` gets more."""
+    image = calls.image
     on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
     wrong = frozenset(one.every.pc[one.every.wrong > 0].tolist())
     true = {pc: row for pc, row in one.true.items() if pc in sizes}
@@ -267,23 +289,24 @@ def _findings(
         advises=name in OF_DIRECTIVES and name not in AT_CALLS,
         failures=failures,
     )
-    found = tuple(_as_start_code(each) for each in found)
-    own = told_once([each for each in found if each.pc in wrong], image, name, one.table, one.true)
+    seen = [calls.as_seen(_as_start_code(each), one.table) for each in found if each.pc in wrong]
+    own = told_once(seen, image, name, one.table, one.true)
     yield from sorted(_one_each(own), key=lambda each: each.pc)
 
 
 def _as_start_code(finding: TableFinding) -> TableFinding:
     """Code without a row that only a loader and the C run-time's start files call is noted, not counted as wrong."""
     start = finding.kind is FindingKind.NO_ROW and finding.function in _START_FILES
-    return replace(finding, kind=FindingKind.START_WITHOUT_ROW, repair=None) if start else finding
+    return replace(finding, kind=FindingKind.START_WITHOUT_ROW, repair=None, consequence=None) if start else finding
 
 
 def _static_findings(
     name: str,
-    source: str,
+    table: RowTable,
     counted: Sequence[PieceCounts],
     executed: Collection[int],
     words: CodeWords,
+    arch: Arch,
 ) -> Iterator[TableFinding]:
     """One finding for each function of which the instructions that nothing executed contradict the table."""
     for counts in counted:
@@ -291,14 +314,16 @@ def _static_findings(
         differing = sorted(pc for pc in static.differing if pc not in executed) if static else []
         if static is None or not differing:
             continue
-        pc = differing[0]
+        pc, row = differing[0], table.at(differing[0])
+        found = static.differing[pc]
         yield TableFinding(
             kind=FindingKind.WRONG_ROW,
-            table=source,
+            table=table.source,
             function=str(counts.piece),
-            things=static.differing[pc],
+            things=found.things,
             evidence=HowKnown.STATIC,
             instructions=len(differing),
+            consequence=_between(row, found.said, found.things, words.where(pc), arch),
             **words.named(pc),
         )
 
@@ -351,15 +376,31 @@ def _in(values: Pcs, ordered: Pcs) -> NDArray[np.bool_]:
 
 
 def _one_each(findings: Sequence[TableFinding]) -> Iterator[TableFinding]:
-    """The findings without repair of one function as one: they are parts of something that no row can say."""
-    open_ones: dict[tuple[str, str], TableFinding] = {}
+    """The findings without repair of one function as one: they are parts of something that no row can say.
+
+    Registers that are gone are one thing, all else is another.
+    """
+    open_ones: dict[tuple[str, str, bool], TableFinding] = {}
     for finding in findings:
-        key = (finding.table, finding.function)
+        key = (finding.table, finding.function, bool(finding.consequence and finding.consequence.gone))
         if finding.kind is not FindingKind.WRONG_ROW or finding.repair is not None:
             yield finding
         elif key in open_ones:
             first = open_ones[key]
-            open_ones[key] = replace(first, instructions=max(first.instructions, finding.instructions))
+            things = {thing.what: thing for thing in (*finding.things, *first.things)}
+            open_ones[key] = replace(
+                first,
+                things=tuple(things.values())[::-1] if key[-1] else first.things,
+                instructions=max(first.instructions, finding.instructions),
+                consequence=_joined(first.consequence, finding.consequence),
+            )
         else:
             open_ones[key] = finding
     yield from open_ones.values()
+
+
+def _joined(first: Consequence | None, other: Consequence | None) -> Consequence | None:
+    """The heavier of two; what is gone by either is gone."""
+    if first is None or other is None:
+        return first or other
+    return replace(worst((first, other)), gone=tuple(dict.fromkeys((*first.gone, *other.gone))))

@@ -37,13 +37,14 @@ class FindingKind(Enum):
 
 
 class Severity(Enum):
-    """How much a finding weighs: a note never fails a check."""
+    """How much a finding weighs, by what it does to the stack that a reader shows; the heaviest first."""
 
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
 
 
+# Of findings that tell of no consequence, and the usual one of the others.
 SEVERITIES: Mapping[FindingKind, Severity] = {
     FindingKind.WRONG_ROW: Severity.ERROR,
     FindingKind.NO_ROW: Severity.ERROR,
@@ -63,6 +64,23 @@ class WrongThing:
     what: str
     says: str  # "CFA = rsp+0x0", "rbx is still in rbx"
     true: str  # "the true CFA is rsp+0x10 here", "the caller's rbx is at CFA-0x10"
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What a reader shows of the stack because a row is wrong, and how heavy that is, computed from two made callers.
+
+    *Error*: a caller is lost, invented or repeated. *Warning*: the callers are right, and a register in them is shown
+    wrong. *Note*: nobody sees it. ``what`` says it in words; ``shown`` and ``true`` are the stacks, innermost first,
+    at ``where``. ``gone`` are registers of which the frame has no copy any more, if these alone are wrong.
+    """
+
+    severity: Severity
+    what: str
+    shown: str
+    true: str
+    where: str = ""
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +136,7 @@ class TableFinding:
     source: str = ""
     line: int = 0
     bare: bool = False  # no instruction of its function has a row
+    consequence: Consequence | None = None  # None: no stack is unwound by it
     alike: tuple[TableFinding, ...] = ()  # those that it stands for, the first among them
 
     @property
@@ -132,7 +151,7 @@ class TableFinding:
 
     @property
     def severity(self) -> Severity:
-        return SEVERITIES[self.kind]
+        return self.consequence.severity if self.consequence else SEVERITIES[self.kind]
 
     @property
     def fingerprint(self) -> str:

@@ -23,7 +23,7 @@ REMEMBER_STATE, RESTORE_STATE = ".cfi_remember_state", ".cfi_restore_state"
 CFA_REGISTERS = (f"{DEF_CFA} ", f"{DEF_CFA_REGISTER} ")  # how directives begin that name it
 _GIVES_BACK = (RESTORE, SAME)
 REL_OFFSET = ".cfi_rel_offset"
-_OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
+OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
 
 
 def standing_before(file: str, line: int, names: Mapping[int, str], folders: Sequence[Path]) -> dict[str, str]:
@@ -47,7 +47,7 @@ def standing_before(file: str, line: int, names: Mapping[int, str], folders: Seq
 def _named(directive: str, names: Mapping[int, str]) -> str:
     """A directive with the names of registers for their DWARF numbers: `.cfi_offset 29, -16`, as GCC writes."""
     name, arguments = _parts(directive)
-    if name in (*_OF_REGISTERS, DEF_CFA_REGISTER, DEF_CFA) and arguments[0].isdecimal():
+    if name in (*OF_REGISTERS, DEF_CFA_REGISTER, DEF_CFA) and arguments[0].isdecimal():
         arguments[0] = names.get(int(arguments[0]), arguments[0])
     return f"{name} {', '.join(arguments)}" if arguments != [""] else name
 
@@ -105,7 +105,7 @@ def _parts(directive: str) -> tuple[str, list[str]]:
 def _instead(name: str, arguments: list[str], old: str, its: list[str]) -> str | None:
     """What to write for an old directive, to say what a new one behind it would; None: it is of another thing."""
     said = f"{name} {', '.join(arguments)}"
-    if name in _OF_REGISTERS and old in _OF_REGISTERS:
+    if name in OF_REGISTERS and old in OF_REGISTERS:
         return said if _register(arguments[0]) == _register(its[0]) else None
     if name == DEF_CFA and old in (DEF_CFA, DEF_CFA_OFFSET, DEF_CFA_REGISTER, ADJUST):
         return said

@@ -7,6 +7,7 @@ CFA from the same register; a saved register, where both say a slot.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from testbed.checks.model import WrongThing
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, UnwindRow
 from testbed.conventions import platform
 from testbed.image import Image
+from testbed.image.disassembly import disassemble
+from testbed.micro.code_scan import scan
 from testbed.words.errors import UnwindError
 
 RowAt = Callable[[Image, int], UnwindRow]  # raises UnwindError where nothing is known
@@ -23,11 +26,19 @@ _KNOWN = (Offset, SameValue)
 
 
 @dataclass(frozen=True, slots=True)
+class StaticDifference:
+    """What a row says wrongly, and the row that the instructions say."""
+
+    things: tuple[WrongThing, ...]
+    said: UnwindRow
+
+
+@dataclass(frozen=True, slots=True)
 class StaticFunction:
     """What was tried of one function: at ``agreed`` instructions the two say the same, at ``differing`` they do not."""
 
     agreed: frozenset[int]
-    differing: Mapping[int, tuple[WrongThing, ...]]
+    differing: Mapping[int, StaticDifference]
 
 
 def static_function(
@@ -41,10 +52,11 @@ def static_function(
     """Compare a function's rows at the ``untried`` instructions; ``tried`` are those at which the table is right.
 
     ``untried`` says how long each is. Where nothing leads to an instruction (``orphans``), what stands before it says
-    nothing against its row, nor against those behind it.
+    nothing against its row, nor against those behind it. So it is behind a call of another file's function where the
+    table has another frame: that function never returns, as `__assert_fail`.
     """
     nothing = StaticFunction(frozenset(), {})
-    agreed, differing = set[int](), dict[int, tuple[WrongThing, ...]]()
+    agreed, differing = set[int](), dict[int, StaticDifference]()
     known: dict[tuple[int, int], tuple[WrongThing, ...] | None] = {}  # most instructions share both rows with others
     for pc in (*tried, *untried):
         row, said = table.at(pc), _said(image, row_at, pc)
@@ -59,15 +71,46 @@ def static_function(
         if things and pc in tried:
             return nothing
         if things:
-            differing[pc] = things
+            differing[pc] = StaticDifference(things, said)
         elif pc not in tried:
             agreed.add(pc)
     doubtful = -1  # where control goes on behind an instruction of which nothing is known
     for pc in sorted(differing):
-        if pc in orphans or pc == doubtful:
+        if pc in orphans or pc == doubtful or _is_behind_the_end(image, table, pc, {*tried, *untried}):
             doubtful = pc + untried[pc]
             del differing[pc]
     return StaticFunction(frozenset(agreed), differing)
+
+
+_CALL = re.compile(r"(?:\w+ )*call |blx? |blr\w* ")
+_LONGEST = 15  # bytes of an instruction
+
+
+def _is_behind_the_end(image: Image, table: RowTable, pc: int, known: Collection[int]) -> bool:
+    """Does a call of a function of another file stand before an instruction, and the table say another frame here?
+
+    No-operations may lie between the two.
+    """
+    row, end, at = table.at(pc), pc, _before(pc, known)
+    while at is not None and at in scan(image, at, end).filling:
+        end, at = at, _before(at, known)
+    before = None if at is None else table.at(at)
+    if at is None or row is None or before is None or (before.cfa, before.registers) == (row.cfa, row.registers):
+        return False
+    text = disassemble(image.isa_at(at), image.bytes_at(at, end - at), at)
+    return _CALL.match(text) is not None and not _is_own(image, scan(image, at, end).calls.get(at))
+
+
+def _before(pc: int, known: Collection[int]) -> int | None:
+    """The instruction before another one."""
+    return next((at for at in range(pc - 1, pc - 1 - _LONGEST, -1) if at in known), None)
+
+
+def _is_own(image: Image, target: int | None) -> bool:
+    """Is the target of a call a function of this file, and no slot of its linkage table?"""
+    sections = (each for each in image.sections.values() if target is not None and each.address <= target)
+    found = next((each for each in sections if target is not None and target < each.address + len(each.data)), None)
+    return found is not None and not found.name.startswith((".plt", ".iplt"))
 
 
 def agrees(image: Image, table: RowTable, row_at: RowAt, pc: int, asked: Iterable[str] = ()) -> bool | None:

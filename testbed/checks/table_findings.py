@@ -14,9 +14,19 @@ from functools import lru_cache
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
 from testbed.checks.code_words import CodeWords, cfa_words, in_front_of, rule_words
+from testbed.checks.consequence import consequence_at, no_row, worst
 from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
-from testbed.checks.model import FindingKind, HowKnown, LaterDirectives, Repair, TableFinding, WrongThing
+from testbed.checks.model import (
+    SEVERITIES,
+    Consequence,
+    FindingKind,
+    HowKnown,
+    LaterDirectives,
+    Repair,
+    TableFinding,
+    WrongThing,
+)
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
 from testbed.checks.pc_checks import ResultsByPc
 from testbed.checks.repair import Cause, find_causes
@@ -26,8 +36,10 @@ from testbed.checks.source_directives import (
     CFA_REGISTERS,
     DEF_CFA,
     DEF_CFA_OFFSET,
+    OF_REGISTERS,
     RESTORE_STATE,
     is_said,
+    register_of,
     standing_before,
     written_anew,
 )
@@ -249,7 +261,8 @@ class _OneFunction:
         if unreadable:
             why = str(self.table.stop_at(unreadable[0]))
             thing = WrongThing("row", "nothing that can be read", why)
-            yield self._finding(FindingKind.UNREADABLE, unreadable, (thing,), None)
+            seen = no_row(self.words.where(unreadable[0]))
+            yield self._finding(FindingKind.UNREADABLE, unreadable, (thing,), None, seen)
         spans = state_spans(self.table, self.span.start, max(self.span.end, self.pcs[-1] + 1), self.arch)
         tried, at = [], 0
         for pc in self.pcs:
@@ -270,11 +283,36 @@ class _OneFunction:
         if self.table.source in _OF_SAVES and (frame := frame_repair(function)):
             i = next(i for i, each in enumerate(tried) if each.pc == frame.pcs[0])
             things = tuple(self._thing(function, i, thing, before[i]) for thing in frame.things)
-            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, _frame_directives(frame))
+            seen = self._seen(function, frame.pcs, frame.things, before)
+            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, _frame_directives(frame), seen)
         for cause in find_causes(function):
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
-            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause))
+            also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
+            seen = self._seen(function, cause.pcs, {*cause.things, *also}, before)
+            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause), seen)
+
+    def _seen(
+        self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]
+    ) -> Consequence:
+        """The heaviest consequence of one cause: of the states before any repair, in what was wrong there."""
+        index = {each.pc: i for i, each in enumerate(function.tried)}
+        wrong = {i: function.wrong(i, before[i]) for pc in pcs for i in (index[pc],)}
+        told = {i: its & {*things} or its for i, its in wrong.items()}
+        places = [(i, self.words.where(function.tried[i].pc)) for i in sorted(told, key=lambda i: -len(told[i]))]
+        worse = worst(consequence_at(function, i, before[i], told[i], where) for i, where in places)
+        gone = frozenset[str]().union(*told.values())
+        alone = all(self._is_gone(function, i, its) for i, its in told.items())
+        return replace(
+            worse, gone=tuple(each for each in platform(self.arch).preserved if each in gone) if alone else ()
+        )
+
+    def _is_gone(self, function: TriedFunction, i: int, names: Iterable[str]) -> bool:
+        """Are these callee-saved registers of which the frame has no copy, and that the function returns without?"""
+        places = function.tried[i].true.places
+        lost = all(name in platform(self.arch).preserved and name in places and not places[name].kept for name in names)
+        left = [each.true.places for each in function.tried if each.true.returns]
+        return lost and all(any(name in its and not its[name].in_place for its in left) for name in names)
 
     def _entered_otherwise(self, function: TriedFunction, more: int) -> TableFinding:
         """Rows that suppose another entry than a call: noted, and compared as if that had been."""
@@ -289,7 +327,9 @@ class _OneFunction:
         if pcs and any(self.true[pc].called for pc in pcs):
             frame = self._described(pcs)
             repair = None if frame is None else Repair(frame.directives, "", len(frame.pcs), (), (".cantunwind",))
-            yield self._finding(FindingKind.CANNOT_UNWIND, pcs, (WrongThing("row", "nothing", _NOTHING[True]),), repair)
+            thing, kind = WrongThing("row", "nothing", _NOTHING[True]), FindingKind.CANNOT_UNWIND
+            seen = replace(no_row(self.words.where(pcs[0])), severity=SEVERITIES[kind])
+            yield self._finding(kind, pcs, (thing,), repair, seen)
 
     def _without_row(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that somebody calls and code that nobody calls, apart."""
@@ -307,7 +347,11 @@ class _OneFunction:
                 end = LaterDirectives(self._place(self.span.end), (".fnend",))
                 place = f"before {self.words.where(self.span.start)}"
                 repair = Repair((".fnstart", *frame.directives), "", len(frame.pcs), (end,), (), place)
-            found = self._finding(kind, pcs, (WrongThing("row", "nothing", _NOTHING[called]),), repair)
+            thing, seen = (
+                WrongThing("row", "nothing", _NOTHING[called]),
+                no_row(self.words.where(pcs[0])) if called else None,
+            )
+            found = self._finding(kind, pcs, (thing,), repair, seen)
             yield replace(found, bare=bare)
 
     def _described(self, pcs: Sequence[int]) -> FrameRepair | None:
@@ -327,7 +371,12 @@ class _OneFunction:
         return true.cfa.get(arch.sp) == arch.entry_cfa and returns and all(each.in_place for each in places.values())
 
     def _finding(
-        self, kind: FindingKind, pcs: Sequence[int], things: tuple[WrongThing, ...], repair: Repair | None
+        self,
+        kind: FindingKind,
+        pcs: Sequence[int],
+        things: tuple[WrongThing, ...],
+        repair: Repair | None,
+        consequence: Consequence | None = None,
     ) -> TableFinding:
         return TableFinding(
             kind=kind,
@@ -337,6 +386,7 @@ class _OneFunction:
             evidence=min((self.evidence(pc) for pc in pcs), key=list(HowKnown).index),
             instructions=len(pcs),
             repair=repair,
+            consequence=consequence,
             **self.words.named(pcs[0]),
         )
 

@@ -39,6 +39,11 @@ class TruePlace:
     in_place: bool
     offsets: frozenset[int] = frozenset()
 
+    @property
+    def kept(self) -> bool:
+        """Is it in the register still, or in the function's frame?"""
+        return self.in_place or any(offset < 0 for offset in self.offsets)
+
     def __and__(self, other: TruePlace) -> TruePlace:
         return TruePlace(self.in_place and other.in_place, self.offsets & other.offsets)
 
@@ -60,6 +65,7 @@ class ObservedRow:
     places: Mapping[str, TruePlace] = field(default_factory=dict)
     signed: bool | None = None
     stack: int | None = None
+    returns: bool = False
 
 
 def merged(parts: Iterable[Mapping[int, ObservedRow]]) -> dict[int, ObservedRow]:
@@ -75,10 +81,11 @@ def _both(a: ObservedRow, b: ObservedRow) -> ObservedRow:
     visits, called = a.visits + b.visits, a.called + b.called
     if not a.called or not b.called:
         known = a if a.called else b
-        return ObservedRow(a.pc, visits, called, known.cfa, known.places, known.signed, known.stack)
+        return replace(known, visits=visits, called=called, returns=a.returns or b.returns)
     cfa = {name: offset for name, offset in a.cfa.items() if b.cfa.get(name) == offset}
     places = {name: place & b.places[name] for name, place in a.places.items() if name in b.places}
-    return ObservedRow(a.pc, visits, called, cfa, places, a.signed if a.signed == b.signed else None, a.stack)
+    signed = a.signed if a.signed == b.signed else None
+    return ObservedRow(a.pc, visits, called, cfa, places, signed, a.stack, a.returns or b.returns)
 
 
 def true_rows(
@@ -101,12 +108,22 @@ def true_rows(
     known = np.flatnonzero(called)
     facts = _facts(watched, checks.pc, steps[known], table) if len(known) else {}
     for pc, start, count in zip(numbers.tolist(), starts.tolist(), counts.tolist(), strict=True):
-        of_called = int(called[start : start + count].sum())
-        found[pc] = ObservedRow(pc, count, of_called, *facts.get(pc, ()))
-        if sized is not None and sized[steps[start : start + count]].any():
+        its = steps[start : start + count]
+        found[pc] = ObservedRow(pc, count, int(called[start : start + count].sum()), *facts.get(pc, ()))
+        if _return(watched, its).any():
+            found[pc] = replace(found[pc], returns=True)
+        if sized is not None and sized[its].any():
             fixed = {name: offset for name, offset in found[pc].cfa.items() if name != watched.trace.arch.sp}
             found[pc] = replace(found[pc], cfa=fixed)
     return found
+
+
+def _return(watched: Truth, steps: NDArray[np.int64]) -> Bools:
+    """Whether each step leads back to where its activation was called."""
+    node, after = watched.node[steps], np.minimum(steps + 1, len(watched.trace) - 1)
+    returns = watched.trace.pc[after] == watched.activations.return_address[node]
+    back: Bools = returns & (watched.node[after] == watched.activations.parent[node])
+    return back
 
 
 _Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int]

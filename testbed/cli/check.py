@@ -150,9 +150,10 @@ class _HowTold:
 @click.option(
     "--fail-on",
     type=click.Choice([*(severity.value for severity in Severity), "never"]),
-    default=Severity.ERROR.value,
+    default=Severity.WARNING.value,
     show_default=True,
-    help="The lightest finding that makes the exit status 1.",
+    help="The lightest finding that makes the exit status 1: error, a caller is lost; warning, a register in one is; "
+    "note.",
 )
 @click.option("--coverage", is_flag=True, help="Also say of each function how much of it was tried.")
 @click.option("--notes", is_flag=True, help="Also list what is only counted otherwise: notes, known findings.")

@@ -81,6 +81,20 @@ AlikeForm = TypedDict(
 )
 
 
+ConsequenceForm = TypedDict(
+    "ConsequenceForm",
+    {
+        "what": Annotated[str, "What comes of it for who reads the stack."],
+        "shown": Annotated[str, "The stack that a reader shows, innermost first."],
+        "true": Annotated[str, "The true one."],
+        "where": Annotated[str, "The instruction at which that is so: function+0x4"],
+        "gone": Annotated[
+            tuple[str, ...], "The registers of which the frame has no copy any more, if these alone are wrong."
+        ],
+    },
+)
+
+
 FindingForm = TypedDict(
     "FindingForm",
     {
@@ -102,6 +116,11 @@ FindingForm = TypedDict(
         ],
         "line": Annotated[Natural | None, taken("finding.line"), OR_NULL, "The line of it."],
         "things": Annotated[tuple[WrongThingForm, ...], taken("finding.things")],
+        "consequence": Annotated[
+            ConsequenceForm | None,
+            taken("finding.consequence"),
+            "What decides the severity: computed from the row, with two callers that are made for it.",
+        ],
         "evidence": Annotated[HowKnown, taken("finding.evidence"), "How it is known, the strongest first."],
         "instructions": Annotated[
             Natural,
@@ -199,7 +218,7 @@ CheckedFileForm = TypedDict(
             taken("check.dropped"),
             "Forced paths that no real run can take, by the reason; nothing of them counts.",
         ],
-        "findings": Annotated[tuple[FindingForm, ...], "Errors first, then by address."],
+        "findings": Annotated[tuple[FindingForm, ...], "The heaviest first, then by address."],
         "functions": Annotated[tuple[FunctionForm, ...], taken("check.functions")],
         "parts": Annotated[
             tuple[FunctionForm, ...],
@@ -256,7 +275,7 @@ LintedTableForm = TypedDict(
         "findings": Annotated[
             tuple[FindingForm, ...],
             taken(lambda said: map(ReportedFinding, said.findings)),
-            "Errors first, then by address.",
+            "The heaviest first, then by address.",
         ],
     },
 )

@@ -54,7 +54,7 @@ class CheckReport:
     broken: tuple[BrokenInput, ...] = ()
     gone: tuple[str, ...] = ()
     baseline: Path | None = None
-    fail_on: Severity | None = Severity.ERROR
+    fail_on: Severity | None = Severity.WARNING
 
     @property
     def findings(self) -> Iterator[ReportedFinding]:
@@ -98,7 +98,7 @@ class CheckReport:
 
 
 def in_order(findings: Sequence[ReportedFinding]) -> tuple[ReportedFinding, ...]:
-    """Errors first, then by table and address."""
+    """The heaviest first, then by address and table."""
     return tuple(sorted(findings, key=lambda r: (WEIGHTS.index(r.finding.severity), r.finding.pc, r.finding.table)))
 
 

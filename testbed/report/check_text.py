@@ -16,6 +16,7 @@ from testbed.report.check_report import CheckReport, ReportedFile, ReportedFindi
 from testbed.report.check_words import (
     NAMES,
     answer,
+    consequence_words,
     evidence_words,
     file_name,
     instruction,
@@ -24,6 +25,7 @@ from testbed.report.check_words import (
     place,
     repair_words,
     sentence,
+    stacks,
     summary_line,
     tried_words,
     wrong_things,
@@ -41,6 +43,8 @@ _KNOWN = ("finding", "known from the baseline")
 _QUIET = {
     FindingKind.START_WITHOUT_ROW: "of code that nobody calls, where a program or a thread begins, and that has no row",
     FindingKind.OTHER_ENTRY: "of a function whose rows suppose that it is not entered by a call",
+    FindingKind.WRONG_ROW: "of registers that a contract of a function's own loses, and each caller has saved",
+    FindingKind.NO_ROW: "of code that has no row, and that nothing calls from code that has rows",
     FindingKind.NO_EPILOGUE_ROWS: "of a compiler that writes no rows for epilogues on this architecture",
 }
 _NARROW = 90  # columns; in fewer, what is said of a function takes two lines
@@ -118,13 +122,24 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
 
 
 def _of_a_finding(finding: TableFinding, width: int, *, notes: bool) -> Iterator[Text]:
-    head = Text.assemble(place(finding), ": ", (finding.severity.value, _STYLES[finding.severity]), ": ")
     # Without a file and a line, the place in the function is told already.
     at = instruction(finding) if finding.source else printable(finding.instruction)
     table = "" if of_a_whole_table(finding) else printable(finding.table)
-    yield head.append(", ".join(filter(None, (at, table))) or "the whole table")
+    where, what = ", ".join(filter(None, (at, table))) or "the whole table", consequence_words(finding)
+    weight = finding.severity.value
+    begins = f"{place(finding)}: {weight}"
+    for number, line in enumerate(_wrapped(f"{begins}: {what or where}", width)):
+        if number == 0:
+            line.stylize(_STYLES[finding.severity], len(begins) - len(weight), len(begins))
+        yield line
+    if what:
+        yield from _wrapped(where, width, indent=_INDENT)
     for thing in wrong_things(finding, most=0 if notes else NAMES):
         yield from _wrapped(thing, width, indent=_INDENT)
+    told = stacks(finding)
+    wide = max((len(name) for name, _ in told), default=0)
+    for name, stack in told:
+        yield from _wrapped(f"{name}{' ' * (wide - len(name))}  {stack}", width, indent=_INDENT)
     if repair := repair_words(finding):
         yield from _wrapped(f"{repair} ({tried_words(finding)})", width, indent=_INDENT)
     yield from _wrapped(evidence_words(finding), width, indent=_INDENT, style="dim")
@@ -151,7 +166,11 @@ def _of_coverage(check: FileCheck) -> Iterator[Text]:
         ("  called", called, share(called, len(check.functions))),
         *_of_parts(check),
         ("instructions", instructions, ""),
-        *((f"  {name}", check.total(part), share(check.total(part), instructions)) for part, name in _PARTS),
+        *(
+            (f"  {name}", number, share(number, instructions))
+            for part, name in _PARTS
+            if (number := check.total(part)) or part in ("executed", "never")
+        ),
     ]
     if without := check.total("without_row"):
         rows.append(("  of all, without a row", without, share(without, instructions)))
@@ -215,8 +234,8 @@ def finding_line(finding: TableFinding) -> str:
 
 def table_lines(said: TableLint) -> list[str]:
     """All that is said of one table; notes, which fail nothing, are marked."""
-    marks = {FindingKind.START_WITHOUT_ROW: "note: ", FindingKind.NO_EPILOGUE_ROWS: "note: "}
-    lines = [printable(f"{said.strategy}: {marks.get(f.kind, '')}{finding_line(f)}") for f in said.findings]
+    marks = {Severity.NOTE: "note: "}
+    lines = [printable(f"{said.strategy}: {marks.get(f.severity, '')}{finding_line(f)}") for f in said.findings]
     return [*lines, f"{said.strategy}: {summary_line(said)}"]
 
 

@@ -11,7 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from testbed.checks.model import AT_CALLS_ONLY, FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
+from testbed.checks.model import (
+    AT_CALLS_ONLY,
+    FileCheck,
+    FindingKind,
+    FunctionCheck,
+    HowKnown,
+    Severity,
+    TableFinding,
+)
 from testbed.report.phrases import count, share
 from testbed.words.printable import printable
 
@@ -135,10 +143,25 @@ def evidence_words(finding: TableFinding) -> str:
     return how + (f"; {count(more, 'more instruction')}{others} by the same cause" if more > 0 else "")
 
 
+def consequence_words(finding: TableFinding) -> str:
+    """What comes of it for who reads the stack; "" where no stack is unwound by it."""
+    return printable(finding.consequence.what) if finding.consequence else ""
+
+
+def stacks(finding: TableFinding) -> tuple[tuple[str, str], ...]:
+    """The stack that a reader shows because of it, and the true one, each with what it is called."""
+    seen = finding.consequence
+    if seen is None or finding.alike:
+        return ()
+    at = f" at {printable(seen.where)}" if seen.where and seen.where != finding.where else ""
+    return ((f"a debugger shows{at}", printable(seen.shown)), ("true is", printable(seen.true)))
+
+
 def sentence(finding: TableFinding) -> str:
     """All of a finding but its file and line, in one sentence."""
     fix = f": {repair}" if (repair := repair_words(finding)) else ""
-    said = f"{'; '.join(wrong_things(finding))}{fix}"
+    seen = f"{what}: " if (what := consequence_words(finding)) else ""
+    said = f"{seen}{'; '.join(wrong_things(finding))}{fix}"
     return f"{instruction(finding)}: {said} ({printable(finding.table)}; {evidence_words(finding)})"
 
 
@@ -190,13 +213,13 @@ def _at_calls(checks: Sequence[FileCheck]) -> str:
 
 def _but(checks: Sequence[FileCheck]) -> str:
     """What is wrong and only noted."""
-    epilogues = sum(
-        finding.instructions
-        for check in checks
-        for finding in check.findings
-        if finding.kind is FindingKind.NO_EPILOGUE_ROWS
-    )
-    return f" but {count(epilogues, 'instruction')} of epilogues, which the compiler left out" if epilogues else ""
+    told = [finding for check in checks for finding in check.findings]
+    epilogues = sum(finding.instructions for finding in told if finding.kind is FindingKind.NO_EPILOGUE_ROWS)
+    private = sum(finding.kind is FindingKind.WRONG_ROW and finding.severity is Severity.NOTE for finding in told)
+    parts = [f"{count(epilogues, 'instruction')} of epilogues, which the compiler left out"] * bool(epilogues)
+    whose = "a contract of its own" if private == 1 else "contracts of their own"
+    parts += [f"those of {count(private, 'function')} with {whose}"] * bool(private)
+    return f" but {listed(parts)}" if parts else ""
 
 
 _ANSWERS = {
@@ -226,7 +249,8 @@ def _wrong(checks: Sequence[FileCheck]) -> str:
 def _in_parts(check: FileCheck) -> bool:
     """Is something wrong in code that is not called?"""
     starts, covering = {part.start for part in check.parts}, functions_by_address(check)
-    pcs = (each.pc for told in check.findings if told.kind in _ANSWERS for each in told.each)
+    heavy = (told for told in check.findings if told.severity is not Severity.NOTE)
+    pcs = (each.pc for told in heavy if told.kind in _ANSWERS for each in told.each)
     return any((function := covering(pc)) is not None and function.start in starts for pc in pcs)
 
 
@@ -236,7 +260,7 @@ def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
     for number, check in enumerate(checks):
         covering = functions_by_address(check)
         for finding in (each for told in check.findings for each in told.each):
-            if finding.kind is kind and not of_a_whole_table(finding):
+            if finding.kind is kind and finding.severity is not Severity.NOTE and not of_a_whole_table(finding):
                 function = covering(finding.pc)
                 found.add((number, function.start if function else finding.function or finding.pc))
     return len(found)

@@ -22,7 +22,7 @@ from tests.checks.declared_cases import CASES, DeclaredCase, checked
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
-_NAMELESS = re.compile(r"\b0x[0-9a-f]{4,}(?=\+)")  # functions that are called by their address
+_NAMELESS = re.compile(r"\b0x[0-9a-f]{4,}(?=\+| <)")  # functions that are called by their address
 
 
 def told(case: DeclaredCase, folder: Path) -> Iterator[str]:
@@ -31,7 +31,9 @@ def told(case: DeclaredCase, folder: Path) -> Iterator[str]:
     yield answer("it", [check])
     lines = ["", *case.text.splitlines()]
     for each in check.findings:
-        yield "; ".join(filter(None, (f"{each.severity.value} `{lines[each.line].strip()}`", tried_words(each))))
+        shown = each.consequence.shown if each.consequence else ""
+        weight = f"{each.severity.value} `{lines[each.line].strip()}`"
+        yield "; ".join(filter(None, (weight, _NAMELESS.sub("no name", shown), tried_words(each))))
         yield _NAMELESS.sub("no name", sentence(each))
     yield from (
         f"{_counts(piece)}, {'all' if piece.returned == piece.calls else 'some'} came back" for piece in check.functions

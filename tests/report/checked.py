@@ -6,19 +6,37 @@ from dataclasses import replace
 from pathlib import Path
 
 from testbed.arch import ARCHES
+from testbed.checks.consequence import no_row
 from testbed.checks.model import (
+    Consequence,
     FileCheck,
     FindingKind,
     FunctionCheck,
     HowKnown,
     LaterDirectives,
     Repair,
+    Severity,
     TableFinding,
     WrongThing,
 )
 
 CFA = WrongThing("CFA", "CFA = rsp+0x8", "the true CFA is rsp+0x10 here")
 RBX = WrongThing("rbx", "rbx is still in rbx", "the caller's rbx is at CFA-0x10")
+
+LOST = Consequence(
+    Severity.ERROR,
+    "the caller is lost",
+    "crc32_z < no code (the caller's rbx)",
+    "crc32_z < caller < main",
+    "crc32_z+0x6",
+)
+WRONG_RBX = Consequence(
+    Severity.WARNING,
+    "the callers are right, and rbx is shown wrong in them",
+    "crc32_z < caller (rbx wrong) < main",
+    "crc32_z < caller < main",
+    "crc32_z+0x10",
+)
 
 WRONG = TableFinding(
     kind=FindingKind.WRONG_ROW,
@@ -33,6 +51,7 @@ WRONG = TableFinding(
     repair=Repair((".cfi_def_cfa_offset 0x10",), "", 4),
     source="zlib/crc32.S",
     line=120,
+    consequence=LOST,
 )
 RESTORED = replace(
     WRONG,
@@ -45,6 +64,7 @@ RESTORED = replace(
     repair=Repair((".cfi_restore_state",), "crc32_z+0x8", 1),
     source="",
     line=0,
+    consequence=WRONG_RBX,
 )
 STATIC = replace(RESTORED, table=".debug_frame", evidence=HowKnown.STATIC, instructions=2, repair=None)
 NO_ROW = replace(
@@ -59,10 +79,12 @@ NO_ROW = replace(
     repair=Repair((".cfi_startproc",), "", 1, (LaterDirectives("inflateEnd", (".cfi_endproc",)),)),
     source="",
     line=0,
+    consequence=no_row("inflate"),
 )
 UNREADABLE = replace(
     NO_ROW,
     kind=FindingKind.UNREADABLE,
+    consequence=None,
     pc=0x2010,
     where="inflate+0x10",
     instruction="",
@@ -73,7 +95,13 @@ UNREADABLE = replace(
 )
 WHOLE_TABLE = replace(UNREADABLE, table=".sframe", function="", pc=0, where="", instructions=0)
 START = replace(
-    NO_ROW, kind=FindingKind.START_WITHOUT_ROW, function="_start", pc=0x3000, where="_start+0x0", instruction="endbr64"
+    NO_ROW,
+    kind=FindingKind.START_WITHOUT_ROW,
+    function="_start",
+    pc=0x3000,
+    where="_start+0x0",
+    instruction="endbr64",
+    consequence=None,
 )
 
 FUNCTIONS = (

@@ -1,0 +1,125 @@
+"""Who calls a function of the file, and what of a finding only matters between the two: contracts of their own.
+
+A local function may change a callee-saved register for good, as a helper of hand-written code does whose callers have
+saved it. Seen from each of its callers nothing is lost: what their own callers had lies in their frames. So it is where
+each caller has a row, at its call, that says a slot for the register, and does not count its CFA from it; or has none;
+or is such a function itself. Likewise nobody sees that code has no row which only code without rows calls.
+
+A place whose address the file's data holds has callers that are not known.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from testbed.checks.model import FindingKind, Severity, TableFinding
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
+from testbed.image import Image
+from testbed.micro.code_scan import scan
+from testbed.micro.functions import CodePiece
+from testbed.micro.relocations import dynamic_relocations
+
+
+@dataclass(frozen=True, eq=False)
+class FileCalls:
+    """The direct calls and jumps between the ``pieces`` of a file, looked for when they are asked for."""
+
+    image: Image
+    pieces: Sequence[CodePiece] = field(repr=False)
+
+    def as_seen(self, finding: TableFinding, table: RowTable) -> TableFinding:
+        """A finding, as a note where nobody sees what it tells of."""
+        seen, piece = finding.consequence, self._piece(finding.pc)
+        if seen is None or piece is None or piece.start in self._exported or piece.start in self._held:
+            return finding
+        if seen.gone and all(self._is_private(piece, name, table, frozenset()) for name in seen.gone):
+            what = f"only a contract of its own loses {', '.join(seen.gone)}: each caller has saved it"
+            return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
+        if finding.kind is FindingKind.NO_ROW and finding.bare and not self._is_called_with_rows(piece, table):
+            what = "nothing calls it from code that has rows"
+            return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
+        return finding
+
+    def _is_private(self, piece: CodePiece, name: str, table: RowTable, asked: frozenset[int]) -> bool:
+        """Whether a register that a function loses is one that each of its callers has saved."""
+        if piece.start in asked:
+            return True
+        calls, jumps = self._calls[piece.start], self._jumps[piece.start]
+        if piece.start in self._exported or piece.start in self._held or not (calls or jumps):
+            return False
+        asked |= {piece.start}
+        unsaved = [self._piece(place) for place in calls if not _has_saved(name, table, place)]
+        unsaved += [jumper for jumper in jumps if table.at(jumper.start) is not None]
+        return all(each is not None and self._is_private(each, name, table, asked) for each in unsaved)
+
+    def _is_called_with_rows(self, piece: CodePiece, table: RowTable) -> bool:
+        places = (*self._calls[piece.start], *(jumper.start for jumper in self._jumps[piece.start]))
+        return any(table.at(place) is not None for place in places)
+
+    def _piece(self, pc: int) -> CodePiece | None:
+        """The piece of code at a place."""
+        at = bisect_right(self._starts, pc) - 1
+        return self.pieces[at] if at >= 0 and pc < self.pieces[at].end else None
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        return [piece.start for piece in self.pieces]
+
+    @cached_property
+    def _exported(self) -> frozenset[int]:
+        return frozenset(symbol.address for symbol in self.image.symbols if symbol.is_function and not symbol.local)
+
+    @cached_property
+    def _scanned(self) -> tuple[Mapping[int, list[int]], Mapping[int, list[CodePiece]]]:
+        calls: defaultdict[int, list[int]] = defaultdict(list)
+        jumps: defaultdict[int, list[CodePiece]] = defaultdict(list)
+        for piece in self.pieces:
+            code = scan(self.image, piece.start, piece.end)
+            for place, target in code.calls.items():
+                if target is not None:
+                    calls[target].append(place)
+            for target in code.jumps:
+                if not piece.start <= target < piece.end:
+                    jumps[target].append(piece)
+        return calls, jumps
+
+    @property
+    def _calls(self) -> Mapping[int, list[int]]:
+        return self._scanned[0]
+
+    @property
+    def _jumps(self) -> Mapping[int, list[CodePiece]]:
+        return self._scanned[1]
+
+    @cached_property
+    def _held(self) -> frozenset[int]:
+        """The places whose addresses words of data hold, or are to."""
+        word, mask = self.image.arch.word, np.uint64(self.image.arch.code_mask)
+        found = {each.addend & int(mask) for each in dynamic_relocations(self.image) if each.addend}
+        for section in _data(self.image):
+            words = np.frombuffer(section[: len(section) // word * word], f"<u{word}").astype(np.uint64) & mask
+            found.update(words[np.isin(words, np.array(self._starts, np.uint64))].tolist())
+        return frozenset(found)
+
+
+def _data(image: Image) -> Iterator[bytes]:
+    """The bytes of loaded sections that hold no code; the others lie nowhere."""
+    code = [(each.address, each.address + each.size) for each in image.segments if each.executable]
+    for section in image.sections.values():
+        if section.address and not any(start <= section.address < end for start, end in code):
+            yield section.data
+
+
+def _has_saved(name: str, table: RowTable, place: int) -> bool:
+    """Whether a caller's own caller has a register yet, by the row at its call; without a row nobody asks."""
+    row = table.at(place)
+    if row is None:
+        return True
+    counted_from = isinstance(row.cfa, RegisterPlus) and row.cfa.register == name
+    return isinstance(row.registers.get(name), Offset | Undefined) and not counted_from

@@ -1,0 +1,81 @@
+// A local function may lose a register for good, if each of its callers has saved it: a contract of its own.
+// ! {"runs": 40, "steps": 200}
+//
+// case: as it is
+// | it: every row is right but those of 1 function with a contract of its own; all 8 instructions were tried.
+// | note `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
+// | helper+0x3 (lea rax, [rbx + rbx]): only a contract of its own loses rbx: each caller has saved it: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper: 4, 4 executed, some came back
+// | f: 4, 4 executed, all came back
+// case: a caller has not saved it, and others call that one
+// - pushq %rbx
+// - .cfi_adjust_cfa_offset 8
+// - .cfi_offset %rbx, -16
+// - call helper
+// - popq %rbx
+// - .cfi_adjust_cfa_offset -8
+// + call helper
+// | it: 2 of 2 functions have a wrong row; all 6 instructions were tried.
+// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
+// | helper+0x3 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `ret`; f < caller (rbx wrong) < main
+// | f+0x5 (ret): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 3 visits (.eh_frame; seen when it was executed)
+// | helper: 4, 4 executed, some came back
+// | f: 2, 2 executed, some came back
+// case: others can call it
+// - .type helper, @function
+// + .globl helper
+// + .type helper, @function
+// | it: 1 of 2 functions has a wrong row; all 8 instructions were tried.
+// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
+// | helper+0x3 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper: 4, 4 executed, some came back
+// | f: 4, 4 executed, all came back
+// case: it gives the register back, from another register
+// - movq %rdi, %rbx
+// + movq %rbx, %r11
+// + movq %rdi, %rbx
+// - addq $1, %rax
+// + addq $1, %rax
+// + movq %r11, %rbx
+// | it: 1 of 2 functions has a wrong row; all 10 instructions were tried.
+// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
+// | helper+0x6 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper: 6, 6 executed, all came back
+// | f: 4, 4 executed, all came back
+// case: the caller's CFA counts from it
+// - .cfi_offset %rbx, -16
+// + .cfi_offset %rbx, -16
+// + movq %rsp, %rbx
+// + .cfi_def_cfa_register %rbx
+// | it: 2 of 2 functions have a wrong row; all 9 instructions were tried.
+// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
+// | helper+0x3 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | error `popq %rbx`; f < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
+// | f+0x9 (pop rbx): the caller is lost: the row says CFA = rbx+0x10, the true CFA is rsp+0x10 here: add `.cfi_def_cfa_register rsp` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | helper: 4, 4 executed, some came back
+// | f: 5, 5 executed, all came back
+// | as is advised: it: 1 of 2 functions has a wrong row; all 9 instructions were tried.
+
+.text
+.type helper, @function
+helper: .cfi_startproc
+movq %rdi, %rbx
+leaq (%rbx,%rbx), %rax
+addq $1, %rax
+ret
+.cfi_endproc
+.size helper, . - helper
+
+.globl f
+.type f, @function
+f: .cfi_startproc
+pushq %rbx
+.cfi_adjust_cfa_offset 8
+.cfi_offset %rbx, -16
+call helper
+popq %rbx
+.cfi_adjust_cfa_offset -8
+ret
+.cfi_endproc
+.size f, . - f
