@@ -27,6 +27,7 @@ _MODULES = (
     "tables.orc",
     "tables.sframe",
     "tables.compact_unwind",
+    "tables.gopclntab",
     "chains.shadow_call_stack",
     "analysis.prologue_analysis",
     "scans.stack_scan",

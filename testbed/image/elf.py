@@ -16,8 +16,9 @@ from elftools.elf.elffile import ELFFile
 
 from testbed.arch import ARCHES, Arch, FrameRecord, Isa, PerArch
 from testbed.image.elf_companions import CORRUPT, ElfParts, section_data, sections_of, with_companions
-from testbed.image.elf_symbols import elf_symbols
+from testbed.image.elf_symbols import SymbolTables, elf_symbols, joined
 from testbed.image.file_bytes import FileBytes, file_content
+from testbed.image.go_functions import SECTION, go_symbols
 from testbed.image.model import Image, Section, Segment
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.words.budget import Account, Budget
@@ -203,13 +204,16 @@ def _image(
         attributes_say(path, parts.sections, arch, account),
     )
     stack = next(elf.iter_segments("PT_GNU_STACK"), None)
+    symbols = parts.symbols
+    if SECTION in parts.sections and ".symtab" not in parts.sections:
+        symbols = joined(symbols, SymbolTables(go_symbols(parts.sections, account.share(SECTION)), {}, ()))
     return Image(
         path,
         arch,
         arch.code_address(elf["e_entry"]),
         segments,
         parts.sections,
-        parts.symbols.symbols,
+        symbols.symbols,
         marks,
         frame_records,
         relocatable=elf["e_type"] == "ET_REL",

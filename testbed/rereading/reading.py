@@ -14,6 +14,7 @@ from testbed.rereading.compact_unwind import compact_unwind
 from testbed.rereading.dwarf import SecondReader, debug_frame, eh_frame
 from testbed.rereading.eh_frame_hdr import eh_frame_hdr
 from testbed.rereading.ehabi import exidx
+from testbed.rereading.gopclntab import gopclntab
 from testbed.rereading.orc import orc
 from testbed.rereading.rows import NoRow, SecondRow
 from testbed.rereading.sframe import sframe
@@ -27,6 +28,7 @@ FORMATS: Mapping[str, Callable[[Image], SecondReader]] = {
     ".sframe": sframe,
     ".orc_unwind": orc,
     "__compact_unwind": compact_unwind,
+    ".gopclntab": gopclntab,
 }
 # What pyelftools, and the lines of this room, stumble over in damaged bytes.
 _DAMAGED = (

@@ -28,6 +28,7 @@ TECHNIQUES = {  # which technique reads what
     ".sframe": "sframe",
     ".orc_unwind": "orc",
     "__compact_unwind": "compact_unwind",
+    ".gopclntab": "gopclntab",
 }
 
 

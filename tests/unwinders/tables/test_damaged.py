@@ -19,7 +19,7 @@ from testbed.build.recipes import RECIPES
 from testbed.contract.rows import RowTable
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders import compact, ehabi_index, search_tables, sframes
+from tests.unwinders import compact, ehabi_index, go_tables, search_tables, sframes
 from tests.unwinders.formats import orc_made
 from tests.unwinders.frames import START, X86_64, block, cie, fde, image, snapshot, uleb
 from tests.unwinders.mutations import mutated
@@ -115,6 +115,8 @@ CASES: list[tuple[str, Image, tuple[str, ...]]] = [
     ),
     ("compact_unwind", linked("arm64", "macho-O2-dwarf"), (*PAGES, compact.FRAME)),
     ("compact_unwind", linked("x86_64", "macho-O2-nofp"), PAGES),
+    *(("gopclntab", go_tables.made(*go_tables.EVERY, version=version), (".gopclntab",)) for version in go_tables.MAGIC),
+    ("gopclntab", go_tables.made(*go_tables.EVERY, arch=ARCHES["arm64"], module=START), (".gopclntab", ".go.module")),
 ]
 
 

@@ -17,7 +17,7 @@ import pytest
 from testbed.contract.frames import Backtrace
 from testbed.image import Image, LoadedImage
 from testbed.words.errors import NoUnwindInfo
-from tests.unwinders import code, compact, ehabi_index, search_tables, sframes
+from tests.unwinders import code, compact, ehabi_index, go_tables, search_tables, sframes
 from tests.unwinders.formats import orc_made
 from tests.unwinders.frames import START, X86_64, cie, fde, image, snapshot, words
 from unwinders import UNWINDERS
@@ -50,6 +50,7 @@ TABLES: Mapping[str, Table] = {
         *(compact.image_with(X86_64, compact.section([(START, PAGE)], START + 0x100)), compact.SECTION),
         start=compact.CODE,
     ),
+    "gopclntab": Table(go_tables.made(go_tables.Go("f", ((SIZE, 0),))), ".gopclntab"),
     "prologue_analysis": Table(code.image_of("x86_64", b"\x90" * (SIZE - 1) + b"\xc3"), "prologue of f"),
 }
 STRATEGIES = pytest.mark.parametrize("name", TABLES)

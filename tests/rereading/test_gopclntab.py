@@ -1,0 +1,72 @@
+"""Go's table of functions: both readers say the same of made-up ones, and a mistake in either is noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from testbed.arch import Arch
+from testbed.image import go_functions
+from testbed.rereading import NoRow, evaluate, gopclntab, reread
+from tests.rereading.beside import differences, registers_at, word_at
+from tests.unwinders.frames import ARM64, START, X86_64
+from tests.unwinders.go_tables import EVERY, MAGIC, SIZE, made
+from tests.unwinders.mutations import mutated
+from unwinders.formats import gopclntab as first
+
+PCS = range(START - 1, START + SIZE * len(EVERY) + 1)
+BOTH = pytest.mark.parametrize("arch", [X86_64, ARM64], ids=str)
+
+
+@BOTH
+@pytest.mark.parametrize("version", MAGIC)
+def test_both_readers_say_the_same(arch: Arch, version: str) -> None:
+    assert list(differences(made(*EVERY, version=version, arch=arch), ".gopclntab", PCS)) == []
+
+
+def test_both_find_where_the_code_begins_in_the_module() -> None:
+    assert list(differences(made(*EVERY, module=START), ".gopclntab", PCS)) == []
+    assert isinstance(reread(made(*EVERY, module=0), ".gopclntab", START), NoRow)
+
+
+DEFECTS: dict[str, tuple[Any, str, Any]] = {
+    "frames are a word larger": (first, "_varint", lambda table, usual=first._varint: usual(table) + 16),
+    "the frame pointer is elsewhere": (first, "_FRAMES", {name: first._GoFrame(-8, -24) for name in first._FRAMES}),
+    "goexit is a function like others": (first, "_ROOTS", frozenset()),
+    "sigpanic is called": (first, "_INJECTED", frozenset({"runtime.asyncPreempt"})),
+    "SP is thought to be kept": (first, "WRITES_SP", 0),
+    "assembly saves the frame pointer": (first, "ASSEMBLY", 0),
+    "the second one finds another root": (gopclntab, "_OUTERMOST", ("main.leaf",)),
+    "the second one takes assembly for compiled code": (gopclntab, "_IS_ASSEMBLY", 0),
+    "the second one counts from elsewhere": (go_functions, "_TEXT", 21),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_planted_mistake_is_noticed(arch: Arch, defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, instead = DEFECTS[defect]
+    image = made(*EVERY, arch=arch, module=START)
+    assert list(differences(replace(image), ".gopclntab", PCS)) == []
+    monkeypatch.setattr(owner, name, instead)
+    assert list(differences(replace(image), ".gopclntab", PCS))
+
+
+@BOTH
+@pytest.mark.parametrize("version", MAGIC)
+def test_of_a_damaged_table_there_are_rows_or_it_is_said_why_not(arch: Arch, version: str) -> None:
+    image, random = made(*EVERY, version=version, arch=arch), Random(7)
+    found = {True: 0, False: 0}
+    for _ in range(500):
+        section = image.sections[".gopclntab"]
+        data = mutated(section.data, random)
+        damaged = replace(image, sections={**image.sections, ".gopclntab": replace(section, data=data)})
+        for pc in PCS[::5]:
+            row = reread(damaged, ".gopclntab", pc)
+            found[isinstance(row, NoRow)] += 1
+            if not isinstance(row, NoRow):
+                evaluate(row, registers_at(arch, pc), word_at)
+    assert min(found.values()) > 1000, found

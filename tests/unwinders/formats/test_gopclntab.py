@@ -1,0 +1,220 @@
+"""`.gopclntab`: its header in each version, the tables by pc, what is known of each kind of function; then names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.arch import Arch
+from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
+from testbed.image import Image
+from testbed.image.go_functions import go_symbols
+from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from tests.unwinders.frames import ARM64, START, X86_64, told
+from tests.unwinders.go_tables import ASM, EVERY, MAGIC, SIZE, SP_WRITE, TOP, Go, made, section
+from unwinders.formats.gopclntab import gopclntab_table
+
+VERSIONS = pytest.mark.parametrize("version", MAGIC)
+BOTH = pytest.mark.parametrize("arch", [X86_64, ARM64], ids=str)
+
+
+def rows_of(function: Go, arch: Arch = X86_64) -> list[UnwindRow]:
+    """The rows of one function, in front of another one."""
+    table = told(gopclntab_table(made(function, Go("main.behind", ()), arch=arch)))
+    return list(table.rows)
+
+
+def shown(row: UnwindRow, arch: Arch) -> str:
+    """Where a row is, its CFA, and where return address and frame pointer are."""
+    word: dict[type[Rule], str] = {Undefined: "lost", SameValue: "kept"}
+
+    def said(rule: Rule | None) -> str:
+        match rule:
+            case Offset(offset):
+                return f"[CFA{offset:+}]"
+            case RegisterPlus(register, offset):
+                return f"{register}{offset:+}"
+            case None:
+                return "-"
+            case _:
+                at = getattr(rule, "register", None)
+                return word[type(rule)] if at is None else f"[{at}{rule.offset:+}]"  # type: ignore[union-attr]
+
+    names = (row.return_address, arch.frame_pointers[0])
+    rules = " ".join(said(row.registers.get(name)) for name in names)
+    return f"+{row.start - START}..{row.end - START} {said(row.cfa)} {rules}"
+
+
+# What a function's record and its table by pc say.
+
+
+@pytest.mark.parametrize(
+    ("function", "arch", "said"),
+    [
+        (Go("f", ((32, 0),)), X86_64, ["+0..32 rsp+8 [CFA-8] kept"]),
+        (
+            Go("f"),
+            X86_64,
+            [
+                *("+0..4 rsp+8 [CFA-8] kept", "+4..5 rsp+32 [CFA-8] kept", "+5..24 rsp+32 [CFA-8] [CFA-16]"),
+                "+24..32 rsp+8 [CFA-8] kept",
+            ],
+        ),
+        (
+            Go("f", ((4, 0), (4, 16), (4, 0), (20, 16))),  # only what makes the frame first may come before the save
+            X86_64,
+            [
+                *("+0..4 rsp+8 [CFA-8] kept", "+4..5 rsp+24 [CFA-8] kept", "+5..8 rsp+24 [CFA-8] [CFA-16]"),
+                *("+8..12 rsp+8 [CFA-8] kept", "+12..32 rsp+24 [CFA-8] [CFA-16]"),
+            ],
+        ),
+        (Go("f", ((8, 0), (24, 16)), ASM), X86_64, ["+0..8 rsp+8 [CFA-8] lost", "+8..32 rsp+24 [CFA-8] lost"]),
+        (Go("f", ((8, 0), (8, -16), (16, 0))), X86_64, ["+0..8 rsp+8 [CFA-8] kept", "+16..32 rsp+8 [CFA-8] kept"]),
+        (Go("f", ((8, 0),)), X86_64, ["+0..8 rsp+8 [CFA-8] kept"]),
+        (Go("f", ((64, 0),)), X86_64, ["+0..32 rsp+8 [CFA-8] kept"]),
+        (Go("f", ((0, 0), (32, 8))), X86_64, ["+0..1 rsp+16 [CFA-8] kept", "+1..32 rsp+16 [CFA-8] [CFA-16]"]),
+        (
+            Go("f", ((32, 1 << 30),)),
+            X86_64,
+            ["+0..1 rsp+1073741832 [CFA-8] kept", "+1..32 rsp+1073741832 [CFA-8] [CFA-16]"],
+        ),
+        (Go("f", ()), X86_64, []),
+        (
+            Go("f", ((1, 0), (6, 32), (1, 0))),
+            ARM64,
+            [
+                *("+0..4 sp+0 x30+0 kept", "+4..5 sp+32 [sp+0] kept", "+5..28 sp+32 [sp+0] [sp-8]"),
+                "+28..32 sp+0 x30+0 kept",
+            ],
+        ),
+        (Go("runtime.goexit", ((32, 0),), TOP), X86_64, ["+0..32 - lost -"]),
+        (Go("runtime.rt0_go", ((32, 0),), TOP | SP_WRITE), X86_64, ["+0..32 - lost -"]),
+        (Go("runtime.sigpanic", ((32, 0),)), X86_64, ["+0..32 rsp+8 [CFA-8] kept"]),
+    ],
+)
+def test_rows(function: Go, arch: Arch, said: list[str]) -> None:
+    assert [shown(row, arch) for row in rows_of(function, arch)] == said
+
+
+@BOTH
+@VERSIONS
+def test_every_version_says_the_same(arch: Arch, version: str) -> None:
+    """Go 1.16 has no flags: what sets SP is known by name, and assembly is not."""
+    functions = [each for each in EVERY if each.name not in ("memmove", "runtime.asyncPreempt")]
+    found, newest = (gopclntab_table(made(*functions, version=each, arch=arch)) for each in (version, "1.20"))
+    assert [shown(row, arch) for row in found] == [shown(row, arch) for row in newest]
+    assert [(part.start, str(part.why)) for part in found.broken] == [
+        (part.start, str(part.why)) for part in newest.broken
+    ]
+
+
+@pytest.mark.parametrize(("flags", "why"), [(TOP, "another stack"), (SP_WRITE, "sets SP"), (SP_WRITE | ASM, "sets SP")])
+def test_where_only_the_runtime_knows_the_callers_stack_nothing_is_said(flags: int, why: str) -> None:
+    (part,) = gopclntab_table(made(Go("f", flags=flags))).broken
+    assert isinstance(part.why, NoUnwindInfo) and why in str(part.why)
+
+
+@pytest.mark.parametrize("name", ["runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV2"])
+def test_a_caller_that_a_signals_handler_made_up_was_interrupted(name: str) -> None:
+    """On arm64 the handler put the link register on the stack, and SP down by 16."""
+    assert all(row.signal_frame for row in rows_of(Go(name)))
+    row = rows_of(Go(name), ARM64)[-1]
+    assert (row.return_address, row.registers["x30"], row.signal_frame) == ("pc", Offset(0), True)
+    assert str(row.registers["sp"]) == "ValOffset(offset=16)"
+
+
+# What cannot be read.
+
+
+def altered(at: int, content: bytes, *functions: Go) -> Image:
+    """The table of these functions with other bytes at a place."""
+    sound = made(*functions)
+    data = sound.sections[".gopclntab"].data
+    at = at if at >= 0 else len(data) + at
+    there = replace(sound.sections[".gopclntab"], data=data[:at] + content + data[at + len(content) :])
+    return replace(sound, sections={**sound.sections, ".gopclntab": there})
+
+
+@pytest.mark.parametrize(
+    ("at", "content", "error", "why"),
+    [
+        (0, b"\xfb", UnsupportedRule, "Go 1.2 to 1.15"),
+        (0, b"\xf2", MalformedTable, "magic 0xfffffff2"),
+        (4, b"\1", MalformedTable, "instructions of 1 bytes"),
+        (6, b"\3", MalformedTable, "instructions of 3 bytes"),
+        (7, b"\4", MalformedTable, "pointers of 4"),
+        (8, b"\xff\xff\xff\xff", MalformedTable, "reach past the end"),
+        (8, b"\7", MalformedTable, "reach past the end"),
+        (8 + 7 * 8, b"\xff\xff", MalformedTable, "past the end of the section"),
+    ],
+)
+def test_a_header_that_breaks_the_format(at: int, content: bytes, error: type[Exception], why: str) -> None:
+    with pytest.raises(error, match=why):
+        gopclntab_table(altered(at, content, Go("f")))
+
+
+def test_without_the_section_there_is_no_unwind_info() -> None:
+    sound = made(Go("f"))
+    with pytest.raises(NoUnwindInfo, match="gopclntab"):
+        gopclntab_table(replace(sound, sections={}))
+
+
+@pytest.mark.parametrize(
+    ("from_end", "content", "why"),
+    [
+        (44, b"\1", "a function at 0x1001, not 0x1000"),
+        (40, b"\xff\xff", "past the end of the section"),
+        (28, b"\xff\xff", "past the end of the section"),
+    ],
+)
+def test_a_broken_record_is_the_matter_of_its_function(from_end: int, content: bytes, why: str) -> None:
+    """A record is 44 bytes: entry, name, two that are not asked, pcsp ..."""
+    table = gopclntab_table(altered(-from_end - 44, content, Go("f"), Go("g")))
+    assert [why in str(part.why) for part in table.broken] == [True]
+    assert table.at(START) is None and table.at(START + SIZE) is not None
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xff" * 11, "LEB128"),
+        (b"\xff\xff\xff\xff\x7f\1", "more than 32 bits"),
+        (b"\xfe\xff\xff\xff\x0f\1" * 2, "a frame of"),
+    ],
+)
+def test_a_table_by_pc_that_breaks_the_format(content: bytes, why: str) -> None:
+    long = Go("f", ((1, 0), *((1, 8), (1, 16)) * 8))
+    at = section([long]).index(b"\2\1\x10\1\x10\1")
+    (part,) = gopclntab_table(altered(at, content, long)).broken
+    assert isinstance(part.why, MalformedTable) and why in str(part.why)
+
+
+def test_from_go_1_26_on_the_module_says_where_the_code_begins() -> None:
+    rows = gopclntab_table(made(Go("f"), module=START)).rows
+    assert rows[0].start == START
+    unsaid = made(Go("f"), module=0)
+    for broken in (unsaid, replace(unsaid, sections={".gopclntab": unsaid.sections[".gopclntab"]})):
+        with pytest.raises(UnsupportedRule, match="before the file is loaded"):
+            gopclntab_table(broken)
+
+
+# Names.
+
+
+@BOTH
+@VERSIONS
+def test_names_of_functions(arch: Arch, version: str) -> None:
+    sound = made(*EVERY, version=version, arch=arch)
+    symbols = go_symbols(sound.sections, sound.account)
+    assert [(s.name, s.address, s.size) for s in symbols] == [
+        (each.name, START + SIZE * i, SIZE) for i, each in enumerate(EVERY)
+    ]
+
+
+@pytest.mark.parametrize("at", [0, 8, 9, 32, 40, 63])
+def test_a_damaged_table_names_nothing_or_something(at: int) -> None:
+    for value in (0, 1, 0x7F, 0x80, 0xFF):
+        damaged = altered(at, bytes([value]), *EVERY)
+        assert all(s.name and s.size > 0 for s in go_symbols(damaged.sections, damaged.account))
+    assert go_symbols(altered(0, b"\xf2", *EVERY).sections, damaged.account) == ()
