@@ -166,16 +166,20 @@ class ProcessRecorder(HookedRun):
 
     def drop_faulting(self, memory: AddressSpace) -> None:
         """Forget the last step, whose instruction was refused; what it wrote before, it wrote."""
+        self.drop_refused_writes(memory)
         self.drop_last()
-        first, step = self.writes, self.steps
-        steps, addresses, sizes, _ = (column.view(first) for column in self.journal)
+
+    def drop_refused_writes(self, memory: AddressSpace) -> None:
+        """Forget those writes of the last step that memory did not allow."""
+        first, step = self.writes, self.steps - 1
+        columns = steps, addresses, _, _ = tuple(column.view(first) for column in self.journal)
         while first and steps[first - 1] == step:
             first -= 1
         kept = first
         for i in range(first, self.writes):
             area = memory.area_at(int(addresses[i]))
             if area is not None and area.backed and area.protection & WRITE:
-                for column in (steps, addresses, sizes, _):
+                for column in columns:
                     column[kept] = column[i]
                 kept += 1
         self.state.writes = kept

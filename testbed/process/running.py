@@ -15,7 +15,7 @@ from testbed.machine.stops import FETCHES
 from testbed.process.kernel_entry import Called, Raised, Refused
 from testbed.process.refusal import Refusal
 from testbed.process.scheduling import choose, end_thread, finish_call
-from testbed.process.signals import deliver, fault_info, force
+from testbed.process.signals import can_handle, deliver, fault_info, force
 from testbed.process.state import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, Process, ProcessEnds
 from testbed.process.system_calls import begin_call
 
@@ -70,7 +70,10 @@ UNDEFINED = FaultMeaning(SIGILL, 2, "undefined instruction, or one that the emul
 
 
 def take_access(process: Process, refused: Refused) -> None:
-    """An access that memory does not allow: SIGSEGV. Raises ProcessEnds where nothing handles it."""
+    """An access that memory does not allow: SIGSEGV. Raises ProcessEnds where nothing handles it.
+
+    The instruction is the last step then, as a core file has it; before a handler it is none, for it runs again.
+    """
     recorder, memory = process.recorder, process.memory
     address = refused.address & process.arch.word_mask
     if refused.kind in FETCHES:  # the jump executed; where it leads, nothing does
@@ -78,7 +81,7 @@ def take_access(process: Process, refused: Refused) -> None:
         recorder[process.arch.pc] = address
         what = f"jumps to {address:#x}"
     else:
-        recorder.drop_faulting(memory)
+        (recorder.drop_faulting if can_handle(process, SIGSEGV) else recorder.drop_refused_writes)(memory)
         what = f"{_VERBS.get(refused.kind, 'touches')} {refused.size} bytes at {address:#x}"
     mapped = memory.area_at(address) is not None
     code = _ACCESS_ERROR if mapped else _MAP_ERROR
@@ -90,7 +93,9 @@ def take_exception(process: Process, meaning: FaultMeaning) -> None:
     """A processor exception. Raises ProcessEnds where nothing handles its signal."""
     recorder = process.recorder
     pc = recorder.last_pc()
-    if not meaning.executed:
+    if not can_handle(process, meaning.signal):
+        recorder.drop_refused_writes(process.memory)
+    elif not meaning.executed:
         recorder.drop_faulting(process.memory)
         recorder[process.arch.pc] = pc
     info = fault_info(process, meaning.signal, meaning.code, pc)

@@ -45,10 +45,14 @@ def send(process: Process, thread: GuestThread, number: int, info: bytes) -> Non
 
 def force(process: Process, number: int, info: bytes, why: str) -> None:
     """A signal that the running instruction itself caused: where it cannot be handled, the process ends."""
-    thread, action = process.current, process.actions.get(number, SignalAction())
-    if action.handler in (0, 1) or thread.mask & bit(number):
+    if not can_handle(process, number):
         raise ProcessEnds(None, f"{name_of(number)}: {why}", signal=number)
-    thread.pending[number] = info
+    process.current.pending[number] = info
+
+
+def can_handle(process: Process, number: int) -> bool:
+    """True where a handler takes a signal that the running instruction itself causes."""
+    return process.actions.get(number, SignalAction()).handler not in (0, 1) and not process.current.mask & bit(number)
 
 
 def name_of(number: int) -> str:

@@ -13,7 +13,8 @@ from testbed.image import describe
 from testbed.process import ProcessRun, run_process
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.truth import observe
-from tests.process.builds import built, ran
+from testbed.words.errors import EmulationError
+from tests.process.builds import TARGETS, built, ran
 from unwinders import UNWINDERS
 
 SECRET = "the host's own words"
@@ -114,6 +115,24 @@ def test_endless_recursion_ends_at_the_end_of_the_stack() -> None:
     run = run_process(built("wild", "x86_64", "static", "-O1"), ["recursion"], budget=BUDGET)
     assert run.signal == signal.SIGSEGV and "not mapped" in run.ending
     assert run.steps < BUDGET and len(run.tracks[0].trace) == run.steps
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_instruction_that_crashes_is_the_last_step(target: str) -> None:
+    """As a core file has it: the registers before it, and nothing of what it was not let write."""
+    run = run_process(built("wild", target, "static", "-O1"), ["null"], budget=BUDGET)
+    trace = run.tracks[0].trace
+    image = trace.images[0].image
+    store = next(symbol for symbol in image.symbols if symbol.name.startswith("store"))
+    last = int(trace.pc[-1])
+    assert run.signal == signal.SIGSEGV and "writes 4 bytes at 0x0" in run.ending
+    assert store.address <= last < store.address + store.size and isinstance(trace.end, EmulationError)
+    assert trace.end.pc == last and trace.writes.step[-1] < len(trace) - 1
+    callers = observe(trace).stack(len(trace) - 1).frames
+    assert [describe(trace.images, each.pc, caller=i > 0).partition("+")[0] for i, each in enumerate(callers[:2])] == [
+        store.name,
+        "main",
+    ]
 
 
 def test_an_endless_loop_ends_with_its_budget() -> None:

@@ -20,6 +20,8 @@ static int opened(const char *path) {
     return file;
 }
 
+__attribute__((noipa)) void store(int *to) { *to = 1; }
+
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "";
     if (!strcmp(what, "memory")) {
@@ -48,6 +50,8 @@ int main(int count, char **arguments) {
         printf("%d %s\n", cut, strerror(errno));
     } else if (!strcmp(what, "recursion")) {
         return deep(0);
+    } else if (!strcmp(what, "null")) {
+        store(0);
     } else if (!strcmp(what, "loop")) {
         for (;;) {}
     }
