@@ -17,6 +17,7 @@ import pytest
 
 from testbed.cli.strategies import strategies_named, strategy_named
 from testbed.referee import REFEREE_OF, REFEREES, versions
+from testbed.referee.gdb.strategy import version_said
 from testbed.referee.model import Found, OtherVersions
 from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, strategies_of_versions
 from testbed.runs.judging import judge
@@ -25,6 +26,21 @@ from tests.referee.debuggers import run_of
 
 ALL = versions.versions()
 TOY = Version(tool="gdb", version="1.5", holds="a toy", wheel="toy-gdb==1.5.post2", size="1 kB", licence="0BSD")
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("GNU gdb (Debian 13.1-3) 13.1", "13.1"),
+        ("GNU gdb (GDB) 18.1", "18.1"),
+        ("GNU gdb (Ubuntu 15.0.50.20240403-0ubuntu1) 15.0.50.20240403-git", "15.0.50.20240403"),
+        ("GNU gdb (Fedora Linux) 14.2-1.fc39", "14.2"),
+        ("GNU gdb 6.3", "6.3"),
+        ("lldb version 22.1.0", ""),
+    ],
+)
+def test_gdb_says_its_version_as_distributions_print_it(line: str, version: str) -> None:
+    assert version_said(f"{line}\nCopyright (C)\n") == version
 
 
 def wheel(folder: Path, name: str, version: str) -> None:

@@ -80,8 +80,14 @@ def _saying_its_version(path: str, packages: str) -> Found | None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = re.match(r"GNU gdb .*?([\d.]+)\s*$", done.stdout.partition("\n")[0])
-    return Found(match[1], path, packages) if match else None
+    said = version_said(done.stdout)
+    return Found(said, path, packages) if said else None
+
+
+def version_said(text: str) -> str:
+    """The version in what ``gdb --version`` prints, without what a distribution adds; "" where it is not gdb's text."""
+    match = re.match(r"GNU gdb (?:\([^)\n]*\) |[^\d\n(]*)(\d+(?:\.\d+)*)", text)
+    return match[1] if match else ""
 
 
 def _start(path: str, packages: str) -> Sequence[str]:
