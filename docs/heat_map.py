@@ -22,7 +22,7 @@ def shares() -> dict[tuple[str, str], float]:
         assert isa is not None
         key = name, isa.name
         exact[key] = exact.get(key, 0) + counts["exact"]
-        sites[key] = sites.get(key, 0) + counts["sites"] - counts["transition"]
+        sites[key] = sites.get(key, 0) + counts["sites"] - counts["transition"] - counts.get("undecided", 0)
     return {key: 100 * exact[key] / sites[key] for key in sites if sites[key]}
 
 

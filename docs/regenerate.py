@@ -121,6 +121,10 @@ def tables_of_libraries() -> None:
     (ROOT / "docs" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
 
 
+def _judged(counts: Mapping[str, Any]) -> int:
+    return int(counts["sites"]) - int(counts["transition"]) - int(counts.get("undecided", 0))
+
+
 def traps() -> None:
     """docs/traps.md: what each trap does to the strategies beside its controls, from the golden counts."""
 
@@ -135,7 +139,7 @@ def traps() -> None:
         return {(mechanism, Outcome(outcome)): count for (mechanism, outcome), count in pairs.items()}
 
     cells = [
-        ShownCell(unit, name, counts["sites"] - counts["transition"], counts["exact"], shown(counts))
+        ShownCell(unit, name, _judged(counts), counts["exact"], shown(counts))
         for unit, name, counts in all_cells(STRATEGIES)
     ]
     (ROOT / "docs" / "traps.md").write_text(traps_markdown(PROGRAMS, cells), encoding="utf-8")
@@ -183,6 +187,13 @@ def proofs() -> None:
 
     introduction = (ROOT / "docs" / "proofs.intro.md").read_text(encoding="utf-8")
     (ROOT / "docs" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
+
+
+def chains() -> None:
+    """docs/chains.md: the stacks of goroutines and contexts, drawn."""
+    from chains_page import chains_page
+
+    (ROOT / "docs" / "chains.md").write_text(chains_page(), encoding="utf-8")
 
 
 def score() -> None:
@@ -241,6 +252,7 @@ PARTS = {
     "pictures": DocumentPart(pictures, "the pictures of screens and pages; needs chromium"),
     "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
     "analysis": DocumentPart(analysis, "docs/analysis-of-libraries.md, all functions of libraries", by_default=False),
+    "chains": DocumentPart(chains, "docs/chains.md, call stacks of real runs, drawn; needs Go", by_default=False),
     "proofs": DocumentPart(proofs, "docs/proofs.md, both witnesses on everything", by_default=False),
 }
 

@@ -38,9 +38,10 @@ class Dissent:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One run, compared: ``steps`` = ``agreed`` + ``transition`` + ``disagreed``.
+    """One run, compared: ``steps`` = ``agreed`` + ``transition`` + ``undecided`` + ``disagreed``.
 
     ``transition`` are the steps without a single right answer at which the two differ; at others of them they agree.
+    ``undecided`` are the same of those of which no effect tells whose they are.
     ``unfollowed`` are returns that the witness sees by SP alone: it proves nothing there.
     """
 
@@ -49,6 +50,7 @@ class Proof:
     transition: int
     disagreed: int
     unfollowed: int = 0
+    undecided: int = 0
     dissents: tuple[Dissent, ...] = field(default=(), repr=False)
 
 
@@ -75,6 +77,7 @@ class Sum:
     transition: int
     disagreed: int
     unfollowed: int
+    undecided: int
     seconds: float
 
 
@@ -89,6 +92,7 @@ def total(proofs: Sequence[UnitProof]) -> Sum:
         transition=sum(proof.transition for proof in compared),
         disagreed=sum(proof.disagreed for proof in compared),
         unfollowed=sum(proof.unfollowed for proof in compared),
+        undecided=sum(proof.undecided for proof in compared),
         seconds=sum(each.seconds for each in proofs),
     )
 
@@ -107,10 +111,12 @@ def prove(truth: Truth, testimony: Testimony | None = None) -> Proof:
     differs = differing(truth, said)
     wrong = differs & ~truth.transition
     count, different, disagreed = len(truth.trace), int(differs.sum()), int(wrong.sum())
+    undecided = int((differs & truth.undecided).sum())
     return Proof(
         steps=count,
         agreed=count - different,
-        transition=different - disagreed,
+        transition=different - disagreed - undecided,
+        undecided=undecided,
         disagreed=disagreed,
         unfollowed=len(said.unfollowed),
         dissents=tuple(_dissents(truth, said, wrong)),

@@ -164,7 +164,18 @@ class Matrix:
             import pandas
         except ImportError as missing:
             raise UsageError("to_pandas needs pandas: pip install 'unwind-testbed[notebooks]'") from missing
-        counts = ("sites", "exact", "foretold", "luck", "open", "unasked", "unexplained", "lying", "transition")
+        counts = (
+            "sites",
+            "exact",
+            "foretold",
+            "luck",
+            "open",
+            "unasked",
+            "unexplained",
+            "lying",
+            "transition",
+            "undecided",
+        )
         callers = ("said", "true", "found")
         columns = ["program", "arch", "recipe", "unwinder", *counts, *(f"n_{outcome.value}" for outcome in Outcome)]
         columns += [f"callers_{name}" for name in callers]

@@ -122,7 +122,10 @@ def _of_process(program: str, seed: int, budget: int, options: ProcessOptions) -
         unit = Unit(process.run.path.name, process.run.arch.name, f"thread-{thread.number}")
         with status(f"following the values of thread {thread.number}"):
             proofs.append(prove_unit(unit, thread.watched))
-        click.echo(f"{unit}: {thread.transition:,} of {thread.steps:,} steps in transition", err=True)
+        click.echo(
+            f"{unit}: {thread.transition:,} of {thread.steps:,} steps in transition, {thread.undecided:,} undecided",
+            err=True,
+        )
     return proofs
 
 
@@ -186,6 +189,7 @@ def _lines(proofs: Sequence[UnitProof], added: Sum, seconds: float) -> Iterator[
         f"{runs}{skipped}{failed}: {added.steps:,} steps compared, {added.agreed:,} agree, "
         f"{added.disagreed:,} disagree"
         + (f", {added.transition:,} differ where no single answer is right" if added.transition else "")
+        + (f", {added.undecided:,} differ where no effect decides" if added.undecided else "")
         + (f", {added.unfollowed:,} returns could not be followed" if added.unfollowed else "")
         + f"; {seconds:.1f} s"
     )

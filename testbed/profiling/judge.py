@@ -116,6 +116,7 @@ def judge_thread(
         clause=found.clause,
         clauses=clause_names(unwinder),
         whole=whole,
+        undecided=thread.watched.undecided[found.steps],
     )
     judged = ~transition
     codes, of_step = thread.code

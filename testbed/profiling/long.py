@@ -43,7 +43,7 @@ def judge_in_pieces(
     for number, thread in enumerate(process.threads):
         known = survey(lambda thread=thread: windows(process.chunks(thread)))  # type: ignore[misc]
         pieces = max(pieces, known.windows)
-        steps = activations = transition = 0
+        steps = activations = transition = undecided = 0
         for truth, _ in watch(windows(process.chunks(thread)), known):
             window = truth.window
             part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
@@ -53,10 +53,10 @@ def judge_in_pieces(
                     said = judge_thread(part, unwinder, rows, evaluate)
                     shares[i] = joined_shares(unwinder, [shares[i], said])
             steps, activations = steps + part.steps, activations + part.activations
-            transition += part.transition
+            transition, undecided = transition + part.transition, undecided + part.undecided
             progress(sum(each.steps for each in counted) + steps)
             give_back()
-        counted.append(CountedThread(thread.number, steps, activations, transition))
+        counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
     shares = [replace(share, places=joined_places(share.places)) for share in shares]
     return CountedProcess(process.run, tuple(counted), pieces), shares
 

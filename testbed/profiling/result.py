@@ -45,7 +45,12 @@ class WatchedThread:
     @property
     def transition(self) -> int:
         """How many steps have no single right answer."""
-        return int(self.watched.transition[self.begins : self.stop].sum())
+        return int(self.watched.transition[self.begins : self.stop].sum()) - self.undecided
+
+    @property
+    def undecided(self) -> int:
+        """Of how many steps no effect tells whose they are."""
+        return int(self.watched.undecided[self.begins : self.stop].sum())
 
     @property
     def activations(self) -> int:
@@ -76,6 +81,7 @@ class CountedThread:
     steps: int
     activations: int
     transition: int
+    undecided: int
 
 
 @dataclass(frozen=True, eq=False)

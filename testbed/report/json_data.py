@@ -34,6 +34,7 @@ CountsForm = TypedDict(
         "unexplained": Annotated[Natural, BESIDE["unexplained"]],
         "lying": Natural,
         "transition": Natural,
+        "undecided": Annotated[Natural, BESIDE["undecided"]],
     },
 )
 CallersForm = TypedDict(
@@ -73,6 +74,7 @@ CellForm = TypedDict(
         "unexplained": Annotated[Natural, BESIDE["unexplained"]],
         "lying": Natural,
         "transition": Natural,
+        "undecided": Annotated[Natural, BESIDE["undecided"]],
         "callers": Annotated[CallersForm, "callers at all sites outside transitions"],
         "outcomes": Mapping[Outcome, Annotated[int, Keyword("minimum", 1)]],
         "first_difference": Annotated[DifferenceForm | None, taken("first")],

@@ -26,6 +26,7 @@ ThreadForm = TypedDict(
         "steps": Natural,
         "activations": Natural,
         "transition": Annotated[Natural, "Steps that have no single right answer."],
+        "undecided": Annotated[Natural, "Steps of which no effect tells whose they are."],
     },
 )
 RefusedForm = TypedDict("RefusedForm", {"name": str, "error": str, "step": Natural, "pc": Natural})
@@ -59,12 +60,13 @@ SharesForm = TypedDict(
     "SharesForm",
     {
         "name": str,
-        "judged": Annotated[Natural, taken("sites"), "exact + whole + stops + lies + transition."],
+        "judged": Annotated[Natural, taken("sites"), "exact + whole + stops + lies + transition + undecided."],
         "exact": Natural,
         "whole": Annotated[Natural, "Every caller was found, and it was not said that the last one is the root."],
         "stops": Natural,
         "lies": Annotated[Natural, taken("lying")],
         "transition": Natural,
+        "undecided": Annotated[Natural, BESIDE["undecided"]],
         "foretold": Natural,
         "luck": Annotated[Natural, BESIDE["luck"]],
         "open": Annotated[Natural, BESIDE["open"]],
@@ -201,9 +203,10 @@ ProofsForm = TypedDict(
         "units": Annotated[Natural, taken("added.units"), "Runs asked for."],
         "skipped": Annotated[Natural, taken("added.skipped"), "Runs whose tools are missing."],
         "failed": Annotated[Natural, taken("added.failed"), "Runs that could not be built, run or compared."],
-        "steps": Annotated[Natural, taken("added.steps"), "agreed + transition + disagreed."],
+        "steps": Annotated[Natural, taken("added.steps"), "agreed + transition + undecided + disagreed."],
         "agreed": Annotated[Natural, taken("added.agreed")],
         "transition": Annotated[Natural, taken("added.transition"), "Different, where no single answer is right."],
+        "undecided": Annotated[Natural, taken("added.undecided"), "Different, where no effect decides."],
         "disagreed": Annotated[Natural, taken("added.disagreed")],
         "unfollowed": Annotated[Natural, taken("added.unfollowed"), "Returns with a value that was not followed."],
         "seconds": Annotated[

@@ -34,6 +34,7 @@ BESIDE: Mapping[str, str] = MappingProxyType(
         "open": "what the trace shows does not decide the assumption, and the answer is otherwise",
         "unasked": "of many answers alike in a long run: the assumption was evaluated at others of them",
         "unexplained": "not what the unwinder is held to",
+        "undecided": "no effect tells whose step it is: nobody is judged",
     }
 )
 """How answers stand to their assumption, in a word each: counts that are shown where there are any."""

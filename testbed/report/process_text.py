@@ -46,9 +46,9 @@ def _title(process: WatchedProcess | CountedProcess) -> Text:
 def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     for thread in process.threads:
         said = f"thread  {thread.number}: {count(thread.steps, 'step')}, {count(thread.activations, 'activation')}"
-        said += (
-            f", {count(thread.transition, 'step')} not judged: in transition, or undecided" if thread.transition else ""
-        )
+        unjudged = {"in transition": thread.transition, "undecided": thread.undecided}
+        parts = [f"{count(number, 'step')} {word}" for word, number in unjudged.items() if number]
+        said += f", not judged: {', '.join(parts)}" if parts else ""
         yield Text(said)
     calls = process.run.calls
     most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])

@@ -83,7 +83,11 @@ def _marks(cells: Sequence[Cell]) -> RenderableType:
         text.append(f" {outcome.value.replace('_', ' ')}   ", "dim")
     notes = ["CAPITALS: a lie"] if any(outcome.lying for outcome in occur) else []
     notes += ["?: unexplained"] if any(cell.unexplained for cell in cells) else []
-    notes += ["~: nobody is judged: in transition, or undecided"] if any(cell.transition for cell in cells) else []
+    notes += (
+        ["~: nobody is judged: in transition, or undecided"]
+        if any(cell.transition + cell.undecided for cell in cells)
+        else []
+    )
     text.append("   ".join(notes), "dim")
     return text
 
@@ -106,9 +110,9 @@ def _summary(cells: Sequence[Cell]) -> RenderableType:
         "honest stops": lambda cell: cell.stopped - cell.dead,
         "no answer": lambda cell: cell.dead,
         "lies": lambda cell: cell.lying,
-        "not judged": lambda cell: cell.transition,
+        "in transition": lambda cell: cell.transition,
     }
-    for name in ("no answer", "not judged"):
+    for name in ("no answer", "in transition"):
         if not any(columns[name](cell) for cell in cells):
             del columns[name]
     columns |= {name: attrgetter(name) for name in besides(cells)}

@@ -96,14 +96,16 @@ class SiteKind(NamedTuple):
 class Counts:
     """Judged sites by kind. exact + stopped + lying = judged.
 
-    ``transition`` more sites have no single right answer: they are in ``sites``, and in no other count. ``firsts`` are
-    the first steps of each kind, counted from the first site.
+    ``transition`` more sites have no single right answer, and of ``undecided`` ones no effect tells whose they are:
+    they are in ``sites``, and in no other count. ``firsts`` are the first steps of each kind, counted from the first
+    site.
     """
 
     kinds: Mapping[SiteKind, int] = field(default_factory=dict)
     firsts: Mapping[SiteKind, int] = field(default_factory=dict)
     transition: int = 0
     callers: Callers = NO_CALLERS
+    undecided: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         """Both together: the steps of the other come behind."""
@@ -113,6 +115,7 @@ class Counts:
             {**{kind: step + before for kind, step in other.firsts.items()}, **self.firsts},
             self.transition + other.transition,
             self.callers + other.callers,
+            self.undecided + other.undecided,
         )
 
     def number(self, chosen: Callable[[SiteKind], bool]) -> int:
@@ -129,7 +132,7 @@ class Counts:
 
     @property
     def sites(self) -> int:
-        return self.judged + self.transition
+        return self.judged + self.transition + self.undecided
 
     @property
     def judged(self) -> int:
@@ -219,9 +222,10 @@ def counted_columns(
     clauses: Sequence[str] = ("",),
     phase: NDArray[np.int8] | None = None,
     whole: NDArray[np.bool_] | None = None,
+    undecided: NDArray[np.bool_] | None = None,
 ) -> Counts:
     """Sites in columns, counted: ``outcome`` numbers OUTCOMES, ``accord`` ACCORDS, ``clause`` the ``clauses``,
-    ``phase`` PHASES.
+    ``phase`` PHASES. Nobody is judged in ``transition``; some of these sites are ``undecided``.
     """
     judged = ~transition
     plain = judged & (outcome == OUTCOMES.index(Outcome.EXACT)) & (accord == ACCORDS.index(Accord.HOLDS))
@@ -247,4 +251,5 @@ def counted_columns(
         )
         kinds[kind] += int(numbers[place])
         firsts[kind] = min(firsts.get(kind, first), first)
-    return Counts(dict(kinds), firsts, len(outcome) - kinds.total(), callers)
+    unsaid = 0 if undecided is None else int(np.count_nonzero(undecided))
+    return Counts(dict(kinds), firsts, len(outcome) - kinds.total() - unsaid, callers, unsaid)

@@ -156,7 +156,8 @@ class Verdict:
     ``depth`` counts the leading frames that are right in every claim. ``difference`` says in a few words what is wrong
     first; ``frame`` is the frame at which it goes wrong, 0 where nothing does; ``since`` the innermost one at which it
     may have. ``failed`` is where the unwinder's assumption fails, None where it holds or none is stated, and ``accord``
-    how the answer stands to that. ``said`` is the backtrace, where that is kept (`first_answers`).
+    how the answer stands to that. In ``transition`` nobody is judged, of some steps because the truth is ``undecided``.
+    ``said`` is the backtrace, where that is kept (`first_answers`).
     """
 
     outcome: Outcome
@@ -169,6 +170,7 @@ class Verdict:
     frame: int = 0
     since: int = 0
     said: Backtrace | None = field(default=None, compare=False, repr=False)
+    undecided: bool = False
 
     @property
     def exact(self) -> bool:
@@ -213,17 +215,17 @@ def counted(verdicts: Iterable[Verdict], phase: Iterable[int] | None = None, *, 
     """Verdicts on the steps of a run, counted. ``phase`` numbers PHASES; with ``wholes`` it is told where all callers
     were found before a stop."""
     kinds, firsts = Counter[SiteKind](), dict[SiteKind, int]()
-    callers, transition = NO_CALLERS, 0
+    callers, transition, undecided = NO_CALLERS, 0, 0
     phases = repeat(None) if phase is None else (PHASES[number] for number in phase)
     for step, (verdict, where) in enumerate(zip(verdicts, phases, strict=False)):
         if verdict.transition:
-            transition += 1
+            transition, undecided = transition + (not verdict.undecided), undecided + verdict.undecided
             continue
         kind = SiteKind(verdict.outcome, verdict.accord, verdict.clause, where, wholes and verdict.whole)
         kinds[kind] += 1
         firsts.setdefault(kind, step)
         callers += verdict.callers
-    return Counts(dict(kinds), firsts, transition, callers)
+    return Counts(dict(kinds), firsts, transition, callers, undecided)
 
 
 def judge_backtrace(

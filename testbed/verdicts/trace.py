@@ -7,7 +7,7 @@ on a step is made, by that same specification, when someone looks at it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 import numpy as np
@@ -74,7 +74,8 @@ class Verdicts(Sequence[Verdict]):
         """The verdict on one step, with the words that no column holds; an exact one needs none."""
         depth = self.backtraces.depth(step)
         if depth is not None and self.outcome[step] == EXACT and not self.clause[step]:
-            return exact_verdict(depth, ACCORDS[self.accord[step]], transition=bool(self.transition[step]))
+            verdict = exact_verdict(depth, ACCORDS[self.accord[step]], transition=bool(self.transition[step]))
+            return replace(verdict, undecided=True) if self.truth.undecided[step] else verdict
         return verdict_at(self.truth, self.backtraces[step], self.unwinder, step)
 
     def counts(self, first: int = 0, end: int | None = None, phase: NDArray[np.int8] | None = None) -> Counts:
@@ -88,6 +89,7 @@ class Verdicts(Sequence[Verdict]):
             clause=self.clause[some],
             clauses=clause_names(self.unwinder),
             phase=phase,
+            undecided=self.truth.undecided[some],
         )
 
 
@@ -146,7 +148,8 @@ def verdict_at(truth: Truth, said: Backtrace, unwinder: Unwinder | None, step: i
     stack, assumption = truth.stack(step), unwinder.assumption if unwinder else None
     failed = failed_at(TrueSite(truth.trace.snapshot(step), stack, truth), assumption) if assumption else None
     held_to, transition = unwinder.held_to if unwinder else HeldTo.HONESTY, bool(truth.transition[step])
-    return judge_backtrace(truth.trace.arch, stack, said, held_to=held_to, failed=failed, transition=transition)
+    verdict = judge_backtrace(truth.trace.arch, stack, said, held_to=held_to, failed=failed, transition=transition)
+    return replace(verdict, undecided=True) if truth.undecided[step] else verdict
 
 
 def failed_in(truth: Truth, unwinder: Unwinder, step: int) -> Failed | None:

@@ -66,7 +66,7 @@ def test_both_witnesses_say_the_same(unit: Unit) -> None:
     proof = prove(run_of(unit).watched)
     assert proof.dissents == ()
     assert not proof.unfollowed
-    assert proof.agreed + proof.transition == proof.steps > 0
+    assert proof.agreed + proof.transition + proof.undecided == proof.steps > 0
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,9 @@ def test_what_is_counted_adds_up() -> None:
     added = total(runs)
     assert added.units == 3
     assert (
-        added.steps == added.agreed + added.transition + added.disagreed == sum(r.proof.steps for r in runs if r.proof)
+        added.steps
+        == added.agreed + added.transition + added.undecided + added.disagreed
+        == sum(r.proof.steps for r in runs if r.proof)
     )
 
 
@@ -261,4 +263,4 @@ def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatc
 def test_a_leaf_leaves_its_caller_for_a_pad_right_behind_the_callers_call(isa: str) -> None:
     """``bl throw`` was no jump, and ``throw`` did not return for ``f``: it took the address from another register."""
     proof = prove(observe(recorded(isa, LEAVING[isa] + "\n")))
-    assert proof.agreed + proof.transition == proof.steps
+    assert proof.agreed + proof.transition + proof.undecided == proof.steps

@@ -30,7 +30,10 @@ def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, re
         outcomes = [data["verdicts"][index]["outcome"] for index in data["steps"]["verdicts"][name]]
         assert counts["sites"] == len(data["steps"]["instruction"]) > 0
         assert counts["exact"] == outcomes.count("exact")
-        assert counts["exact"] + counts["foretold"] + counts["unexplained"] + counts["transition"] == counts["sites"]
+        assert (
+            counts["exact"] + counts["foretold"] + counts["unexplained"] + counts["transition"] + counts["undecided"]
+            == counts["sites"]
+        )
     deepest = max(data["steps"]["activation"])
     names = []
     while data["activations"][deepest]["outer"] is not None:

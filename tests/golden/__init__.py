@@ -156,7 +156,7 @@ def summary_of(cells: Iterable[tuple[Unit, str, Counts]], update: str = UPDATE) 
 
 
 _CALLERS = ("callers said", "callers true", "callers found")
-_ACCORDS = ("luck", "open")
+_ACCORDS = ("luck", "open", "undecided")
 _TOTALS = ("cells", "sites", "exact", "transition", *_CALLERS)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace, Writes
-from testbed.trace.chunk import HELD, SPARE, Checkpoint, Chunk
+from testbed.trace.chunk import HELD, LEAST, SPARE, Checkpoint, Chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.truth import CallStack, Truth
 from testbed.truth.sites import SiteFacts
@@ -18,13 +19,17 @@ from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
 
 
-def chunks_of_trace(trace: Trace, length: int, start: Checkpoint | None = None) -> Iterator[Chunk]:
-    """The trace in chunks that are written over afterwards, as a recorder's are."""
+def chunks_of_trace(
+    trace: Trace, length: int, start: Checkpoint | None = None, seed: int | None = None
+) -> Iterator[Chunk]:
+    """The trace in chunks that are written over afterwards, as a recorder's are; with a ``seed`` of random lengths."""
+    random = Random(seed)
     memory = RollingMemory(start.memory if start else trace.initial)
     steps = trace.writes.step.astype(np.int64)
     made: list[tuple[NDArray[np.uint64], NDArray[np.uint8]]] = []
-    for first in range(start.first if start else 0, len(trace), length):
-        end = min(first + length, len(trace))
+    end = start.first if start else 0
+    while end < len(trace):
+        first, end = end, min(end + (length if seed is None else random.randint(LEAST, length)), len(trace))
         low, high = np.searchsorted(steps, [first, end]).tolist()
         writes = Writes(
             (steps[low:high] - first).astype(np.uint32),
@@ -47,13 +52,13 @@ def said(stack: CallStack) -> list[object]:
     return [(frame.pc, frame.cfa, dict(frame.registers), frame.calling) for frame in stack.frames]
 
 
-def agree_in_pieces(whole: Truth, length: int, every: int = 1) -> Known:
-    """The truth about windows of so many steps is the truth about the whole; what the first pass found out."""
+def agree_in_pieces(whole: Truth, length: int, every: int = 1, seed: int | None = None) -> Known:
+    """The truth about windows of so many steps, or up to so many, is that about the whole; what a pass found out."""
     trace = whole.trace
-    known = survey(lambda: windows(chunks_of_trace(trace, length)))
+    known = survey(lambda: windows(chunks_of_trace(trace, length, seed=seed)))
     assert (known.steps, known.ending) == (len(trace), trace.end)
     reached = 0
-    for truth, _ in watch(windows(chunks_of_trace(trace, length)), known):
+    for truth, _ in watch(windows(chunks_of_trace(trace, length, seed=seed)), known):
         window = truth.window
         assert window.first == reached
         reached = window.end

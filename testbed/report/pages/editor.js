@@ -74,10 +74,10 @@ async function show(answer, started) {
   tell(answer.notes);
   const now = Object.fromEntries(answer.cells.map((cell) => [cell.name, cell]));
   verdicts.replaceChildren(verdicts.caption, el("tbody", {}, answer.cells.map((cell) => {
-    const old = before?.[cell.name], judged = cell.sites - cell.transition;
+    const old = before?.[cell.name], judged = cell.sites - cell.transition - cell.undecided;
     const changed = old && (old.exact !== cell.exact || old.lying !== cell.lying || old.sites !== cell.sites);
     return el("tr", { class: changed ? "changed" : "" }, el("th", { scope: "row" }, cell.name),
-      el("td", {}, changed ? `${share(old.exact, old.sites - old.transition)} → ` : ""), el("td", {}, `${share(cell.exact, judged)} exact`),
+      el("td", {}, changed ? `${share(old.exact, old.sites - old.transition - old.undecided)} → ` : ""), el("td", {}, `${share(cell.exact, judged)} exact`),
       el("td", {}, `${number(cell.lying)} ${cell.lying === 1 ? "lie" : "lies"}`), el("td", {}, cell.unexplained ? `${number(cell.unexplained)} unexplained` : ""));
   })));
   before = now;

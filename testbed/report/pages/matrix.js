@@ -15,7 +15,7 @@ async function start() {
     const expression = new RegExp(`^${wanted.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*")}$`);
     return (name) => expression.test(name.toLowerCase());
   };
-  const has = (cell, only) => !only || (only === "differs" ? cell.exact < cell.sites - cell.transition : only in cell.outcomes ? cell.outcomes[only] > 0 : cell[only] > 0);
+  const has = (cell, only) => !only || (only === "differs" ? cell.exact < cell.sites - cell.transition - cell.undecided : only in cell.outcomes ? cell.outcomes[only] > 0 : cell[only] > 0);
 
   function apply() {
     const wanted = Object.fromEntries(new FormData(form)), sums = Object.fromEntries([...keys, "sites"].map((key) => [key, 0]));
@@ -58,7 +58,7 @@ async function start() {
     const first = cell.first_unexplained ?? cell.first_difference;
     body.replaceChildren(
       el("ul", { class: "counts" }, parts.map(([name, count]) => el("li", { class: `chip o-${name}` }, `${name} ${number(count)}`)),
-        ...["foretold", "luck", "open", "unasked", "unexplained", "lying", "transition"].filter((key) => cell[key]).map((key) => el("li", { class: "chip" }, `${key} ${number(cell[key])}`))),
+        ...["foretold", "luck", "open", "unasked", "unexplained", "lying", "transition", "undecided"].filter((key) => cell[key]).map((key) => el("li", { class: "chip" }, `${key} ${number(cell[key])}`))),
       first ? el("p", {}, el("b", {}, cell.first_unexplained ? "First unexplained difference: " : "First difference: "), first.sentence) : el("p", {}, "Exact at every site."),
       cell.page ? el("p", {}, el("a", { class: "to-stepper", href: cell.page }, "Step through it, from there")) : null,
       el("p", { class: "muted" }, cell.page ? "Or write that page anew:" : "See it step by step:"),

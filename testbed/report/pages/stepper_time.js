@@ -38,14 +38,14 @@ function timeOf(model, shown, go) {
     sentence.replaceChildren(...(strategy ? [el("b", {}, strategy.name), " ", ...worded(strategy.sentence), "."] : []));
   }
 
-  const beside = (counts) => ["luck", "open", "unasked", "unexplained"].filter((word) => counts[word]).map((word) => ` ${number(counts[word])} ${word}`).join("");
+  const beside = (counts) => ["luck", "open", "unasked", "unexplained", "undecided"].filter((word) => counts[word]).map((word) => ` ${number(counts[word])} ${word}`).join("");
   facts.strategies.forEach((strategy, i) => {
-    const canvas = el("canvas", { role: "img", "aria-label": `${strategy.name}: ${share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition)} of the steps exact` });
+    const canvas = el("canvas", { role: "img", "aria-label": `${strategy.name}: ${share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition - strategy.counts.undecided)} of the steps exact` });
     const label = el("button", {
       class: "strategy", type: "button", "aria-pressed": "false", title: `${strategy.summary}. Click: only this one below; once more: all.`,
       onclick: () => focus(i),
     }, el("span", { class: "n" }, String(i + 1)), el("span", { class: "name" }, strategy.name),
-      el("span", { class: "share" }, share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition), el("small", {}, beside(strategy.counts))));
+      el("span", { class: "share" }, share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition - strategy.counts.undecided), el("small", {}, beside(strategy.counts))));
     const row = el("div", { class: "row" }, label, el("div", { class: "lane" }, canvas));
     holder.append(row);
     rows.push(row);

@@ -200,6 +200,7 @@ def test_both_witnesses_say_the_same_at_every_step(case: Case) -> None:
         proofs.append(prove_unit(unit, observe(track.trace)))
     added = total(proofs)
     compared = f"{added.steps:,} steps compared, {added.transition:,} differ where no single answer is right"
+    compared += f", {added.undecided:,} where no effect decides"
     print(f"{case.name}: {run.ending}; {len(proofs)} threads, {compared}")
     dissents = [str(dissent) for each in proofs if each.proof for dissent in each.proof.dissents[:3]]
     assert (added.disagreed, added.unfollowed) == (0, 0), "\n".join(dissents[:5])
