@@ -27,6 +27,7 @@ from testbed.campaign.results import Unit
 from testbed.process import ProcessRun, run_process
 from testbed.truth import Truth, observe
 from testbed.words.errors import ToolchainMissing
+from tests.truth.processes.go_callers import Asked, answers
 
 SOURCES = Path(__file__).parent / "sources"
 FOLDER = tempfile.TemporaryDirectory(prefix="testbed-processes-")
@@ -227,3 +228,49 @@ def test_the_word_below_each_cfa_of_a_go_run_is_the_return_address() -> None:
                 assert found == address, f"step {step}: {truth.stack(step)}"
                 compared += 1
     assert compared > 1000
+
+
+# Go's own `runtime.Callers`, executed inside the process: in goroutines, on a stack that grew by copies, in deferred
+# functions, behind panics that are recovered and faults in Go and in assembly without a frame; and in Go that C called.
+
+ask = (*go, "-gcflags=-l")
+ask_newer = ("{root}/go/bin/go", *ask[1:])
+GO_1_19_AND_NEWEST = (
+    Case("x86_64", compiled(*ask, "callers.go")),
+    Case("arm64", compiled(*ask, "callers.go", GOARCH="arm64")),
+    Case("newest, x86_64", compiled(*ask_newer, "callers.go", root=newer_go), night=True),
+    Case("newest, arm64", compiled(*ask_newer, "callers.go", root=newer_go, GOARCH="arm64"), night=True),
+)
+WITH_C = (
+    Case("x86_64", compiled(*ask, "cgo_callers.go", CGO_ENABLED="1")),
+    Case("newest, x86_64", compiled(*ask_newer, "cgo_callers.go", root=newer_go, CGO_ENABLED="1"), night=True),
+)
+# Of a goroutine on a stack that another one has used the truth says that this one's last activation called it: in the
+# same function, a little further on.
+USED_STACK = ("only true: runtime.goexit", "only Go's: runtime.goexit")
+# Go leaves out C and what leads there on the system stack, and tells where it had left its own.
+TO_C = {"runtime.asmcgocall", "over_there", "back", "crosscall2", "runtime.systemstack_switch"}
+
+
+@pytest.mark.parametrize("case", [case.param for case in GO_1_19_AND_NEWEST])
+def test_the_truth_is_what_go_says(case: Case) -> None:
+    run = run_of(case)
+    said = {each.number: each for each in answers(run)}
+    assert sorted(said) == list(range(27)) and run.stderr == b"27\n"
+    assert max(len(each.addresses) for each in said.values()) > 60
+    differ = {number: each.differences for number, each in said.items() if each.differences}
+    assert set(differ.values()) <= {USED_STACK} and len(differ) <= 1, differ
+    one = said[0]
+    less = Asked(0, one.addresses[:1] + one.addresses[2:], one.stack, one.places)
+    more = Asked(0, (*one.addresses, one.addresses[0]), one.stack, one.places)
+    assert [len(less.differences), len(more.differences)] == [1, 1]
+
+
+@pytest.mark.parametrize("case", [case.param for case in WITH_C])
+def test_of_go_that_c_called_only_what_go_has_no_table_of_differs(case: Case) -> None:
+    said = list(answers(run_of(case)))
+    assert [each.number for each in said] == list(range(4))
+    for each in said:
+        names = {difference.partition(": ")[2] for difference in each.differences}
+        assert {name for name in names if not name.startswith("_cgo_")} <= TO_C, each.differences
+        assert len(each.differences) > 4 * each.number
