@@ -24,7 +24,7 @@ from unwinders import UNWINDERS
 # What is shown of a run when nothing is asked for: the first six of these that apply to its file, then others.
 TELLING = (
     *("fp_chain", "eh_frame", "ehabi", "compact_unwind", "debug_frame", "prologue_analysis", "stack_scan", "lr_leaf"),
-    *("sframe", "orc", "fp_chain_entry"),
+    *("gopclntab", "sframe", "orc", "fp_chain_entry"),
 )
 MOST_TELLING = 6
 MANY = 10_000  # steps

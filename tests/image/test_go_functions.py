@@ -1,0 +1,52 @@
+"""A stripped Go program has the names of `.gopclntab`, and any other file the symbols that it has."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.image import Image, describe, read_image
+from testbed.image.model import LoadedImage
+from testbed.words.errors import ToolchainMissing
+from tests.unwinders.go_tables import SIZE, Go, section
+
+pytestmark = pytest.mark.skipif(shutil.which("objcopy") is None, reason="objcopy: apt-get install binutils")
+
+
+def changed(folder: Path, *options: str, table: bytes | None = None) -> Image:
+    """A program of the corpus with a table of Go's functions for its code, changed by objcopy."""
+    try:
+        built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).image
+    except ToolchainMissing as error:
+        pytest.skip(str(error))
+    code = built.sections[".text"].address
+    (folder / "table").write_bytes(section([Go("main.first"), Go("main.größe")], text=code) if table is None else table)
+    (folder / "before").write_bytes(built.content)
+    command = ["objcopy", "--add-section", ".gopclntab=table", *options, "before", "after"]
+    subprocess.run(command, cwd=folder, check=True)
+    return read_image(folder / "after")
+
+
+def named(image: Image, distance: int) -> str:
+    return describe((LoadedImage(image),), image.sections[".text"].address + distance)
+
+
+def test_a_stripped_program_has_the_names_of_its_table(tmp_path: Path) -> None:
+    image = changed(tmp_path, "--strip-all")
+    assert [named(image, at) for at in (0, 4, SIZE + 1)] == ["main.first", "main.first+0x4", "main.größe+0x1"]
+
+
+def test_symbols_go_before_the_table(tmp_path: Path) -> None:
+    assert "main.first" not in {symbol.name for symbol in changed(tmp_path).symbols}
+
+
+@pytest.mark.parametrize("table", [b"", b"\xf1\xff\xff\xff", b"\xf1\xff\xff\xff\0\0\1\x08" + b"\xff" * 64])
+def test_a_table_that_cannot_be_read_names_nothing(table: bytes, tmp_path: Path) -> None:
+    assert changed(tmp_path, "--strip-all", table=table).symbols == ()
