@@ -18,7 +18,7 @@ from testbed.rereading.rows import CFA, Lost, NoRow, Plus, SecondRow, SecondRule
 from testbed.rereading.table_bytes import TableBytes
 
 _TOP_OF_STACK, _SETS_SP, _IS_ASSEMBLY = 0x01, 0x02, 0x04
-_OUTERMOST = ("runtime.goexit", "runtime.rt0_go")
+_OUTERMOST = ("runtime.goexit", "runtime.rt0_go")  # but for a C program, whose `main` calls the second one
 _BY_SIGNAL = ("runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV1", "runtime.debugCallV2")
 # Before Go 1.17 a record has no flags.
 _SET_SP = (
@@ -40,6 +40,7 @@ def gopclntab(image: Image) -> SecondReader:
     table, arch = function_table(image.sections), image.arch
     every = sorted(functions(table))
     flagged = any(_flags(table, each) for each in every)
+    by_c = not any(each.start <= image.entry < each.end for each in every)
 
     def row_at(pc: int) -> SecondRow | NoRow:
         i = bisect_right(every, pc, key=lambda each: each.start) - 1
@@ -50,7 +51,7 @@ def gopclntab(image: Image) -> SecondReader:
         stretch = _stretch(table, every[i], pc)
         if stretch is None or stretch.down < 0:
             return NoRow(f"{name} has no frame size at {pc:#x}")
-        if name in _OUTERMOST:
+        if name in _OUTERMOST[: 1 if by_c else 2]:
             return SecondRow(arch, every[i].start, every[i].end, every[i].record, None, Lost(), {}, False)
         if flags & _SETS_SP or flags & _TOP_OF_STACK:
             why = "is on a stack of its own" if flags & _TOP_OF_STACK else "sets SP"
@@ -62,7 +63,7 @@ def gopclntab(image: Image) -> SecondReader:
 
 def _flags_by_name(name: str) -> int:
     package, _, function = name.partition(".")
-    if name in _OUTERMOST or name == "runtime.mstart":
+    if name in (*_OUTERMOST, "runtime.mstart"):
         return _TOP_OF_STACK
     return _SETS_SP if package == "runtime" and function in _SET_SP else 0
 

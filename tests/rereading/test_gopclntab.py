@@ -27,6 +27,15 @@ def test_both_readers_say_the_same(arch: Arch, version: str) -> None:
     assert list(differences(made(*EVERY, version=version, arch=arch), ".gopclntab", PCS)) == []
 
 
+@BOTH
+@pytest.mark.parametrize("version", MAGIC)
+def test_both_know_that_c_may_start_go(arch: Arch, version: str) -> None:
+    image = replace(made(*EVERY, version=version, arch=arch), entry=START - 1)
+    assert list(differences(image, ".gopclntab", PCS)) == []
+    start = START + SIZE * [each.name for each in EVERY].index("runtime.rt0_go")
+    assert isinstance(reread(image, ".gopclntab", start), NoRow)
+
+
 def test_both_find_where_the_code_begins_in_the_module() -> None:
     assert list(differences(made(*EVERY, module=START), ".gopclntab", PCS)) == []
     assert isinstance(reread(made(*EVERY, module=0), ".gopclntab", START), NoRow)
@@ -35,7 +44,7 @@ def test_both_find_where_the_code_begins_in_the_module() -> None:
 DEFECTS: dict[str, tuple[Any, str, Any]] = {
     "frames are a word larger": (first, "_varint", lambda table, usual=first._varint: usual(table) + 16),
     "the frame pointer is elsewhere": (first, "_FRAMES", {name: first._GoFrame(-8, -24) for name in first._FRAMES}),
-    "goexit is a function like others": (first, "_ROOTS", frozenset()),
+    "goexit is a function like others": (first, "_ROOT", "none"),
     "sigpanic is called": (first, "_INJECTED", frozenset({"runtime.asyncPreempt"})),
     "SP is thought to be kept": (first, "WRITES_SP", 0),
     "assembly saves the frame pointer": (first, "ASSEMBLY", 0),

@@ -21,10 +21,11 @@ What the runtime makes of it (traceback.go), as rules, with ``d`` what pcsp says
     x86_64   CFA = SP + d + 8, the return address at CFA - 8
     arm64    CFA = SP + d, the return address at SP; where d is 0 it is in the link register
 
-A function of flag TOPFRAME has nobody above it on its stack. One of flag SPWRITE sets SP to something that no
-difference says: nothing is known there, whichever stack it is on. `runtime.sigpanic` and the two like it are entered by
-a signal's handler, which makes it look like a call: the return address is the instruction that did not get to execute,
-and where a link register is it lies 16 bytes above, behind that register's own value.
+A function of flag TOPFRAME has nobody above it on its stack: `runtime.goexit` in any goroutine and, where Go's own code
+is the file's entry point, `runtime.rt0_go`. The others were called on another stack, or by C, which the table does not
+say. One of flag SPWRITE sets SP to something that no difference says: nothing is known there. `runtime.sigpanic` and
+the two like it are entered by a signal's handler, which makes it look like a call: the return address is the
+instruction that did not get to execute, and where a link register is, its own value lies 16 bytes below the caller's SP.
 
 No register is preserved but the frame pointer. It is not in the table: the assembler saves it in each frame that is not
 empty, below the return address or below SP. An assembly function may make room on the stack in other ways.
@@ -83,11 +84,11 @@ LAYOUTS = {
 _OLDER = 0xFFFFFFFB  # Go 1.2 to 1.15
 
 # By name: the numbers of funcID have moved between versions of one layout.
-_ROOTS = frozenset({"runtime.goexit", "runtime.rt0_go"})  # nobody called them
+_ROOT, _START = "runtime.goexit", "runtime.rt0_go"  # nobody called them; but C may have called the second one
 _INJECTED = frozenset({"runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV1", "runtime.debugCallV2"})
 _INJECTED_WORDS = 2  # that a handler puts on the stack where a link register is
 # Go 1.16 has no flags.
-_WITHOUT_FLAGS = dict.fromkeys(_ROOTS | {"runtime.mstart"}, TOP_FRAME) | dict.fromkeys(
+_WITHOUT_FLAGS = dict.fromkeys((_ROOT, _START, "runtime.mstart"), TOP_FRAME) | dict.fromkeys(
     (
         *("runtime.gogo", "runtime.mcall", "runtime.morestack", "runtime.systemstack", "runtime.asmcgocall"),
         *("runtime.cgocallback", "runtime.sigreturn", "runtime.clone", "runtime.sigtramp", "runtime.walltime1"),
@@ -240,10 +241,15 @@ class _GoFrame(NamedTuple):
 _FRAMES = {"x86_64": _GoFrame(-8, -16), "arm64": _GoFrame(None, -8)}
 
 
-def function_rows(function: GoFunction, depths: Sequence[_Depth], arch: Arch) -> Iterator[UnwindRow]:
-    """The rows of a function; none where SP is written. Raises NoUnwindInfo where only the runtime knows more."""
+def function_rows(
+    function: GoFunction, depths: Sequence[_Depth], arch: Arch, *, go_starts: bool = True
+) -> Iterator[UnwindRow]:
+    """The rows of a function. Raises NoUnwindInfo where only the runtime knows more.
+
+    ``go_starts``: the file's entry point is Go's, and not that of a C library.
+    """
     found_by = f"{GOPCLNTAB}+{function.offset:#x}"
-    if function.name in _ROOTS:
+    if function.name == _ROOT or (function.name == _START and go_starts):
         for start, end, _ in depths:
             rules: dict[str, Rule] = {arch.return_address: Undefined()}
             yield UnwindRow(start, end, None, rules, arch.return_address, found_by=found_by)
@@ -322,7 +328,8 @@ def gopclntab_index(image: Image) -> IndexedTable:
         if not function.pcsp:
             return ()
         depths = tuple(read_depths(reader, header, function.pcsp, start, part.end))
-        return tuple(function_rows(function, depths, arch))
+        go_starts = starts[0] <= image.entry < starts[-1]
+        return tuple(function_rows(function, depths, arch, go_starts=go_starts))
 
     known: list[bool] = []
 
