@@ -25,7 +25,7 @@ A function of flag TOPFRAME has nobody above it on its stack: `runtime.goexit` i
 is the file's entry point, `runtime.rt0_go`. The others were called on another stack, or by C, which the table does not
 say. One of flag SPWRITE sets SP to something that no difference says: nothing is known there. `runtime.sigpanic` and
 the two like it are entered by a signal's handler, which makes it look like a call: the return address is the
-instruction that did not get to execute, and where a link register is, its own value lies 16 bytes below the caller's SP.
+instruction that did not get to execute. Where a link register is, its own value lies 16 bytes below the caller's SP.
 
 No register is preserved but the frame pointer. It is not in the table: the assembler saves it in each frame that is not
 empty, below the return address or below SP. An assembly function may make room on the stack in other ways.
