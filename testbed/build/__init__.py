@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord, Isa
@@ -88,7 +88,7 @@ def build(program: Program, arch: Arch, recipe: Recipe, *, fresh: bool = False) 
         isa=isa,
         source=source,
         path=path,
-        image=read_image(path, _frame_records(source, arch, recipe)),
+        image=replace(read_image(path, _frame_records(source, arch, recipe)), conventions=source.header.conventions),
         tools=cache.tool_version(source, arch, recipe),
     )
 

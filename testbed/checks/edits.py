@@ -13,7 +13,6 @@ from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameS
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, SameValue, Undefined
-from testbed.conventions import platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
         if isinstance(offset, int) and isinstance(before, int):
             slots.update(range(-offset, -before))
     more: dict[str, Edit] = {}
-    for name in platform(function.arch).preserved:
+    for name in function.convention.judged:
         place = true.places.get(name)
         offsets = sorted(slots & place.offsets, reverse=True) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
@@ -125,7 +124,7 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
     elif thing in true.places:
         place = true.places[thing]
         if place.in_place:
-            yield {thing: None if thing in (*platform(arch).preserved, arch.link) else SameValue()}
+            yield {thing: None if thing in (*function.convention.judged, arch.link) else SameValue()}
         for offset in sorted(place.offsets, reverse=True):
             yield {thing: Offset(offset)}
 

@@ -40,6 +40,7 @@ from testbed.checks.static_rows import contradictions
 from testbed.checks.table_findings import table_findings, unreadable
 from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
+from testbed.conventions.chosen import chosen, taken
 from testbed.image import Image
 from testbed.micro.functions import CodePiece
 from testbed.words.errors import UnwindError
@@ -247,6 +248,7 @@ def file_check(
         (*image.notes, *_unproven_note(len(np.intersect1d(unproven, np.array([*sizes], np.uint64))))),
         failures=failures,
         parts=_functions(parts, natural, on_forced, rowless),
+        conventions=taken(chosen(image, function.start) for function in functions),
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch
 from testbed.contract.rows import RA_SIGNED, Offset, RegisterPlus, RowTable, Rule, SameValue, Undefined, UnwindRow
-from testbed.conventions import platform
+from testbed.conventions import Convention
 
 # Parts of a state that are no registers.
 CFA_REGISTER, CFA_OFFSET, SIGNED = "CFA register", "CFA offset", "signed"
@@ -25,11 +25,11 @@ StatePart = Rule | str | int | bool | None
 FrameState = Mapping[str, StatePart]
 
 
-def state_of(row: UnwindRow, arch: Arch) -> FrameState:
+def state_of(row: UnwindRow, convention: Convention) -> FrameState:
     """A row's state. A CFA that is not a register and an offset is its "register" as a whole."""
     rules: dict[str, StatePart] = {name: rule for name, rule in row.registers.items() if name != RA_SIGNED}
-    # What the ABI says without a rule is no other rule.
-    for name in (*platform(arch).preserved, *((arch.link,) if arch.link else ())):
+    # What the convention says without a rule is no other rule.
+    for name in (*convention.judged, convention.arch.link or ""):
         if rules.get(name) == SameValue():
             del rules[name]
     register, offset = (row.cfa.register, row.cfa.offset) if isinstance(row.cfa, RegisterPlus) else (row.cfa, None)
@@ -94,12 +94,12 @@ class StateSpan:
     begins: bool
 
 
-def state_spans(table: RowTable, start: int, end: int, arch: Arch) -> list[StateSpan]:
+def state_spans(table: RowTable, start: int, end: int, convention: Convention) -> list[StateSpan]:
     """The rows of some code, each with what it changes. Rows that another entry of the table made begin anew."""
     found: list[StateSpan] = []
     first = max(bisect_right(table.starts, start) - 1, 0)
     for row in (row for row in table.rows[first : bisect_left(table.starts, end)] if row.end > start):
-        state = state_of(row, arch)
+        state = state_of(row, convention)
         last = found[-1] if found else None
         follows = last is not None and last.end == row.start and last.row.found_by == row.found_by
         sets = changed(last.state, state) if last is not None and follows else frozenset(state)

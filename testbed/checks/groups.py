@@ -46,6 +46,7 @@ from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
+from testbed.conventions.chosen import check_said
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
@@ -248,7 +249,8 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=2)
 def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> FileAtWork:
     """A file's image, tables and machine. Raises ImageError, UsageError."""
-    image = read_program(file, path, options.arch)
+    image = replace(read_program(file, path, options.arch), conventions=options.conventions)
+    check_said(image.arch, options.conventions)
     tables = readers.tables(image, options.tables)
     pieces = pieces_for(image, tables, options.functions)
     image = with_names(image, pieces)

@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 
 from testbed.arch import Arch
+from testbed.conventions.chosen import TakenConvention
 
 
 class HowKnown(Enum):
@@ -224,6 +225,7 @@ class FileCheck:
     failures: Mapping[str, str] = field(default_factory=dict)
     kept: bool = False  # read back from an earlier check of the same content
     parts: tuple[FunctionCheck, ...] = field(default=(), repr=False)
+    conventions: tuple[TakenConvention, ...] = ()  # by which some functions were judged, if not by the platform's
 
     @property
     def pieces(self) -> tuple[FunctionCheck, ...]:

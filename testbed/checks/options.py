@@ -17,6 +17,7 @@ class CheckOptions:
     ``functions`` and ``tables`` are patterns (empty: all); ``calls`` are plans of the user's own, as typed:
     ``f(buf:64, 3, "text")``. ``arch`` is needed for sources only: any other file says its own. ``runs`` is how often a
     function is called at most, ``steps`` how many instructions one run has. ``flags`` go to the compiler of a source.
+    ``conventions`` are patterns of functions and the calling conventions that they follow.
     """
 
     functions: tuple[str, ...] = ()
@@ -28,3 +29,4 @@ class CheckOptions:
     steps: int = 600
     jobs: int = 1
     flags: tuple[str, ...] = ()
+    conventions: tuple[tuple[str, str], ...] = ()

@@ -31,6 +31,7 @@ from testbed.checks.native.codes import (
 from testbed.checks.native.rows import check_steps
 from testbed.checks.row_columns import Evaluate, RowColumns, checked_run, row_columns
 from testbed.contract.rows import RowTable, UnwindRow
+from testbed.conventions.chosen import convention_at
 from testbed.image import LoadedImage
 from testbed.native.compiled import native, sooner
 from testbed.trace.flat.native import SweptWrites
@@ -102,7 +103,7 @@ def check_rows(
     looked_up = _at_calls(watched, chosen) if at_calls else trace.pc
     chosen = chosen if not at_calls else chosen & (looked_up != 0)
     at = np.flatnonzero(chosen)
-    columns = row_columns(table, trace.arch)
+    columns = row_columns(table, loaded.image)
     places, of_step = np.unique((looked_up[at] - np.uint64(loaded.bias % (1 << 64))) & word, return_inverse=True)
     inside = np.array([loaded.image.covers(place) for place in places.tolist()], np.bool_)
     numbers = np.zeros(len(places), np.int64)
@@ -135,7 +136,8 @@ def wrong_alone(
     evaluate: Evaluate | None = None,
 ) -> int:
     """The mask of one row at one step: with another CFA than the true one, or with the memory of a step before it."""
-    columns = RowColumns(RowTable("one row", (replace(row, start=0, end=1),)), watched.trace.arch)
+    its = convention_at(watched.trace.images, int(watched.trace.pc[step]), watched.trace.arch)
+    columns = RowColumns(RowTable("one row", (replace(row, start=0, end=1),)), watched.trace.arch, lambda _: its)
     run = checked_run(watched, at_calls=False)
     if cfa is not None:
         run = run._replace(truth=run.truth._replace(cfa=np.full_like(run.truth.cfa, cfa)))

@@ -15,7 +15,9 @@ from testbed.checks.native.codes import NO_ROW, UNREADABLE, CallerColumns, Check
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
 from testbed.contract.native import AT_CFA, CFA_PLUS, NONE, SAME, UNDEFINED, UNKNOWN, EncodedRule
 from testbed.contract.rows import ExpressionRule, RowTable, Rule, UnwindRow, ValExpression
-from testbed.conventions import platform
+from testbed.conventions import Convention, platform
+from testbed.conventions.chosen import chosen
+from testbed.image import Image
 from testbed.trace import Snapshot
 from testbed.trace.flat.memory import memory_of
 from testbed.truth.native.near import NEAR
@@ -30,13 +32,17 @@ RowExpression = tuple[ExpressionRule | ValExpression, bool]  # and whether it is
 
 @dataclass(eq=False)
 class RowColumns:
-    """The rows of one table that were asked for until now. A number below 0 stands for no row."""
+    """The rows of one table that were asked for until now. A number below 0 stands for no row.
+
+    What a row leaves out is said by the ``convention`` of the function at a link-time pc.
+    """
 
     table: RowTable
     arch: Arch
+    convention: Callable[[int], Convention]
     expressions: list[tuple[RowExpression, ...]] = field(default_factory=list)  # of each row
     _numbers: dict[int, int] = field(default_factory=dict)  # by link-time pc
-    _of_row: dict[int, int] = field(default_factory=dict)  # by identity: rows hold dictionaries
+    _of_row: dict[tuple[int, Convention], int] = field(default_factory=dict)  # by identity: rows hold dictionaries
     _cfa: list[EncodedRule] = field(default_factory=list)
     _return_address: list[EncodedRule] = field(default_factory=list)
     _rules: list[EncodedRule] = field(default_factory=list)
@@ -55,13 +61,14 @@ class RowColumns:
                 why = self.table.stop_at(pc)
                 self._numbers[pc] = -NO_ROW if why is None or isinstance(why, NoUnwindInfo) else -UNREADABLE
             else:
-                if id(row) not in self._of_row:
-                    self._of_row[id(row)] = len(self.expressions)
-                    self._add(row)
-                self._numbers[pc] = self._of_row[id(row)]
+                convention = self.convention(pc)
+                if (id(row), convention) not in self._of_row:
+                    self._of_row[id(row), convention] = len(self.expressions)
+                    self._add(row, convention)
+                self._numbers[pc] = self._of_row[id(row), convention]
         return self._numbers[pc]
 
-    def _add(self, row: UnwindRow) -> None:
+    def _add(self, row: UnwindRow, convention: Convention) -> None:
         arch, expressions = self.arch, list[RowExpression]()
         cfa = _coded(row.cfa, "", arch.word, arch, expressions)
         if cfa.kind in (AT_CFA, CFA_PLUS, SAME, UNDEFINED):  # it counts from itself
@@ -71,7 +78,7 @@ class RowColumns:
             address = address._replace(kind=NONE)
         rules = [
             _coded(rule, name, arch.by_name[name].bits // 8, arch, expressions)
-            for name, rule in register_rules(row, arch).items()
+            for name, rule in register_rules(row, arch, convention).items()
         ]
         claimed = [rule for rule in rules if rule.kind != UNDEFINED]
         zero = arch.index.get(row.outermost_if_zero or "", -1)
@@ -104,9 +111,9 @@ def _joined(before: Any, new: Any) -> Any:
 
 
 @lru_cache(maxsize=16)
-def row_columns(table: RowTable, arch: Arch) -> RowColumns:
-    """The columns of a table; they are kept, since one table is held against many runs."""
-    return RowColumns(table, arch)
+def row_columns(table: RowTable, image: Image) -> RowColumns:
+    """The columns of a table of a file; they are kept, since one table is held against many runs."""
+    return RowColumns(table, image.arch, lambda pc: chosen(image, pc).convention)
 
 
 def _coded(rule: Rule | None, own: str, size: int, arch: Arch, expressions: list[RowExpression]) -> EncodedRule:

@@ -17,7 +17,7 @@ from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart, StateSpan, cfa_of, state_of
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.contract.rows import Offset, RegisterPlus, SameValue, UnwindRow
-from testbed.conventions import platform
+from testbed.conventions import Convention
 
 _NUMBERED = re.compile(r"([rd])(\d+)$")
 _A_RANGE = 3  # registers in a row that are written as one: {r4-r6}
@@ -62,10 +62,13 @@ def frame_repair(function: TriedFunction) -> FrameRepair | None:
     return None
 
 
-def undescribed(arch: Arch, tried: Sequence[TriedPc]) -> FrameRepair | None:
+def undescribed(convention: Convention, tried: Sequence[TriedPc]) -> FrameRepair | None:
     """What the table should say of a function of which it says nothing; None where no directives say it."""
+    arch = convention.arch
     row = UnwindRow(tried[0].pc, tried[-1].pc + 1, RegisterPlus(arch.sp, arch.entry_cfa), {}, arch.return_address)
-    function = TriedFunction(arch, tried, [StateSpan(row.start, row.end, row, state_of(row, arch), frozenset(), True)])
+    function = TriedFunction(
+        convention, tried, [StateSpan(row.start, row.end, row, state_of(row, convention), frozenset(), True)]
+    )
     every = tuple(each.pc for each in tried)
     if not any(function.wrong(i) for i in range(len(function))):
         return FrameRepair((), every, (), (), "")
@@ -174,7 +177,9 @@ def _with_the_rest(function: TriedFunction, state: FrameState) -> FrameState:
     """With all registers that lie, at every call, one below the other from the CFA down: a push saves several."""
     arch, new = function.arch, dict(state)
     taken = {rule.offset: name for name, rule in new.items() if isinstance(rule, Offset)}
-    saved = [name for name in (*platform(arch).preserved, arch.link) if name and not isinstance(new.get(name), Offset)]
+    saved = [
+        name for name in (*function.convention.preserved, arch.link) if name and not isinstance(new.get(name), Offset)
+    ]
     depth = 0
     while True:
         known = next((name for offset, name in taken.items() if offset + _size(name, arch) == -depth), None)

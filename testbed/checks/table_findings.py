@@ -46,7 +46,8 @@ from testbed.checks.source_directives import (
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, Undefined
-from testbed.conventions import platform
+from testbed.conventions import Convention
+from testbed.conventions.chosen import chosen
 from testbed.image import Image, Symbol
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
@@ -221,7 +222,9 @@ def table_findings(
         by_function[span_at(image, pc)].append(pc)
     found: list[TableFinding] = []
     for span, pcs in by_function.items():
-        one = _OneFunction(table, image.arch, span, pcs, masks, true, sizes, words, evidence, advises)
+        one = _OneFunction(
+            table, chosen(image, span.start).convention, span, pcs, masks, true, sizes, words, evidence, advises
+        )
         try:
             found += one.findings()
         except Exception as error:
@@ -242,7 +245,7 @@ class _OneFunction:
     """What is known of one function, and how to say it."""
 
     table: RowTable
-    arch: Arch
+    convention: Convention
     span: CodeSpan
     pcs: Sequence[int]
     masks: Mapping[int, int]
@@ -251,6 +254,10 @@ class _OneFunction:
     words: CodeWords
     evidence: Callable[[int], HowKnown]
     advises: bool
+
+    @property
+    def arch(self) -> Arch:
+        return self.convention.arch
 
     def findings(self) -> Iterator[TableFinding]:
         bare = [pc for pc in self.pcs if self.masks[pc] == NO_ROW]
@@ -263,7 +270,7 @@ class _OneFunction:
             thing = WrongThing("row", "nothing that can be read", why)
             seen = no_row(self.words.where(unreadable[0]))
             yield self._finding(FindingKind.UNREADABLE, unreadable, (thing,), None, seen)
-        spans = state_spans(self.table, self.span.start, max(self.span.end, self.pcs[-1] + 1), self.arch)
+        spans = state_spans(self.table, self.span.start, max(self.span.end, self.pcs[-1] + 1), self.convention)
         tried, at = [], 0
         for pc in self.pcs:
             if self.masks[pc] in (NO_ROW, UNREADABLE):
@@ -276,7 +283,7 @@ class _OneFunction:
         standing = self._standing()
         registers_said = {pc: d for pc, its in standing.items() for d in its if d.startswith(CFA_REGISTERS)}
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
-        function = TriedFunction(self.arch, tried, spans, registers_said, restored)
+        function = TriedFunction(self.convention, tried, spans, registers_said, restored)
         if self.advises and (more := more_at_entry(function, self.span.start)):
             yield self._entered_otherwise(function, more)
         before = list(function.states)
@@ -358,14 +365,16 @@ class _OneFunction:
         """The directives of a function of which its table of calls says nothing."""
         if self.table.source not in _OF_SAVES:
             return None
-        return undescribed(self.arch, [TriedPc(pc, self.sizes[pc], 0, self.masks[pc], self.true[pc]) for pc in pcs])
+        return undescribed(
+            self.convention, [TriedPc(pc, self.sizes[pc], 0, self.masks[pc], self.true[pc]) for pc in pcs]
+        )
 
     def _starts_right(self, pc: int) -> bool:
         """Is what `.cfi_startproc` says true at an instruction?"""
         true, arch = self.true[pc], self.arch
         if not true.called:
             return True
-        places = {name: place for name, place in true.places.items() if name in platform(arch).preserved}
+        places = {name: place for name, place in true.places.items() if name in self.convention.preserved}
         own = true.places.get(arch.return_address)
         returns = own is not None and (own.in_place if arch.link else -arch.entry_cfa in own.offsets)
         return true.cfa.get(arch.sp) == arch.entry_cfa and returns and all(each.in_place for each in places.values())

@@ -15,7 +15,7 @@ from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, StateSpan
 from testbed.checks.native.codes import CFA, OUTERMOST, REGISTERS, RETURN_ADDRESS
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
-from testbed.conventions import platform
+from testbed.conventions import Convention
 
 # Things that can be wrong, besides registers; the return address is named by its register.
 THE_CFA, THE_SIGNATURE = "CFA", "signature"
@@ -47,7 +47,7 @@ class TriedFunction:
     before those ``restored`` stands `.cfi_restore_state`.
     """
 
-    arch: Arch
+    convention: Convention
     tried: Sequence[TriedPc]
     spans: Sequence[StateSpan]
     registers_said: Mapping[int, str] = field(default_factory=dict)  # by pc: ".cfi_def_cfa_register %rsp"
@@ -56,6 +56,10 @@ class TriedFunction:
 
     def __post_init__(self) -> None:
         self.states = [self.spans[each.span].state for each in self.tried]
+
+    @property
+    def arch(self) -> Arch:
+        return self.convention.arch
 
     def __len__(self) -> int:
         return len(self.tried)
@@ -89,7 +93,7 @@ class TriedFunction:
         own = row.return_address
         left_out = {arch.pc, own, None if row.signal_frame else arch.link}
         said = [name for name in state if name in arch.by_name and name not in _NO_REGISTERS]
-        registers = [name for name in dict.fromkeys((*platform(arch).preserved, *said)) if name not in left_out]
+        registers = [name for name in dict.fromkeys((*self.convention.judged, *said)) if name not in left_out]
         return (THE_CFA, THE_SIGNATURE, own, *registers)
 
     def wrong(self, i: int, state: FrameState | None = None) -> frozenset[str]:
@@ -120,9 +124,9 @@ class TriedFunction:
         return cfa is None or (cfa == cfa_of(self.spans[each.span].state) and not each.mask & (CFA | OUTERMOST))
 
     def rule(self, i: int, name: str, state: FrameState) -> Rule | None:
-        """The rule of a register; the ABI's where the state has none."""
+        """The rule of a register; the convention's where the state has none."""
         rule = state.get(name)
-        if rule is None and (name in platform(self.arch).preserved or name == self.arch.link):
+        if rule is None and (name in self.convention.judged or name == self.arch.link):
             return SameValue()
         return rule if not isinstance(rule, str | int) else None
 

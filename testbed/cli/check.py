@@ -21,7 +21,7 @@ from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import MOST_STEPS, TABLES, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.options import cluster_option, jobs_option, unwinder_cmd
+from testbed.cli.options import cluster_option, convention_option, jobs_option, unwinder_cmd
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
@@ -127,6 +127,7 @@ class _HowTold:
     "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Judge these strategies, not tables; repeatable."
 )
 @unwinder_cmd
+@convention_option
 @click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Of all values that are made up.")
 @click.option(
     "--runs", type=click.IntRange(1), default=_DEFAULT.runs, show_default=True, help="Most calls of one function."
@@ -168,6 +169,7 @@ def command(
     tables: tuple[str, ...],
     names: tuple[str, ...],
     commands: tuple[str, ...],
+    conventions: tuple[tuple[str, str], ...],
     seed: int,
     runs: int,
     steps: int,
@@ -202,6 +204,7 @@ def command(
         steps=steps,
         jobs=jobs,
         flags=ctx.meta[_FLAGS],
+        conventions=conventions,
     )
     for pattern in tables:
         if not any(matches(said, [pattern]) for name in TABLES for said in (name, f".{name}")):

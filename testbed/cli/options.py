@@ -54,6 +54,23 @@ unwinder_cmd = _SOME(
     metavar="COMMAND",
     help="A program of yours that speaks docs/protocol.md, instead of the strategies; beside those of -u. Repeatable.",
 )
+
+
+def _said(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    from testbed.conventions.chosen import said_of
+
+    del context, param
+    return tuple(map(said_of, given))
+
+
+convention_option = _SOME(
+    "--convention",
+    "conventions",
+    metavar="[GLOB=]NAME",
+    callback=_said,
+    help="The calling convention of these functions (default: of all), if not what the file shows: go, "
+    "'helper*=sysv-rbx-r12' (it changes these registers, too); repeatable, the last one that fits counts.",
+)
 debug_dirs_option = partial(
     _SOME, "--debug-dir", "debug_dirs", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER"
 )

@@ -299,5 +299,6 @@ def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
     """Raise UsageError for what is not shown of a process."""
     if options.timeline is not None and own.sample is None:
         raise UsageError("--timeline of a process shows samples: with --sample N, every N-th step")
-    for option in options.given("differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records"):
+    single = ("differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records", "conventions")
+    for option in options.given(*single):
         raise UsageError(f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)")

@@ -94,7 +94,7 @@ def _executed(options: RunOptions, named: Sequence[Unwinder]) -> Run | LongRun:
     if program is None:
         raise click.UsageError("PROGRAM is missing (testbed list programs), or --trace FILE")
     with status(f"building and running {program}"):
-        facts, folders = FileFacts(options.frame_records), corpus(options.folders, [program])
+        facts, folders = FileFacts(options.frame_records, options.conventions), corpus(options.folders, [program])
         how = (options.arch, options.recipe, seed, budget, options.fresh)
         found = named_part(folders, program, *how, facts, chunk=options.chunk)
     if isinstance(found, Run):

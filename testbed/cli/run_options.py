@@ -12,6 +12,7 @@ from testbed.cli.options import (
     FILE,
     arch_option,
     budget_of_processes_too,
+    convention_option,
     debug_dirs_option,
     programs_option,
     rebuild_option,
@@ -21,7 +22,12 @@ from testbed.cli.options import (
 )
 from testbed.trace.chunk import LEAST
 
-_SPELLED = {"every_step": "--steps", "as_json": "--json", "frame_records": "--frame-record"}
+_SPELLED = {
+    "every_step": "--steps",
+    "as_json": "--json",
+    "frame_records": "--frame-record",
+    "conventions": "--convention",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +98,7 @@ class RunOptions:
             help="Of a program file: the layout of its frame records, for example r11-gcc; repeatable.",
         ),
     ]
+    conventions: Annotated[tuple[tuple[str, str], ...], convention_option]
     trace: Annotated[Path | None, click.option("--trace", type=FILE, help="Judge the run in this file instead.")]
     as_json: Annotated[
         bool,

@@ -37,7 +37,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
-from testbed.conventions import platform
+from testbed.conventions import Convention, platform
 
 _TYPES = (np.int64, np.int64, np.uint64, np.int64, np.int64)  # of the columns of `RuleColumns`
 
@@ -50,12 +50,13 @@ def return_address_rule(row: UnwindRow, arch: Arch) -> Rule | None:
     return rule
 
 
-def register_rules(row: UnwindRow, arch: Arch) -> dict[str, Rule]:
-    """The rule of every register of the caller, but for the pc and the return address: the row's, else the ABI's.
+def register_rules(row: UnwindRow, arch: Arch, convention: Convention | None = None) -> dict[str, Rule]:
+    """The rule of every register of the caller, but for the pc and the return address: the row's, or its convention's.
 
+    ``convention`` None: the platform's, by which unwinders go.
     The link register of a caller is unknown: the call wrote over it. Only a signal's frame knows what it held.
     """
-    rules: dict[str, Rule] = dict.fromkeys(platform(arch).preserved, SameValue())
+    rules: dict[str, Rule] = dict.fromkeys((convention or platform(arch)).judged, SameValue())
     rules |= {name: rule for name, rule in row.registers.items() if name in arch.by_name}
     for name in (arch.pc, row.return_address, None if row.signal_frame else arch.link):
         if name is not None:

@@ -1,8 +1,9 @@
 """Go: ABIInternal, which its compiler makes, and ABI0, which its assembly is written in.
 
 A function gives back SP and the frame pointer. The goroutine's register means the same to all of Go; arguments and
-results of ABI0 lie on the stack, and 32-bit ARM has ABI0 only. There is no red zone: signal handlers run on a stack of
-their own, and nothing lives below SP. (``src/cmd/compile/abi-internal.md``; "A Quick Guide to Go's Assembler".)
+results of ABI0 lie on the stack, and 32-bit ARM has ABI0 only. Signal handlers run on a stack of their own; still
+nothing lives below SP but, on arm64, the caller's frame pointer. Go's tables never say where that is saved: its
+debuggers follow the frame record. (``src/cmd/compile/abi-internal.md``; "A Quick Guide to Go's Assembler".)
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ GO_X86_64 = Convention(
     fixed=("r14",),  # g
     return_register=None,
     stack_alignment=8,
+    silent=True,
     record=X86_64.isas[0].records[0],
 )
 GO_ARM64 = Convention(
@@ -42,6 +44,8 @@ GO_ARM64 = Convention(
     fixed=("x28", "x18"),  # g, the platform's
     return_register="x30",
     stack_alignment=16,
+    red_zone=8,
+    silent=True,
     record=ARM64.isas[0].records[0],
 )
 GO0_X86_64 = replace(GO_X86_64, name="go_abi0", title=_ZERO, arguments=(), results=(), fixed=())

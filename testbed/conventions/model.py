@@ -37,7 +37,7 @@ class Convention:
     ``return_register`` is where the return address is at a function's first instruction; None: at SP. ``red_zone`` are
     the bytes below SP that a function may use because signals leave them alone, ``shadow_space`` those above the return
     address that a caller keeps free for its callee. ``record`` is the frame record that the convention asks for; None:
-    it asks for none.
+    it asks for none. ``silent``: a table that leaves a saved register out says nothing of it, not "same value".
     """
 
     name: str
@@ -53,6 +53,7 @@ class Convention:
     red_zone: int = 0
     shadow_space: int = 0
     record: FrameRecord | None = None
+    silent: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -64,6 +65,11 @@ class Convention:
     def preserved(self) -> tuple[str, ...]:
         """The recorded registers that a function gives back unchanged, SP apart."""
         return tuple(dict.fromkeys(each.column for each in self.saved if each.column is not None))
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The recorded registers that a table says something of in any case, so that all answers are held to them."""
+        return () if self.silent else self.preserved
 
     @cached_property
     def unwatched(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from testbed.image.model import Symbol
 from testbed.words.budget import Account
 from testbed.words.printable import printable
 
+_VARIANT = (4, 5, 6, 7)  # the upper three bits of st_other: STO_AARCH64_VARIANT_PCS is 0x80
 _NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
 
 
@@ -75,6 +76,7 @@ def elf_symbols(elf: Any, arch: Arch, account: Account) -> SymbolTables:
             order = (address, int(is_function), int(not local), entry.name)
             weak, is_data = entry["st_info"]["bind"] == "STB_WEAK", kind in ("STT_OBJECT", "STT_COMMON")
             name, size = printable(entry.name), entry["st_size"]
-            found.append((order, Symbol(name, address, size, is_function, local, weak, is_data)))
+            variant = entry["st_other"]["local"] in _VARIANT
+            found.append((order, Symbol(name, address, size, is_function, local, weak, is_data, variant)))
     unique = dict(sorted(found, key=lambda pair: pair[0]))
     return SymbolTables(tuple(unique.values()), marks, tuple(functions))

@@ -51,6 +51,7 @@ class Symbol:
     local: bool = False
     weak: bool = False
     is_data: bool = False
+    variant: bool = False  # its calls follow a convention of their own: STO_AARCH64_VARIANT_PCS
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,10 @@ class Image:
     """A program file, read: everything in link-time addresses. Equal only to itself, so it can key caches.
 
     ``frame_records`` is what the builder says of its code: the frame-record layout by instruction set's name.
-    It is a convention that no file states, and every frame-pointer walker must be told. ``content`` is the whole file,
-    so that a trace can carry it; empty for an image that did not come from one. Whoever reads on in it draws on its
-    ``account``.
+    It is a convention that no file states, and every frame-pointer walker must be told. ``conventions`` is what its
+    owner says of functions' calling conventions: patterns of names, and names of conventions. ``content`` is the whole
+    file, so that a trace can carry it; empty for an image that did not come from one. Whoever reads on in it draws on
+    its ``account``.
     """
 
     path: Path
@@ -71,6 +73,7 @@ class Image:
     symbols: tuple[Symbol, ...]  # sorted by address
     isa_marks: tuple[tuple[int, Isa], ...] = ()  # from this address on, this instruction set
     frame_records: Mapping[str, FrameRecord] = field(default_factory=dict)
+    conventions: tuple[tuple[str, str], ...] = ()
     base: int = 0  # where the file's own header lies; Mach-O tables count from here
     position_independent: bool = False  # may be loaded with any bias
     rebases: tuple[int, ...] = ()  # words that hold a link-time address: a loader adds the bias to them

@@ -266,9 +266,10 @@ class Caller:
             value=max(callable_image.stub_values.values(), default=0),
         )
         self._context = uc.context_save()
-        kept = {name: planted[name] for name in platform(arch).preserved if name in planted} | {
-            arch.sp: callable_image.sp
-        }
+        kept = {arch.sp: callable_image.sp} | {name: planted[name] for name in convention.preserved if name in planted}
+        self._kept_names = tuple(kept)
+        self._target = 0
+        self._promises: dict[int, NDArray[np.bool_]] = {}  # by function: which of these come back
         self._kept = (ctypes.c_int * len(kept))(*(self._ids[name] for name in kept))
         self._kept_values, self._kept_now = np.array(list(kept.values()), np.uint64), np.zeros(len(kept), np.uint64)
         now = self._kept_now.ctypes.data
@@ -307,6 +308,7 @@ class Caller:
         uc.context_restore(self._context)
         for name, value in path.arguments:
             uc.reg_write(self._ids[name], value)
+        self._target = path.target
         uc.reg_write(self._ids[self._calls.target], path.target)
         run.halt_at(places)
         run.begin(steps)
@@ -371,9 +373,14 @@ class Caller:
         return self._start + self._calls.answer
 
     def _returned(self) -> Over:
-        """Back in the harness: with SP and the callee-saved registers as they were?"""
+        """Back in the harness: with SP and the function's callee-saved registers as they were?"""
         self._read_batch(self._uc._uch, self._kept, self._kept_pointers, len(self._kept))
-        return Over.RETURNED if np.array_equal(self._kept_now, self._kept_values) else Over.STRAY
+        promised = self._promises.get(self._target)
+        if promised is None:
+            saved = (self._arch.sp, *self.image.convention_of(self._target).preserved)
+            promised = self._promises[self._target] = np.array([name in saved for name in self._kept_names], np.bool_)
+        lost = (self._kept_now != self._kept_values) & promised
+        return Over.STRAY if lost.any() else Over.RETURNED
 
     def _isa_bit(self) -> int:
         flags = self._uc.reg_read(self._ids[self._arch.flags])

@@ -163,7 +163,7 @@ class Explorer:
         piece = found.piece
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
         plans = (*plans, OF_ANOTHER_SIZE) if found.code.sized else plans
-        paths = [CallPath(target, plan.registers(self._caller.image)) for plan in plans]
+        paths = [CallPath(target, plan.registers(self._caller.image, target)) for plan in plans]
         image = self._caller.image
         called = (self._caller.call(path, self._caller.natural, steps) for path in paths)
         tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from unicorn import unicorn_const as uc
 
 from testbed.conventions import Convention, platform
+from testbed.conventions.chosen import chosen
 from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.machine.load import PAGE, MappedPages, map_image, map_stack
 from testbed.micro.call_code import CALL_CODE, STUB, CallCode
@@ -65,7 +66,12 @@ class CallableImage:
 
     @property
     def convention(self) -> Convention:
+        """That of its platform, which the harness and the stubs follow."""
         return platform(self.loaded.image.arch)
+
+    def convention_of(self, target: int) -> Convention:
+        """That of the function at a code pointer."""
+        return chosen(self.loaded.image, self.loaded.image.arch.code_address(target) - self.loaded.bias).convention
 
     @property
     def images(self) -> tuple[LoadedImage, ...]:

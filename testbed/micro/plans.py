@@ -46,9 +46,9 @@ class ArgumentPlan:
     def fits(self, function: str) -> bool:
         return fnmatchcase(function, self.name)
 
-    def registers(self, image: CallableImage) -> tuple[tuple[str, int], ...]:
-        """The registers to write before the call."""
-        names = image.convention.arguments
+    def registers(self, image: CallableImage, target: int) -> tuple[tuple[str, int], ...]:
+        """The registers to write before the call of the function at a code pointer."""
+        names = image.convention_of(target).arguments
         return tuple((name, argument.at(image)) for name, argument in zip(names, self.arguments, strict=False))
 
 

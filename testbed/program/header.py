@@ -42,7 +42,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.arch import ARCHES
-from testbed.words.errors import ProgramError
+from testbed.conventions.chosen import said_of
+from testbed.words.errors import ProgramError, UsageError
 from testbed.words.nearest import nearest
 from testbed.words.traits import Trait
 from testbed.words.traps import TRAPS
@@ -99,6 +100,7 @@ class Header:
     frames: tuple[Expectation, ...] = ()
     logical: tuple[Expectation, ...] = ()
     frame_record: str | None = None
+    conventions: tuple[tuple[str, str], ...] = ()  # patterns of functions, and the convention that they follow
     recipes: tuple[str, ...] = ()
     clang_only: str | None = None
     traps: tuple[Trapped, ...] = ()
@@ -132,7 +134,7 @@ _FLAGS_SAID = "-f... -m... -O... -D... -U... -std=... -Wa,... -Wl,--no-eh-frame-
 _RUNS_CODE = re.compile(r"-f(?:pass-)?plugin|-fload|-fuse-ld|-mllvm|-fdebug-prefix-map|-fdump|-fprofile-use|-fdiag")
 _REPEATED = ("frames", "logical", "trap", "signal")
 _KEYS = (
-    *("summary", "exit", "entry", "traits", "frames", "logical", "frame-record", "recipes", "clang-only"),
+    *("summary", "exit", "entry", "traits", "frames", "logical", "frame-record", "convention", "recipes", "clang-only"),
     *("trap", "twin", "wrong", "untabled", "exchanged", "signal", "cpu", "sources", "include", "flags", "syntax"),
 )
 _RECORDS = [record.name for arch in ARCHES.values() for isa in arch.isas for record in isa.records]
@@ -163,6 +165,7 @@ def parse_header(path: Path | str, text: str, *, own: bool = False) -> Header:
         frame_record=_one_of(path, "frame record", _RECORDS, *given("frame-record"))
         if "frame-record" in values
         else None,
+        conventions=_conventions(path, *given("convention")) if "convention" in values else (),
         recipes=_listed(given("recipes")[0]) if "recipes" in values else (),
         clang_only=given("clang-only")[0] if "clang-only" in values else None,
         traps=tuple(_trap(path, value, line) for value, line in values.get("trap", ())),
@@ -229,6 +232,13 @@ def _traits(path: Path | str, value: str, line: int) -> frozenset[Trait]:
         if name not in declared:
             raise ProgramError(path, line, f"{name!r} is no trait that a header declares; {nearest(name, declared)}")
     return frozenset(declared[name] for name in _listed(value))
+
+
+def _conventions(path: Path | str, value: str, line: int) -> tuple[tuple[str, str], ...]:
+    try:
+        return tuple(said_of(each) for each in _listed(value))
+    except UsageError as error:
+        raise ProgramError(path, line, str(error)) from error
 
 
 def _one_of(path: Path | str, what: str, known: list[str], value: str, line: int) -> str:

@@ -182,7 +182,7 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         "arch": check.arch.name,
         "tables": listed(list(map(printable, check.tables))) or "no table",
         "answer": answer(file_name(check), [check]),
-        "notes": list(map(printable, check.notes)),
+        "notes": [*map("judged: {}".format, check.conventions), *map(printable, check.notes)],
         "kept": check.kept,
         "findings": findings,
         # Those with findings first.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from testbed.arch import Arch
 from testbed.checks.model import FileCheck, FindingKind, HowKnown, Severity
@@ -197,6 +197,19 @@ def _coverage(check: FileCheck) -> Mapping[str, int]:
     return {"functions": len(check.functions), "called": called, "parts": len(check.parts), **totals}
 
 
+ConventionForm = TypedDict(
+    "ConventionForm",
+    {
+        "name": str,
+        "title": str,
+        "instead": Annotated[str, "The platform's."],
+        "why": Annotated[str, "Who or what said so."],
+        "functions": Natural,
+        "unwatched": Annotated[tuple[str, ...], "Saved registers of which not all bits are recorded."],
+    },
+)
+
+
 CheckedFileForm = TypedDict(
     "CheckedFileForm",
     {
@@ -212,6 +225,13 @@ CheckedFileForm = TypedDict(
         ],
         "kept": Annotated[bool, taken("check.kept"), "Read back from an earlier check of the same content."],
         "notes": Annotated[tuple[str, ...], taken("check.notes")],
+        "conventions": NotRequired[
+            Annotated[
+                tuple[ConventionForm, ...],
+                taken("check.conventions"),
+                "Calling conventions by which functions were judged, where they are not the platform's.",
+            ]
+        ],
         "coverage": Annotated[CoverageForm, taken(lambda told: _coverage(told.check))],
         "dropped": Annotated[
             Mapping[str, Natural],

@@ -110,9 +110,9 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
     yield from _of_the_rest(known, _KNOWN, width, notes)
     for kind, what in _QUIET.items():
         yield from _of_the_rest([each for each in quiet if each.finding.kind is kind], ("note", what), width, notes)
-    for note in check.notes:
+    for note in (*map("judged: {}".format, check.conventions), *check.notes):
         yield from _wrapped(f"note: {printable(note)}", width)
-    if known or quiet or check.notes:
+    if known or quiet or check.notes or check.conventions:
         yield Text()
     if coverage:
         yield from _of_functions(check, width)

@@ -15,6 +15,7 @@ from testbed.campaign.results import Cell, Matrix
 from testbed.image import image_covering
 from testbed.image.symbols import symbol_for
 from testbed.report import JsonVersion
+from testbed.report.check_json import ConventionForm
 from testbed.report.phrases import BESIDE
 from testbed.runs.run import Run
 from testbed.store.codec import Fraction, Keyword, Natural, encoded, taken
@@ -190,6 +191,7 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
             "verdicts": by_strategy,
         },
         "undecided": np.flatnonzero(run.watched.undecided).tolist(),
+        **({"conventions": encoded(tuple[ConventionForm, ...], run.conventions)} if run.conventions else {}),
         "summary": {
             cell.unwinder: counts(cell) | {"callers": encoded(CallersForm, cell.callers)} for cell, _ in judged
         },

@@ -43,8 +43,8 @@ def _title(run: Run) -> Text:
     text.append(f"{run.program.name} · {run.arch} · {run.recipe.name}", style="bold")
     text.append(f"   {count(len(run), 'step')}, {run.ending}, seed {run.trace.seed}\n")
     text.append(run.program.summary + "\n", style="italic")
-    if run.undecided:
-        text.append(run.undecided + "\n")
+    for said in filter(None, (run.undecided, *map("judged: {}".format, run.conventions))):
+        text.append(f"{said}\n")
     return text
 
 

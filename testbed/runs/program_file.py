@@ -9,6 +9,7 @@ from types import MappingProxyType
 from testbed.arch import Arch, FrameRecord
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
+from testbed.conventions.chosen import check_said
 from testbed.image import Image, linked_image
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
@@ -20,12 +21,13 @@ from testbed.words.printable import printable
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a header or a recipe would say: ``frame_records``, layouts by name.
+    """What a header or a recipe would say: ``frame_records``, layouts by name; ``conventions``, patterns and names.
 
     A layout holds for every instruction set that has one of that name.
     """
 
     frame_records: tuple[str, ...] = ()
+    conventions: tuple[tuple[str, str], ...] = ()
 
     def layouts(self, arch: Arch) -> dict[str, FrameRecord]:
         """The layouts by instruction set. Raises UsageError for a name that the architecture does not have."""
@@ -58,7 +60,9 @@ def built_file(path: Path, *, arch: Arch | None = None, facts: FileFacts = NOTHI
     ``arch`` chooses in a file that holds several. Raises UsageError for a file that needs others to run.
     """
     image = _runnable(path, linked_image(path, arch=arch))
-    image = replace(image, frame_records={**image.frame_records, **facts.layouts(image.arch)})
+    check_said(image.arch, facts.conventions)
+    records = {**image.frame_records, **facts.layouts(image.arch)}
+    image = replace(image, frame_records=records, conventions=facts.conventions)
     source = Source(path, Language.ELF, None, "", Header(summary=f"the file {printable(str(path))}", exit=None))
     program = Program(printable(path.stem), MappingProxyType({"elf": source}))
     return Built(

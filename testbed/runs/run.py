@@ -13,6 +13,7 @@ from testbed.arch import Arch
 from testbed.build import Built, build
 from testbed.build.recipes import Recipe, first_recipe, recipe_named
 from testbed.contract.frames import Backtrace, Frame
+from testbed.conventions.chosen import TakenConvention, chosen_at, taken
 from testbed.image import LoadedImage, describe
 from testbed.image.disassembly import disassemble
 from testbed.image.symbols import readable
@@ -244,6 +245,12 @@ class Run:
             return ""
         where = self.where(int(self.trace.pc[steps[0]]))
         return f"{len(steps):,} undecided from {where} (@{steps[0]}): no effect tells whose steps these are"
+
+    @cached_property
+    def conventions(self) -> tuple[TakenConvention, ...]:
+        """By what the functions that were entered were judged, where it is not their platform's convention."""
+        entered = np.unique(self.trace.pc[self.watched.activations.opened]).tolist()
+        return taken(filter(None, (chosen_at(self.trace.images, pc) for pc in entered)))
 
     def why(self, verdict: Verdict, step: int) -> str:
         """Why an answer at a step is not exact: the clause that fails, with its evidence; "" where nothing is known.

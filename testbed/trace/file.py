@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -105,6 +105,7 @@ def _header(
                 "bytes": len(loaded.image.content),
                 "bias": loaded.bias,
                 "frame_records": {isa: asdict(record) for isa, record in loaded.image.frame_records.items()},
+                "conventions": loaded.image.conventions,
             }
             for loaded in trace.images
         ],
@@ -240,7 +241,8 @@ def _image(parts: _StoredParts, arch: Arch, told: Mapping[str, Any]) -> LoadedIm
         raise parts.error(offset, f"the program file {path.name} in it: {error.detail}") from error
     if image.arch is not arch:
         raise parts.error(offset, f"the program file {path.name} in it is for {image.arch}, not {arch}")
-    return LoadedImage(image, bias)
+    said = tuple((str(pattern), str(name)) for pattern, name in told.get("conventions", ()))
+    return LoadedImage(replace(image, conventions=said), bias)
 
 
 def _region(parts: _StoredParts, told: Mapping[str, Any]) -> Region:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
 from testbed.conventions import platform
+from testbed.conventions.chosen import convention_at
 from testbed.trace import Trace
 from testbed.truth.events import find_transfers
 from testbed.truth.frame_sites import FrameSite, frame_site
@@ -28,9 +30,9 @@ class Truth(Watched):
         """The true frames before ``step`` executes, innermost first."""
         index = int(self.node[step])
         activation = self.activations[index]
-        values = self.trace.registers[step, self._columns].tolist()
-        registers = MappingProxyType(dict(zip(self._names, values, strict=True)))
-        innermost = TrueFrame(registers[self.trace.arch.pc], activation.cfa, registers, index, calling=False)
+        arch = self.trace.arch
+        registers = self._registers(step, (*platform(arch).preserved, arch.sp, arch.pc))
+        innermost = TrueFrame(registers[arch.pc], activation.cfa, MappingProxyType(registers), index, calling=False)
         return CallStack((innermost, *self._callers(index)), self.trace.images)
 
     def traits(self, step: int) -> frozenset[Trait]:
@@ -66,14 +68,20 @@ class Truth(Watched):
     def _outers(self) -> dict[int, tuple[frozenset[Trait], frozenset[int]]]:
         return {}
 
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        arch = self.trace.arch
-        return (*platform(arch).preserved, arch.sp, arch.pc)
+    def promised(self, index: int) -> tuple[str, ...]:
+        """The registers, SP and pc apart, that are the same again when an activation is over: by its own convention."""
+        pc = int(self.trace.pc[self.activations[index].opened])
+        if pc not in self._promised:
+            self._promised[pc] = convention_at(self.trace.images, pc, self.trace.arch).judged
+        return self._promised[pc]
 
     @cached_property
-    def _columns(self) -> list[int]:
-        return [self.trace.arch.index[name] for name in self._names]
+    def _promised(self) -> dict[int, tuple[str, ...]]:
+        return {}
+
+    def _registers(self, step: int, names: Iterable[str]) -> dict[str, int]:
+        columns = {name: self.trace.arch.index[name] for name in names}
+        return dict(zip(columns, self.trace.registers[step, [*columns.values()]].tolist(), strict=True))
 
     @cached_property
     def _frames(self) -> dict[int, TrueFrame]:
@@ -82,8 +90,8 @@ class Truth(Watched):
     def _caller(self, index: int) -> TrueFrame | None:
         """The frame that activation ``index`` comes back to.
 
-        A call changes no callee-saved register, and the callee has changed none at its first step. A signal gives
-        back every register as it was.
+        A call changes no register that its callee saves, and the callee has changed none at its first step. A signal
+        gives back every register as it was.
         """
         activation = self.activations[index]
         if activation.parent is None or activation.return_address is None or activation.cfa is None:
@@ -91,13 +99,10 @@ class Truth(Watched):
         if index not in self._frames:
             parent = self.activations[activation.parent]
             if activation.signal:
-                names = tuple(register.name for register in self.trace.arch.registers)
-                values = self.trace.registers[activation.opened - 1].tolist()
+                registers = self._registers(activation.opened - 1, self.trace.arch.index)
             else:
-                names, values = self._names, self.trace.registers[activation.opened, self._columns].tolist()
-            registers = dict(zip(names, values, strict=True))
-            registers[self.trace.arch.sp] = activation.cfa
-            registers[self.trace.arch.pc] = activation.return_address
+                registers = self._registers(activation.opened, self.promised(index))
+            registers |= {self.trace.arch.sp: activation.cfa, self.trace.arch.pc: activation.return_address}
             self._frames[index] = TrueFrame(
                 activation.return_address,
                 parent.cfa,

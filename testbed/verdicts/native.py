@@ -25,8 +25,8 @@ CFA, REGISTER = 1, 2
 class TrueStacks(NamedTuple):
     """The activations, each with how many callers it has, and the registers of every step.
 
-    ``columns`` are those of the registers that belong to the nodes' values, SP first; ``judged`` is the set of those
-    with a true value.
+    ``columns`` are those of the registers that belong to the nodes' values, SP first; ``judged`` is, for each
+    activation, the set of those whose value its caller has again.
     """
 
     parent: NDArray[np.int32]
@@ -36,7 +36,7 @@ class TrueStacks(NamedTuple):
     depth: NDArray[np.int32]
     registers: NDArray[np.uint64]
     columns: NDArray[np.int64]
-    judged: np.uint64
+    judged: NDArray[np.uint64]
 
 
 class SaidNodes(NamedTuple):
@@ -91,7 +91,7 @@ def _lies(node: Any, index: Any, is_last: Any, nodes: Any, truth: Any) -> Any:
 
     The last frame that a backtrace may have has no CFA if more were found: nothing was computed from it.
     """
-    known = nodes.known[node] & truth.judged
+    known = nodes.known[node] & truth.judged[index]
     for i in range(len(truth.columns)):
         if (known >> u64(i)) & u64(1):
             true = truth.cfa[index] if i == 0 else truth.registers[truth.opened[index], truth.columns[i]]

@@ -17,7 +17,6 @@ from testbed.contract.assumption import CodeRow, TableRow
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import HeldTo, Unwinder
-from testbed.conventions import platform
 from testbed.native.compiled import sooner
 from testbed.truth import Truth
 from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
@@ -258,6 +257,14 @@ def _beside_a_signal(truth: Truth) -> NDArray[np.bool_]:
     return found
 
 
+def _judged(truth: Truth, names: Sequence[str]) -> NDArray[np.uint64]:
+    """Of each activation the bits of the registers that are true of its caller: those that it promises, and SP."""
+    _, entered, place = np.unique(truth.trace.pc[truth.activations.opened], return_index=True, return_inverse=True)
+    promised = [{truth.trace.arch.sp, *truth.promised(index)} for index in entered.tolist()]
+    bits = [sum(1 << i for i, name in enumerate(names) if name in each) for each in promised]
+    return np.array(bits, np.uint64)[place.reshape(-1)]
+
+
 def _outcomes(
     truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32], Callers]:
@@ -266,8 +273,6 @@ def _outcomes(
 
     trace, arch = truth.trace, truth.trace.arch
     names, nodes, sites = backtraces.registers, backtraces.nodes, backtraces.sites
-    true_names = {arch.sp, *platform(arch).preserved}
-    judged = sum(1 << i for i, name in enumerate(names) if name in true_names)
     assert not names or names[0] == arch.sp
     true = truth.activations
     depth = np.empty(len(true), np.int32)
@@ -280,7 +285,7 @@ def _outcomes(
         depth,
         np.asarray(trace.registers),
         np.array([arch.index[name] for name in names], np.int64),
-        np.uint64(judged),
+        _judged(truth, names),
     )
     said = SaidNodes(
         *(nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),

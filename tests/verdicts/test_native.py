@@ -31,7 +31,8 @@ def true_stack(*callers: int) -> TrueStacks:
     parents, cfas = np.arange(-1, count - 1, dtype=np.int32), 0x10 * np.arange(count, dtype=np.uint64)
     opened, registers = np.arange(count), np.arange(2 * count, dtype=np.uint64).reshape(count, 2)
     depth = np.arange(count, dtype=np.int32)
-    return TrueStacks(parents, returns, cfas, opened, depth, registers, np.arange(2), np.uint64(3))
+    judged = np.full(count, 3, np.uint64)
+    return TrueStacks(parents, returns, cfas, opened, depth, registers, np.arange(2), judged)
 
 
 def said_nodes(*callers: int, end: int, most: int, rbx: int, cfa: int) -> SaidNodes:

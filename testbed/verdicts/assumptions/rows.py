@@ -32,7 +32,6 @@ from testbed.contract.assumption import (
     TableRow,
 )
 from testbed.contract.frames import FrameKind
-from testbed.conventions import platform
 from testbed.image import Image, image_covering, once_per_image
 from testbed.rereading import CFA, Evaluated, NoRow, Plus, SecondRow, Word, evaluate, reread
 from testbed.trace import Snapshot
@@ -225,7 +224,7 @@ def _not_as_called(watched: Truth, activation: Activation, caller: TrueFrame, en
     """The first register that is not what the call left there, when a function was entered."""
     trace = watched.trace
     arch, first, now = trace.arch, trace.registers[activation.opened], trace.registers[entered]
-    for name in (arch.sp, *platform(arch).preserved):
+    for name in (name for name in caller.registers if name not in (arch.pc, arch.flags)):
         was, found = int(first[arch.index[name]]), int(now[arch.index[name]])
         if was != found:
             yield AS_CALLED, {"register": name, "found": found, "was": was}
