@@ -28,7 +28,7 @@ class Chosen(NamedTuple):
     why: str
 
 
-class Sign(NamedTuple):
+class Marker(NamedTuple):
     """What shows a convention: the pattern of a function's name, a variant symbol, or what ``file`` says of all.
 
     Of a file whose code is in part another language's, ``bounds`` are the symbols between which the convention's lies.
@@ -38,7 +38,7 @@ class Sign(NamedTuple):
     why: str
     name: str = ""
     variant: bool = False
-    file: Callable[[Image], str] = lambda image: ""  # what of a file shows it; "": nothing
+    file: Callable[[Image], str] | None = None  # what of a file shows it; "": nothing
     bounds: tuple[str, str] = ("", "")
 
 
@@ -55,15 +55,15 @@ _OF_OCAML = _any_symbol("caml_frametable", "caml_system__frametable")
 # What the runtime has for OCaml code to call (runtime/amd64.S, arm64.S, arm.S).
 _RUNTIME = "call_gc|alloc1|alloc2|alloc3|allocN|c_call|c_call_stack_args|raise_exn|perform|reperform|resume|runstack"
 # By symbol first, then by file.
-SIGNS = (
-    Sign("aarch64_vector_pcs", "its symbol says STO_AARCH64_VARIANT_PCS", variant=True),
-    Sign("aarch64_vector_pcs", "its name is that of a vector function, _ZGVn or _ZGVs", name=r"_ZGV[ns]\w+"),
-    Sign("svml", "its name is one of SVML, __svml_", name=r"__svml_\w+"),
-    Sign("go_abi0", "its name ends in .abi0", name=r".*\.abi0"),
-    Sign("ocaml", "its name is one of OCaml code, caml and a module", name=r"caml[A-Z]\w*(__|\.).*"),
-    Sign("ocaml", "OCaml code calls it by its own convention", name=rf"caml_({_RUNTIME})", file=_OF_OCAML),
-    Sign("go", "the file has", file=_OF_GO, bounds=("runtime.text", "runtime.etext")),
-    Sign("go_abi0", "the file has", file=_OF_GO, bounds=("runtime.text", "runtime.etext")),
+MARKERS = (
+    Marker("aarch64_vector_pcs", "its symbol says STO_AARCH64_VARIANT_PCS", variant=True),
+    Marker("aarch64_vector_pcs", "its name is that of a vector function, _ZGVn or _ZGVs", name=r"_ZGV[ns]\w+"),
+    Marker("svml", "its name is one of SVML, __svml_", name=r"__svml_\w+"),
+    Marker("go_abi0", "its name ends in .abi0", name=r".*\.abi0"),
+    Marker("ocaml", "its name is one of OCaml code, caml and a module", name=r"caml[A-Z]\w*(__|\.).*"),
+    Marker("ocaml", "OCaml code calls it by its own convention", name=rf"caml_({_RUNTIME})", file=_OF_OCAML),
+    Marker("go", "the file has", file=_OF_GO, bounds=("runtime.text", "runtime.etext")),
+    Marker("go_abi0", "the file has", file=_OF_GO, bounds=("runtime.text", "runtime.etext")),
 )
 
 
@@ -98,16 +98,16 @@ class _OfImage:
         return found
 
     @cached_property
-    def signs(self) -> list[tuple[Sign, Convention, str, range | None]]:
-        """The signs that may show anything of this file: with what of it does, and where."""
+    def markers(self) -> list[tuple[Marker, Convention, str, range | None]]:
+        """The markers that may show anything of this file: with what of it does, and where."""
         known, found = CONVENTIONS[self.image.arch.name], []
-        for sign in SIGNS:
-            shows = sign.file(self.image)
-            whole = not sign.name and not sign.variant
-            if sign.convention in known and (shows or not (whole or sign.bounds[0])):
-                ends = [self.image.symbol_named(name) for name in sign.bounds]
+        for marker in MARKERS:
+            shows = marker.file(self.image) if marker.file else marker.name or "variant"
+            if marker.convention in known and shows:
+                whole = not marker.name and not marker.variant
+                ends = [self.image.symbol_named(name) for name in marker.bounds]
                 span = range(ends[0].address, ends[1].address) if ends[0] and ends[1] else None
-                found.append((sign, known[sign.convention], f"{sign.why} {shows}" if whole else sign.why, span))
+                found.append((marker, known[marker.convention], f"{marker.why} {shows}" if whole else marker.why, span))
         return found
 
     def at(self, address: int) -> Chosen:
@@ -117,16 +117,16 @@ class _OfImage:
             known = name.split("-")[0] in CONVENTIONS[self.image.arch.name]
             if known and (pattern == "*" or any(fnmatchcase(each, pattern) for each in names)):
                 return Chosen(convention_named(self.image.arch, name), "it was said")
-        for sign, convention, why, span in self.signs:
-            if _shows(sign, function, names) and (span is None or address in span):
+        for marker, convention, why, span in self.markers:
+            if _shows(marker, function, names) and (span is None or address in span):
                 return Chosen(convention, why)
         return Chosen(platform(self.image.arch), "")
 
 
-def _shows(sign: Sign, function: Symbol | None, names: Iterable[str]) -> bool:
-    if sign.variant:
+def _shows(marker: Marker, function: Symbol | None, names: Iterable[str]) -> bool:
+    if marker.variant:
         return function is not None and function.variant
-    return not sign.name or any(re.fullmatch(sign.name, name) for name in names)
+    return not marker.name or any(re.fullmatch(marker.name, name) for name in names)
 
 
 @once_per_image
