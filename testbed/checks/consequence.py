@@ -22,7 +22,7 @@ from testbed.checks.model import Consequence, Severity
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import ObservedRow, TruePlace
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
-from testbed.conventions import platform
+from testbed.conventions import Convention, platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ def _function(where: str) -> str:
     return where.partition("+")[0]
 
 
-def between_rows(row: UnwindRow, true: UnwindRow, wrong: Collection[str], arch: Arch, where: str) -> Consequence:
+def between_rows(row: UnwindRow, true: UnwindRow, wrong: Collection[str], its: Convention, where: str) -> Consequence:
     """What comes of a row that says some things otherwise than another one, which is taken as true."""
-    places = {each: TruePlace(in_place=True) for each in (*platform(arch).preserved, true.return_address)}
+    places = {each: TruePlace(in_place=True) for each in (*its.preserved, true.return_address)}
     places |= {each: TruePlace(False, frozenset({rule.offset})) for each, rule in _slots(true)}
     cfa = {true.cfa.register: true.cfa.offset} if isinstance(true.cfa, RegisterPlus) else {}
     tried = TriedPc(row.start, row.end - row.start, 0, 0, ObservedRow(row.start, 1, 1, cfa, places))
-    span = StateSpan(row.start, row.end, row, state_of(row, arch), frozenset(), begins=True)
-    return consequence_at(TriedFunction(arch, [tried], [span]), 0, span.state, wrong, where)
+    span = StateSpan(row.start, row.end, row, state_of(row, its), frozenset(), begins=True)
+    return consequence_at(TriedFunction(its, [tried], [span]), 0, span.state, wrong, where)
 
 
 def _slots(row: UnwindRow) -> Iterator[tuple[str, Offset]]:

@@ -97,7 +97,7 @@ def formats_differ(
     counted: Sequence[PieceCounts],
     executed: Collection[int],
     words: CodeWords,
-    arch: Arch,
+    image: Image,
 ) -> Iterator[TableFinding]:
     """One finding for each function in which two tables contradict each other; ``executed`` instructions are left out.
 
@@ -113,7 +113,7 @@ def formats_differ(
                 for pc in static.differing
             }
             pcs = [pc for pc in counts.instructions.tolist() if pc not in executed and pc not in told]
-            found = {pc: things for pc in pcs if (things := _contradictions(one, other, pc, arch))}
+            found = {pc: things for pc in pcs if (things := _contradictions(one, other, pc, image.arch))}
             if found:
                 pc = next(iter(found))
                 yield TableFinding(
@@ -123,7 +123,7 @@ def formats_differ(
                     things=found[pc],
                     evidence=HowKnown.STATIC,
                     instructions=len(found),
-                    consequence=_between(one.at(pc), other.at(pc), found[pc], words.where(pc), arch),
+                    consequence=_between(one.at(pc), other.at(pc), found[pc], words.where(pc), image),
                     **words.named(pc),
                 )
 
@@ -137,13 +137,13 @@ def _contradictions(one: RowTable, other: RowTable, pc: int, arch: Arch) -> tupl
 
 
 def _between(
-    row: UnwindRow | None, true: UnwindRow | None, things: Sequence[WrongThing], where: str, arch: Arch
+    row: UnwindRow | None, true: UnwindRow | None, things: Sequence[WrongThing], where: str, image: Image
 ) -> Consequence | None:
     """What comes of a row if another one is right."""
     if row is None or true is None:
         return None
     wrong = frozenset(thing.what for thing in things)
-    return between_rows(row, true, wrong, arch, where)
+    return between_rows(row, true, wrong, chosen(image, row.start).convention, where)
 
 
 Pcs = NDArray[np.uint64]
@@ -229,9 +229,9 @@ def file_check(
         if name not in AT_CALLS:
             rowless.append(one.every.pc[one.every.some == NO_ROW])
         findings += _findings(calls, name, one, sizes, words, failures)
-        findings += _static_findings(name, table, counted, executed, words, image.arch)
+        findings += _static_findings(name, table, counted, executed, words, image)
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
-    findings += formats_differ(read, counted, executed, words, image.arch)
+    findings += formats_differ(read, counted, executed, words, image)
     natural, on_forced = np.setdiff1d(natural, unproven), np.setdiff1d(on_forced, unproven)
     functions = _functions(counted, natural, on_forced, rowless)
     return FileCheck(
@@ -308,7 +308,7 @@ def _static_findings(
     counted: Sequence[PieceCounts],
     executed: Collection[int],
     words: CodeWords,
-    arch: Arch,
+    image: Image,
 ) -> Iterator[TableFinding]:
     """One finding for each function of which the instructions that nothing executed contradict the table."""
     for counts in counted:
@@ -325,7 +325,7 @@ def _static_findings(
             things=found.things,
             evidence=HowKnown.STATIC,
             instructions=len(differing),
-            consequence=_between(row, found.said, found.things, words.where(pc), arch),
+            consequence=_between(row, found.said, found.things, words.where(pc), image),
             **words.named(pc),
         )
 

@@ -310,14 +310,12 @@ class _OneFunction:
         worse = worst(consequence_at(function, i, before[i], told[i], where) for i, where in places)
         gone = frozenset[str]().union(*told.values())
         alone = all(self._is_gone(function, i, its) for i, its in told.items())
-        return replace(
-            worse, gone=tuple(each for each in platform(self.arch).preserved if each in gone) if alone else ()
-        )
+        return replace(worse, gone=tuple(each for each in self.convention.preserved if each in gone) if alone else ())
 
     def _is_gone(self, function: TriedFunction, i: int, names: Iterable[str]) -> bool:
         """Are these callee-saved registers of which the frame has no copy, and that the function returns without?"""
         places = function.tried[i].true.places
-        lost = all(name in platform(self.arch).preserved and name in places and not places[name].kept for name in names)
+        lost = all(name in self.convention.preserved and name in places and not places[name].kept for name in names)
         left = [each.true.places for each in function.tried if each.true.returns]
         return lost and all(any(name in its and not its[name].in_place for its in left) for name in names)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from testbed.arch import Arch
+from testbed.conventions.chosen import TakenConvention, chosen, taken
 from testbed.image import Image, LoadedImage
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.known_files import image_of_file
@@ -45,6 +47,13 @@ class ProcessRun:
 
     def __str__(self) -> str:
         return f"{self.path.name} · {self.arch}: {self.steps} steps, {len(self.tracks)} threads, {self.ending}"
+
+    @cached_property
+    def conventions(self) -> tuple[TakenConvention, ...]:
+        """By what the functions of its files are judged, where it is not their platform's convention."""
+        files = [loaded.image for loaded in self.images]
+        starts = [(each, {each.entry, *(s.address for s in each.symbols if s.is_function)}) for each in files]
+        return taken(chosen(image, address) for image, addresses in starts for address in addresses)
 
     @property
     def ending(self) -> str:

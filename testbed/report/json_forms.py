@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from testbed.arch import Arch
 from testbed.profiling.whose_code import Part
 from testbed.report import JsonVersion
+from testbed.report.check_json import ConventionForm
 from testbed.report.phrases import BESIDE
 from testbed.store.codec import Keyword, Natural, taken
 from testbed.words.outcome import Outcome
@@ -104,6 +105,13 @@ ProcessForm = TypedDict(
         "threads": Annotated[tuple[ThreadForm, ...], taken("process.threads")],
         "calls": Annotated[Mapping[str, Natural], taken("run.calls"), "How often each system call was made."],
         "refused": Annotated[tuple[RefusedForm, ...], taken("run.refused")],
+        "conventions": NotRequired[
+            Annotated[
+                tuple[ConventionForm, ...],
+                taken("run.conventions"),
+                "Calling conventions by which functions of its files are judged, where they are not the platform's.",
+            ]
+        ],
         "strategies": tuple[SharesForm, ...],
         "profiles": Annotated[tuple[ProfileForm, ...], "With --sample."],
     },

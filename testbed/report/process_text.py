@@ -57,6 +57,8 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     for refused in process.run.refused:
         where = describe(process.run.images, refused.pc)
         yield Text(f"refused {refused.name} at {where}, step {refused.step}: {refused.error}", "yellow")
+    for convention in process.run.conventions:
+        yield Text(f"judged  {convention}")
     for note in process.run.notes:
         yield Text(f"note    {note}", "yellow")
     if isinstance(process, CountedProcess):

@@ -13,6 +13,7 @@ from testbed.checks.model import Severity
 from testbed.checks.tried_function import TriedFunction, TriedPc
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
+from testbed.conventions import platform
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 
@@ -73,14 +74,14 @@ def test_a_wrong_row(
 ) -> None:
     arch, true_cfa, true_rules = true
     said = row(arch, cfa or true_cfa, true_rules | rules)
-    found = between_rows(said, row(*true), wrong, ARCHES[arch], "f+0x4")
+    found = between_rows(said, row(*true), wrong, platform(ARCHES[arch]), "f+0x4")
     assert (found.severity, found.what, found.shown) == (severity, what, shown)
     assert (found.true, found.where) == ("f < caller < main", "f+0x4")
 
 
 def test_who_was_not_called_has_no_caller() -> None:
     arch, said = ARCHES["x86_64"], row("x86_64", ("rsp", 8), at(rip=-8))
-    span = StateSpan(0, 4, said, state_of(said, arch), frozenset(), True)
-    function = TriedFunction(arch, [TriedPc(0, 4, 0, 0, ObservedRow(0, 1, 0))], [span])
+    span = StateSpan(0, 4, said, state_of(said, platform(arch)), frozenset(), True)
+    function = TriedFunction(platform(arch), [TriedPc(0, 4, 0, 0, ObservedRow(0, 1, 0))], [span])
     found = consequence_at(function, 0, span.state, {"rip"}, "_start")
     assert (found.severity, found.what, found.true) == (ERROR, "a caller is invented", "_start")

@@ -70,14 +70,14 @@ def functions_of(run: Run, table: RowTable) -> Iterator[TriedFunction]:
     true = true_rows(run.watched, steps, table, checks.pc.tolist())
     masks = dict(zip(checks.pc.tolist(), checks.some.tolist(), strict=True))
     for span in sorted({span_at(image, pc) for pc in true}, key=lambda span: span.start):
-        spans = state_spans(table, span.start, span.end, arch)
+        spans = state_spans(table, span.start, span.end, platform(arch))
         tried = []
         for pc in sorted(pc for pc in true if span.start <= pc < span.end):
             at = next((i for i, each in enumerate(spans) if each.start <= pc < each.end), None)
             if at is not None:
                 size = next(int(run.trace.sizes[k]) for k in np.flatnonzero(steps.pc == pc))
                 tried.append(TriedPc(pc, size, at, masks[pc], true[pc]))
-        yield TriedFunction(arch, tried, spans)
+        yield TriedFunction(platform(arch), tried, spans)
 
 
 def row_of(state: FrameState, old: UnwindRow, pc: int) -> UnwindRow:
@@ -171,7 +171,7 @@ def test_a_repaired_table_is_right_at_every_visit_but_for_what_is_told_to_be_bey
 def test_a_state_as_directives() -> None:
     arch = ARCHES["x86_64"]
     row = UnwindRow(0, 4, RegisterPlus("rsp", 8), {"rip": Offset(-8)}, "rip")
-    state = state_of(row, arch)
+    state = state_of(row, platform(arch))
 
     def said(**registers: object) -> tuple[str, ...]:
         return directives(state, {**state, **registers}, arch)  # type: ignore[dict-item]

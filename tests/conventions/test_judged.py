@@ -15,7 +15,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.checks.check_file import check_file
-from testbed.checks.model import FileCheck, Severity
+from testbed.checks.model import FileCheck, FindingKind, Severity
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.conventions.chosen import said_of
@@ -72,12 +72,12 @@ def checked(source: str, tmp_path: Path, *said: str, flags: Sequence[str] = (), 
     return check_file(HERE / "sources" / source, options, READERS)
 
 
-def errors(check: FileCheck) -> set[str]:
-    return {finding.function for finding in check.findings if finding.severity is Severity.ERROR}
+def wrong(check: FileCheck) -> set[str]:
+    return {finding.function for finding in check.findings if finding.kind is FindingKind.WRONG_ROW}
 
 
 @pytest.mark.parametrize(
-    ("said", "wrong"),
+    ("said", "those"),
     [
         ((), {"helper", "mistaken"}),
         (("helper=sysv-rbx",), {"mistaken"}),  # its callers know; another one's do not
@@ -87,26 +87,26 @@ def errors(check: FileCheck) -> set[str]:
     ],
 )
 def test_a_helper_that_is_said_to_have_a_contract_is_judged_by_it(
-    said: tuple[str, ...], wrong: set[str], tmp_path: Path
+    said: tuple[str, ...], those: set[str], tmp_path: Path
 ) -> None:
     check = checked("helper.x86_64.S", tmp_path, *said)
-    assert errors(check) == wrong
+    assert wrong(check) == those
     assert all("it was said" in str(each) for each in check.conventions) and bool(check.conventions) == bool(said)
 
 
 def test_a_file_of_go_is_judged_by_go_and_says_why(tmp_path: Path) -> None:
     """And the frame pointer, which its tables never mention, is not held against them; a wrong CFA is."""
     check = checked("go.x86_64.S", tmp_path)
-    assert errors(check) == {"main.mistaken"}
+    assert wrong(check) == {"main.mistaken"}
     (taken,) = check.conventions
     assert (taken.name, taken.functions, taken.why) == ("go", 3, "the file has .gopclntab")
-    assert {"main.sum", "main.outer"} <= errors(checked("go.x86_64.S", tmp_path, "sysv"))
+    assert {"main.sum", "main.outer"} <= wrong(checked("go.x86_64.S", tmp_path, "sysv"))
 
 
 def test_a_function_that_keeps_more_than_the_platform_asks_is_held_to_it(tmp_path: Path) -> None:
     """preserve_most: r10 comes back, or the table, which says nothing of it, is wrong."""
-    assert errors(checked("keeps_more.x86_64.S", tmp_path)) == set()
-    assert errors(checked("keeps_more.x86_64.S", tmp_path, "loses=preserve_most", "keeps=preserve_most")) == {"loses"}
+    assert wrong(checked("keeps_more.x86_64.S", tmp_path)) == set()
+    assert wrong(checked("keeps_more.x86_64.S", tmp_path, "loses=preserve_most", "keeps=preserve_most")) == {"loses"}
 
 
 def test_the_rows_of_clang_come_late_where_it_saves_vector_registers(tmp_path: Path) -> None:
