@@ -48,6 +48,7 @@ from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
 from testbed.conventions.chosen import check_said
 from testbed.image import Image, LoadedImage, Symbol
+from testbed.image.separate_debug import NOWHERE, looked_in
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
 from testbed.micro.code import PieceCode, passed_by
@@ -249,7 +250,8 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=2)
 def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> FileAtWork:
     """A file's image, tables and machine. Raises ImageError, UsageError."""
-    image = replace(read_program(file, path, options.arch), conventions=options.conventions)
+    debug = looked_in() if options.debug_files else NOWHERE
+    image = replace(read_program(file, path, options.arch, debug), conventions=options.conventions)
     check_said(image.arch, options.conventions)
     tables = readers.tables(image, options.tables)
     pieces = pieces_for(image, tables, options.functions)

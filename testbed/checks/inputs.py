@@ -22,6 +22,7 @@ from testbed.build.confined import limit_met, run_confined
 from testbed.build.targets import LLD
 from testbed.build.tools import NOT_FOUND
 from testbed.image import Image, Symbol, read_image
+from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.micro.code_scan import scan
 from testbed.micro.functions import table_ranges
 from testbed.words.errors import BuildError, UsageError
@@ -272,13 +273,14 @@ def _readable(path: Path, command: Sequence[str]) -> list[Path]:
     return [place.resolve() for place in found if place.resolve() != Path("/")]
 
 
-def read_program(path: Path, original: Path, arch: str | None = None) -> Image:
+def read_program(path: Path, original: Path, arch: str | None = None, debug: DebugDirs = NOWHERE) -> Image:
     """A program file as an image under its user's name; labels of assembly that names no function are such.
 
-    ``arch`` chooses in a file that holds several. Raises ImageError, and UsageError where the file is for another one.
+    ``arch`` chooses in a file that holds several; ``debug`` is where its separate debug file is looked for. Raises
+    ImageError, and UsageError where the file is for another one.
     """
     wanted = arch_named(arch) if arch else None
-    image = read_image(path, arch=wanted)
+    image = read_image(path, arch=wanted, debug=debug)
     if wanted is not None and image.arch is not wanted:
         raise UsageError(
             f"{original} is for {image.arch}, not for {wanted}: leave --arch out, or name what compiles for {wanted}"

@@ -1,8 +1,8 @@
 """Checks of files, kept by content: what has not changed need not be tried again.
 
-A check follows from the file's bytes, what was asked for, the code of the testbed and of the strategies, and the
-versions of the libraries that run and read it. The hash of all that names the kept file. Those that were last used are
-kept.
+A check follows from the file's bytes and its separate debug file, what was asked for, the code of the testbed and of
+the strategies, and the versions of the libraries that run and read it. The hash of all that names the kept file.
+Those that were last used are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.image.macho import MAGICS
+from testbed.image.separate_debug import NOWHERE, debug_file_stamp, looked_in
 from testbed.store import KeptFiles, key_of
 from testbed.store.codec import to_json
 from testbed.words.code_versions import code_of, versions_of
@@ -48,6 +49,7 @@ def check_key(content: bytes, options: CheckOptions) -> str:
     return key_of(
         hashlib.sha256(content).hexdigest(),
         to_json(CheckOptions, replace(options, jobs=1)),
+        debug_file_stamp(content, looked_in() if options.debug_files else NOWHERE),
         *map(code_of, _PACKAGES),
         *versions_of(_LIBRARIES),
     )

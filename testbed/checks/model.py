@@ -85,6 +85,22 @@ class Consequence:
 
 
 @dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """Where a statement stands in a source, line and column from 1, and its text with single spaces.
+
+    A use of ``macro`` stands there if that is not "": the statement is at line ``macro_line`` of ``macro_file``.
+    """
+
+    file: str
+    line: int
+    column: int
+    text: str
+    macro: str = ""
+    macro_file: str = ""
+    macro_line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class LaterDirectives:
     """Directives that belong before another instruction, further down: ``where`` is ``function+0x4``.
 
@@ -138,6 +154,8 @@ class TableFinding:
     line: int = 0
     bare: bool = False  # no instruction of its function has a row
     consequence: Consequence | None = None  # None: no stack is unwound by it
+    place: SourcePlace | None = None  # of the directive to change, or of the instruction behind which one is missing
+    written: str = ""  # the instruction as its source has it
     alike: tuple[TableFinding, ...] = ()  # those that it stands for, the first among them
 
     @property
@@ -165,12 +183,14 @@ class TableFinding:
         if self.alike:
             return "|".join((self.kind.value, self.table, "several functions"))
         function = "" if _NUMBER.fullmatch(self.function) else self.function
-        things = ";".join(f"{thing.what}: {thing.says} / {_VISITS.sub('', thing.true)}" for thing in self.things)
+        said = (f"{thing.what}: {thing.says} / {_VISITS.sub('', thing.true)}" for thing in self.things)
+        things = _DECIMAL.sub(lambda number: hex(int(number[0])), ";".join(said).replace("%", ""))
         instruction = _NUMBER.sub("n", self.instruction)
         return "|".join((self.kind.value, self.table, function, instruction, things))
 
 
 _NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|\d+)\b")
+_DECIMAL = re.compile(r"(?<=[-+])\d+\b")  # however the source spells them
 _VISITS = re.compile(r" at all \d+ visits")
 
 

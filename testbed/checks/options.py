@@ -18,6 +18,7 @@ class CheckOptions:
     ``f(buf:64, 3, "text")``. ``arch`` is needed for sources only: any other file says its own. ``runs`` is how often a
     function is called at most, ``steps`` how many instructions one run has. ``flags`` go to the compiler of a source.
     ``conventions`` are patterns of functions and the calling conventions that they follow.
+    ``debug_files``: names and lines of a stripped file come from its separate debug file, where gdb would find it.
     """
 
     functions: tuple[str, ...] = ()
@@ -30,3 +31,4 @@ class CheckOptions:
     jobs: int = 1
     flags: tuple[str, ...] = ()
     conventions: tuple[tuple[str, str], ...] = ()
+    debug_files: bool = True

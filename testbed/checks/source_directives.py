@@ -6,16 +6,11 @@ there in the source, it is to be written anew; another one behind it would do, a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from testbed.checks.own_sources import source_lines
+from testbed.checks.source_statements import around
 
-_ASSEMBLY = (".s", ".S", ".asm", ".sx")
-_COMMENT = re.compile(r"/\*.*?\*/|//.*|(?:^|\s)[#@].*")
-_DIRECTIVE = re.compile(r"\.cfi_\w+(?:\s[^;]*)?")
-_BARE = re.compile(r"(?:\s*[\w.$]+:)*\s*(?:\.cfi_\w+[^;]*;?\s*)*")  # labels and directives, and no instruction
 DEF_CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
 DEF_CFA_REGISTER, DEF_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
 RESTORE, SAME = ".cfi_restore", ".cfi_same_value"
@@ -26,22 +21,15 @@ REL_OFFSET = ".cfi_rel_offset"
 OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
 
 
-def standing_before(file: str, line: int, names: Mapping[int, str], folders: Sequence[Path]) -> dict[str, str]:
-    """What stands between the instruction of a line and the one before it: directives by themselves with names.
+def standing_before(
+    file: str, line: int, names: Mapping[int, str], folders: Sequence[Path], number: int = 0
+) -> dict[str, str]:
+    """What stands between an instruction of a line and the one before it: directives by themselves with names.
 
-    None where the source is not assembly, or lies in none of the folders. ``names`` are those of DWARF's numbers of
-    registers.
+    ``number`` instructions of the same line precede it. None where the source is not assembly, or lies in none of the
+    folders. ``names`` are those of DWARF's numbers of registers.
     """
-    if not file.endswith(_ASSEMBLY) or line < 1:
-        return {}
-    found: list[str] = []
-    lines = source_lines(file, folders)
-    for above in range(min(line - 1, len(lines)) - 1, -1, -1):
-        text = _COMMENT.sub("", lines[above]).rstrip()
-        if not _BARE.fullmatch(text):
-            break
-        found[:0] = [" ".join(each.split()) for each in _DIRECTIVE.findall(text)]
-    return {_named(each, names): each for each in found}
+    return {_named(each.text, names): each.text for each in around(file, line, number, folders).directives}
 
 
 def _named(directive: str, names: Mapping[int, str]) -> str:

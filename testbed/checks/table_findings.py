@@ -43,6 +43,7 @@ from testbed.checks.source_directives import (
     standing_before,
     written_anew,
 )
+from testbed.checks.source_statements import Around, around, said_above, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, Undefined
@@ -297,7 +298,8 @@ class _OneFunction:
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
             seen = self._seen(function, cause.pcs, {*cause.things, *also}, before)
-            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause), seen)
+            at = cause.pc if cause.replaced is None else cause.replaced[0]
+            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause), seen, at)
 
     def _seen(
         self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]
@@ -384,8 +386,10 @@ class _OneFunction:
         things: tuple[WrongThing, ...],
         repair: Repair | None,
         consequence: Consequence | None = None,
+        at: int | None = None,
     ) -> TableFinding:
-        return TableFinding(
+        """A finding; what is to change stands before the first of the instructions, or before the one ``at``."""
+        found = TableFinding(
             kind=kind,
             table=self.table.source,
             function=self.span.name,
@@ -395,6 +399,33 @@ class _OneFunction:
             repair=repair,
             consequence=consequence,
             **self.words.named(pcs[0]),
+        )
+        return self._as_written(found, pcs[0] if at is None else at)
+
+    def _as_written(self, finding: TableFinding, at: int) -> TableFinding:
+        """A finding in the words of its source, with what is to change: before the instruction ``at``."""
+        folders, repair, seen = self.words.folders, finding.repair, finding.consequence
+        own, there = (
+            around(*self.words.source(pc), self._number(pc), folders) if finding.source else Around()
+            for pc in (finding.pc, at)
+        )
+        spelt = spelling(finding.source, folders, frozenset(self.arch.by_name)).of
+        if repair is not None:
+            later = tuple(replace(each, directives=tuple(map(spelt, each.directives))) for each in repair.later)
+            repair = replace(repair, directives=tuple(map(spelt, repair.directives)), later=later)
+        said = there.own if finding.kind in _WITHOUT_ROWS else there.before or there.own
+        if repair is not None and repair.replaced:
+            said = next((each for each in there.directives[::-1] if each.text == repair.replaced[0]), said)
+        if self.table.source in _OF_SAVES:
+            named = (*repair.replaced, repair.place.partition(" ")[2].strip("`")) if repair is not None else ()
+            said = said_above(finding.source, finding.line, frozenset(named), folders) or own.own
+        return replace(
+            finding,
+            repair=repair,
+            things=tuple(replace(each, says=spelt(each.says), true=spelt(each.true)) for each in finding.things),
+            consequence=seen and replace(seen, what=spelt(seen.what), shown=_chain(seen.shown, spelt)),
+            place=None if said is None else said.place,
+            written="" if own.own is None else own.own.text,
         )
 
     def _repair(self, cause: Cause) -> Repair | None:
@@ -438,7 +469,17 @@ class _OneFunction:
 
     def _standing_at(self, pc: int) -> dict[str, str]:
         """The directives that stand before an instruction in the source, with registers' names: as they are written."""
-        return standing_before(*self.words.source(pc), self.arch.by_dwarf, self.words.folders)
+        return standing_before(*self.words.source(pc), self.arch.by_dwarf, self.words.folders, self._number(pc))
+
+    def _number(self, pc: int) -> int:
+        """How many instructions of the same line stand right before one: a use of a macro makes several."""
+        source, number, at = self.words.source(pc), 0, self._before(pc)
+        while at is not None and number < _MOST_OF_A_LINE and self.words.source(at) == source:
+            number, at = number + 1, self._before(at)
+        return number
+
+    def _before(self, pc: int) -> int | None:
+        return next((at for at in range(pc - 1, pc - _LONGEST - 1, -1) if self.sizes.get(at) == pc - at), None)
 
     def _standing(self) -> dict[int, tuple[str, ...]]:
         """By pc: the directives that stand before it in the source."""
@@ -489,9 +530,19 @@ class _OneFunction:
         return f"the caller's {name} is in no one place at all {true.visits} visits"
 
 
+def _chain(shown: str, spelt: Callable[[str], str]) -> str:
+    """A stack whose words are spelt as in a source, but for the function's own name."""
+    name, *others = shown.split(" < ")
+    return " < ".join((name, *map(spelt, others)))
+
+
 def _frame_directives(frame: FrameRepair) -> Repair:
     return Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
 
+
+_WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
+_LONGEST = 15  # bytes of an instruction
+_MOST_OF_A_LINE = 1000  # instructions
 
 # Made of `.save` and its kin, which describe one frame for all calls of a function.
 _OF_SAVES = (".ARM.exidx",)

@@ -21,7 +21,13 @@ from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import MOST_STEPS, TABLES, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.options import cluster_option, convention_option, jobs_option, unwinder_cmd
+from testbed.cli.options import (
+    cluster_option,
+    convention_option,
+    jobs_option,
+    no_debug_files_option,
+    unwinder_cmd,
+)
 from testbed.cli.progress import long_work
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
@@ -91,6 +97,7 @@ class _HowTold:
     fail_on: str
     coverage: bool
     notes: bool
+    relative_to: Path | None
 
     @property
     def weight(self) -> Severity | None:
@@ -123,6 +130,7 @@ class _HowTold:
     metavar="GLOB",
     help=f"Only these tables: {', '.join(TABLES)}; repeatable.",
 )
+@no_debug_files_option
 @click.option(
     "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Judge these strategies, not tables; repeatable."
 )
@@ -156,6 +164,12 @@ class _HowTold:
     help="The lightest finding that makes the exit status 1: error, a caller is lost; warning, a register in one is; "
     "note.",
 )
+@click.option(
+    "--relative-to",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="FOLDER",
+    help="Tell paths as seen from there (default: the current folder; for services the top of git's repository).",
+)
 @click.option("--coverage", is_flag=True, help="Also say of each function how much of it was tried.")
 @click.option("--notes", is_flag=True, help="Also list what is only counted otherwise: notes, known findings.")
 @click.pass_context
@@ -174,6 +188,7 @@ def command(
     runs: int,
     steps: int,
     jobs: int,
+    no_debug_files: bool,
     **told: Any,
 ) -> None:
     """Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
@@ -205,6 +220,7 @@ def command(
         jobs=jobs,
         flags=ctx.meta[_FLAGS],
         conventions=conventions,
+        debug_files=not no_debug_files,
     )
     for pattern in tables:
         if not any(matches(said, [pattern]) for name in TABLES for said in (name, f".{name}")):
@@ -237,6 +253,7 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
         gone_from(baseline, checks, options),
         how.baseline,
         how.weight,
+        how.relative_to and how.relative_to.resolve(),
     )
     _tell(report, how)
     if how.html:

@@ -74,6 +74,9 @@ convention_option = _SOME(
 debug_dirs_option = partial(
     _SOME, "--debug-dir", "debug_dirs", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER"
 )
+no_debug_files_option = click.option(
+    "--no-debug-files", is_flag=True, help="Leave separate debug files alone, also those in /usr/lib/debug."
+)
 # After how many instructions to give up, of all commands that run a program.
 _budget = partial(click.option, "--budget", type=click.IntRange(1), metavar="N", default=1_000_000)
 _GIVE_UP = "Give up after this many instructions (default: 1000000{})."

@@ -25,7 +25,7 @@ from testbed.cli.terminal import console_for_reports, show_site, status
 from testbed.cli.writing import try_writing, written
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
-from testbed.image.separate_debug import DebugDirs
+from testbed.image.separate_debug import NOWHERE, looked_in
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.files import regular_bytes
 from testbed.words.printable import printable_lines
@@ -104,7 +104,7 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
         "stdin": _bytes_of(options.stdin) if options.stdin else b"",
         "sysroot": options.sysroot,
         "folders": folders,
-        "debug": DebugDirs(options.debug_dirs),
+        "debug": NOWHERE if options.no_debug_files else looked_in(options.debug_dirs, options.sysroot),
     }
 
 

@@ -14,6 +14,7 @@ from testbed.cli.options import (
     budget_of_processes_too,
     convention_option,
     debug_dirs_option,
+    no_debug_files_option,
     programs_option,
     rebuild_option,
     recipe_option,
@@ -164,9 +165,10 @@ class ProcessOptions:
     debug_dirs: Annotated[
         tuple[Path, ...],
         debug_dirs_option(
-            help="Where debug files of its stripped libraries are looked for: /usr/lib/debug. Repeatable."
+            help="Where debug files of its stripped libraries are looked for besides /usr/lib/debug. Repeatable."
         ),
     ]
+    no_debug_files: Annotated[bool, no_debug_files_option]
     sample: Annotated[
         int | None,
         click.option(

@@ -9,13 +9,15 @@ Right is the file with the same build id; by its name, the one whose CRC is that
 
     .gnu_debuglink = name, zero, padding to a multiple of 4, CRC-32 of the whole file (32 bits)
 
-Without folders nothing is looked for: a program file that others sent names files of this machine.
+Commands that check or run a file look in gdb's own folder too (`looked_in`). Of it nothing is said where a file is not
+there: nobody asked. Without folders nothing is looked for.
 
 Source: manual of gdb, section "Debugging Information in Separate Files".
 """
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -26,18 +28,30 @@ from testbed.image.model import Section
 
 BUILD_ID, LINK, ALTERNATE = ".note.gnu.build-id", ".gnu_debuglink", ".gnu_debugaltlink"
 _NT_GNU_BUILD_ID = 3
+_BUILD_ID_NOTE = re.compile(rb"\x04\0\0\0(.)\0\0\0\x03\0\0\0GNU\0", re.DOTALL)
 _MOST = 1 << 32  # bytes of a debug file that are read
 
 
 @dataclass(frozen=True, slots=True)
 class DebugDirs:
-    """``folders`` to look in; ``known_as``: the program's path on the machine that it is from, if that is another."""
+    """``folders`` to look in; ``known_as``: the program's path on the machine that it is from, if that is another.
+
+    ``quiet``: what is not found is no note.
+    """
 
     folders: tuple[Path, ...] = ()
     known_as: str = ""
+    quiet: bool = False
 
 
 NOWHERE = DebugDirs()
+_OF_THE_SYSTEM = Path("/usr/lib/debug")  # gdb: set debug-file-directory
+
+
+def looked_in(named: tuple[Path, ...] = (), sysroot: Path | None = None) -> DebugDirs:
+    """The folders that somebody ``named``, then the system's: the one of a ``sysroot``, and this machine's."""
+    below = () if sysroot is None else (sysroot / _OF_THE_SYSTEM.relative_to("/"),)
+    return DebugDirs((*named, *below, _OF_THE_SYSTEM), quiet=not named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,17 @@ def gnu_build_id(notes: bytes) -> bytes:
     return b""
 
 
+def debug_file_stamp(content: bytes, dirs: DebugDirs) -> str:
+    """Which debug file a program file with this content has by its build id, and since when; "" for none."""
+    note = _BUILD_ID_NOTE.search(content)
+    identifier = content[note.end() : note.end() + note[1][0]].hex() if note else ""
+    for folder in dirs.folders if identifier else ():
+        place = folder / ".build-id" / identifier[:2] / f"{identifier[2:]}.debug"
+        if place.is_file():
+            return f"{place} {place.stat().st_mtime_ns}"
+    return ""
+
+
 def find_debug_file(path: Path, sections: Mapping[str, Section], dirs: DebugDirs) -> SeparateDebug:
     """The debug file of the program ``path``, by what its sections say. Raises nothing.
 
@@ -78,7 +103,7 @@ def find_debug_file(path: Path, sections: Mapping[str, Section], dirs: DebugDirs
     link = _link(sections)
     if link is None:
         said = f"no debug file for its build id {identifier.hex()}" if len(identifier) > 1 else ""
-        return SeparateDebug(notes=(said,) if said and ".debug_info" not in sections else ())
+        return SeparateDebug(notes=(said,) if said and not dirs.quiet and ".debug_info" not in sections else ())
     name, wanted = link
     notes: list[str] = []
     for candidate in _candidates(path, name, dirs):
@@ -86,7 +111,7 @@ def find_debug_file(path: Path, sections: Mapping[str, Section], dirs: DebugDirs
             if (found := zlib.crc32(content)) == wanted:
                 return SeparateDebug(candidate, content, tuple(notes))
             notes.append(f"{candidate} is not its debug file: the CRC is {found:#010x}, {LINK} says {wanted:#010x}")
-    return SeparateDebug(notes=(*notes, f"its debug file {name} was not found"))
+    return SeparateDebug(notes=(*notes, *([] if dirs.quiet else [f"its debug file {name} was not found"])))
 
 
 def alternate_name(sections: Mapping[str, Section]) -> str:

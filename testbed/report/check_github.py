@@ -1,6 +1,9 @@
 """A check as GitHub's workflow commands: an annotation in the pull request for each finding.
 
-    ::error file=NAME,line=N,title=TITLE::MESSAGE
+    ::error file=NAME,line=N,col=N,title=TITLE::MESSAGE
+
+The place is that of the directive to change, or of the instruction behind which one is missing, seen from the
+repository.
 
 A per cent sign, a carriage return and a line feed are written %25, %0D, %0A; in the properties before the second ``::``
 a colon and a comma too, %3A and %2C (GitHub Actions, workflow commands). GitHub shows ten annotations of a level and
@@ -10,10 +13,11 @@ step; the job's log has all of them, and the answer as its last line.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from testbed.checks.model import FileCheck, Severity
 from testbed.report.check_report import CheckReport, ReportedFinding
-from testbed.report.check_words import near, sentence
+from testbed.report.check_words import beside, near, sentence
 from testbed.report.phrases import count
 from testbed.words.printable import printable, printable_lines
 
@@ -25,10 +29,10 @@ def github_lines(report: CheckReport) -> Iterator[str]:
     for file in report.files:
         for reported in file.findings:
             if not reported.known:
-                yield _annotation(file.check, reported)
+                yield _annotation(file.check, reported, report.base)
     for broken in report.broken:
         title = f"{printable(broken.function)} could not be checked".strip()
-        yield _command("error", broken.reason, file=str(broken.path), title=title)
+        yield _command("error", broken.reason, file=near(str(broken.path), report.base), title=title)
     if report.known:
         yield _command("notice", f"{count(report.known, 'finding')} known from the baseline")
     for gone in report.gone:
@@ -36,19 +40,21 @@ def github_lines(report: CheckReport) -> Iterator[str]:
     yield printable(report.answer)
 
 
-def _annotation(check: FileCheck, reported: ReportedFinding) -> str:
+def _annotation(check: FileCheck, reported: ReportedFinding, base: Path) -> str:
     finding = reported.finding
-    title = f"{finding.kind.value} in {finding.table}"
-    if finding.source:
-        line = str(finding.line) if finding.line else ""
-        return _command(
-            _LEVELS[finding.severity],
-            f"{check.path.name}: {sentence(finding)}",
-            file=near(finding.source),
-            line=line,
-            title=title,
-        )
-    return _command(_LEVELS[finding.severity], sentence(finding), file=near(str(check.path)), title=title)
+    level, title, at = _LEVELS[finding.severity], f"{finding.kind.value} in {finding.table}", finding.place
+    if not finding.source:
+        return _command(level, sentence(finding), file=near(str(check.path), base), title=title)
+    file, line = (at.file, at.line) if at else (finding.source, finding.line)
+    more = f" ({there})" if (there := beside(finding, base)) else ""
+    return _command(
+        level,
+        f"{check.path.name}: {sentence(finding)}{more}",
+        file=near(file, base),
+        line=str(line) if line else "",
+        col=str(at.column) if at else "",
+        title=title,
+    )
 
 
 def _command(level: str, message: str, **properties: str) -> str:

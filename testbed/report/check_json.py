@@ -95,6 +95,20 @@ ConsequenceForm = TypedDict(
 )
 
 
+SourcePlaceForm = TypedDict(
+    "SourcePlaceForm",
+    {
+        "file": str,
+        "line": Natural,
+        "column": Annotated[Natural, "From 1."],
+        "text": Annotated[str, "The statement there, or the use of the macro."],
+        "macro": Annotated[str | None, OR_NULL, "The macro that is used there, whose line it is."],
+        "macro_file": Annotated[str | None, OR_NULL],
+        "macro_line": Annotated[Natural | None, OR_NULL],
+    },
+)
+
+
 FindingForm = TypedDict(
     "FindingForm",
     {
@@ -115,6 +129,12 @@ FindingForm = TypedDict(
             "The source file, where debug information or the source says so.",
         ],
         "line": Annotated[Natural | None, taken("finding.line"), OR_NULL, "The line of it."],
+        "place": Annotated[
+            SourcePlaceForm | None,
+            taken("finding.place"),
+            "Where the directive to change stands, or the instruction behind which one is missing.",
+        ],
+        "written": Annotated[str | None, taken("finding.written"), OR_NULL, "The instruction as its source has it."],
         "things": Annotated[tuple[WrongThingForm, ...], taken("finding.things")],
         "consequence": Annotated[
             ConsequenceForm | None,

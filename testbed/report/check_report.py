@@ -47,7 +47,8 @@ class BrokenInput:
 class CheckReport:
     """Everything that is told. ``gone`` are sentences of findings that a baseline has and the files have no more.
 
-    ``fail_on`` is the lightest severity that fails; None: nothing does.
+    ``fail_on`` is the lightest severity that fails; None: nothing does. ``relative_to`` is the folder that paths are
+    told from; None: people are told them from the current one, and services from the top of the repository (`base`).
     """
 
     files: tuple[ReportedFile, ...]
@@ -55,6 +56,14 @@ class CheckReport:
     gone: tuple[str, ...] = ()
     baseline: Path | None = None
     fail_on: Severity | None = Severity.WARNING
+    relative_to: Path | None = None
+
+    @property
+    def base(self) -> Path:
+        """The folder that services are told paths from: where git's repository begins, or else the current one."""
+        here = Path.cwd()
+        tops = (each for each in (here, *here.parents) if (each / ".git").exists())
+        return self.relative_to or next(tops, here)
 
     @property
     def findings(self) -> Iterator[ReportedFinding]:

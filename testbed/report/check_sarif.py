@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, TableFinding
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
-from testbed.report.check_words import EVIDENCE, sentence
+from testbed.report.check_words import EVIDENCE, near, sentence
 from testbed.words.distribution import own_version
 from testbed.words.printable import printable
 
@@ -81,8 +81,8 @@ MOST_RELATED = 100  # locations beside a result's own: GitHub takes 1,000 of the
 
 
 def sarif_data(report: CheckReport, folder: Path | None = None) -> dict[str, Any]:
-    """A report as SARIF. Files below ``folder`` (the current one) are named relative to it."""
-    base = folder or Path.cwd()
+    """A report as SARIF. Files below ``folder`` (where the repository begins) are named relative to it."""
+    base = folder or report.base
     seen: Counter[str] = Counter()
     run: dict[str, Any] = {
         "tool": {"driver": _driver()},
@@ -166,9 +166,13 @@ def _result(
 
 def _location(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:
     where = printable(finding.where) or hex(finding.pc)
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.source or str(check.path), base)}}
+    at = finding.place
+    file = at.file if at else finding.source or str(check.path)
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(file, base)}}
     # A program file has no lines, but GitHub takes no location without one.
-    physical["region"] = {"startLine": max(finding.line, 1)}
+    physical["region"] = {"startLine": max(at.line if at else finding.line, 1)}
+    if at:
+        physical["region"] |= {"startColumn": at.column, "snippet": {"text": printable(at.text)}}
     if not finding.source:
         physical["address"] = {"absoluteAddress": finding.pc, "fullyQualifiedName": where, "kind": "instruction"}
     logical = {"name": printable(finding.function) or where, "fullyQualifiedName": where, "kind": "function"}
@@ -189,9 +193,7 @@ def _fingerprints(check: FileCheck, reported: ReportedFinding, seen: Counter[str
 
 def _uri(name: str, base: Path) -> str:
     """A file's URI: relative to the folder where it lies below it or was named so, else absolute."""
-    path = Path(name)
-    if path.is_absolute() and path.is_relative_to(base):
-        path = path.relative_to(base)
+    path = Path(near(name, base))
     if path.is_absolute():
         return "file://" + quote(path.as_posix(), errors="surrogateescape")
     # A colon in the first part would make it a scheme.

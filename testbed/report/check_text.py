@@ -16,6 +16,7 @@ from testbed.report.check_report import CheckReport, ReportedFile, ReportedFindi
 from testbed.report.check_words import (
     NAMES,
     answer,
+    beside,
     consequence_words,
     evidence_words,
     file_name,
@@ -67,7 +68,7 @@ def print_check(console: Console, report: CheckReport, *, coverage: bool = False
 
 def _lines(report: CheckReport, width: int, *, coverage: bool, notes: bool) -> Iterator[Text]:
     for file in report.files:
-        yield from _of_a_file(file, width, coverage=coverage, notes=notes)
+        yield from _of_a_file(file, width, report.relative_to, coverage=coverage, notes=notes)
         if len(report.files) > 1:
             yield Text(answer(file_name(file.check), [file.check]), style="bold")
             yield Text()
@@ -95,7 +96,7 @@ def _wrapped(text: str, width: int, *, style: str = "", indent: str = "") -> Ite
     return (Text(line, style=style) for line in lines)
 
 
-def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -> Iterator[Text]:
+def _of_a_file(file: ReportedFile, width: int, base: Path | None, *, coverage: bool, notes: bool) -> Iterator[Text]:
     check = file.check
     tables = listed(list(map(printable, check.tables))) or "no table that can be checked"
     kept = " (kept from an earlier check)" if check.kept else ""
@@ -105,7 +106,7 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
     quiet = [r for r in file.findings if not r.known and r.finding.severity is Severity.NOTE]
     for reported in file.findings:
         if not reported.known and reported.finding.severity is not Severity.NOTE:
-            yield from _of_a_finding(reported.finding, width, notes=notes)
+            yield from _of_a_finding(reported.finding, width, base, notes=notes)
             yield Text()
     yield from _of_the_rest(known, _KNOWN, width, notes)
     for kind, what in _QUIET.items():
@@ -121,13 +122,14 @@ def _of_a_file(file: ReportedFile, width: int, *, coverage: bool, notes: bool) -
     yield Text()
 
 
-def _of_a_finding(finding: TableFinding, width: int, *, notes: bool) -> Iterator[Text]:
+def _of_a_finding(finding: TableFinding, width: int, base: Path | None, *, notes: bool) -> Iterator[Text]:
     # Without a file and a line, the place in the function is told already.
     at = instruction(finding) if finding.source else printable(finding.instruction)
+    at = ", ".join(filter(None, (at, beside(finding, base))))
     table = "" if of_a_whole_table(finding) else printable(finding.table)
     where, what = ", ".join(filter(None, (at, table))) or "the whole table", consequence_words(finding)
     weight = finding.severity.value
-    begins = f"{place(finding)}: {weight}"
+    begins = f"{place(finding, base)}: {weight}"
     for number, line in enumerate(_wrapped(f"{begins}: {what or where}", width)):
         if number == 0:
             line.stylize(_STYLES[finding.severity], len(begins) - len(weight), len(begins))

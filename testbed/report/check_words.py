@@ -6,6 +6,7 @@ terminal obeys.
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
@@ -56,25 +57,41 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
-def place(finding: TableFinding) -> str:
-    """``file:line`` where that is known, else the place in the function or the address; of a whole table, its name."""
+def place(finding: TableFinding, base: Path | None = None) -> str:
+    """``file:line:column`` of what is to change where that is known, else the line of the instruction, the place in the
+    function or the address; of a whole table, its name. Files are told as they are seen from ``base`` (None: here)."""
+    at = finding.place
+    if at is not None:
+        return printable(f"{near(at.file, base)}:{at.line}:{at.column}")
     if finding.source:
-        source = near(finding.source)
+        source = near(finding.source, base)
         return printable(f"{source}:{finding.line}" if finding.line else source)
     return _where(finding)
 
 
-def near(file: str) -> str:
-    """A file's path as one would type it here: relative, if it lies below the current folder."""
-    path = Path(file)
+def near(file: str, base: Path | None = None) -> str:
+    """A file's path as it is seen from a folder (None: the current one): relative, if it lies below that."""
     here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_absolute() and path.is_relative_to(here) else file
+    path = Path(os.path.normpath(here / file))
+    if base is None and not Path(file).is_absolute():
+        return file
+    return str(path.relative_to(base or here)) if path.is_relative_to(base or here) else file
+
+
+def beside(finding: TableFinding, base: Path | None = None) -> str:
+    """What else is known of the place: the line of the instruction if it is another one, and of a macro; "" nothing."""
+    at = finding.place
+    if at is None:
+        return ""
+    line = [f"line {finding.line}"] if finding.line != at.line else []
+    macro = [f"in {at.macro}, {near(at.macro_file, base)}:{at.macro_line}"] if at.macro else []
+    return printable(", ".join((*line, *macro)))
 
 
 def instruction(finding: TableFinding) -> str:
     """``crc32_z+0x4 (push rbx)``."""
-    where = _where(finding)
-    return f"{where} ({printable(finding.instruction)})" if finding.instruction else where
+    where, said = _where(finding), finding.written or finding.instruction
+    return f"{where} ({printable(said)})" if said else where
 
 
 def of_a_whole_table(finding: TableFinding) -> bool:

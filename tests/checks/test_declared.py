@@ -32,7 +32,7 @@ def told(case: DeclaredCase, folder: Path) -> Iterator[str]:
     lines = ["", *case.text.splitlines()]
     for each in check.findings:
         shown = each.consequence.shown if each.consequence else ""
-        weight = f"{each.severity.value} `{lines[each.line].strip()}`"
+        weight = f"{each.severity.value} `{lines[each.line].strip()}`, {_place(each)}"
         yield "; ".join(filter(None, (weight, _NAMELESS.sub("no name", shown), tried_words(each))))
         yield _NAMELESS.sub("no name", sentence(each))
     yield from (
@@ -45,6 +45,15 @@ def told(case: DeclaredCase, folder: Path) -> Iterator[str]:
         with program_file(path, case.options.arch, case.options.flags) as built:
             image = read_image(built)
         yield f"as is advised: {answer('it', [checked(case, folder, repaired(case.text, check, image))[1]])}"
+
+
+def _place(finding: TableFinding) -> str:
+    """What is to change: the statement, and which line of a macro's it is."""
+    at = finding.place
+    if at is None:
+        return "no place"
+    within = f" in {at.macro}, {at.macro_line - at.line:+}" if at.macro else ""
+    return f"at {at.line - finding.line:+}, {at.column}: `{at.text}`{within}"
 
 
 def _counts(piece: FunctionCheck) -> str:
@@ -86,10 +95,11 @@ def _written(
     new: tuple[str, ...], old: tuple[str, ...], lines: list[str], at: int
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """New directives before a line, or for old ones that stand there."""
-    gone = sorted({place for each in old for place in _said_at(each, lines, at)})
-    for place in gone:
-        label = re.findall(r"^\s*\w+:", lines[place])
-        yield place, 1, (*label, *(new if place == gone[0] else ()))
+    gone = sorted({(place, each) for each in old for place in _said_at(each, lines, at)})
+    for place, each in gone:
+        said = "; ".join(new) if (place, each) == gone[0] else ""
+        label = "".join(re.findall(r"^\s*\w+:", lines[place]))
+        yield place, 1, (lines[place].replace(each, said) if each in lines[place] else f"{label} {said}",)
     if not gone:
         yield at, 0, new
 

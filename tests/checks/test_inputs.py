@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from testbed.checks.inputs import program_file
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
-from testbed.image import read_image
+from testbed.image import read_image, separate_debug
 from testbed.report.check_words import answer
 from testbed.words.errors import BuildError, TestbedError, UsageError
 
@@ -330,3 +331,53 @@ def test_assembly_that_is_not_preprocessed_is_no_reason_to_warn(tmp_path: Path) 
     source.write_text(".globl f\n.type f, @function\nf:\n ret\n.size f, .-f\n")
     with program_file(source, "x86_64", ("-Werror",)) as path:
         assert read_image(path).symbol_named("f") is not None
+
+
+STRIPPED = """
+.text
+.type helper, @function
+helper: .cfi_startproc
+push %rbx
+pop %rbx
+ret
+.cfi_endproc
+.size helper, . - helper
+.globl f
+.type f, @function
+f: .cfi_startproc
+call helper
+ret
+.cfi_endproc
+.size f, . - f
+"""
+
+
+@pytest.mark.skipif(shutil.which("objcopy") is None, reason="needs objcopy: apt install binutils")
+@pytest.mark.parametrize("by", ["build id", "name"])
+def test_names_and_lines_come_from_a_separate_debug_file(
+    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(separate_debug, "_OF_THE_SYSTEM", tmp_path / "system")
+    source, library, debug = (tmp_path / name for name in ("code.S", "library.so", ".debug/library.debug"))
+    source.write_text(STRIPPED, encoding="utf-8")
+    with program_file(source, "x86_64", ()) as built:
+        shutil.copy(built, library)
+    own = read_image(library).sections
+    if by == "build id":
+        note = struct.pack("<III", 4, 4, 3) + b"GNU\0" + bytes.fromhex("12345678")
+        (tmp_path / "note").write_bytes(note)
+        _objcopy("--add-section", f".note.gnu.build-id={tmp_path}/note", library)
+        debug = tmp_path / "system/.build-id/12/345678.debug"
+    debug.parent.mkdir(parents=True)
+    _objcopy("--only-keep-debug", library, debug)
+    _objcopy("--strip-all", *([f"--add-gnu-debuglink={debug}"] if by == "name" else []), library)
+    assert ".symtab" in own and ".symtab" not in read_image(library).sections
+    (told,) = checked(library).findings
+    (alone,) = checked(library, debug_files=False).findings
+    assert (told.function, told.source, told.line) == ("helper", str(source), 6)
+    assert (alone.source, alone.line) == ("", 0) and alone.function != "helper"
+    assert checked(library).notes == checked(library, debug_files=False).notes
+
+
+def _objcopy(*arguments: str | Path) -> None:
+    subprocess.run(["objcopy", *map(str, arguments)], check=True)

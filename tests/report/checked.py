@@ -16,6 +16,7 @@ from testbed.checks.model import (
     LaterDirectives,
     Repair,
     Severity,
+    SourcePlace,
     TableFinding,
     WrongThing,
 )
@@ -32,7 +33,7 @@ LOST = Consequence(
 )
 WRONG_RBX = Consequence(
     Severity.WARNING,
-    "the callers are right, and rbx is shown wrong in them",
+    "rbx is shown wrong in the caller",
     "crc32_z < caller (rbx wrong) < main",
     "crc32_z < caller < main",
     "crc32_z+0x10",
@@ -52,6 +53,8 @@ WRONG = TableFinding(
     source="zlib/crc32.S",
     line=120,
     consequence=LOST,
+    place=SourcePlace("zlib/crc32.S", 118, 9, "SAVE %rbx", "SAVE", "zlib/macros.h", 7),
+    written="pushq %rbx",
 )
 RESTORED = replace(
     WRONG,
@@ -65,6 +68,8 @@ RESTORED = replace(
     source="",
     line=0,
     consequence=WRONG_RBX,
+    place=None,
+    written="",
 )
 STATIC = replace(RESTORED, table=".debug_frame", evidence=HowKnown.STATIC, instructions=2, repair=None)
 NO_ROW = replace(
@@ -80,6 +85,8 @@ NO_ROW = replace(
     source="",
     line=0,
     consequence=no_row("inflate"),
+    place=None,
+    written="",
 )
 UNREADABLE = replace(
     NO_ROW,

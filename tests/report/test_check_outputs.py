@@ -14,7 +14,16 @@ import pytest
 from junitparser import Failure, JUnitXml
 from rich.console import Console
 
-from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, Severity, TableFinding, WrongThing
+from testbed.checks.model import (
+    FileCheck,
+    FindingKind,
+    FunctionCheck,
+    HowKnown,
+    Severity,
+    SourcePlace,
+    TableFinding,
+    WrongThing,
+)
 from testbed.report.check_formats import FORMATS
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_sarif import SARIF_SCHEMA, sarif_data
@@ -196,10 +205,28 @@ def test_files_below_the_folder_are_named_relative_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, uri: str, near: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    finding = replace(WRONG, source=source.format(tmp_path))
+    finding = replace(WRONG, source=source.format(tmp_path), place=None)
     (result,) = results(finding, folder=tmp_path)
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
     assert FORMATS["github"](of(found(finding))).startswith(f"::error file={near},line=120,")
+
+
+def test_services_are_told_paths_from_the_top_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (folder := tmp_path / "crypto").mkdir()
+    monkeypatch.chdir(folder)
+    report = of(found(replace(WRONG, place=SourcePlace("leaf.S", 118, 9, ".cfi_offset x30, -16"))))
+    for asked, name in ((report, "crypto/leaf.S"), (replace(report, relative_to=folder), "leaf.S")):
+        assert FORMATS["github"](asked).startswith(f"::error file={name},line=118,col=9,")
+        (result,) = sarif_data(asked)["runs"][0]["results"]
+        assert result["locations"][0]["physicalLocation"] == {
+            "artifactLocation": {"uri": name},
+            "region": {"startLine": 118, "startColumn": 9, "snippet": {"text": ".cfi_offset x30, -16"}},
+        }
+        assert "leaf.S:118:9: error: the caller is lost\n" in printed(asked, 100)
+    assert "\ncrypto/leaf.S:118:9: error" in printed(replace(report, relative_to=tmp_path), 100)
 
 
 def prints(*findings: TableFinding) -> list[str]:

@@ -19,8 +19,8 @@
 // +         andq    $-64, %rsp
 // +         .cfi_def_cfa_offset 16
 // | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
-// | error `nop`; f < no code (the word at CFA-0x38)
-// | f+0x8 (nop): the caller is lost: the row says CFA = rsp+0x10, the true CFA is rsp+0x40 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `nop`, at -2, 9: `andq $-64, %rsp`; f < no code (the word at CFA-56)
+// | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+64 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // case: 32 bytes from SP
 // -         movq    %rsp, %rbx
@@ -30,8 +30,8 @@
 // +         andq    $-64, %rsp
 // +         .cfi_def_cfa_offset 32
 // | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
-// | error `nop`; f < no code (the word at CFA-0x28)
-// | f+0x8 (nop): the caller is lost: the row says CFA = rsp+0x20, the true CFA is rsp+0x40 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `nop`, at -2, 9: `andq $-64, %rsp`; f < no code (the word at CFA-40)
+// | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+64 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // case: 48 bytes from SP
 // -         movq    %rsp, %rbx
@@ -41,8 +41,8 @@
 // +         andq    $-64, %rsp
 // +         .cfi_def_cfa_offset 48
 // | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
-// | error `nop`; f < no code (the word at CFA-0x18)
-// | f+0x8 (nop): the caller is lost: the row says CFA = rsp+0x30, the true CFA is rsp+0x40 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `nop`, at -2, 9: `andq $-64, %rsp`; f < no code (the word at CFA-24)
+// | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+48, the true CFA is %rsp+64 at the first visit, and another at others (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // case: 64 bytes from SP
 // -         movq    %rsp, %rbx

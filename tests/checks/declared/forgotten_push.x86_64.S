@@ -3,8 +3,8 @@
 //
 // case: as it is
 // | it: 1 of 1 function has a wrong row; all 8 instructions were tried.
-// | error `movq %rdi, %rbx`; f < no code (the caller's rbx); tried: it makes 6 instructions right and none wrong
-// | f+0x1 (mov rbx, rdi): the caller is lost: the row says CFA = rsp+0x8, the true CFA is rsp+0x10 here: add `.cfi_def_cfa_offset 0x10` and `.cfi_offset rbx, -0x10` before it, and `.cfi_def_cfa_offset 0x8` before f+0x10 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | error `movq %rdi, %rbx`, at -1, 9: `pushq %rbx`; f < no code (the caller's %rbx); tried: it makes 6 instructions right and none wrong
+// | f+0x1 (movq %rdi, %rbx): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` and `.cfi_offset %rbx, -16` before it, and `.cfi_def_cfa_offset 8` before f+0x10 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 8 instructions were tried.
 

@@ -11,8 +11,8 @@
 // +         leaq 16(%rbp), %rsp
 // +         .cfi_def_cfa %rsp, 24
 // | it: 1 of 2 functions has a wrong row; all 16 instructions were tried.
-// | error `popq %rbp`; moves < no code (the word at CFA+0x30); tried: it makes 1 instruction right and none wrong
-// | moves+0x17 (pop rbp): the caller is lost: the row says CFA = rsp+0x18, the true CFA is rsp-0x20 here; the row says rbp is at CFA-0x10, the caller's rbp is at CFA+0x20: write `.cfi_def_cfa %rsp, -0x20` and `.cfi_offset rbp, 0x20` for `.cfi_def_cfa %rsp, 24` (.eh_frame; seen when it was executed)
+// | error `popq %rbp`, at -1, 9: `.cfi_def_cfa %rsp, 24`; moves < no code (the word at CFA+48); tried: it makes 1 instruction right and none wrong
+// | moves+0x17 (popq %rbp): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp-32 here; the row says %rbp is at CFA-16, the caller's %rbp is at CFA+32: write `.cfi_def_cfa %rsp, -32` and `.cfi_offset %rbp, 32` for `.cfi_def_cfa %rsp, 24` (.eh_frame; seen when it was executed)
 // | calls: 7, 7 executed, all came back
 // | moves: 9, 9 executed, some came back
 // | dropped 4: came back with another SP, or with callee-saved registers lost

@@ -3,8 +3,8 @@
 //
 // case: as it is
 // | it: every row is right but those of 1 function with a contract of its own; all 8 instructions were tried.
-// | note `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
-// | helper+0x3 (lea rax, [rbx + rbx]): only a contract of its own loses rbx: each caller has saved it: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | note `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 4, 4 executed, some came back
 // | f: 4, 4 executed, all came back
 // case: a caller has not saved it, and others call that one
@@ -16,10 +16,10 @@
 // - .cfi_adjust_cfa_offset -8
 // + call helper
 // | it: 2 of 2 functions have a wrong row; all 6 instructions were tried.
-// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
-// | helper+0x3 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
-// | warning `ret`; f < caller (rbx wrong) < main
-// | f+0x5 (ret): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 3 visits (.eh_frame; seen when it was executed)
+// | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `ret`, at -1, 1: `call helper`; f < caller (%rbx wrong) < main
+// | f+0x5 (ret): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 3 visits (.eh_frame; seen when it was executed)
 // | helper: 4, 4 executed, some came back
 // | f: 2, 2 executed, some came back
 // case: others can call it
@@ -27,8 +27,8 @@
 // + .globl helper
 // + .type helper, @function
 // | it: 1 of 2 functions has a wrong row; all 8 instructions were tried.
-// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
-// | helper+0x3 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 4, 4 executed, some came back
 // | f: 4, 4 executed, all came back
 // case: it gives the register back, from another register
@@ -39,8 +39,8 @@
 // + addq $1, %rax
 // + movq %r11, %rbx
 // | it: 1 of 2 functions has a wrong row; all 10 instructions were tried.
-// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
-// | helper+0x6 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 6, 6 executed, all came back
 // | f: 4, 4 executed, all came back
 // case: the caller's CFA counts from it
@@ -49,10 +49,10 @@
 // + movq %rsp, %rbx
 // + .cfi_def_cfa_register %rbx
 // | it: 2 of 2 functions have a wrong row; all 9 instructions were tried.
-// | warning `leaq (%rbx,%rbx), %rax`; helper < caller (rbx wrong) < main
-// | helper+0x3 (lea rax, [rbx + rbx]): rbx is shown wrong in the caller: the row says rbx is still in rbx, the caller's rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
-// | error `popq %rbx`; f < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
-// | f+0x9 (pop rbx): the caller is lost: the row says CFA = rbx+0x10, the true CFA is rsp+0x10 here: add `.cfi_def_cfa_register rsp` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | error `popq %rbx`, at -1, 1: `call helper`; f < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
+// | f+0x9 (popq %rbx): the caller is lost: the row says CFA = %rbx+16, the true CFA is %rsp+16 here: add `.cfi_def_cfa_register %rsp` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | helper: 4, 4 executed, some came back
 // | f: 5, 5 executed, all came back
 // | as is advised: it: 1 of 2 functions has a wrong row; all 9 instructions were tried.

@@ -9,15 +9,15 @@
 // -  .cfi_def_cfa x29, 16
 // +  .cfi_def_cfa x29, 64
 // | it: 1 of 1 function has a wrong row; all 11 instructions were tried.
-// | error `cbnz x0, 3f`; f < no code (the word at CFA+0x28); tried: it makes 2 instructions right and none wrong
-// | f+0xc (cbnz x0, f+0x1c): the caller is lost: the row says CFA = x29+0x40, the true CFA is sp+0x40 here: write `.cfi_def_cfa sp, 64` for `.cfi_def_cfa x29, 64` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `cbnz x0, 3f`, at -1, 2: `.cfi_def_cfa x29, 64`; f < no code (the word at CFA+40); tried: it makes 2 instructions right and none wrong
+// | f+0xc (cbnz x0, 3f): the caller is lost: the row says CFA = x29+64, the true CFA is sp+64 here: write `.cfi_def_cfa sp, 64` for `.cfi_def_cfa x29, 64` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 11, 8 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 11 instructions were tried.
 // case: a slot is not said
 // -  .cfi_offset x30, -8
 // | it: 1 of 1 function has a wrong row; all 11 instructions were tried.
-// | error `ldp x29, x30, [sp, #48]`; f < no code (what is in x30); tried: it makes 1 instruction right and none wrong
-// | f+0x20 (ldp x29, x30, [sp, #0x30]): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-0x8: add `.cfi_offset x30, -0x8` before it (.eh_frame; seen when it was executed)
+// | error `ldp x29, x30, [sp, #48]`, at -2, 4: `bl more`; f < no code (what is in x30); tried: it makes 1 instruction right and none wrong
+// | f+0x20 (ldp x29, x30, [sp, #48]): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-8: add `.cfi_offset x30, -8` before it (.eh_frame; seen when it was executed)
 // | f: 11, 8 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 11 instructions were tried.
 // case: SP moves behind it
@@ -38,8 +38,8 @@
 // +  bl more
 // +  add sp, sp, #16
 // | it: 1 of 1 function has a wrong row; all 14 instructions were tried.
-// | error `bl more`; f < no code (the word at CFA-0x18); tried: it makes 2 instructions right and none wrong
-// | f+0x24 (bl more@plt): the caller is lost: the row says CFA = sp+0x40, the true CFA is sp+0x50 here: add `.cfi_def_cfa_offset 0x50` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `bl more`, at -1, 2: `sub sp, sp, #16`; f < no code (the word at CFA-24); tried: it makes 2 instructions right and none wrong
+// | f+0x24 (bl more): the caller is lost: the row says CFA = sp+64, the true CFA is sp+80 here: add `.cfi_def_cfa_offset 80` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 14, 11 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 14 instructions were tried.
 

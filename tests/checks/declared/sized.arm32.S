@@ -10,8 +10,8 @@
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa sp, 16
 // | it: 1 of 1 function has a wrong row; all 13 instructions were tried.
-// | error `mov     r0, #3`; f < no code (the word at CFA+0x4); tried: it makes 3 instructions right and none wrong
-// | f+0x28 (mov r0, #3): the caller is lost: the row says CFA = sp+0x10, the true CFA is r11+0x8 here: write `.cfi_def_cfa r11, 0x8` for `.cfi_def_cfa sp, 16` (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
+// | error `mov     r0, #3`, at -1, 9: `.cfi_def_cfa sp, 16`; f < no code (the word at CFA+4); tried: it makes 3 instructions right and none wrong
+// | f+0x28 (mov r0, #3): the caller is lost: the row says CFA = sp+16, the true CFA is r11+8 here: write `.cfi_def_cfa r11, 8` for `.cfi_def_cfa sp, 16` (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
 // | f: 13, 10 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 13 instructions were tried.
 // case: the size is a callee's answer

@@ -10,8 +10,8 @@
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa %rsp, 32
 // | it: 1 of 1 function has a wrong row; all 14 instructions were tried.
-// | error `movl    $3, %eax`; f < no code (the word at CFA+0x8); tried: it makes 3 instructions right and none wrong
-// | f+0x1e (mov eax, 3): the caller is lost: the row says CFA = rsp+0x20, the true CFA is rbp+0x10 here: write `.cfi_def_cfa rbp, 0x10` for `.cfi_def_cfa %rsp, 32` (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
+// | error `movl    $3, %eax`, at -1, 9: `.cfi_def_cfa %rsp, 32`; f < no code (the word at CFA+8); tried: it makes 3 instructions right and none wrong
+// | f+0x1e (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rbp+16 here: write `.cfi_def_cfa %rbp, 16` for `.cfi_def_cfa %rsp, 32` (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
 // | f: 14, 11 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 14 instructions were tried.
 // case: the size is a callee's answer

@@ -3,7 +3,7 @@
 //
 // case: as it is
 // | it: every row that was tried is right; 2 of 6 instructions were tried (33.3 %); 1 has no row.
-// | note `_init:  ret`
+// | note `_init:  ret`, at +0, 9: `ret`
 // | _init (ret): no row covers this instruction, and nobody calls this code (.eh_frame; seen when it was executed)
 // | _init: 1, 1 executed, 1 without row, all came back
 // | f: 1, 1 executed, all came back

@@ -24,8 +24,8 @@
 // - 2: .cfi_def_cfa_offset 16
 // + 2: .cfi_def_cfa_offset 24
 // | it: 1 of 1 function has a wrong row; 3 of 6 instructions were tried (50.0 %).
-// | error `movq %r11, (%rsp)`; f < no code (the word at CFA+0x0); tried: it makes 2 instructions right and none wrong
-// | f+0xc (mov qword ptr [rsp], r11): the caller is lost: the row says CFA = rsp+0x18, the true CFA is rsp+0x10 here: write `.cfi_def_cfa_offset 0x10` for `.cfi_def_cfa_offset 24` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `movq %r11, (%rsp)`, at -1, 4: `.cfi_def_cfa_offset 24`; f < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
+// | f+0xc (movq %r11, (%rsp)): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+16 here: write `.cfi_def_cfa_offset 16` for `.cfi_def_cfa_offset 24` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 6, 3 executed, 3 never, some came back
 // | as is advised: it: every row that was tried is right; 3 of 6 instructions were tried (50.0 %).
 

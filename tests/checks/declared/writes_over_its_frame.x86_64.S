@@ -10,10 +10,10 @@
 // -         .cfi_offset %rbx, -16
 // +         .cfi_offset %rbx, -24
 // | it: 1 of 1 function has a wrong row; 10 of 13 instructions were tried (76.9 %).
-// | warning `subq $16, %rsp`; f < caller (rbx wrong) < main; tried: it makes 2 instructions right and none wrong
-// | f+0x1 (sub rsp, 0x10): rbx is shown wrong in the caller: the row says rbx is at CFA-0x18, rbx still has the caller's value: write `.cfi_offset rbx, -0x10` for `.cfi_offset %rbx, -24` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
-// | warning `1:      movq %rdi, (%rsp,%rbx,8)`; f < caller (rbx wrong) < main
-// | f+0x7 (mov qword ptr [rsp + rbx*8], rdi): rbx is shown wrong in the caller: the row says rbx is at CFA-0x18, the caller's rbx is in no one place at all 24 visits (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | warning `subq $16, %rsp`, at -1, 9: `.cfi_offset %rbx, -24`; f < caller (%rbx wrong) < main; tried: it makes 2 instructions right and none wrong
+// | f+0x1 (subq $16, %rsp): %rbx is shown wrong in the caller: the row says %rbx is at CFA-24, %rbx still has the caller's value: write `.cfi_offset %rbx, -16` for `.cfi_offset %rbx, -24` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | warning `1:      movq %rdi, (%rsp,%rbx,8)`, at -1, 9: `xorl %ebx, %ebx`; f < caller (%rbx wrong) < main
+// | f+0x7 (movq %rdi, (%rsp,%rbx,8)): %rbx is shown wrong in the caller: the row says %rbx is at CFA-24, the caller's %rbx is in no one place at all 24 visits (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | f: 13, 10 executed, 3 never, some came back
 // | dropped 3: a jump to where no code is
 // | as is advised: it: every row is right; all 13 instructions were tried.

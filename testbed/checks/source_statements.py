@@ -1,0 +1,206 @@
+"""Statements of an assembly source, each with its place: also those that a use of a macro stands for.
+
+An assembler says of an instruction that a macro made at which line the use stands. Which statement of the macro it is
+follows from how many instructions the use made before it. Expanded are ``.macro`` and ``#define`` of the source and of
+the files that it includes by name; what is computed, as by ``.rept`` or ``.if``, is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+
+from testbed.checks.model import SourcePlace
+from testbed.checks.own_sources import source_lines
+
+_ASSEMBLY = (".s", ".S", ".asm", ".sx")
+_COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
+_LABEL = re.compile(r"\s*[\w.$]+:")
+_INCLUDE = re.compile(r'\s*(?:#\s*include|\.include)\s+"([^"]+)"')
+_MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
+_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)\(([^)]*)\)\s*(.*)")
+_USE = re.compile(r"(\w+)\s*\((.*)\)$|([\w.$]+)(?:\s+(.*))?$")
+_HEXADECIMAL = re.compile(r"(?<!\w\+)([-+ ]|\b)0x([0-9a-f]+)\b")
+_WORD = re.compile(r"(?<![%\w])[a-z]\w*")
+_NUMBER, _PERCENT = re.compile(r"\b\d"), re.compile(r"%([a-z]\w*)")
+_MOST_LINES = 400  # between two instructions
+_DEEP = 8  # macros in macros, files in files
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatement:
+    """One statement, its text with single spaces; ``is_code``: an instruction, and no directive."""
+
+    text: str
+    place: SourcePlace
+
+    @property
+    def is_code(self) -> bool:
+        return not self.text.startswith(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands before an instruction in its source: the instruction itself, the directives between it and the one
+    before, in order, and that one. None: it is not known."""
+
+    own: SourceStatement | None = None
+    directives: tuple[SourceStatement, ...] = ()
+    before: SourceStatement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a source spells: with ``%`` before these ``registers``, with ``decimal`` numbers."""
+
+    registers: frozenset[str] = frozenset()
+    decimal: bool = False
+
+    def of(self, text: str) -> str:
+        """A text about rows, or a directive, as the source spells it."""
+        if self.decimal:
+            text = _HEXADECIMAL.sub(lambda match: f"{match[1]}{int(match[2], 16)}", text)
+        if not self.registers:
+            return text
+        return _WORD.sub(lambda match: f"%{match[0]}" if match[0] in self.registers else match[0], text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Macro:
+    """A macro: its parameters, and the lines of its body with their numbers."""
+
+    name: str
+    file: str
+    parameters: tuple[str, ...]
+    body: tuple[tuple[int, str], ...]
+    marks: str  # what stands before a parameter in the body
+
+
+def statements_at(file: str, line: int, folders: Sequence[Path]) -> Sequence[SourceStatement]:
+    """The statements of one line; none where the source is not assembly, or lies in none of the folders."""
+    lines = source_lines(file, folders) if file.endswith(_ASSEMBLY) else ()
+    if not 1 <= line <= len(lines):
+        return ()
+    return tuple(_expanded(lines[line - 1], file, line, _macros(file, tuple(folders), _DEEP), _DEEP))
+
+
+def around(file: str, line: int, number: int, folders: Sequence[Path]) -> Around:
+    """What stands around the instruction of a line that ``number`` others of the same line precede."""
+    own = statements_at(file, line, folders)
+    code = [k for k, each in enumerate(own) if each.is_code]
+    if number >= len(code):
+        return Around()
+    above = chain(reversed(own[: code[number]]), _upward(file, line, folders))
+    found: list[SourceStatement] = []
+    for each in above:
+        if each.is_code or each.text == ".cfi_endproc":
+            return Around(own[code[number]], tuple(found[::-1]), each if each.is_code else None)
+        if each.text.startswith(".cfi_"):
+            found.append(each)
+    return Around(own[code[number]], tuple(found[::-1]))
+
+
+def said_above(file: str, line: int, wanted: frozenset[str], folders: Sequence[Path]) -> SourceStatement | None:
+    """The last statement above a line, in its function's entry of the exception index, that says one of some things."""
+    for each in _upward(file, line, folders):
+        if each.text in wanted:
+            return each
+        if each.text == ".fnstart":
+            break
+    return None
+
+
+def _upward(file: str, line: int, folders: Sequence[Path]) -> Iterator[SourceStatement]:
+    for above in range(line - 1, max(line - _MOST_LINES, 0), -1):
+        yield from reversed(statements_at(file, above, folders))
+
+
+@lru_cache(maxsize=16)
+def spelling(file: str, folders: tuple[Path, ...], registers: frozenset[str]) -> Spelling:
+    """How a source spells; of what is no assembly, as these words do."""
+    lines = source_lines(file, folders) if file.endswith(_ASSEMBLY) else ()
+    said = [line for line in lines if ".cfi_" in line]
+    numbers = said if any(map(_NUMBER.search, said)) else lines
+    decimal = any(map(_NUMBER.search, numbers)) and not any("0x" in line for line in numbers)
+    is_named = any(name in registers for line in lines for name in _PERCENT.findall(line))
+    return Spelling(registers if is_named else frozenset(), decimal)
+
+
+def _expanded(text: str, file: str, line: int, macros: Mapping[str, _Macro], deep: int) -> Iterator[SourceStatement]:
+    """The statements of a line, with those of the macros that it uses in place of their uses."""
+    for column, said in _split(text):
+        place = SourcePlace(file, line, column, said)
+        use = _USE.match(said)
+        macro = macros.get((use[1] or use[3] or "") if use else "")
+        if use is None or macro is None or not deep:
+            yield SourceStatement(said, place)
+            continue
+        given = _given(use[2] if use[1] else use[4] or "", macro.parameters)
+        for number, own in macro.body:
+            for each in _expanded(_filled(own, given, macro.marks), macro.file, number, macros, deep - 1):
+                inner = each.place
+                within = (
+                    (inner.macro, inner.macro_file, inner.macro_line)
+                    if inner.macro
+                    else (macro.name, macro.file, number)
+                )
+                yield replace(each, place=replace(place, macro=within[0], macro_file=within[1], macro_line=within[2]))
+
+
+def _split(text: str) -> Iterator[tuple[int, str]]:
+    """The statements of a line, each with its column, without labels and comments."""
+    at = 0
+    for part in _COMMENT.sub(lambda match: " " * len(match[0]), text).split(";"):
+        rest = part
+        while match := _LABEL.match(rest):
+            rest = rest[match.end() :]
+        if said := " ".join(rest.split()):
+            yield at + len(part) - len(rest.lstrip()) + 1, said
+        at += len(part) + 1
+
+
+def _given(arguments: str, parameters: Sequence[str]) -> Mapping[str, str]:
+    """The arguments of a use, by the names of the parameters."""
+    found = {name: default for name, _, default in (each.partition("=") for each in parameters)}
+    values = [each.strip() for each in re.split(r",(?![^({\[]*[)}\]])", arguments)] if arguments else []
+    for name, value in zip(found, values, strict=False):
+        found[name] = value
+    return found
+
+
+def _filled(text: str, given: Mapping[str, str], marks: str) -> str:
+    names = "|".join(map(re.escape, given))
+    return re.sub(rf"{marks}({names})\b(?:\\\(\))?", lambda match: given[match[1]], text) if given else text
+
+
+@lru_cache(maxsize=16)
+def _macros(file: str, folders: tuple[Path, ...], deep: int) -> Mapping[str, _Macro]:
+    """The macros of a source, and of what it includes from beside it."""
+    found: dict[str, _Macro] = {}
+    lines = list(enumerate(source_lines(file, folders), 1))
+    at = 0
+    while at < len(lines):
+        number, text = lines[at]
+        at += 1
+        if match := _INCLUDE.match(text):
+            if deep:
+                found |= _macros(str(Path(file).parent / match[1]), folders, deep - 1)
+        elif match := _MACRO.match(text):
+            first = at
+            while at < len(lines) and ".endm" not in lines[at][1]:
+                at += 1
+            parameters = tuple(name.partition(":")[0] for name in re.split(r"[\s,]+", match[2].strip()) if name)
+            found[match[1]] = _Macro(match[1], file, parameters, tuple(lines[first:at]), r"\\")
+        elif match := _DEFINE.match(text):
+            body = [(number, match[3])]
+            while body[-1][1].rstrip().endswith("\\") and at < len(lines):
+                body[-1] = (body[-1][0], body[-1][1].rstrip()[:-1])
+                body.append(lines[at])
+                at += 1
+            names = tuple(name.strip() for name in match[2].split(","))
+            found[match[1]] = _Macro(match[1], file, names, tuple(body), r"\b")
+    return found
