@@ -51,9 +51,10 @@ def gopclntab(image: Image) -> SecondReader:
         stretch = _stretch(table, every[i], pc)
         if stretch is None or stretch.down < 0:
             return NoRow(f"{name} has no frame size at {pc:#x}")
-        if name in _OUTERMOST[: 1 if by_c else 2]:
+        keeps_return = name == "runtime.rt0_go" and arch.link is not None
+        if name in _OUTERMOST[: 1 if by_c else 2] and not keeps_return:
             return SecondRow(arch, every[i].start, every[i].end, every[i].record, None, Lost(), {}, False)
-        if flags & _SETS_SP or flags & _TOP_OF_STACK:
+        if flags & _SETS_SP or (flags & _TOP_OF_STACK and not keeps_return):
             why = "is on a stack of its own" if flags & _TOP_OF_STACK else "sets SP"
             return NoRow(f"{name} {why}, and .gopclntab does not say where its caller's frame is")
         return _row(arch, every[i], pc, stretch, name, bool(flags & _IS_ASSEMBLY))

@@ -90,6 +90,7 @@ def shown(row: UnwindRow, arch: Arch) -> str:
         ),
         (Go("runtime.goexit", ((32, 0),), TOP), X86_64, ["+0..32 - lost -"]),
         (Go("runtime.rt0_go", ((32, 0),), TOP | SP_WRITE), X86_64, ["+0..32 - lost -"]),
+        (Go("runtime.rt0_go", ((8, 0),), TOP), ARM64, ["+0..32 sp+0 x30+0 kept"]),
         (Go("runtime.sigpanic", ((32, 0),)), X86_64, ["+0..32 rsp+8 [CFA-8] kept"]),
     ],
 )
