@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from testbed.campaign.findings import Reproduction
-from testbed.report.finding_report import facts, mistakes, of_techniques, state_of
+from testbed.campaign.findings import Reproduction, command_of
+from testbed.referee import Finding
+from testbed.report.finding_report import facts, mistakes, of_techniques, repaired, state_of
 
 _HEAD = """# Findings
 
@@ -17,12 +21,19 @@ no longer shows. `testbed findings --report ID DIR` writes one as a bug report, 
 What a tool says stands beside the truth: `[name]` is a true caller that it lacks, `≠name` a frame that never was, `×`
 how often one repeats.
 
-Behind them stands a list of its own: what shows the limit of a technique, such as code without a table.
+Behind them stand two lists of their own: what shows the limit of a technique, such as code without a table, and what
+was repaired since. *versions* says in which versions of the tool it shows, of those that `testbed findings
+--all-versions` can ask; where nothing is said of versions, one was asked.
 """
 _OF_TECHNIQUES = """# What a technique cannot know
 
 Wrong answers, too, and by tools that people use; but what these tools look at does not say what is true. They are no
 mistakes to report.
+"""
+_REPAIRED = """# What was repaired
+
+What older versions show, and today's does not: each with the versions that show it, and the command that asks the last
+of them.
 """
 
 
@@ -31,7 +42,15 @@ def findings_markdown(shown: Sequence[Reproduction]) -> str:
     parts = [_HEAD, *_by_tool(mistakes(shown))]
     if limits := of_techniques(shown):
         parts += [_OF_TECHNIQUES, *_by_tool(limits)]
+    if gone := repaired(shown):
+        parts += [_REPAIRED, *(f"- {_gone(each)}" for each in gone), ""]
     return "\n".join(parts)
+
+
+def _gone(each: Reproduction) -> str:
+    finding = each.finding
+    command = command_of(replace(finding, unwinder=f"{finding.unwinder}@{finding.seen_in[-1]}"))
+    return f"**{finding.title}**: {finding.versions}. `{command}` shows it; {finding.because}. ({finding.id})"
 
 
 def _by_tool(shown: Sequence[Reproduction]) -> Iterator[str]:
@@ -48,3 +67,15 @@ def _section(each: Reproduction) -> Iterator[str]:
         quoted = f"`{text}`" if name in ("says", "true") else text
         yield f"- {name}: {quoted}"
     yield f"- {state_of(each)}\n"
+
+
+def with_versions(text: str, findings: Sequence[Finding]) -> str:
+    """A ``findings.toml`` with the versions of its findings, which stand in the same order, behind each one's place."""
+    head, *blocks = re.sub(r"^(seen_in|not_in) = .*\n", "", text, flags=re.MULTILINE).split("[[finding]]\n")
+    return "[[finding]]\n".join([head, *map(_with_its_versions, blocks, findings)])
+
+
+def _with_its_versions(block: str, finding: Finding) -> str:
+    said = (("seen_in", finding.seen_in), ("not_in", finding.not_in))
+    lines = "".join(f"{key} = {json.dumps(versions)}\n" for key, versions in said if versions)
+    return re.sub(r"^at = .*\n", lambda at: at[0] + lines, block, count=1, flags=re.MULTILINE)

@@ -162,6 +162,21 @@ def findings() -> None:
     (ROOT / "FINDINGS.md").write_text(findings_markdown(shown), encoding="utf-8")
 
 
+def versions() -> None:
+    """Of every finding the versions that show it, in its ``findings.toml``; what cannot be asked stays as it was."""
+    from findings_page import with_versions
+
+    from programs import PROGRAMS
+    from testbed.campaign.findings import in_all_versions
+    from testbed.referee import REFEREES
+    from testbed.referee.versions import of_tool
+
+    for name in (name for name in REFEREES if of_tool(name)):
+        path = ROOT / "testbed" / "referee" / name / "findings.toml"
+        now = [in_all_versions(REFEREES[name], each, PROGRAMS, print)[0] for each in REFEREES[name].findings]
+        path.write_text(with_versions(path.read_text(encoding="utf-8"), now), encoding="utf-8")
+
+
 def referees() -> None:
     """FINDINGS.md, and docs/referees.md: how the real unwinders that are installed fare."""
     findings()
@@ -245,6 +260,9 @@ PARTS = {
     "names": DocumentPart(names, "docs/names.md; needs binutils for all architectures, and llvm"),
     "tables": DocumentPart(tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and cross compilers"),
     "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
+    "versions": DocumentPart(
+        versions, "findings.toml of the tools of which every version can be asked; downloads them", by_default=False
+    ),
     "referees": DocumentPart(
         referees, "FINDINGS.md and docs/referees.md, but its section on processes (python -m tests.process.referees)"
     ),

@@ -1,8 +1,7 @@
 """Findings made anew: what a real tool says today at the place where it was once seen to be wrong.
 
-A finding *shows* where the strategy's verdict there is one of the outcomes that the finding's limit names, and goes
-wrong at a frame with the limit's traits. Some tools remember earlier questions: where the place alone is answered
-rightly, every step of the run before it is asked first.
+A finding *shows* where the strategy is not exact there, and comes out as the finding says, if that says how. Some tools
+remember earlier questions: where the place alone is answered rightly, every step of the run before it is asked first.
 """
 
 from __future__ import annotations
@@ -10,18 +9,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.naming.beside import folded_names
-from testbed.referee import Finding, Referee
+from testbed.referee import Finding, Found, Referee
+from testbed.referee.versions import Tell, of_tool, strategies_of_versions
 from testbed.runs.by_name import Programs, named_run
 from testbed.runs.frames_beside import told
 from testbed.runs.judging import judge
 from testbed.runs.run import Run, run_built
 from testbed.verdicts.one import Verdict
-from testbed.words.errors import TestbedError, ToolchainMissing
+from testbed.words.errors import TestbedError, ToolchainMissing, VersionMissing
 
 SEED, BUDGET = 1, 1_000_000
 _PLACE = re.compile(r" \([^()]*/[^()]*\)")
@@ -47,6 +47,23 @@ class Reproduction:
     shows: bool = False
     missing: str = ""
     problem: str = ""
+
+    @property
+    def version(self) -> str:
+        """The version that was asked, as ``seen_in`` and ``not_in`` of a finding have it."""
+        return self.tool.partition(" ")[2]
+
+    @property
+    def repaired(self) -> bool:
+        """True where it does not show, and its data say that it does not in this version."""
+        return not self.shows and not self.missing and self.version in self.finding.not_in
+
+    @property
+    def as_recorded(self) -> bool:
+        """False where it does not show and no data say so, or shows although they say that it does not."""
+        if self.missing:
+            return True
+        return self.version not in self.finding.not_in if self.shows else self.repaired
 
 
 def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], programs: Programs) -> Reproduction:
@@ -81,8 +98,43 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
         folded_names(run.place(frame) for frame in run.truth(step).frames) + " (root)",
         _words(run, step, said),
         verdict,
-        shows=not verdict.exact,
+        shows=shown_by(finding, verdict),
     )
+
+
+def shown_by(finding: Finding, verdict: Verdict) -> bool:
+    """True where a verdict at its place is what a finding is about."""
+    return not verdict.exact and finding.outcome in ("", verdict.outcome.value)
+
+
+def in_all_versions(
+    referee: Referee, finding: Finding, programs: Programs, tell: Tell
+) -> tuple[Finding, Mapping[str, str]]:
+    """A finding with the versions that show it today, and those that do not; why others could not be asked, by version.
+
+    What could not be asked stays as the data have it.
+    """
+    shows: dict[str, bool] = {
+        **dict.fromkeys(finding.seen_in, True),
+        **dict.fromkeys(finding.not_in, False),
+    }
+    missing = {}
+    for version in of_tool(referee.name):
+        name = f"{finding.unwinder}@{version.version}"
+        try:
+            (unwinder,) = strategies_of_versions([name], tell)
+        except VersionMissing as error:
+            missing[version.version] = str(error)
+            continue
+        here = replace(referee, find=lambda: Found(version.version, name))  # noqa: B023 - asked before the next one
+        shown = show(here, replace(finding, unwinder=name), {name: unwinder}, programs)
+        if shown.missing or shown.problem:
+            missing[version.version] = shown.missing or shown.problem
+        else:
+            shows[version.version] = shown.shows
+    order = [each.version for each in of_tool(referee.name) if each.version in shows]
+    seen, gone = (tuple(each for each in order if shows[each] is it) for it in (True, False))
+    return replace(finding, seen_in=seen, not_in=gone), missing
 
 
 def command_of(finding: Finding, *, before: bool = False) -> str:

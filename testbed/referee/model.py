@@ -6,6 +6,7 @@ by the same truth; nothing of it is in our strategies and nothing of ours in it,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -53,6 +54,9 @@ class Finding:
     the row, rule or heuristic at fault, and ``reference`` is where that is written.
     ``upstream`` is the address of the report or the fix, or "" where a search found none. ``of_technique`` says that it
     shows what the technique cannot know, such as code without a table: nothing that a correct tool would get right.
+    ``outcome`` is the one outcome that shows it, where another wrong answer at that place would be another mistake.
+    ``seen_in`` and ``not_in`` are the versions of the tool that were asked, from the oldest on: those that show it, and
+    those that do not.
     """
 
     title: str
@@ -67,11 +71,36 @@ class Finding:
     reference: str = ""
     upstream: str = ""
     of_technique: bool = False
+    outcome: str = ""
+    seen_in: tuple[str, ...] = ()
+    not_in: tuple[str, ...] = ()
+
+    @property
+    def gone_since(self) -> str:
+        """The first version after the last one that shows it; "" where none is known that does not."""
+        last = max(map(_ordered, self.seen_in), default=[])
+        return next((version for version in self.not_in if _ordered(version) > last), "")
+
+    @property
+    def versions(self) -> str:
+        """In which of the versions that were asked it shows, as a sentence; "" where that is not known."""
+        if not self.seen_in:
+            return ""
+        order = sorted((*self.seen_in, *self.not_in), key=_ordered)
+        since = "" if self.seen_in[0] == order[0] else f"; not in {order[order.index(self.seen_in[0]) - 1]}"
+        gone = f"; gone since {self.gone_since}" if self.gone_since else ""
+        last = f" to {self.seen_in[-1]}" if len(self.seen_in) > 1 else ""
+        return f"{self.seen_in[0]}{last}{since}{gone}"
 
     @property
     def id(self) -> str:
         """What ``testbed findings --report`` calls it: strategy, program, architecture, place."""
         return f"{self.unwinder}-{self.program}-{self.arch}-{self.at.replace('@', 'step')}"
+
+
+def _ordered(version: str) -> list[int]:
+    """A version as numbers, which have an order."""
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

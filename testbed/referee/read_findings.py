@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.referee.model import Finding
-from testbed.words.data_file import read_toml, tables_in
+from testbed.words.data_file import WORDS, read_toml, tables_in
 
 _NEEDED = frozenset({"title", "unwinder", "tool", "since", "program", "arch", "recipe", "at", "because"})
-_KEYS = {**dict.fromkeys(_NEEDED | {"reference", "upstream"}, str), "of_technique": bool}
+_KEYS: dict[str, type | str] = {
+    **dict.fromkeys(_NEEDED | {"reference", "upstream", "outcome"}, str),
+    **dict.fromkeys(("seen_in", "not_in"), WORDS),
+    "of_technique": bool,
+}
 
 
 def read_findings(strategy: str) -> tuple[Finding, ...]:

@@ -102,7 +102,7 @@ def _version(name: str) -> str:
 
 def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
     """Print each finding: what the tool says, what is true, why, and the command."""
-    for each in (*mistakes(shown), *of_techniques(shown)):
+    for each in (*mistakes(shown), *of_techniques(shown), *repaired(shown)):
         limit = "  (what the technique cannot know)" if each.finding.of_technique else ""
         console.print(Text(each.finding.title, style="bold") + Text(limit))
         console.print(Text(f"  {each.command}"))
@@ -111,19 +111,27 @@ def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
         console.print(Text(f"  {state_of(each)}", style="" if each.shows else "bold"))
         console.print()
     showing, missing = sum(each.shows for each in shown), sum(bool(each.missing) for each in shown)
+    gone = len(repaired(shown))
     console.print(
-        f"{len(shown)} findings: {showing} show, {len(shown) - showing - missing} do not, {missing} not tried"
+        f"{len(shown)} findings: {showing} show, {len(shown) - showing - missing - gone} do not, "
+        + (f"{gone} repaired, " if gone else "")
+        + f"{missing} not tried"
     )
 
 
 def mistakes(shown: Sequence[Reproduction]) -> list[Reproduction]:
     """What a tool gets wrong."""
-    return [each for each in shown if not each.finding.of_technique]
+    return [each for each in shown if not each.finding.of_technique and not each.repaired]
 
 
 def of_techniques(shown: Sequence[Reproduction]) -> list[Reproduction]:
     """What no tool of its technique can know."""
-    return [each for each in shown if each.finding.of_technique]
+    return [each for each in shown if each.finding.of_technique and not each.repaired]
+
+
+def repaired(shown: Sequence[Reproduction]) -> list[Reproduction]:
+    """What older versions show, and the one that was asked does not."""
+    return [each for each in shown if each.repaired]
 
 
 def facts(each: Reproduction) -> Iterator[tuple[str, str]]:
@@ -138,6 +146,8 @@ def facts(each: Reproduction) -> Iterator[tuple[str, str]]:
     yield "because", finding.because
     yield "upstream", finding.upstream or "no report was found"
     yield "first seen", f"{finding.since}, with {finding.tool}"
+    if finding.versions:
+        yield "versions", finding.versions
     yield "id", finding.id
 
 
@@ -147,4 +157,6 @@ def state_of(each: Reproduction) -> str:
         return f"not tried: {each.missing}"
     if each.problem:
         return f"DOES NOT SHOW: {each.problem}"
-    return f"shows with {each.tool}" if each.shows else f"DOES NOT SHOW any more with {each.tool}"
+    if each.shows:
+        return f"shows with {each.tool}"
+    return f"repaired: does not show with {each.tool}" if each.repaired else f"DOES NOT SHOW any more with {each.tool}"

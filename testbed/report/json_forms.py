@@ -141,7 +141,10 @@ TriedFinding = TypedDict(
         "of_technique": Annotated[
             bool, taken("finding.of_technique"), "true where it only shows a limit of the technique"
         ],
+        "seen_in": Annotated[tuple[str, ...], taken("finding.seen_in"), "the versions of the tool that show it"],
+        "not_in": Annotated[tuple[str, ...], taken("finding.not_in"), "those that were asked and do not show it"],
         "shows": bool,
+        "repaired": Annotated[bool, "true where it does not show, in a version of `not_in`"],
         "missing": Annotated[str, "what is not installed, where it was not tried"],
         "problem": Annotated[str, "why it does not show, or empty"],
     },

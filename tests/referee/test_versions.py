@@ -9,6 +9,7 @@ import importlib.metadata
 import os
 import stat
 import sys
+import tomllib
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -22,6 +23,7 @@ from testbed.referee.model import Found, OtherVersions
 from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, strategies_of_versions
 from testbed.runs.judging import judge
 from testbed.words.errors import UsageError, VersionMissing
+from tests.house.sources import ROOT
 from tests.referee.debuggers import run_of
 
 ALL = versions.versions()
@@ -84,6 +86,12 @@ def test_every_tool_has_its_versions_once_pinned_from_the_oldest_on() -> None:
             assert each.wheel.count("==") == 1 and each.size and each.licence and not each.program, each
         else:
             assert each.program and each.package and REFEREES[each.tool].others.by_program, each
+
+
+def test_what_pip_installs_with_the_project_is_the_newest_of_each() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pinned = set(project["optional-dependencies"]["referees"])
+    assert pinned == {of_tool(tool)[-1].wheel for tool in {each.tool for each in ALL}}
 
 
 def test_a_version_is_brought_once_and_said_before(index: Path) -> None:

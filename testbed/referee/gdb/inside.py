@@ -82,12 +82,14 @@ def said(frames: list[Any], registers: dict[str, str], everything: dict[str, str
 def register(frame: Any, name: str) -> int | None:
     """A register as gdb shows it in a frame; None where it says that it is not saved or not available.
 
-    Of a vector of two halves the low one.
+    Of a vector of two halves the low one; behind a signal frame newer versions show it as a union of its parts.
     """
     try:
         value = frame.read_register(name)
         if value.is_optimized_out:
             return None
+        if value.type.strip_typedefs().code == gdb.TYPE_CODE_UNION:
+            value = value["d"]["u"]
         return int(value[0] if value.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY else value)
     except (gdb.error, ValueError):
         return None

@@ -76,9 +76,9 @@ WHEEL = "drgn"
 
 
 def library_file() -> str | None:
-    """The file: the system's, or the one inside this environment's `drgn` wheel."""
+    """The file: the one inside this environment's `drgn` wheel, or the system's."""
     own = own_packages(WHEEL)
-    return ctypes.util.find_library("dw") or (file_in(own) if own else None)
+    return (file_in(own) if own else None) or ctypes.util.find_library("dw")
 
 
 def file_in(packages: str) -> str | None:

@@ -150,7 +150,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
 LLDB = Referee(
     name="lldb",
     summary="LLVM's debugger, over gdb's remote protocol",
-    package="pip install 'unwind-testbed[referees]', or apt install lldb-19 python3-lldb-19 (or another pair)",
+    package="pip install 'unwind-testbed[referees]', or apt install lldb-19 python3-lldb-19 liblldb-19-dev",
     find=find,
     unwinders=unwinders(find),
     by_hand="lldb --batch -c snapshot.core -o bt program",
