@@ -23,6 +23,7 @@ from testbed.generate.shape import Shape
 from testbed.generate.shrink import shrink
 from testbed.program.model import Program
 from testbed.words.outcome import Outcome
+from testbed.words.table_formats import TABLE_FORMATS
 
 # One way to assemble for each instruction set; unoptimised with frame pointers, and optimised without.
 DEFAULT_RECIPES = ("keystone*", "clang-O0-fp", "clang-O2", "clang-thumb-O2")
@@ -145,7 +146,7 @@ def shrunk(
 
 # Tables that compilers are known to write wrongly with some flags: what is said of a program whose rows are false.
 
-TABLES = ("eh_frame", "debug_frame")  # strategies that have a compiler's own rows
+TABLES = tuple(name for name, its in TABLE_FORMATS.items() if its.of_compilers)  # a compiler's own rows
 
 
 @dataclass(frozen=True, slots=True)

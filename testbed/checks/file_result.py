@@ -35,7 +35,6 @@ from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import folders_of
 from testbed.checks.pc_checks import ResultsByPc, summed
-from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.static_rows import contradictions
 from testbed.checks.table_findings import table_findings, unreadable
 from testbed.checks.true_rows import ObservedRow, merged
@@ -44,6 +43,7 @@ from testbed.conventions.chosen import chosen, taken
 from testbed.image import Image
 from testbed.micro.functions import CodePiece
 from testbed.words.errors import UnwindError
+from testbed.words.table_formats import AT_CALLS, OF_DIRECTIVES
 
 # What some producers of tables are known to leave out: told once a file, not once a function.
 #

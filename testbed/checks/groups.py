@@ -40,7 +40,7 @@ from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
 from testbed.checks.native.rows import check_steps
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import ResultsByPc, by_pc
-from testbed.checks.readers import AT_CALLS, Readers
+from testbed.checks.readers import Readers
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
@@ -62,6 +62,7 @@ from testbed.micro.plans import PLANS, ArgumentPlan, users_plans
 from testbed.native.compiled import pays
 from testbed.truth import Truth, observe
 from testbed.words.errors import UnwindError
+from testbed.words.table_formats import AT_CALLS
 
 # Which pieces of a file's code someone calls as the ABI says, by what its tables say of their first instruction.
 #

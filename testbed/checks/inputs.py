@@ -27,6 +27,7 @@ from testbed.micro.code_scan import scan
 from testbed.micro.functions import table_ranges
 from testbed.words.errors import BuildError, UsageError
 from testbed.words.printable import printable
+from testbed.words.table_formats import TABLE_FORMATS
 from testbed.words.temporary import WorkFolder
 
 # Functions of assembly that never says ``.type``: labels that the linker knows, where a function can only begin.
@@ -83,7 +84,7 @@ _FIRST = "x86_64"  # what a source is built for unless something else is said
 _MACHINES = PerArch({"x86_64": 62, "arm64": 183, "arm32": 40})  # e_machine (System V ABI, chapter 4)
 _RELOCATABLE = 1  # ET_REL
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"  # a thin archive names its members' files
-_OF_CODE = (b".eh_frame", b".debug_frame", b".ARM.exidx", b".sframe")
+_OF_CODE = tuple(its.section.encode() for its in TABLE_FORMATS.values() if its.in_objects)
 # What a linker asks for besides what it is given: GCC's split stacks (gcc/libgcc: morestack.S).
 _WANTED = ("__morestack_non_split",)
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOST_STEPS = (1 << 16) - 1  # of one call: what there is room for where it is run, which a test compares with this
-# The strategies that read tables, those first that promise a row for every instruction; not those that only find the
-# rows of another one.
-TABLES = ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,18 +15,10 @@ from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.words.errors import UnwindError, UsageError
-
-# What these tables say holds where a function calls; between calls they promise nothing (EHABI32, section 3; Apple's
-# compact encodings describe a frame after its prologue).
-AT_CALLS = frozenset({"ehabi", "compact_unwind"})
-# Made of `.cfi_*` directives, so that one can be advised.
-OF_DIRECTIVES = frozenset({"eh_frame", "debug_frame", "sframe", "eh_frame_hdr", "orc"})
+from testbed.words.table_formats import TABLE_FORMATS
 
 _ELF = b"\x7fELF"
-# The table that programs of an architecture are unwound by, and its section.
-_USUAL = PerArch(
-    {"x86_64": ("eh_frame", ".eh_frame"), "arm64": ("eh_frame", ".eh_frame"), "arm32": ("ehabi", ".ARM.exidx")}
-)
+_USUAL = PerArch({"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "ehabi"})  # what programs are unwound by
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +55,9 @@ class Readers:
             # A section that nobody uses there may hold nothing but its end: .eh_frame on arm32.
             if unwinder.applies_to(image) or len(table):
                 found[name] = table
-        name, source = _USUAL[image.arch.name]
+        name = _USUAL[image.arch.name]
         if not found and not patterns and name in self.names and image.content.startswith(_ELF):
-            return {name: RowTable(source, ())}
+            return {name: RowTable(TABLE_FORMATS[name].section, ())}
         if not found:
             raise UsageError(f"{image.path}: no unwind table{self._instead(image, patterns)}")
         return found

@@ -52,6 +52,7 @@ from testbed.conventions.chosen import chosen
 from testbed.image import Image, Symbol
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
+from testbed.words.table_formats import BY_SECTION, Directives
 
 # A directive further down that counts from one that is advised: `.cfi_adjust_cfa_offset`, which adds to what stands.
 #
@@ -543,10 +544,7 @@ def _frame_directives(frame: FrameRepair) -> Repair:
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _LONGEST = 15  # bytes of an instruction
 _MOST_OF_A_LINE = 1000  # instructions
-
-# Made of `.save` and its kin, which describe one frame for all calls of a function.
-_OF_SAVES = (".ARM.exidx",)
-# Writers of these leave out functions of which they cannot say all: that is no missing directive.
-_LEAVES_OUT = (".sframe",)
+_OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
+_LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

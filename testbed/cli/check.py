@@ -18,7 +18,7 @@ from rich.console import Console
 from testbed.arch import arch_named
 from testbed.checks.kept import keep_check, kept_check, stands_alone
 from testbed.checks.model import FileCheck, Severity
-from testbed.checks.options import MOST_STEPS, TABLES, CheckOptions
+from testbed.checks.options import MOST_STEPS, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.options import (
@@ -42,6 +42,7 @@ from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
 from testbed.words.files import regular_bytes
 from testbed.words.nearest import nearest
 from testbed.words.printable import printable
+from testbed.words.table_formats import CHECKED
 
 # Files that were named, by themselves or in a list: ``@LIST``.
 
@@ -128,7 +129,7 @@ class _HowTold:
     "tables",
     multiple=True,
     metavar="GLOB",
-    help=f"Only these tables: {', '.join(TABLES)}; repeatable.",
+    help=f"Only these tables: {', '.join(CHECKED)}; repeatable.",
 )
 @no_debug_files_option
 @click.option(
@@ -223,8 +224,8 @@ def command(
         debug_files=not no_debug_files,
     )
     for pattern in tables:
-        if not any(matches(said, [pattern]) for name in TABLES for said in (name, f".{name}")):
-            raise UsageError(f"no table matches {pattern!r}; {nearest(pattern, TABLES)}")
+        if not any(matches(said, [pattern]) for name in CHECKED for said in (name, f".{name}")):
+            raise UsageError(f"no table matches {pattern!r}; {nearest(pattern, CHECKED)}")
     paths = files_named(files)
     for path in (how.output, how.html, how.write_baseline):
         if path is not None:

@@ -7,8 +7,6 @@ from functools import partial
 
 import click
 
-from testbed.checks.options import TABLES
-from testbed.checks.readers import AT_CALLS, OF_DIRECTIVES
 from testbed.checks.watched_run import TableReader, lint
 from testbed.cli.corpus import corpus
 from testbed.cli.options import arch_option, budget_option, recipe_option, seed_option
@@ -21,6 +19,7 @@ from testbed.runs.by_name import named_run
 from testbed.store.codec import encoded
 from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
+from testbed.words.table_formats import AT_CALLS, CHECKED, OF_DIRECTIVES
 from unwinders import UNWINDERS
 
 
@@ -68,7 +67,7 @@ def command(
 def table_readers(image: Image, names: tuple[str, ...]) -> list[TableReader]:
     """The tables of an image that strategies of these names read. Raises UsageError where there is none."""
     readers = []
-    for unwinder in matching(UNWINDERS, names or TABLES, "strategy"):
+    for unwinder in matching(UNWINDERS, names or CHECKED, "strategy"):
         if unwinder.rows is not None and unwinder.applies_to(image):
             read = partial(unwinder.rows, image)
             readers.append(TableReader(unwinder.name, read, unwinder.name in AT_CALLS, unwinder.name in OF_DIRECTIVES))

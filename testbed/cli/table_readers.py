@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import unwinders
-from testbed.checks.options import TABLES
 from testbed.checks.readers import Readers
 from testbed.contract.rows import ExpressionRule, ValExpression
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister, UnsupportedRule
+from testbed.words.table_formats import CHECKED
 from unwinders.rows.expression import evaluate
 
 
@@ -29,7 +29,7 @@ def evaluate_rule(rule: ExpressionRule | ValExpression, at: Snapshot, cfa: int |
 
 READERS = Readers(
     f"{unwinders.__name__}:UNWINDERS",
-    TABLES,
+    CHECKED,
     "testbed.cli.table_readers:evaluate_rule",
     "unwinders.analysis.function_rows:row_at",
 )

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from testbed.words.table_formats import BY_SECTION
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -178,7 +180,7 @@ class TableRow(_ClausesOf):
     of_the_form = (THERE, ROOT, KNOWN, NO_RETURN, ASCENDS, ADDRESS, REGISTER, CFA, BEHIND, *_ALL)
 
     def _asks(self, clause: Clause) -> bool:
-        return clause is not BEHIND or self.format not in _FOR_CALLS_ONLY
+        return clause is not BEHIND or (self.format not in BY_SECTION or BY_SECTION[self.format].signals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,6 @@ class CodeRow(_ClausesOf):
 
 
 Assumption = Record | RecordList | ShadowStack | StackWords | TableRow | CodeRow
-_FOR_CALLS_ONLY = (".ARM.exidx", ".sframe")  # formats without signals' frames
 _FORMS = (Record, RecordList, ShadowStack, StackWords, TableRow, CodeRow)
 CLAUSES: Mapping[str, Clause] = MappingProxyType({each.name: each for form in _FORMS for each in form.of_the_form})
 """Every clause of every form, by its name."""

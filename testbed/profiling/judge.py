@@ -14,7 +14,6 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.options import TABLES
 from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.naming.symbolize import with_places
@@ -30,6 +29,7 @@ from testbed.verdicts.assumptions.words import because, expected
 from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, Counts, counted_columns
 from testbed.verdicts.trace import EXACT, LYING, clause_names, judge_trace, verdict_at
 from testbed.words.outcome import Outcome
+from testbed.words.table_formats import TABLE_FORMATS
 
 SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
 SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second
@@ -51,10 +51,10 @@ class _ThreadVerdicts:
 
 def follows_tables(unwinder: Unwinder) -> bool:
     """True for a strategy whose rows stand in a file; those of an analysis are made of the instructions."""
-    return unwinder.rows is not None and unwinder.name in (*TABLES, *_FINDS_ROWS)
+    return unwinder.rows is not None and unwinder.name in _FOLLOWED
 
 
-_FINDS_ROWS = ("eh_frame_hdr",)  # of another table
+_FOLLOWED = frozenset(name for name, its in TABLE_FORMATS.items() if its.checked)
 
 
 def watch_process(run: ProcessRun, progress: Callable[[int], None] = lambda done: None) -> WatchedProcess:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from testbed.arch import Arch
 from testbed.checks.code_words import cfa_words, rule_words
 from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, REGISTERS, RETURN_ADDRESS, SIGNATURE, UNREADABLE
-from testbed.checks.readers import AT_CALLS
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
 from testbed.checks.row_columns import Evaluate, caller_columns
 from testbed.checks.true_rows import ObservedRow, true_rows
@@ -32,6 +31,7 @@ from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites
 from testbed.words.errors import UnwindError
+from testbed.words.table_formats import AT_CALLS
 
 # What was right at a call and is wrong later: rows that hold where they stand, and still give a false caller.
 #

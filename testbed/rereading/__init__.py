@@ -8,12 +8,11 @@ this room shares no code and no constants with `unwinders/` and with the writers
 """
 
 from testbed.rereading.evaluation import Evaluated, evaluate
-from testbed.rereading.reading import FORMATS, reread
+from testbed.rereading.reading import reread
 from testbed.rereading.rows import CFA, ByExpression, Lost, NoRow, Plus, SecondRow, SecondRule, Word
 
 __all__ = [
     "CFA",
-    "FORMATS",
     "ByExpression",
     "Evaluated",
     "Lost",

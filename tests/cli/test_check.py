@@ -13,10 +13,11 @@ import pytest
 from junitparser import JUnitXml
 
 from testbed.checks.model import FileCheck
-from testbed.checks.options import TABLES, CheckOptions
+from testbed.checks.options import CheckOptions
 from testbed.cli import check as module
 from testbed.report.check_formats import FORMATS
 from testbed.words.errors import ImageError, NothingAskedFor
+from testbed.words.table_formats import CHECKED
 from tests.cli.command import Testbed, tells
 from tests.report.checked import CHECK, CLEAN, START, WRONG
 from unwinders import UNWINDERS
@@ -248,7 +249,7 @@ def test_what_is_tried_for_writing_is_left_as_it_was(testbed: Testbed, asked: As
 
 
 def test_the_tables_are_those_of_strategies_with_rows() -> None:
-    assert all(UNWINDERS[name].rows is not None for name in TABLES)
+    assert all(UNWINDERS[name].rows is not None for name in CHECKED)
 
 
 def test_an_internal_error_shows_its_place_where_that_is_asked_for(

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.contract.rows import RowTable
 from testbed.image import read_image
-from testbed.rereading import FORMATS
+from testbed.words.table_formats import BY_SECTION
 from tests.rereading.beside import TECHNIQUES, differences
 from unwinders import UNWINDERS
 
@@ -40,7 +40,7 @@ def test_both_readers_say_the_same_of_a_library(file: str) -> None:
         pytest.skip(f"{file} is not installed")
     image = read_image(file)
     compared = 0
-    for format in FORMATS:
+    for format in BY_SECTION:
         technique = UNWINDERS[TECHNIQUES[format]]
         if technique.rows is not None and technique.applies_to(image):
             pcs = ends(technique.rows(image), seed=len(file))
