@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from testbed.image import Image, LoadedImage
 from testbed.vectors.model import FORMAT, VERSION, Expected, SiteClass, Vector, VectorCaller, VectorFile
+from testbed.words.table_formats import BY_SECTION
 from testbed.words.traps import TRAPS
 
 ListedItem = TypeVar("ListedItem", bound=Hashable)
@@ -176,9 +177,8 @@ def image_name(file: VectorFile) -> str:
 
 def _is_for_unwinding(name: str) -> bool:
     """What code and unwinders read: neither other debug information nor the linker's own tables."""
-    return name in (".text", "__text", ".debug_frame") or any(
-        part in name for part in ("eh_frame", "unwind", "sframe", ".ARM.ex", ".orc", ".plt", "__stubs")
-    )
+    parts = ("eh_frame", "unwind", ".ARM.ex", ".orc", ".plt", "__stubs")
+    return name in (".text", "__text", *BY_SECTION) or any(part in name for part in parts)
 
 
 def _base_registers(vectors: Sequence[Vector]) -> dict[str, int]:

@@ -30,6 +30,8 @@ def test_every_technique_that_reads_a_table_is_of_a_registered_format() -> None:
 
 
 def test_what_rooms_ask_follows_from_the_entries() -> None:
-    assert CHECKED == ("eh_frame", "debug_frame", "sframe", "orc", "ehabi", "compact_unwind")
+    assert {*CHECKED} == {its.name for its in EVERY if its.checked} - {"eh_frame_hdr"}, "not what finds others' rows"
+    promises = [TABLE_FORMATS[name].at_calls for name in CHECKED]
+    assert promises == sorted(promises), "those first that promise a row for every instruction"
     assert {name for name in TABLE_FORMATS if TABLE_FORMATS[name].promise is not Promise.EVERYWHERE} == AT_CALLS
     assert AT_CALLS.isdisjoint(OF_DIRECTIVES), "directives are advised of tables that say something everywhere"
