@@ -108,7 +108,21 @@ def takes(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
 # ``--file-limit NAME=NUMBER``: how much reading one file may cost, for the commands that read files from elsewhere.
 
 READ_FILES = frozenset(
-    ("check", "run", "show", "record", "prove", "table", "lint", "backtrace", "names", "gdb", "export", "unwind")
+    (
+        "check",
+        "sweep",
+        "run",
+        "show",
+        "record",
+        "prove",
+        "table",
+        "lint",
+        "backtrace",
+        "names",
+        "gdb",
+        "export",
+        "unwind",
+    )
 )
 
 

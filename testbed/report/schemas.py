@@ -15,6 +15,7 @@ from testbed.report.check_json import CalledFilesForm, CheckForm, LintForm
 from testbed.report.json_data import MatrixForm
 from testbed.report.json_forms import FuzzForm, ProcessForm, ProofsForm, TriedFindings
 from testbed.store.codec import schema_of
+from testbed.sweep.model import SweepReport
 
 FOLDER = Path(__file__).with_name("schema")
 
@@ -47,6 +48,9 @@ PRINTED: Mapping[str, Printed] = {
     ),
     "prove": Printed(
         ProofsForm, "testbed prove --json", "Two witnesses of the call stack, compared at every step of some runs."
+    ),
+    "sweep": Printed(
+        SweepReport, "testbed sweep --json", "Entries of many files' unwind tables, held against their instructions."
     ),
 }
 

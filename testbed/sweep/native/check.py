@@ -1,0 +1,354 @@
+"""The static pass: every entry's rows held against its instructions, to a fixpoint over its control flow.
+
+A function's first row is the convention's, and so is the state there. All that follows is worked out. Places that
+nothing leads to (behind a jump table, above all) begin with what is known at a jump whose targets are not known, where
+that is what their row says, else with what their row says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.native.compiled import compiled
+from testbed.sweep.native.codes import (
+    AWAY,
+    BRANCH,
+    CALL,
+    CALL_AWAY,
+    CALLERS,
+    JUMP,
+    KIND,
+    NOTHING,
+    PLACE,
+    X86_64,
+)
+from testbed.sweep.native.conform import believe, conform, enter
+from testbed.sweep.native.entries import CIE, END, FIRST_ROW, IS_SIGNAL, LAST_ROW, READ, START, STATE
+from testbed.sweep.native.flow import begins_function, decode, walk
+from testbed.sweep.native.landings import read_sites
+from testbed.sweep.native.room import (
+    ABOUT,
+    AGREES,
+    ALL_FOUND,
+    AT,
+    AT_JUMPS,
+    AT_LEAF_JUMPS,
+    BAD_TABLE,
+    CANNOT_TELL,
+    CHANGED_AT_EXIT,
+    CONTRADICTED,
+    COUNTS,
+    EXITS,
+    FINE,
+    FOUND_ROWS,
+    FROM,
+    HEADS,
+    HELD,
+    IN_SIGNAL,
+    INSTRUCTIONS,
+    IS_WIDE,
+    JUMP_STATE,
+    LEAF_STATE,
+    MOST_BYTES,
+    MOST_HEADS,
+    NO_CODE,
+    NOT_ENDING,
+    ON_EDGE,
+    OUT_AT,
+    OUT_FROM,
+    OUT_HELD,
+    OUT_ROW,
+    OUT_WAY,
+    PRIVATE,
+    REGISTER_FOUND,
+    RETURNS,
+    ROW_OF,
+    SITES,
+    SURENESS,
+    SUSPECT,
+    SWITCHED,
+    TOO_LARGE,
+    UNLED,
+    UNLED_HEADS,
+    UNSURE,
+    VERDICT,
+    WALKED,
+    WAY,
+    WRITES,
+    is_among,
+    last_not_above,
+    note,
+    place_in_file,
+)
+from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME
+from testbed.sweep.native.state import IS_WHOLE, REGISTER_COUNT, copy_state
+
+MOST_ROUNDS = 500
+
+
+@compiled(pays_from=150000)
+def survey(swept: Any, room: Any, machine: Any, ends: Any, called: Any) -> Any:
+    """What the ends of entries say: a call that nothing follows does not come back. Also all that is called directly.
+
+    Fills in targets; how many of each.
+    """
+    ended, calls = 0, 0
+    for i in range(len(swept.entries)):
+        entry = swept.entries[i]
+        size = entry[END] - entry[START]
+        begin, limit = place_in_file(swept.segments, entry[START])
+        if entry[STATE] != READ or begin < 0 or begin + size > limit:
+            continue
+        at, last = begin, 0
+        while at < begin + size:
+            pc = entry[START] + at - begin
+            length, flow, target, _ = decode(machine.which, swept.octets, at, begin + size, pc, room)
+            if length == 0:
+                last, length = 0, 1 if machine.which == X86_64 else 4
+            elif flow in (CALL, CALL_AWAY):
+                last = target
+                if flow == CALL and calls < len(called):
+                    called[calls] = target
+                    calls += 1
+            elif flow != NOTHING:
+                last = 0
+            at += length
+        if last != 0 and ended < len(ends):
+            ends[ended] = last
+            ended += 1
+    return ended, calls
+
+
+@compiled(inline=True)
+def mark(pc: Any, entry: Any, room: Any) -> None:
+    """Make a place a head."""
+    if entry[START] <= pc < entry[END]:
+        at = pc - entry[START]
+        heads = room.counts[HEADS]
+        if room.marks[at] < 0 and heads < MOST_HEADS:
+            room.marks[at] = heads
+            room.head_pc[heads] = pc
+            room.pending[heads] = 0
+            room.counts[HEADS] = heads + 1
+
+
+@compiled()
+def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Find the heads: where jumps lead to, what follows the end of a stretch of code. Where the code itself begins."""
+    size = entry[END] - entry[START]
+    for k in range(size):
+        room.marks[k] = -1
+    room.counts[HEADS] = 0
+    mark(entry[START], entry, room)
+    at, row, first, is_behind = begin, entry[FIRST_ROW], -1, False
+    while at < begin + size:
+        pc = entry[START] + at - begin
+        length, flow, target, _ = decode(machine.which, swept.octets, at, begin + size, pc, room)
+        if length == 0:
+            at += 1 if machine.which == X86_64 else 4
+            continue
+        if first < 0 and flow != NOTHING:
+            first = pc
+        if is_behind and flow != NOTHING:
+            mark(pc, entry, room)
+            is_behind = False
+        if flow in (JUMP, BRANCH) or ((flow in (CALL, CALL_AWAY)) and entry[START] < target < entry[END]):
+            mark(target, entry, room)
+        following = pc + length
+        while row + 1 < entry[LAST_ROW] and swept.rows[row + 1, PC] < following:
+            row += 1
+        if flow in (CALL, CALL_AWAY):
+            if is_among(swept.endless, target):
+                is_behind = True
+            elif row + 1 < entry[LAST_ROW] and swept.rows[row + 1, PC] == following:
+                mark(following, entry, room)
+        elif flow != BRANCH and flow != NOTHING and (flow == JUMP or flow >= AWAY):
+            is_behind = True
+        at += length
+    for k in range(room.counts[SITES]):
+        mark(room.sites[k, 2], entry, room)
+    return first
+
+
+@compiled()
+def go_through(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Walk from all heads whose state changed, in order of their code, until none does; False where that never ends."""
+    for _ in range(MOST_ROUNDS):
+        is_done = True
+        for k in range(room.counts[HEADS]):
+            if room.pending[k] == 1:
+                room.pending[k] = 2
+                walk(k, entry, begin, swept, room, machine)
+                is_done = False
+        if is_done:
+            return True
+    return False
+
+
+@compiled()
+def lowest_unled(room: Any) -> Any:
+    """The head that nothing led to with the lowest address, or -1."""
+    found = -1
+    for k in range(room.counts[HEADS]):
+        if room.pending[k] == 0 and (found < 0 or room.head_pc[k] < room.head_pc[found]):
+            found = k
+    return found
+
+
+@compiled()
+def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> None:
+    """A state for a head that nothing led to."""
+    pc = room.head_pc[head]
+    row = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], pc), entry[FIRST_ROW])
+    edge, writes = room.spare[ON_EDGE], room.counts[WRITES]
+    for k in range(2):
+        counter, which = (AT_JUMPS, JUMP_STATE) if k == 0 else (AT_LEAF_JUMPS, LEAF_STATE)
+        if room.counts[counter] > 0:
+            copy_state(edge, room.spare[which])
+            room.counts[WRITES] = 0
+            of_cfa, of_registers = conform(edge, swept, row, pc, (-1, SWITCHED), room, machine)
+            room.counts[WRITES] = writes
+            if of_cfa == FINE and of_registers == FINE:
+                copy_state(room.states[head], edge)
+                room.pending[head] = 1
+                return
+    state = room.states[head]
+    believe(state, swept.rows[row], pc, swept, room, machine)
+    before = -1
+    for k in range(room.counts[HEADS]):
+        if room.pending[k] == 2 and room.head_pc[k] < pc and (before < 0 or room.head_pc[k] > room.head_pc[before]):
+            before = k
+    if before >= 0:
+        copy_state(edge, room.states[before])
+        room.counts[WRITES] = 0
+        of_cfa, of_registers = conform(edge, swept, row, pc, (-1, SWITCHED), room, machine)
+        room.counts[WRITES] = writes
+        if of_cfa == FINE and of_registers == FINE:
+            keep_frame(state, edge, machine)
+    room.pending[head] = 1
+    room.counts[UNLED_HEADS] += 1
+
+
+@compiled()
+def keep_frame(state: Any, other: Any, machine: Any) -> None:
+    """The frame is most probably as in the code before: SP, what frame pointers and words of the frame hold."""
+    for k in range(REGISTER_COUNT):
+        is_known = k == machine.stack
+        for each in range(len(machine.kept)):
+            is_known = is_known or machine.kept[each] == k
+        kind = other[k] >> KIND
+        if not is_known or (kind != PLACE and kind != CALLERS):
+            other[k] = state[k]
+    other[IS_WHOLE] = 0
+    copy_state(state, other)
+
+
+@compiled()
+def settle(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Go through all code of an entry, what nothing leads to, too; False where that never ends."""
+    while True:
+        if not go_through(entry, begin, swept, room, machine):
+            return False
+        head = lowest_unled(room)
+        if head < 0:
+            return True
+        begin_unled(head, entry, swept, room, machine)
+
+
+@compiled()
+def check_entry(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
+    """Fill in what is said of one entry."""
+    for k in range(FOUND_ROWS):
+        room.found[k, SURENESS] = FINE
+    for k in range(COUNTS):
+        room.counts[k] = 0
+    room.counts[WRITES] = 1
+    begin, limit = place_in_file(swept.segments, entry[START])
+    size = entry[END] - entry[START]
+    nowhere = (-1, 0)
+    if entry[STATE] != READ:
+        note(room, BAD_TABLE, UNSURE, entry[START], nowhere, entry[STATE], 0)
+    elif swept.cies[entry[CIE], IS_SIGNAL]:
+        note(room, IN_SIGNAL, UNSURE, entry[START], nowhere, 0, 0)
+    elif begin < 0 or begin + size > limit:
+        note(room, NO_CODE, UNSURE, entry[START], nowhere, 0, 0)
+    elif size > MOST_BYTES or size > len(room.marks):
+        note(room, TOO_LARGE, UNSURE, entry[START], nowhere, 0, 0)
+    else:
+        check_code(entry, begin, swept, room, machine)
+    judge(entry, swept, room, machine, out)
+
+
+@compiled()
+def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> None:
+    read_sites(swept, entry, room, room.stack)
+    first = mark_heads(entry, begin, swept, room, machine)
+    if room.counts[HEADS] >= MOST_HEADS:
+        note(room, TOO_LARGE, UNSURE, entry[START], (-1, 0), 0, 0)
+        return
+    row = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], max(first, entry[START])), 0)
+    for k in range(entry[FIRST_ROW], entry[LAST_ROW]):
+        if swept.rows[k, CFA_REGISTER] < 0:
+            room.counts[IS_WIDE] = 1
+        for own in range(len(machine.kept)):
+            if swept.rows[k, RULES + machine.kept[own]] & ((1 << BITS) - 1) > 3:
+                room.counts[IS_WIDE] = 1
+    is_function = begins_function(swept.rows[row], machine) or is_among(swept.called, entry[START])
+    if is_function:
+        enter(room.states[0], machine)
+    else:
+        believe(room.states[0], swept.rows[row], max(first, entry[START]), swept, room, machine)
+    room.pending[0] = 1
+    if first > entry[START] and row != entry[FIRST_ROW]:
+        room.head_pc[0], room.marks[0] = first, -1
+        room.marks[first - entry[START]] = 0
+    if not settle(entry, begin, swept, room, machine):
+        note(room, NOT_ENDING, UNSURE, entry[START], (-1, 0), 0, 0)
+        return
+    heads = room.counts[HEADS]
+    for k in range(FOUND_ROWS):
+        room.found[k, SURENESS] = FINE
+    room.counts[WALKED] = room.counts[EXITS] = room.counts[CHANGED_AT_EXIT] = 0
+    for k in range(heads):
+        walk(k, entry, begin, swept, room, machine)
+
+
+@compiled()
+def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
+    """The verdict of what was found: the first place that is surely wrong, else the first that is not known.
+
+    A register that is changed where the function ends is not the callers' to keep: the function has a convention of
+    its own. What its rows say where they say "same value" is no mistake.
+    """
+    out[PRIVATE] = room.counts[CHANGED_AT_EXIT]
+    out[VERDICT], out[ABOUT], out[ALL_FOUND] = AGREES, 0, 0
+    out[INSTRUCTIONS], out[RETURNS], out[UNLED] = room.counts[WALKED], room.counts[EXITS], room.counts[UNLED_HEADS]
+    best = -1
+    for about in range(FOUND_ROWS):
+        found = room.found[about]
+        if found[SURENESS] == FINE:
+            continue
+        own = about - REGISTER_FOUND
+        is_private = 0 <= own < 40 and out[PRIVATE] >> own & 1 != 0
+        if is_private and swept.rows[found[ROW_OF], RULES + own] & ((1 << BITS) - 1) == SAME:
+            continue
+        if found[SURENESS] == CONTRADICTED:
+            out[ALL_FOUND] |= 1 << about
+        if (
+            best < 0
+            or found[SURENESS] > room.found[best, SURENESS]
+            or (found[SURENESS] == room.found[best, SURENESS] and found[AT] < room.found[best, AT])
+        ):
+            best = about
+    if best >= 0:
+        found = room.found[best]
+        out[VERDICT] = SUSPECT if found[SURENESS] == CONTRADICTED else CANNOT_TELL
+        out[ABOUT], out[OUT_AT], out[OUT_FROM], out[OUT_WAY] = best, found[AT], found[FROM], found[WAY]
+        out[OUT_HELD], out[OUT_ROW] = found[HELD], found[ROW_OF]
+
+
+@compiled(pays_from=100000)
+def check_entries(swept: Any, which: Any, room: Any, machine: Any, out: Any) -> None:
+    """Fill in what is said of some entries."""
+    for k in range(len(which)):
+        check_entry(swept.entries[which[k]], swept, room, machine, out[which[k]])

@@ -1,0 +1,106 @@
+"""Numbers of the static pass: what an instruction does, what a register holds, and what is found of an entry.
+
+An instruction is a flow (where control goes on) and some operations, each a row of five numbers: its kind, the register
+that it is for, and what the kind says below. Registers are DWARF numbers, but for arm64's vector registers: the lower
+half of v8 to v15 is 32 to 39. No register is -1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.native.compiled import compiled
+
+# Where control goes on: behind the instruction, at a target (too), at an address that is not known, with the caller,
+# nowhere. NOTHING: as NEXT, and the instruction has no effect at all.
+NEXT, JUMP, BRANCH, CALL, CALL_AWAY, AWAY, RETURN, STOP, NOTHING = range(9)
+
+# Operations: kind, register, then
+#   CLOBBER   it gets a value that nobody follows
+#   HIDE      it gets a value that may be any register's: out of a vector register, or of what is not decoded
+#   COPY      source
+#   ADD       source, number
+#   ADD_TWO   source, source, 1 or -1 (the sign of the second)
+#   ALIGN     source, mask
+#   CONSTANT  number
+#   INSERT    16 bits, their place: arm64's movk
+#   LOAD      base, displacement, size
+#   STORE     base, displacement, size: the register is what is stored, or -1
+#   SIGN      1 or 0: the return address in the register gets a signature, or loses it
+#   COMPARE   other register
+#   EQUAL     1: a branch is taken where what was compared is equal; 0: where it is not
+(CLOBBER, HIDE, COPY, ADD, ADD_TWO, ALIGN, CONSTANT, INSERT, LOAD, STORE, SIGN, COMPARE, EQUAL) = range(13)
+MOST_OPERATIONS = 16
+
+# What a register or a word of the stack holds: a kind in bits 56 and up, then for
+#   MAYBE     nothing is known, it may be what a row says
+#   OTHER     a value that is made here, or comes from elsewhere
+#   CALLERS   the register (bits 0 to 7) as the caller had it; bit 8: with a signature
+#   PLACE     an address: the base (bits 48 to 55) and the distance from it (bits 0 to 47)
+#   NUMBER    a number of 48 bits
+MAYBE, OTHER, CALLERS, PLACE, NUMBER = range(5)
+KIND = 56
+SIGNED = 0x100
+# Bases: the CFA; what a row is believed of; the CFA rounded down, by distance and mask; other stretches of the stack,
+# which lie nobody knows how far away, by the instruction, and by the place where ways meet.
+CFA_BASE, BELIEVED_BASE, ROUNDED_BASE, INSTRUCTION_BASE, MEETING_BASE, BASES = 0, 1, 2, 40, 120, 256
+_MASK = (1 << 48) - 1
+_HALF = 1 << 47
+
+ALIGNMENT = 16  # bytes: a multiple of this is every CFA, by the conventions of both architectures
+
+# Architectures, as kernels know them.
+X86_64, ARM64 = range(2)
+
+
+@compiled(inline=True)
+def callers(register: Any) -> Any:
+    return (CALLERS << KIND) | register
+
+
+@compiled(inline=True)
+def place(base: Any, distance: Any) -> Any:
+    return (PLACE << KIND) | (base << 48) | (distance & _MASK)
+
+
+@compiled(inline=True)
+def number(value: Any) -> Any:
+    return (NUMBER << KIND) | (value & _MASK)
+
+
+@compiled(inline=True)
+def low(value: Any) -> Any:
+    """The number or distance in a value."""
+    return ((value & _MASK) ^ _HALF) - _HALF
+
+
+@compiled(inline=True)
+def rounded(value: Any, mask: Any) -> Any:
+    """An address that counts from the CFA, rounded down. Beyond a CFA's own alignment that is a base of its own."""
+    distance = low(value) & -ALIGNMENT if mask < -ALIGNMENT else low(value)
+    if mask >= -ALIGNMENT:
+        return place(CFA_BASE, distance & mask)
+    return place(ROUNDED_BASE + (mask * 7 - distance) % (INSTRUCTION_BASE - ROUNDED_BASE), 0)
+
+
+@compiled(inline=True)
+def emit(operations: Any, count: Any, kind: Any, register: Any, first: Any, second: Any, third: Any) -> Any:
+    """One more operation; how many there are then."""
+    operations[count, 0] = kind
+    operations[count, 1] = register
+    operations[count, 2] = first
+    operations[count, 3] = second
+    operations[count, 4] = third
+    return count + 1
+
+
+@compiled(inline=True)
+def signed_number(code: Any, at: Any, size: Any) -> Any:
+    """A little-endian number with a sign."""
+    value = 0
+    for k in range(size):
+        octet = int(code[at + k])
+        if k == size - 1 and octet >= 0x80:
+            octet -= 0x100
+        value |= octet << (8 * k)
+    return value

@@ -1,0 +1,230 @@
+"""A row held against what is known before an instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.native.compiled import compiled
+from testbed.sweep.native.codes import (
+    BELIEVED_BASE,
+    CALLERS,
+    CFA_BASE,
+    KIND,
+    MAYBE,
+    OTHER,
+    PLACE,
+    SIGNED,
+    X86_64,
+    callers,
+    low,
+    place,
+)
+from testbed.sweep.native.entries import leb
+from testbed.sweep.native.expression import evaluate
+from testbed.sweep.native.room import CFA_FOUND, CHANGED_AT_EXIT, CONTRADICTED, FINE, REGISTER_FOUND, UNSURE, note
+from testbed.sweep.native.rows import (
+    AT_CFA,
+    AT_EXPRESSION,
+    BITS,
+    CFA_OFFSET,
+    CFA_REGISTER,
+    IN_REGISTER,
+    IS_SIGNED,
+    PC,
+    RULES,
+    SAME,
+    UNSAID,
+    kept_register,
+)
+from testbed.sweep.native.state import (
+    FIRST_WORD,
+    IS_ASSUMED,
+    IS_BAD,
+    IS_WHOLE,
+    LOST,
+    REGISTER_COUNT,
+    WORDS,
+    follow,
+    word_index,
+)
+
+
+@compiled()
+def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, machine: Any) -> Any:
+    """How surely a state contradicts a row, CFA and registers; what is not known is as the row says from here on."""
+    row = swept.rows[which]
+    if row[RULES + machine.return_address] & ((1 << BITS) - 1) == UNSAID:
+        return FINE, FINE
+    wanted, register = place(CFA_BASE, 0), -1
+    if row[CFA_REGISTER] < 0:
+        held = evaluate(swept.octets, row[CFA_OFFSET], -1, state, room.stack, pc, machine.which)
+    else:
+        register = kept_register(row[CFA_REGISTER], machine.which)
+        wanted = place(CFA_BASE, -row[CFA_OFFSET])
+        held = state[register] if register >= 0 else MAYBE << KIND
+    of_cfa = FINE
+    if held != wanted:
+        is_given = is_argument(held, machine) or (held >> KIND == OTHER and row[PC] == pc)
+        of_cfa = UNSURE if held >> KIND == MAYBE or is_given or state[IS_ASSUMED] else CONTRADICTED
+        note(room, CFA_FOUND, of_cfa, pc, came, held, which)
+        if is_given:  # another frame, which the row begins to speak of: nothing is known of it
+            state[IS_ASSUMED] = 1
+            return of_cfa, FINE
+        if held >> KIND == MAYBE:
+            state[IS_ASSUMED] = 1
+            if register >= 0:
+                state[register] = wanted
+    of_registers = FINE
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        sureness, held = held_against(row, own, state, swept, pc, room, machine)
+        if sureness != FINE:
+            note(room, REGISTER_FOUND + own, sureness, pc, came, held, which)
+            of_registers = max(of_registers, sureness)
+    return of_cfa, of_registers
+
+
+@compiled(inline=True)
+def is_argument(held: Any, machine: Any) -> Any:
+    """Whether a value came in a register that the caller may use for whatever both know, as for a frame."""
+    if held >> KIND != CALLERS:
+        return False
+    is_kept = False
+    for k in range(len(machine.kept)):
+        is_kept = is_kept or machine.kept[k] == held & 0xFF
+    return not is_kept
+
+
+@compiled(inline=True)
+def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any, machine: Any) -> Any:
+    """How surely the rule of one register is contradicted, and what is there instead."""
+    rule = row[RULES + own]
+    kind, number = rule & ((1 << BITS) - 1), rule >> BITS
+    wanted = callers(own)
+    if own == machine.return_address and row[IS_SIGNED]:
+        wanted |= SIGNED
+    held = wanted
+    if kind == SAME:
+        held = state[own]
+        if held >> KIND == MAYBE:
+            state[own] = wanted
+    elif kind == IN_REGISTER:
+        held = state[number] if 0 <= number < REGISTER_COUNT else MAYBE << KIND
+    elif kind == AT_CFA:
+        held = saved_at(state, place(CFA_BASE, number), own, wanted)
+        if own == machine.return_address and held == OTHER << KIND and word_index(state, place(CFA_BASE, number)) >= 0:
+            held = wanted  # somebody put another address there, and that is where it returns to
+    elif kind != UNSAID:
+        where = evaluate(swept.octets, number, place(CFA_BASE, 0), state, room.stack, pc, machine.which)
+        if kind == AT_EXPRESSION and where >> KIND == PLACE:
+            held = saved_at(state, where, own, wanted)
+        elif kind == AT_EXPRESSION:
+            held = MAYBE << KIND if where >> KIND == MAYBE else OTHER << KIND
+        else:
+            held = where
+    if held == wanted:
+        return FINE, held
+    return UNSURE if held >> KIND == MAYBE or state[IS_ASSUMED] else CONTRADICTED, held
+
+
+@compiled(inline=True)
+def saved_at(state: Any, where: Any, own: Any, wanted: Any) -> Any:
+    """What lies where a register is said to be saved; where that is not known, it is from here on."""
+    k = word_index(state, where)
+    if k >= 0:
+        held = state[FIRST_WORD + 2 * k + 1]
+    else:
+        held = MAYBE << KIND if not state[IS_WHOLE] or state[LOST] >> (own & 63) & 1 else OTHER << KIND
+    if held >> KIND == MAYBE:
+        follow(state, where, wanted)
+    return held
+
+
+@compiled()
+def enter(state: Any, machine: Any) -> None:
+    """The state at the entry of a function, by the convention."""
+    for k in range(REGISTER_COUNT):
+        state[k] = callers(k)
+    state[IS_WHOLE] = 1
+    state[IS_BAD] = state[LOST] = state[IS_ASSUMED] = state[WORDS] = 0
+    state[machine.stack] = place(CFA_BASE, machine.entry)
+    if machine.which == X86_64:
+        follow(state, place(CFA_BASE, -8), callers(machine.return_address))
+
+
+@compiled()
+def believe(state: Any, row: Any, pc: Any, swept: Any, room: Any, machine: Any) -> None:
+    """The state that a row describes: all that it says is so, and nothing else is known.
+
+    Where its CFA is an expression, SP is as at an entry, or a word or two below that, if the expression is right then.
+    """
+    for k in range(REGISTER_COUNT):
+        state[k] = MAYBE << KIND
+    state[IS_WHOLE] = state[IS_BAD] = state[LOST] = state[IS_ASSUMED] = state[WORDS] = 0
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        rule = row[RULES + own]
+        kind, number = rule & ((1 << BITS) - 1), rule >> BITS
+        value = callers(own)
+        if own == machine.return_address and row[IS_SIGNED]:
+            value |= SIGNED
+        if kind == SAME:
+            state[own] = value
+        elif kind == AT_CFA:
+            follow(state, place(CFA_BASE, number), value)
+        elif kind == IN_REGISTER and 0 <= number < REGISTER_COUNT:
+            state[number] = value
+    register = kept_register(row[CFA_REGISTER], machine.which) if row[CFA_REGISTER] >= 0 else -1
+    if register >= 0:
+        state[register] = place(CFA_BASE, -row[CFA_OFFSET])
+    elif not believe_word(state, row, swept, room, machine):
+        for k in range(3):
+            state[machine.stack] = place(CFA_BASE, machine.entry - 8 * k)
+            held = evaluate(swept.octets, row[CFA_OFFSET], -1, state, room.stack, pc, machine.which)
+            if held == place(CFA_BASE, 0):
+                return
+            state[machine.stack] = MAYBE << KIND
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        rule = row[RULES + own]
+        if rule & ((1 << BITS) - 1) == AT_EXPRESSION:
+            where = evaluate(swept.octets, rule >> BITS, place(CFA_BASE, 0), state, room.stack, pc, machine.which)
+            if where >> KIND == PLACE:
+                follow(state, where, callers(own))
+
+
+@compiled()
+def believe_word(state: Any, row: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Where the CFA is a word near a register, and perhaps a number besides: have it there. Whether it is said so."""
+    octets, cursor = swept.octets, room.stack
+    cursor[0] = row[CFA_OFFSET]
+    length = leb(octets, cursor, len(octets), False)
+    end = cursor[0] + length
+    if cursor[0] < 0 or length < 3 or end > len(octets):
+        return False
+    code = int(octets[cursor[0]])
+    cursor[0] += 1
+    register = kept_register(code - 0x70, machine.which) if 0x70 <= code < 0x90 else -1
+    distance = leb(octets, cursor, end, True)
+    if register < 0 or not 0 < cursor[0] < end or octets[cursor[0]] != 0x06:
+        return False
+    cursor[0] += 1
+    more = 0
+    if cursor[0] < end and octets[cursor[0]] == 0x23:
+        cursor[0] += 1
+        more = leb(octets, cursor, end, False)
+    if cursor[0] != end:
+        return False
+    if state[register] >> KIND != PLACE:
+        state[register] = place(BELIEVED_BASE, 0)
+    follow(state, place(state[register] >> 48 & 0xFF, low(state[register]) + distance), place(CFA_BASE, -more))
+    return True
+
+
+@compiled()
+def note_exit(state: Any, room: Any, machine: Any) -> None:
+    """Which registers a function gives back changed where it ends, or perhaps changed."""
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        if own != machine.return_address and state[own] != callers(own):
+            room.counts[CHANGED_AT_EXIT] |= 1 << own

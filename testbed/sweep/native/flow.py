@@ -1,0 +1,361 @@
+"""Control flow through the code of one entry: states along instructions, over edges, and at their meetings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.native.compiled import compiled
+from testbed.sweep.native.arm64 import decode_arm64
+from testbed.sweep.native.codes import (
+    AWAY,
+    BRANCH,
+    CALL,
+    CALL_AWAY,
+    CFA_BASE,
+    EQUAL,
+    JUMP,
+    KIND,
+    MAYBE,
+    NEXT,
+    NOTHING,
+    NUMBER,
+    OTHER,
+    PLACE,
+    RETURN,
+    X86_64,
+    low,
+    place,
+)
+from testbed.sweep.native.conform import conform, enter, note_exit
+from testbed.sweep.native.entries import END, FIRST_ROW, LAST_ROW, READ, START, STATE
+from testbed.sweep.native.room import (
+    AT_JUMPS,
+    AT_LEAF_JUMPS,
+    CALLED,
+    CFA_FOUND,
+    CONTRADICTED,
+    EXITS,
+    FINE,
+    HERE,
+    IN_TURN,
+    IS_WIDE,
+    JUMP_STATE,
+    JUMPED,
+    LANDED,
+    LEAF_STATE,
+    LEAVES_BADLY,
+    MAY_NOT_RETURN,
+    NO_INSTRUCTION,
+    ON_EDGE,
+    SITES,
+    UNSURE,
+    WALKED,
+    WRITES,
+    is_among,
+    last_not_above,
+    note,
+)
+from testbed.sweep.native.rows import ARGUMENTS, CFA_OFFSET, CFA_REGISTER, PC, RULES
+from testbed.sweep.native.state import (
+    IS_ASSUMED,
+    IS_BAD,
+    copy_state,
+    forget_below,
+    forget_objects,
+    is_frame,
+    merge,
+    store_word,
+)
+from testbed.sweep.native.transfer import MEMORY, added, apply
+from testbed.sweep.native.x86_64 import decode_x86_64
+
+
+@compiled(inline=True)
+def decode(which: Any, code: Any, at: Any, end: Any, pc: Any, room: Any) -> Any:
+    """Length (0: no instruction), flow, target and number of operations of the instruction at a place."""
+    if which == X86_64:
+        return decode_x86_64(code, at, end, pc, room.fields, room.operations)
+    return decode_arm64(code, at, end, pc, room.operations)
+
+
+@compiled()
+def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Take a state over an edge inside the entry: held against the row there, then met with what is known there."""
+    edge = room.spare[ON_EDGE]
+    copy_state(edge, state)
+    head = int(room.marks[target - entry[START]])
+    which = last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], target)
+    if which < entry[FIRST_ROW] or head < 0:
+        return
+    writes = room.counts[WRITES]
+    is_call = came[1] == CALLED or came[1] == LANDED
+    if writes and is_call and room.pending[head] and room.states[head, IS_BAD] == 0:
+        room.counts[WRITES] = 0  # others lead there, too: perhaps the call does not come back, or throws nothing
+        of_cfa, of_registers = conform(edge, swept, which, target, came, room, machine)
+        room.counts[WRITES] = writes
+        if max(of_cfa, of_registers) == CONTRADICTED and came[1] == CALLED:
+            note(room, MAY_NOT_RETURN, UNSURE, came[0], came, 0, which)
+            list_call(room.target[0], swept.doubted, room)
+        elif max(of_cfa, of_registers) == UNSURE:
+            copy_state(edge, state)
+            conform(edge, swept, which, target, came, room, machine)
+    else:
+        of_cfa, of_registers = conform(edge, swept, which, target, came, room, machine)
+    edge[IS_BAD] = 1 if of_cfa == CONTRADICTED or (is_call and of_registers == CONTRADICTED) else 0
+    there = room.states[head]
+    if room.pending[head] == 0 or (there[IS_BAD] and not edge[IS_BAD]):
+        copy_state(there, edge)
+        room.pending[head] = 1
+    elif edge[IS_BAD] <= there[IS_BAD] and merge(there, edge, machine.stack, head):
+        room.pending[head] = 1
+
+
+@compiled()
+def leave(state: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> None:
+    """Control goes to a place outside of the entry: into another part of the function, or to another function."""
+    which = last_not_above(swept.entries, START, 0, len(swept.entries), target)
+    if which < 0 or target >= swept.entries[which, END] or swept.entries[which, STATE] != READ:
+        note_exit(state, room, machine)
+        room.counts[EXITS] += 1
+        return
+    other = swept.entries[which]
+    row = last_not_above(swept.rows, PC, other[FIRST_ROW], other[LAST_ROW], target)
+    if row < other[FIRST_ROW]:
+        return
+    edge = room.spare[ON_EDGE]
+    copy_state(edge, state)
+    is_function = target == other[START] and begins_function(swept.rows[row], machine)
+    if not is_function:
+        enter_part(edge, which, row, target, came, swept, room, machine)
+        room.counts[EXITS] += 1
+        return
+    note_exit(state, room, machine)
+    room.counts[EXITS] += 1
+    held = state[machine.stack]
+    if is_frame(held) and low(held) > machine.entry:
+        return  # over its caller, who is left as well
+    if held == place(CFA_BASE, machine.entry):
+        swept.led[which] = 1
+    elif is_among(swept.called, target):
+        is_unsure = held >> KIND == MAYBE or state[IS_ASSUMED] != 0
+        note(room, CFA_FOUND, UNSURE if is_unsure else CONTRADICTED, target, came, held, row)
+    elif not swept.led[which]:
+        note(room, LEAVES_BADLY, UNSURE, came[0], came, 0, row)
+
+
+@compiled()
+def enter_part(edge: Any, which: Any, row: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> None:
+    """Control goes to a part of a function that lies elsewhere.
+
+    A compiler that knows of a case that never comes may leave a jump to whatever follows some code: the beginning of a
+    part that another function uses.
+    """
+    writes = room.counts[WRITES]
+    if target == swept.entries[which, START]:
+        room.counts[WRITES] = 0
+        of_cfa, of_registers = conform(edge, swept, row, target, came, room, machine)
+        room.counts[WRITES] = writes
+        if max(of_cfa, of_registers) == FINE:
+            swept.led[which] = 1
+        elif not swept.led[which]:
+            note(room, LEAVES_BADLY, UNSURE, came[0], came, 0, row)
+    else:
+        conform(edge, swept, row, target, came, room, machine)
+
+
+@compiled(inline=True)
+def begins_function(row: Any, machine: Any) -> Any:
+    """Whether a row is what the convention says of a function's first instruction."""
+    if row[CFA_REGISTER] != machine.stack or row[CFA_OFFSET] != -machine.entry:
+        return False
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        usual = 0 if machine.which != X86_64 or own != machine.return_address else (-8 << 3) | 1
+        if row[RULES + own] != usual:
+            return False
+    return True
+
+
+@compiled()
+def follow_edge(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> None:
+    if entry[START] <= target < entry[END]:
+        arrive(state, entry, target, came, swept, room, machine)
+    else:
+        leave(state, target, came, swept, room, machine)
+
+
+@compiled(inline=True)
+def make_equal(state: Any, compared: Any) -> None:
+    """Two registers are equal: what is known of one is known of the other."""
+    one, other = compared[0], compared[1]
+    if one >= 0 and other >= 0:
+        if state[one] >> KIND == MAYBE or is_frame(state[other]):
+            state[one] = state[other]
+        elif state[other] >> KIND == MAYBE or is_frame(state[one]):
+            state[other] = state[one]
+
+
+@compiled()
+def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machine: Any) -> None:
+    """From a head along instructions to where the next head, or an end, is."""
+    state = room.spare[HERE]
+    copy_state(state, room.states[head])
+    pc, before, way = room.head_pc[head], -1, IN_TURN
+    row = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], pc), entry[FIRST_ROW])
+    watched = 1 << machine.stack | MEMORY
+    for k in range(len(machine.kept)):
+        watched |= 1 << machine.kept[k]
+    is_due = True
+    compared = room.compared
+    compared[0] = -1
+    code_end = place_of_code + entry[END] - entry[START]
+    while pc < entry[END]:
+        if before >= 0 and room.marks[pc - entry[START]] >= 0:
+            arrive(state, entry, pc, (before, way), swept, room, machine)
+            return
+        while row + 1 < entry[LAST_ROW] and swept.rows[row + 1, PC] <= pc:
+            row += 1
+            is_due = True
+        if is_due:
+            conform(state, swept, row, pc, (before, way), room, machine)
+        length, flow, target, count = decode(
+            machine.which, swept.octets, place_of_code + pc - entry[START], code_end, pc, room
+        )
+        if length == 0:
+            note(room, NO_INSTRUCTION, UNSURE, pc, (before, way), 0, row)
+            return
+        room.counts[WALKED] += 1
+        is_quiet = flow == NOTHING and way == CALLED  # what fills up behind a call
+        before, way, following = pc, CALLED if is_quiet else IN_TURN, pc + length
+        is_due = swept.rows[row, CFA_REGISTER] < 0
+        if flow in (NEXT, NOTHING):
+            compared[0] = -1
+            touched = apply(room.operations, count, state, machine.stack, pc, compared)
+            is_due = is_due or touched & watched != 0
+            if not is_due and touched != 0:
+                is_due = touched >> swept.rows[row, CFA_REGISTER] & 1 != 0 or room.counts[IS_WIDE] != 0
+        elif flow in (CALL, CALL_AWAY):
+            if not call(state, (pc, following, target, flow), entry, place_of_code, row, swept, room, machine):
+                return
+            way, is_due = CALLED, True
+        elif flow == BRANCH:
+            taken = room.spare[4]
+            is_equal = -1
+            for k in range(count):
+                if room.operations[k, 0] == EQUAL:
+                    is_equal = room.operations[k, 2]
+            one, other = compared[0], compared[1]
+            apply(room.operations, count, state, machine.stack, pc, compared)
+            compared[0], compared[1] = one, other
+            copy_state(taken, state)
+            if is_equal == 1:
+                make_equal(taken, compared)
+            elif is_equal == 0:
+                make_equal(state, compared)
+                is_due = True
+            compared[0] = -1
+            follow_edge(taken, entry, target, (pc, JUMPED), swept, room, machine)
+        else:
+            end_of_walk(state, flow, (pc, target), entry, row, swept, room, machine)
+            return
+        pc = following
+
+
+@compiled(inline=True)
+def is_called_here(target: Any, swept: Any) -> Any:
+    """Whether a place is in code that an entry is for."""
+    which = last_not_above(swept.entries, START, 0, len(swept.entries), target)
+    return which >= 0 and target < swept.entries[which, END]
+
+
+@compiled()
+def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """A call: its landing pads, what is known behind it; False where nothing goes on there."""
+    pc, following, target, flow = step
+    stack = machine.stack
+    inside = entry[START] < target < entry[END] and room.marks[target - entry[START]] >= 0
+    if inside:
+        inner = room.spare[4]
+        copy_state(inner, state)
+        at = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], target), entry[FIRST_ROW])
+        if target != following and begins_function(swept.rows[at], machine):
+            enter(inner, machine)  # a function inside, with rows of its own
+        elif machine.which == X86_64:
+            inner[stack] = added(inner[stack], -8)
+            if inner[stack] >> KIND == PLACE:
+                store_word(inner, inner[stack], 8, OTHER << KIND)
+        else:
+            inner[machine.return_address] = OTHER << KIND
+        arrive(inner, entry, target, (pc, JUMPED), swept, room, machine)
+        if target == following:
+            return False
+    if state[stack] >> KIND == PLACE:
+        forget_below(state, state[stack])
+    forget_objects(state, machine.entry)
+    is_local = flow == CALL and is_called_here(target, swept)
+    size = state[0] if is_probe(swept.octets, place_of_code + following - entry[START], machine) else OTHER << KIND
+    for k in range(len(machine.clobbered)):  # a function of the same file may promise more than the convention
+        own = machine.clobbered[k]
+        state[own] = (MAYBE if is_local and state[own] >> KIND == PLACE else OTHER) << KIND
+    if size >> KIND == NUMBER:
+        state[0] = size
+    for k in range(room.counts[SITES]):
+        if room.sites[k, 0] < following <= room.sites[k, 1]:
+            landed = room.spare[4]
+            copy_state(landed, state)
+            landed[stack] = added(landed[stack], swept.rows[row, ARGUMENTS])
+            follow_edge(landed, entry, room.sites[k, 2], (pc, LANDED), swept, room, machine)
+            break
+    if is_among(swept.endless, target):
+        return False
+    room.target[0] = target
+    at = following - entry[START]
+    if target != 0 and following < entry[END] and room.marks[at] < 0:
+        is_reached = not is_filling(swept.octets[place_of_code + at], machine)
+        if is_reached:
+            list_call(target, swept.returning, room)
+    return True
+
+
+@compiled(inline=True)
+def is_probe(octets: Any, at: Any, machine: Any) -> Any:
+    """Whether `sub %rax, %rsp` stands behind a call: who is called touches so much of the stack, and keeps rax."""
+    if machine.which != X86_64 or at + 3 > len(octets):
+        return False
+    return octets[at] == 0x48 and octets[at + 1] == 0x29 and octets[at + 2] == 0xC4
+
+
+@compiled(inline=True)
+def is_filling(octet: Any, machine: Any) -> Any:
+    """Whether a byte may begin what fills up the space behind a call; arm64's compilers fill up behind none."""
+    return machine.which == X86_64 and (octet == 0x90 or octet == 0x0F or octet == 0x66 or octet == 0xCC)
+
+
+@compiled(inline=True)
+def list_call(target: Any, targets: Any, room: Any) -> None:
+    """Write down what was called; the first number says how many there are."""
+    if room.counts[WRITES] and targets[0] + 1 < len(targets):
+        targets[0] += 1
+        targets[targets[0]] = target
+
+
+@compiled()
+def end_of_walk(state: Any, flow: Any, step: Any, entry: Any, row: Any, swept: Any, room: Any, machine: Any) -> None:
+    """A jump, a return, or an instruction that nothing follows."""
+    pc, target = step
+    if flow == JUMP:
+        follow_edge(state, entry, target, (pc, JUMPED), swept, room, machine)
+    elif flow == RETURN:
+        note_exit(state, room, machine)
+        room.counts[EXITS] += 1
+    elif flow == AWAY:
+        at_exit = state[machine.stack] == place(CFA_BASE, machine.entry)
+        which, counter = (LEAF_STATE, AT_LEAF_JUMPS) if at_exit else (JUMP_STATE, AT_JUMPS)
+        if room.counts[counter] == 0:
+            copy_state(room.spare[which], state)
+        else:
+            merge(room.spare[which], state, machine.stack, which)
+        room.counts[counter] += 1
+        room.counts[EXITS] += 1
+        if (at_exit and room.counts[AT_JUMPS] == 0) or state[machine.stack] >> KIND == MAYBE:
+            note_exit(state, room, machine)

@@ -1,0 +1,140 @@
+"""What the static pass works on and with: a file's tables and code, a machine, room for states, what is found."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.native.compiled import compiled
+
+# How control came to the place of a finding.
+IN_TURN, JUMPED, CALLED, LANDED, SWITCHED, LEFT, FELL_OUT = range(7)
+
+# How sure a finding is.
+FINE, UNSURE, CONTRADICTED = range(3)
+
+# What a finding is about, by rows of `found`: the CFA, then each register, then what stands here.
+CFA_FOUND, REGISTER_FOUND = 0, 1
+(NO_INSTRUCTION, MAY_NOT_RETURN, NOT_ENDING, TOO_LARGE, NO_CODE, IN_SIGNAL, BAD_TABLE, LEAVES_BADLY) = range(41, 49)
+FOUND_ROWS = 49
+SURENESS, AT, FROM, WAY, HELD, ROW_OF = range(6)
+FOUND_COLUMNS = 6
+
+# What is said of an entry.
+AGREES, SUSPECT, CANNOT_TELL = range(3)
+(VERDICT, ABOUT, OUT_AT, OUT_FROM, OUT_WAY, OUT_HELD, OUT_ROW, INSTRUCTIONS, RETURNS, PRIVATE, UNLED, ALL_FOUND) = (
+    range(12)
+)
+OUT_COLUMNS = 12
+
+MOST_HEADS = 20_000
+MOST_BYTES = 1 << 21
+MOST_SITES = 5_000
+
+
+class MachineNumbers(NamedTuple):
+    """An architecture's convention: which it is, SP, the return address's register and its place from the CFA (0: the
+    register itself), SP at the entry, the registers that calls preserve and those that they do not."""
+
+    which: int
+    stack: int
+    return_address: int
+    entry: int
+    kept: NDArray[np.int64]
+    clobbered: NDArray[np.int64]
+
+
+class SweptFile(NamedTuple):
+    """The file, its segments (address, place, size), its entries in order of their code, their rows; what never comes
+    back when it is called, and what is called, ascending.
+
+    To be filled in: the parts that somebody jumps to with what their rows say; what was called where the code behind is
+    for another frame, and where it is reached from there only: the first number says how many."""
+
+    octets: NDArray[np.uint8]
+    segments: NDArray[np.int64]
+    entries: NDArray[np.int64]
+    cies: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    endless: NDArray[np.int64]
+    called: NDArray[np.int64]
+    led: NDArray[np.uint8]
+    doubted: NDArray[np.int64]
+    returning: NDArray[np.int64]
+
+
+class WorkRoom(NamedTuple):
+    """Room for one entry at a time."""
+
+    marks: NDArray[np.int32]  # by byte of its code: the number of the head there, or -1
+    head_pc: NDArray[np.int64]
+    pending: NDArray[np.uint8]  # 0: no state yet, 1: to be gone through, 2: gone through
+    states: NDArray[np.int64]
+    spare: NDArray[np.int64]  # the state here, the state on an edge, the two states at jumps that are not known
+    found: NDArray[np.int64]
+    fields: NDArray[np.int64]
+    operations: NDArray[np.int64]
+    stack: NDArray[np.int64]
+    compared: NDArray[np.int64]
+    sites: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+
+# Places in `counts`: heads, call sites, instructions, whether findings are written, exits, whether a rule is an
+# expression, registers that are changed at an exit, jumps to unknown places, heads that nothing led to.
+(HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS) = range(10)
+COUNTS = 10
+HERE, ON_EDGE, JUMP_STATE, LEAF_STATE, SEEDED = range(5)
+SPARES = 5
+
+
+@compiled()
+def place_in_file(segments: Any, address: Any) -> Any:
+    """Where in the file an address lies, and where its segment ends there; -1 where it lies in none."""
+    for k in range(len(segments)):
+        if 0 <= address - segments[k, 0] < segments[k, 2]:
+            at = segments[k, 1] + address - segments[k, 0]
+            return at, segments[k, 1] + segments[k, 2]
+    return -1, -1
+
+
+@compiled()
+def is_among(sorted_numbers: Any, wanted: Any) -> Any:
+    """Whether a number is one of many, which ascend."""
+    low, high = 0, len(sorted_numbers)
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_numbers[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(sorted_numbers) and sorted_numbers[low] == wanted
+
+
+@compiled()
+def last_not_above(table: Any, column: Any, begin: Any, end: Any, wanted: Any) -> Any:
+    """The last row of a part of a table whose number in a column is not above one; ``begin - 1`` where none is."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if table[middle, column] <= wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+@compiled()
+def note(room: Any, about: Any, sureness: Any, at: Any, came: Any, held: Any, row: Any) -> None:
+    """Write a finding down, unless one that is as sure is known of a place before, or findings are not written now."""
+    if room.counts[WRITES] == 0:
+        return
+    found, (before, way) = room.found[about], came
+    if sureness > found[SURENESS] or (
+        sureness == found[SURENESS] and (at < found[AT] or (at == found[AT] and found[FROM] < 0))
+    ):
+        found[SURENESS], found[AT], found[FROM], found[WAY] = sureness, at, before, way
+        found[HELD], found[ROW_OF] = held, row

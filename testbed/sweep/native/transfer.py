@@ -1,0 +1,136 @@
+"""What the operations of an instruction make of a state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.native.compiled import compiled
+from testbed.sweep.native.codes import (
+    ADD,
+    ADD_TWO,
+    ALIGN,
+    CALLERS,
+    COMPARE,
+    CONSTANT,
+    COPY,
+    HIDE,
+    INSERT,
+    INSTRUCTION_BASE,
+    KIND,
+    LOAD,
+    MAYBE,
+    MEETING_BASE,
+    NUMBER,
+    OTHER,
+    PLACE,
+    SIGN,
+    SIGNED,
+    STORE,
+    low,
+    number,
+    place,
+    rounded,
+)
+from testbed.sweep.native.state import LOST, is_frame, new_stretch, store_word, word_at
+
+MEMORY = 1 << 62  # in what an instruction touched: a word that is followed; its other bits are registers
+NOT_COMPARED = -1
+
+
+@compiled(inline=True)
+def added(value: Any, distance: Any) -> Any:
+    """A value and a number."""
+    kind = value >> KIND
+    if kind == PLACE:
+        return place(value >> 48 & 0xFF, low(value) + distance)
+    if kind == NUMBER:
+        return number(low(value) + distance)
+    if distance == 0:
+        return value
+    return MAYBE << KIND if kind == MAYBE else OTHER << KIND
+
+
+@compiled(inline=True)
+def summed(one: Any, other: Any, sign: Any) -> Any:
+    """The sum or difference of two values."""
+    if other >> KIND == NUMBER:
+        return added(one, sign * low(other))
+    if one >> KIND == NUMBER and sign == 1:
+        return added(other, low(one))
+    kinds = one >> KIND, other >> KIND
+    return MAYBE << KIND if MAYBE in kinds or PLACE in kinds else OTHER << KIND
+
+
+@compiled()
+def apply(operations: Any, count: Any, state: Any, stack: Any, pc: Any, compared: Any) -> Any:
+    """Change a state; what was touched. ``stack`` is SP's number; ``compared`` the registers that are equal, or not."""
+    touched = 0
+    for k in range(count):
+        kind, register, first = operations[k, 0], operations[k, 1], operations[k, 2]
+        second, third = operations[k, 3], operations[k, 4]
+        value = OTHER << KIND
+        if kind == STORE:
+            if stored(state, register, first, second, third):
+                touched |= MEMORY
+            continue
+        if kind == COMPARE:
+            compared[0], compared[1] = register, first
+            continue
+        if register < 0 or register >= 40:
+            continue
+        if kind == LOAD:
+            if third == 8 and first >= 0 and state[first] >> KIND == PLACE:
+                value = word_at(state, added(state[first], second))
+            elif first >= 0 and (state[first] >> KIND == MAYBE or state[first] >> KIND == PLACE):
+                value = MAYBE << KIND
+        elif kind == COPY:
+            value = state[first]
+        elif kind == ADD:
+            value = added(state[first], second)
+        elif kind == ADD_TWO:
+            value = OTHER << KIND
+            if second >= 0:
+                value = summed(state[first], state[second], third)
+            elif state[first] >> KIND == PLACE or state[first] >> KIND == MAYBE:
+                value = MAYBE << KIND
+            if register == stack and value >> KIND != PLACE:
+                value = new_stretch(state, INSTRUCTION_BASE + pc % (MEETING_BASE - INSTRUCTION_BASE))
+        elif kind == CONSTANT:
+            value = number(first)
+        elif kind == ALIGN:
+            value = state[first]
+            if value >> KIND == NUMBER:
+                value = number(low(value) & second)
+            elif is_frame(value) and second < 0:
+                value = rounded(value, second)
+            elif value >> KIND == PLACE and second < 0:
+                value = new_stretch(state, INSTRUCTION_BASE + pc % (MEETING_BASE - INSTRUCTION_BASE))
+            else:
+                value = OTHER << KIND
+        elif kind == INSERT:
+            if state[register] >> KIND == NUMBER:
+                value = number(low(state[register]) & ~(0xFFFF << second) | first << second)
+        elif kind == SIGN:
+            value = state[register]
+            if value >> KIND == CALLERS:
+                value = value | SIGNED if first else value & ~SIGNED
+        elif kind == HIDE:
+            value = MAYBE << KIND
+        if register == stack and (value >> KIND == OTHER or value >> KIND == CALLERS):
+            value = MAYBE << KIND
+        state[register] = value
+        touched |= 1 << register
+    return touched
+
+
+@compiled(inline=True)
+def stored(state: Any, source: Any, base: Any, distance: Any, size: Any) -> Any:
+    """Store to memory; whether a word that is followed is touched."""
+    if base < 0:
+        return False
+    value = state[source] if source >= 0 else OTHER << KIND
+    if state[base] >> KIND == PLACE:
+        return store_word(state, added(state[base], distance), size, value)
+    if value >> KIND == CALLERS and state[base] >> KIND == MAYBE:
+        state[LOST] |= 1 << (value & 0x3F)
+    return False

@@ -1,0 +1,261 @@
+"""The static pass over one file: every entry of `.eh_frame` or `.debug_frame` agrees, is suspect, or cannot be told.
+
+What is found is in columns of numbers; the words for it stand below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch, PerArch
+from testbed.conventions import platform
+from testbed.image import Image
+from testbed.native.compiled import sooner
+from testbed.sweep.native import check, codes, entries, room, rows, state
+from testbed.sweep.native.codes import CFA_BASE, KIND, SIGNED
+from testbed.sweep.native.room import MachineNumbers, SweptFile, WorkRoom
+
+_ROUNDS = 3
+_NUMBERS = PerArch[int | None](
+    {"x86_64": codes.X86_64, "arm64": codes.ARM64, "arm32": None},
+    because={"arm32": "nothing decodes it here, and its files have next to no call frame information"},
+)
+
+
+def has_numbers(arch: Arch) -> bool:
+    """Whether the static pass decodes an architecture."""
+    return _NUMBERS[arch.name] is not None
+
+
+def machine_numbers(arch: Arch) -> MachineNumbers:
+    """An architecture and its platform's convention, as kernels want it. Raises ValueError for one without decoder."""
+    number = _NUMBERS[arch.name]
+    if number is None:
+        raise ValueError(f"the static pass does not decode {arch}")
+
+    def place(name: str) -> int:
+        dwarf = arch.by_name[name].dwarf or 0
+        return dwarf - 40 if dwarf >= 72 else dwarf
+
+    back = place(arch.return_address)
+    kept = sorted({*(place(each.column) for each in platform(arch).saved if each.column), back})
+    stack = place(arch.sp)
+    general = 16 if number == codes.X86_64 else 40
+    clobbered = [k for k in range(general) if k not in kept and k != stack] + ([back] if arch.link else [])
+    return MachineNumbers(
+        number, stack, back, -arch.entry_cfa, np.array(kept, np.int64), np.array(sorted(clobbered), np.int64)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class StaticPass:
+    """A file's entries, rows and what is said of each entry, in the columns of `testbed.sweep.native`."""
+
+    swept: SweptFile
+    machine: MachineNumbers
+    out: NDArray[np.int64]
+
+
+@cache
+def work_room() -> WorkRoom:
+    """Room for one entry at a time, made once."""
+    return WorkRoom(
+        np.full(room.MOST_BYTES, -1, np.int32),
+        np.zeros(room.MOST_HEADS, np.int64),
+        np.zeros(room.MOST_HEADS, np.uint8),
+        np.zeros((room.MOST_HEADS, state.STATE_SIZE), np.int64),
+        np.zeros((room.SPARES, state.STATE_SIZE), np.int64),
+        np.zeros((room.FOUND_ROWS, room.FOUND_COLUMNS), np.int64),
+        np.zeros(20, np.int64),
+        np.zeros((codes.MOST_OPERATIONS, 5), np.int64),
+        np.zeros(40, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros((room.MOST_SITES, 3), np.int64),
+        np.zeros(room.COUNTS, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The CIEs, the entries in order of their code, and the rows of a section."""
+    section = image.sections[name]
+    table = entries.SectionInFile(
+        np.frombuffer(image.content, np.uint8),
+        section.offset,
+        section.offset + len(section.data),
+        section.address,
+        name == ".eh_frame",
+    )
+    number = machine_numbers(image.arch).which
+    size = len(section.data)
+    most = sooner(entries.count_entries, size)(table)
+    cies = np.zeros((most + 1, entries.CIE_COLUMNS), np.int64)
+    found = np.zeros((most + 1, entries.ENTRY_COLUMNS), np.int64)
+    cursor = np.zeros(1, np.int64)
+    _, count, _ = sooner(entries.read_entries, size)(table, cies, np.zeros(most + 1, np.int64), found, cursor)
+    found = found[:count]
+    found = np.ascontiguousarray(found[np.argsort(found[:, entries.START], kind="stable")])
+    width = rows.RULES + rows.REGISTERS[number]
+    scratch = np.zeros((rows.MOST_REMEMBERED + 3, width), np.int64)
+    progress = np.zeros(2, np.int64)
+    told = np.zeros((8 * count + 64, width), np.int64)
+    fill = sooner(rows.fill_rows, size)
+    while fill(table, cies, found, told, scratch, number, progress) == rows.NO_ROOM:
+        told = np.concatenate([told, np.zeros((len(told) + 4096, width), np.int64)])
+    return cies, found, np.ascontiguousarray(told[: progress[1]])
+
+
+def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
+    """What the instructions of a file say of its rows."""
+    machine = machine_numbers(image.arch)
+    cies, found, told = read_tables(image, name)
+    segments = np.array([(s.address, s.offset, len(s.data)) for s in image.segments] or [(0, 0, 0)], np.int64)
+    nothing = np.zeros(0, np.int64)
+    swept = SweptFile(
+        np.frombuffer(image.content, np.uint8), segments, found, cies, told, nothing, nothing, *_lists(found, calls=0)
+    )
+    ends, called = np.zeros(len(found) + 1, np.int64), np.zeros(len(image.content) // 5 + 1, np.int64)
+    much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
+    ended, calls = sooner(check.survey, much)(swept, work_room(), machine, ends, called)
+    led, doubted, returning = _lists(found, calls)
+    swept = swept._replace(endless=np.unique(ends[:ended]), called=np.unique(called[:calls]))
+    swept = swept._replace(led=led, doubted=doubted, returning=returning)
+    out = np.zeros((len(found), room.OUT_COLUMNS), np.int64)
+    asked = np.arange(len(found))
+    for _ in range(_ROUNDS):
+        sooner(check.check_entries, much)(swept, asked, work_room(), machine, out)
+        never = np.setdiff1d(doubted[1 : doubted[0] + 1], returning[1 : returning[0] + 1])
+        endless = np.union1d(np.union1d(swept.endless, never), found[_never_returns(out), entries.START])
+        asked = np.flatnonzero(out[:, room.VERDICT] != room.AGREES)
+        if not len(asked):
+            break
+        swept = swept._replace(endless=endless)
+    return StaticPass(swept, machine, out)
+
+
+def _lists(found: NDArray[np.int64], calls: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """Room for what the pass finds out besides: see `SweptFile`."""
+    return np.zeros(len(found) + 1, np.uint8), np.zeros(len(found) + 2, np.int64), np.zeros(2 * calls + 64, np.int64)
+
+
+def _never_returns(out: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The functions whose code has no end: who calls one, does not come back."""
+    found: NDArray[np.bool_] = (out[:, room.RETURNS] == 0) & (out[:, room.INSTRUCTIONS] > 0)
+    found &= out[:, room.VERDICT] == room.AGREES
+    return found
+
+
+# The words for what is found: its cause, and a sentence.
+
+_CFA_WAYS = {
+    room.IN_TURN: "CFA: an instruction moved it, and the row is for before",
+    room.JUMPED: "CFA: a jump leads to a row for another one",
+    room.CALLED: "CFA: the row behind a call is for another one",
+    room.LANDED: "CFA: the row at a landing pad is for another one",
+    room.SWITCHED: "CFA: the row behind a jump table is for another one",
+    room.LEFT: "CFA: the row of what it jumps to is for another one",
+    room.FELL_OUT: "CFA: what follows has a row for another one",
+}
+_REASONS = {
+    room.NO_INSTRUCTION: "bytes that are no instruction that is known",
+    room.MAY_NOT_RETURN: "a call that perhaps does not come back",
+    room.NOT_ENDING: "a loop in which what is known goes on changing",
+    room.TOO_LARGE: "more code, or more jumps, than one entry may have",
+    room.NO_CODE: "code that the file does not hold",
+    room.IN_SIGNAL: "a frame that the kernel makes for a signal",
+    room.LEAVES_BADLY: "a jump to a part of another function, perhaps for a case that never comes",
+    room.BAD_TABLE: "an entry that breaks the format, or says what is not known",
+}
+_RULES = {
+    rows.SAME: "a register is overwritten that the row says is unchanged",
+    rows.AT_CFA: "a register is not where the row says it is saved",
+    rows.IS_CFA: "a register is not the value that the row says",
+    rows.IN_REGISTER: "a register is not in the one that the row says",
+    rows.AT_EXPRESSION: "an expression leads to another place",
+    rows.IS_EXPRESSION: "an expression has another value",
+}
+
+
+def register_name(arch: Arch, place: int) -> str:
+    """The name of a register by its place in a state."""
+    return arch.by_dwarf.get(place + 40 if place >= 32 else place, f"r{place}")
+
+
+def cause_of(found: NDArray[np.int64], row: NDArray[np.int64] | None) -> str:
+    """The class of what was found of an entry."""
+    about = int(found[room.ABOUT])
+    is_suspect = found[room.VERDICT] == room.SUSPECT
+    if about in _REASONS:
+        return _REASONS[about]
+    if about == room.CFA_FOUND:
+        return _CFA_WAYS[int(found[room.OUT_WAY])] if is_suspect else "CFA: what it counts from is not known"
+    assert row is not None
+    rule = int(row[rows.RULES + about - room.REGISTER_FOUND]) & ((1 << rows.BITS) - 1)
+    return _RULES[rule] if is_suspect else "a register: whether it is where the row says is not known"
+
+
+def sentence_of(arch: Arch, found: NDArray[np.int64], row: NDArray[np.int64] | None) -> str:
+    """What was found of an entry: the row, what it says, what is there, and how control came there."""
+    about = int(found[room.ABOUT])
+    at, before = int(found[room.OUT_AT]), int(found[room.OUT_FROM])
+    if about in _REASONS:
+        return f"{at:#x}: {_REASONS[about]}"
+    assert row is not None
+    held = held_words(arch, int(found[room.OUT_HELD]))
+    if about == room.CFA_FOUND:
+        said = f"the row says CFA = {_cfa_words(arch, row)}"
+        counted = register_name(arch, int(row[rows.CFA_REGISTER])) if row[rows.CFA_REGISTER] >= 0 else "that"
+        there = f"{counted} is {held}"
+    else:
+        own = about - room.REGISTER_FOUND
+        name = register_name(arch, own)
+        said = f"the row says {name} is {_rule_words(arch, int(row[rows.RULES + own]))}"
+        there = f"there is {held}"
+    way = "" if before < 0 else f", coming from {before:#x}"
+    others = [each for each in range(1, 41) if int(found[room.ALL_FOUND]) >> each & 1 and each != about]
+    besides = f"; wrong besides: {', '.join(register_name(arch, each - 1) for each in others)}" if others else ""
+    return f"{at:#x} (row of {int(row[rows.PC]):#x}): {said}; {there}{way}{besides}"
+
+
+def held_words(arch: Arch, value: int) -> str:
+    """What a register or a word holds, in words."""
+    kind = value >> KIND
+    if kind == codes.CALLERS:
+        return f"the caller's {register_name(arch, value & 0xFF)}{' with a signature' if value & SIGNED else ''}"
+    if kind == codes.NUMBER:
+        return f"{_low(value):#x}"
+    if kind == codes.PLACE:
+        distance = _signed(_low(value))
+        return f"CFA{distance}" if value >> 48 & 0xFF == CFA_BASE else f"an address of the stack{distance}"
+    return "a value of its own" if kind == codes.OTHER else "something that is not known"
+
+
+def _low(value: int) -> int:
+    return ((value & (1 << 48) - 1) ^ 1 << 47) - (1 << 47)
+
+
+def _signed(distance: int) -> str:
+    return f"{'-' if distance < 0 else '+'}{abs(distance):#x}" if distance else ""
+
+
+def _cfa_words(arch: Arch, row: NDArray[np.int64]) -> str:
+    if row[rows.CFA_REGISTER] < 0:
+        return "an expression"
+    return f"{register_name(arch, int(row[rows.CFA_REGISTER]))}{_signed(int(row[rows.CFA_OFFSET]))}"
+
+
+def _rule_words(arch: Arch, rule: int) -> str:
+    kind, number = rule & (1 << rows.BITS) - 1, rule >> rows.BITS
+    words: dict[int, Callable[[], Any]] = {
+        rows.SAME: lambda: "unchanged",
+        rows.AT_CFA: lambda: f"at CFA{_signed(number)}",
+        rows.IS_CFA: lambda: f"CFA{_signed(number)}",
+        rows.IN_REGISTER: lambda: f"in {register_name(arch, number)}",
+    }
+    return str(words.get(kind, lambda: "what an expression says")())

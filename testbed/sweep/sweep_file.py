@@ -1,0 +1,119 @@
+"""One file swept: its tables, what is said of each entry, and who made it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed.arch import Arch
+from testbed.image import Image, read_image
+from testbed.image.file_bytes import file_content
+from testbed.sweep.model import DoubtfulEntry, EntryAnswer, SweptContent
+from testbed.sweep.native import entries, room
+from testbed.sweep.static_pass import StaticPass, cause_of, has_numbers, sentence_of, static_pass
+from testbed.words.errors import ImageError, TestbedError
+from testbed.words.printable import printable
+
+TABLES = (".eh_frame", ".debug_frame")
+ELF = b"\x7fELF"
+_ANSWERS = {room.SUSPECT: EntryAnswer.SUSPECT, room.CANNOT_TELL: EntryAnswer.CANNOT_TELL}
+
+
+def files_below(paths: tuple[Path, ...]) -> Iterator[Path]:
+    """The ELF files among some paths and below those that are folders, in order; a link is not followed below one."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            for name in sorted(names):
+                each = Path(folder, name)
+                if not each.is_symlink() and each.is_file() and _is_elf(each):
+                    yield each
+
+
+def _is_elf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == ELF
+    except OSError:
+        return False
+
+
+def checksum_of(path: Path) -> str:
+    """The SHA-256 of a file's content. Raises ImageError where it cannot be read."""
+    return hashlib.sha256(file_content(path)).hexdigest()
+
+
+def sweep_file(path: Path, checksum: str) -> SweptContent:
+    """What is said of every entry of a file. Whatever is wrong with the file as a whole is its ``failure``."""
+    began = time.process_time()
+    try:
+        image = read_image(path)
+        return _swept(image, path, checksum, began)
+    except TestbedError as error:
+        return SweptContent(path, checksum, failure=str(error))
+    except MemoryError:
+        return SweptContent(path, checksum, failure=f"{path}: its tables need more memory than there is")
+
+
+def _swept(image: Image, path: Path, checksum: str, began: float) -> SweptContent:
+    if image.relocatable:
+        raise ImageError(path, 0, "an object file: its addresses are not known yet; sweep what it is linked into")
+    if not has_numbers(image.arch):
+        raise ImageError(path, 0, f"the static pass does not decode {image.arch.title}")
+    if not any(segment.executable and segment.data for segment in image.segments):
+        raise ImageError(path, 0, "it holds no code: sweep the file that it belongs to")
+    passes = {name: static_pass(image, name) for name in TABLES if image.sections.get(name)}
+    doubts = [doubt for name, each in passes.items() for doubt in _doubts(image, name, each)]
+    outs = [each.out for each in passes.values()]
+    return SweptContent(
+        path,
+        checksum,
+        image.arch.name,
+        _producer(image),
+        sum(len(out) for out in outs),
+        sum(int(out[:, room.INSTRUCTIONS].sum()) for out in outs),
+        sum(int((out[:, room.VERDICT] == room.AGREES).sum()) for out in outs),
+        sum(int(((out[:, room.VERDICT] == room.AGREES) & (out[:, room.PRIVATE] != 0)).sum()) for out in outs),
+        time.process_time() - began,
+        tuple(doubts),
+    )
+
+
+def _doubts(image: Image, section: str, made: StaticPass) -> Iterator[DoubtfulEntry]:
+    for i in (made.out[:, room.VERDICT] != room.AGREES).nonzero()[0]:
+        found, entry = made.out[i], made.swept.entries[i]
+        told = made.swept.rows[found[room.OUT_ROW]] if found[room.ABOUT] < room.NO_INSTRUCTION else None
+        start = int(entry[entries.START])
+        symbol = image.function_at(start)
+        yield DoubtfulEntry(
+            section,
+            start,
+            int(entry[entries.END]),
+            symbol.name if symbol else "",
+            _ANSWERS[int(found[room.VERDICT])],
+            cause_of(found, told),
+            int(found[room.OUT_AT]),
+            int(told[0]) if told is not None else start,
+            _sentence(image.arch, made, int(i)),
+        )
+
+
+def _sentence(arch: Arch, made: StaticPass, i: int) -> str:
+    found = made.out[i]
+    told = made.swept.rows[found[room.OUT_ROW]] if found[room.ABOUT] < room.NO_INSTRUCTION else None
+    return sentence_of(arch, found, told)
+
+
+def _producer(image: Image) -> str:
+    """The compilers that ``.comment`` names, each once."""
+    section = image.sections.get(".comment")
+    if section is None:
+        return ""
+    lines = section.data[:4096].split(b"\0")
+    return printable("; ".join(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line)))

@@ -1,0 +1,128 @@
+"""`testbed sweep`: what it keeps, what it goes on with, what it tells, and its exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from testbed.checks.inputs import program_file
+from testbed.report.schemas import schema
+from testbed.sweep.model import SweptContent
+from testbed.sweep.sweep_file import sweep_file
+from tests.cli.command import Testbed, tells
+
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
+
+RIGHT = """\
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        pushq   %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbx, -16
+        movq    %rdi, %rbx
+        popq    %rbx
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore %rbx
+        ret
+        .cfi_endproc
+        .size f, .-f
+"""
+WRONG = (
+    RIGHT.replace("        .cfi_offset %rbx, -16\n", "").replace("\nf:", "\ng:").replace(" f", " g").replace("-f", "-g")
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three libraries, two of them alike, and what is none."""
+    folder = tmp_path_factory.mktemp("libraries")
+    for name, text in (("right", RIGHT), ("wrong", WRONG)):
+        source = folder / f"{name}.S"
+        source.write_text(text)
+        with program_file(source, "x86_64", ()) as built:
+            (folder / f"{name}.so").write_bytes(built.read_bytes())
+    (folder / "again.so").write_bytes((folder / "right.so").read_bytes())
+    (folder / "none.so").write_text("INPUT(libc.so.6)")
+    return folder
+
+
+def test_suspects_are_told_and_kept(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
+    database = str(tmp_path / "sweep.db")
+    said = testbed("sweep", str(folder), "--out", database, "-j", "1")
+    assert said.status == 1
+    assert "3 files, 2 entries" in said.out
+    assert "a register is overwritten that the row says is unchanged" in said.out
+    assert f"{folder / 'wrong.so'}: g [" in said.out
+    assert testbed("sweep", "report", database).out.splitlines()[1:] == said.out.splitlines()[1:]
+
+
+def test_what_is_right_is_no_finding(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
+    said = testbed("sweep", str(folder / "right.so"), "--out", str(tmp_path / "sweep.db"))
+    assert (said.status, "suspect                0" in said.out) == (0, True)
+
+
+def test_json_follows_its_schema(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
+    said = testbed("sweep", str(folder), "--out", str(tmp_path / "sweep.db"), "-j", "1", "--json")
+    data = json.loads(said.out)
+    jsonschema.Draft202012Validator.check_schema(schema("sweep"))
+    jsonschema.validate(data, schema("sweep"))
+    assert (data["files"], data["contents"], data["suspect"], data["agreed"]) == (3, 2, 1, 1)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data | {"surprise": 1}, schema("sweep"))
+
+
+def test_it_goes_on_where_it_was(
+    testbed: Testbed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was kept before an interrupt is not swept again."""
+    database = tmp_path / "sweep.db"
+    swept: list[Path] = []
+
+    def interrupted(path: Path, checksum: str) -> SweptContent:
+        if len(swept) == 1:
+            raise KeyboardInterrupt
+        swept.append(path)
+        return sweep_file(path, checksum)
+
+    def counted(path: Path, checksum: str) -> SweptContent:
+        swept.append(path)
+        return sweep_file(path, checksum)
+
+    command = ("sweep", str(folder), "--out", str(database), "-j", "1")
+    monkeypatch.setattr("testbed.cli.sweep.sweep_file", interrupted)
+    tells(testbed, 130, command, err=["goes on where it was"])
+    monkeypatch.setattr("testbed.cli.sweep.sweep_file", counted)
+    first = testbed(*command)
+    assert [path.name for path in swept] == ["again.so", "wrong.so"]
+    assert testbed(*command).out == first.out
+    assert len(swept) == 2
+
+
+def test_an_object_file_says_what_to_do(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "object.o"
+    content = bytearray((folder / "right.so").read_bytes())
+    content[16] = 1  # ET_REL
+    path.write_bytes(content)
+    said = testbed("sweep", str(path), "--out", str(tmp_path / "sweep.db"))
+    assert said.status == 0
+    assert "not swept:" in said.out
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (("sweep",), "say what to sweep"),
+        (("sweep", "/usr/lib"), "where to keep it"),
+        (("sweep", "/no/such/folder", "--out", "x.db"), "/no/such/folder is not there"),
+        (("sweep", "report"), "say testbed sweep report DB"),
+        (("sweep", "report", "/no/such.db"), "is no database of a sweep"),
+        (("sweep", "report", __file__), "is no database of a sweep"),
+    ],
+)
+def test_mistakes(testbed: Testbed, typed: tuple[Any, ...], told: str) -> None:
+    tells(testbed, 2, typed, err=[told])
