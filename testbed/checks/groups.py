@@ -159,7 +159,7 @@ def with_names(image: Image, pieces: Sequence[CodePiece]) -> Image:
     """The image with every piece as a function, by its address where it has no name."""
     named = {symbol.address for symbol in image.symbols if symbol.is_function and symbol.size}
     added = [
-        Symbol(piece.name or f"{piece.start:#x}", piece.start, piece.end - piece.start, True)
+        Symbol(piece.name or f"{piece.start:#x}", piece.start, piece.end - piece.start, True, local=True)
         for piece in pieces
         if piece.start not in named
     ]

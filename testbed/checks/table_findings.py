@@ -316,11 +316,11 @@ class _OneFunction:
         return replace(worse, gone=tuple(each for each in self.convention.preserved if each in gone) if alone else ())
 
     def _is_gone(self, function: TriedFunction, i: int, names: Iterable[str]) -> bool:
-        """Are these callee-saved registers of which the frame has no copy, and that the function returns without?"""
+        """Are these callee-saved registers of which the frame has no copy, and that no return is known to give back?"""
         places = function.tried[i].true.places
         lost = all(name in self.convention.preserved and name in places and not places[name].kept for name in names)
         left = [each.true.places for each in function.tried if each.true.returns]
-        return lost and all(any(name in its and not its[name].in_place for its in left) for name in names)
+        return lost and all(not left or any(name in its and not its[name].in_place for its in left) for name in names)
 
     def _entered_otherwise(self, function: TriedFunction, more: int) -> TableFinding:
         """Rows that suppose another entry than a call: noted, and compared as if that had been."""

@@ -14,7 +14,7 @@ from testbed.arch import ARCHES
 from testbed.build.confinement import landlock_version
 from testbed.checks.check_file import check_file
 from testbed.checks.inputs import program_file
-from testbed.checks.model import FileCheck
+from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.image import read_image, separate_debug
@@ -377,6 +377,18 @@ def test_names_and_lines_come_from_a_separate_debug_file(
     assert (told.function, told.source, told.line) == ("helper", str(source), 6)
     assert (alone.source, alone.line) == ("", 0) and alone.function != "helper"
     assert checked(library).notes == checked(library, debug_files=False).notes
+
+
+@pytest.mark.skipif(shutil.which("objcopy") is None, reason="needs objcopy: apt install binutils")
+def test_who_has_no_name_is_called_by_nobody_outside(tmp_path: Path) -> None:
+    source, library = tmp_path / "code.S", tmp_path / "library.so"
+    saved = "call helper", "push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_offset %rbx, -16\ncall helper\npop %rbx"
+    text = STRIPPED.replace("push %rbx\npop %rbx", "movq %rdi, %rbx\nnop").replace(*saved)
+    source.write_text(text.replace("pop %rbx\nret", "pop %rbx\n.cfi_adjust_cfa_offset -8\nret"), encoding="utf-8")
+    with program_file(source, "x86_64", ()) as built:
+        _objcopy("--strip-all", built, library)
+    (told,) = checked(library).findings
+    assert told.severity is Severity.NOTE and told.consequence is not None and told.consequence.gone == ("rbx",)
 
 
 def _objcopy(*arguments: str | Path) -> None:

@@ -22,6 +22,17 @@
 // | f+0x5 (ret): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 3 visits (.eh_frame; seen when it was executed)
 // | helper: 4, 4 executed, some came back
 // | f: 2, 2 executed, some came back
+// case: no run comes to its end
+// - leaq (%rbx,%rbx), %rax
+// + movl $100000, %eax
+// + 1: decl %eax
+// + jnz 1b
+// | it: every row is right but those of 1 function with a contract of its own; all 10 instructions were tried.
+// | note `movl $100000, %eax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x3 (movl $100000, %eax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 9 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper: 6, 4 executed, 2 static, some came back
+// | f: 4, 2 executed, 2 forced, some came back
+// | dropped 3: came back with another SP, or with callee-saved registers lost
 // case: others can call it
 // - .type helper, @function
 // + .globl helper
