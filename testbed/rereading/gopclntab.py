@@ -18,7 +18,7 @@ from testbed.rereading.rows import CFA, Lost, NoRow, Plus, SecondRow, SecondRule
 from testbed.rereading.table_bytes import TableBytes
 
 _TOP_OF_STACK, _SETS_SP, _IS_ASSEMBLY = 0x01, 0x02, 0x04
-_OUTERMOST = ("runtime.goexit", "runtime.rt0_go")  # but for a C program, whose `main` calls the second one
+_OUTERMOST = ("runtime.goexit", "runtime.rt0_go")  # C, and the start code of arm64, may call the second one
 _BY_SIGNAL = ("runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV1", "runtime.debugCallV2")
 # Before Go 1.17 a record has no flags.
 _SET_SP = (
@@ -51,10 +51,9 @@ def gopclntab(image: Image) -> SecondReader:
         stretch = _stretch(table, every[i], pc)
         if stretch is None or stretch.down < 0:
             return NoRow(f"{name} has no frame size at {pc:#x}")
-        keeps_return = name == "runtime.rt0_go" and arch.link is not None
-        if name in _OUTERMOST[: 1 if by_c else 2] and not keeps_return:
+        if name in _OUTERMOST[: 1 if by_c or arch.link else 2]:
             return SecondRow(arch, every[i].start, every[i].end, every[i].record, None, Lost(), {}, False)
-        if flags & _SETS_SP or (flags & _TOP_OF_STACK and not keeps_return):
+        if flags & _SETS_SP or flags & _TOP_OF_STACK:
             why = "is on a stack of its own" if flags & _TOP_OF_STACK else "sets SP"
             return NoRow(f"{name} {why}, and .gopclntab does not say where its caller's frame is")
         return _row(arch, every[i], pc, stretch, name, bool(flags & _IS_ASSEMBLY))

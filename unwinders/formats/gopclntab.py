@@ -22,9 +22,9 @@ What the runtime makes of it (traceback.go), as rules, with ``d`` what pcsp says
     arm64    CFA = SP + d, the return address at SP; where d is 0 it is in the link register
 
 A function of flag TOPFRAME has nobody above it on its stack. `runtime.goexit` is the root of any goroutine. The start
-code of x86_64 jumps to `runtime.rt0_go`, which is the root if that code is the file's entry point; elsewhere it keeps
-its return address like others, and that is zero where it was jumped to. All others were called on another stack, or by
-C: nothing is known of it. Nor is it in a function of flag SPWRITE, which sets SP to something that is no difference.
+code of x86_64 jumps to `runtime.rt0_go`, which is the root if that code is the file's entry point; on arm64 it may call
+it, which depends on the version. All others were called on another stack, or by C: nothing is known of it. Nor is it in
+a function of flag SPWRITE, which sets SP to something that is no difference.
 `runtime.sigpanic` and the two like it are entered by a signal's handler, which makes it look like a call: the return
 address is the instruction that did not get to execute. Where a link register is, its own value lies 16 bytes below the
 caller's SP.
@@ -252,13 +252,12 @@ def function_rows(
     """
     found_by = f"{GOPCLNTAB}+{function.offset:#x}"
     frame = _FRAMES[arch.name]
-    is_jumped_to = function.name == _START and frame.pushed is not None
-    if function.name == _ROOT or (is_jumped_to and go_starts):
+    if function.name == _ROOT or (function.name == _START and go_starts and frame.pushed is not None):
         for start, end, _ in depths:
             rules: dict[str, Rule] = {arch.return_address: Undefined()}
             yield UnwindRow(start, end, None, rules, arch.return_address, found_by=found_by)
         return
-    if function.flags & WRITES_SP or (function.flags & TOP_FRAME and (is_jumped_to or function.name != _START)):
+    if function.flags & (TOP_FRAME | WRITES_SP):
         how = "is on another stack than its caller" if function.flags & TOP_FRAME else "sets SP"
         raise NoUnwindInfo(f"{function.name} {how}: {GOPCLNTAB} does not say where the caller's frame is")
     pushed = arch.entry_cfa

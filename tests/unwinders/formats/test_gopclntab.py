@@ -90,7 +90,6 @@ def shown(row: UnwindRow, arch: Arch) -> str:
         ),
         (Go("runtime.goexit", ((32, 0),), TOP), X86_64, ["+0..32 - lost -"]),
         (Go("runtime.rt0_go", ((32, 0),), TOP | SP_WRITE), X86_64, ["+0..32 - lost -"]),
-        (Go("runtime.rt0_go", ((8, 0),), TOP), ARM64, ["+0..32 sp+0 x30+0 kept"]),
         (Go("runtime.sigpanic", ((32, 0),)), X86_64, ["+0..32 rsp+8 [CFA-8] kept"]),
     ],
 )
@@ -102,7 +101,7 @@ def test_rows(function: Go, arch: Arch, said: list[str]) -> None:
 @VERSIONS
 def test_every_version_says_the_same(arch: Arch, version: str) -> None:
     """Go 1.16 has no flags: what sets SP is known by name, and assembly is not."""
-    functions = [each for each in EVERY if each.name not in ("memmove", "runtime.asyncPreempt", "runtime.rt0_go")]
+    functions = [each for each in EVERY if each.name not in ("memmove", "runtime.asyncPreempt")]
     found, newest = (gopclntab_table(made(*functions, version=each, arch=arch)) for each in (version, "1.20"))
     assert [shown(row, arch) for row in found] == [shown(row, arch) for row in newest]
     assert [(part.start, str(part.why)) for part in found.broken] == [
@@ -114,6 +113,12 @@ def test_every_version_says_the_same(arch: Arch, version: str) -> None:
 def test_where_only_the_runtime_knows_the_callers_stack_nothing_is_said(flags: int, why: str) -> None:
     (part,) = gopclntab_table(made(Go("f", flags=flags))).broken
     assert isinstance(part.why, NoUnwindInfo) and why in str(part.why)
+
+
+@pytest.mark.parametrize(("entry", "arch"), [(START - 1, X86_64), (START, ARM64)])
+def test_where_c_may_have_called_rt0_go_it_is_no_root(entry: int, arch: Arch) -> None:
+    (part,) = gopclntab_table(replace(made(Go("runtime.rt0_go", flags=TOP), arch=arch), entry=entry)).broken
+    assert isinstance(part.why, NoUnwindInfo) and "another stack" in str(part.why)
 
 
 @pytest.mark.parametrize("name", ["runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV2"])
