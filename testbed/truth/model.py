@@ -152,14 +152,3 @@ class CallStack:
 
     def __str__(self) -> str:
         return " < ".join(describe(self.images, frame.pc, caller=frame.calling) for frame in self.frames)
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """What was followed: who called whom, who executes each step, the non-local jumps (step, activation left), and the
-    steps that are undecided."""
-
-    activations: Activations
-    node: NDArray[np.int32]
-    jumps: tuple[tuple[int, int], ...]
-    undecided: NDArray[np.bool_] = field(repr=False)

@@ -15,7 +15,7 @@ from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.trace.flat.memory import memory_of
 from testbed.truth.events import Bools, Ints, Transfers, Words, code_of, distinct, find_transfers
-from testbed.truth.model import Activations, Path
+from testbed.truth.model import Activations
 from testbed.truth.native import state as names
 from testbed.truth.native.ending import index_places, mark_needed, resolve, settle
 from testbed.truth.native.rules import SPARE, follow
@@ -99,6 +99,17 @@ class FollowedRows:
             np.where(inner, goes_on, np.uint64(0)),
             self.column(names.KIND)[chosen] == names.SIGNAL,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """What was followed: who called whom, who executes each step, which steps are undecided; and the rows of all that
+    (of no steps: None)."""
+
+    activations: Activations
+    node: NDArray[np.int32]
+    undecided: Bools = field(repr=False)
+    found: FollowedRows | None = field(repr=False)
 
 
 def setting_of(trace: Trace, first: int = 0) -> Setting:
@@ -237,7 +248,7 @@ def path_of(trace: Trace, transfers: Transfers | None = None, natively: bool | N
     """The activation of every step. ``natively`` None: where the trace is long."""
     natively = len(trace) >= NATIVE_FROM if natively is None else natively
     if not len(trace):
-        return Path(Activations.of(()), np.empty(0, np.int32), (), np.empty(0, np.bool_))
+        return Path(Activations.of(()), np.empty(0, np.int32), np.empty(0, np.bool_), None)
     events = (transfers or find_transfers(trace)).events()
     state, log = go_on(trace, state_at_start(trace), events, natively=natively)
     found = read(state, log, makers_in(state), natively=natively)
@@ -247,5 +258,4 @@ def path_of(trace: Trace, transfers: Transfers | None = None, natively: bool | N
     number[chosen] = np.arange(len(chosen))
     opened, goes_on = found.column(names.OPENED)[chosen], found.addresses(names.GOES_ON)[chosen]
     given = found.given(len(trace))
-    jumps = tuple((row, int(number[node])) for row, node in found.jumps)
-    return Path(found.activations(chosen, number, opened, goes_on), number[whose[given]], jumps, found.doubt[given])
+    return Path(found.activations(chosen, number, opened, goes_on), number[whose[given]], found.doubt[given], found)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.truth.events import Bools, Transfers
-from testbed.truth.model import Path
 from testbed.truth.native.sites import distances_between, segment_starts, settle, steps_by_activation
-from testbed.truth.path import NATIVE_FROM
-from testbed.truth.regions import StackRegions, is_in
+from testbed.truth.path import NATIVE_FROM, Path
+from testbed.truth.transitions import OwnRows, transitions
+from testbed.truth.windows.known import Known
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,15 @@ def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: 
     count = len(path.activations)
     order = native(steps_by_activation)(path.node, count) if natively else _by_activation(path.node)
     facts = frames(path.node, order, transfers.transfer, (trace.sp, pointer), (moved, lowered), natively=natively)
+    whole, rows = np.zeros(0, np.bool_), OwnRows(trace, 0, 0, len(trace), 0)
+    if path.found is not None:
+        whole, _ = transitions(rows, None, path.found, pointer, moved, Known(), first_time=True)
     return SiteFacts(
         prologue=facts[0],
         epilogue=facts[1],
         frameless=facts[2],
         moved=moved,
-        transition=_transitions(trace, path, pointer),
+        transition=whole,
         frame_pointer=pointer,
         isa=isa,
     )
@@ -204,42 +207,3 @@ def _extent(
     np.minimum.at(first, segment[places], places)
     np.maximum.at(last, segment[places], places)
     return first, last
-
-
-def _transitions(trace: Trace, path: Path, pointer: NDArray[np.uint64]) -> Bools:
-    """Steps of a non-local transfer at which SP or FP is already the target's while the old code still runs.
-
-    A target further out: the last steps with SP above the activation's own entry. Another stack, or a target
-    further in: the steps from the largest move of SP on, unless that is the transfer itself. Or more, where FP was
-    this frame's and has become the target's before (`is_targets`), as `__builtin_longjmp` loads it first.
-    """
-    out = np.zeros(len(trace), np.bool_)
-    sp, regions = trace.sp.astype(np.int64), StackRegions(trace)
-    for step, left in path.jumps:
-        start = step
-        while start > 0 and path.node[start - 1] == left:
-            start -= 1
-        entry = path.activations[left].entry_sp
-        if sp[step] > entry:
-            tail = step
-            while tail > start and sp[tail - 1] > entry:
-                tail -= 1
-        else:
-            moves = np.abs(np.diff(sp[start : step + 1]))
-            tail = start + 1 + int(np.argmax(moves)) if len(moves) and moves.max() else step
-        since = step
-        while since > start and pointer[since - 1] == pointer[step]:
-            since -= 1
-        own = pointer[path.activations[left].opened]
-        framed = start < since and sp[since - 1] <= int(pointer[since - 1]) < entry
-        if framed and pointer[step] != own and is_targets(regions, int(pointer[step]), int(sp[step]), entry):
-            tail = min(tail, since)
-        out[tail:step] = True
-    return out
-
-
-def is_targets(regions: StackRegions, pointer: int, sp: int, entry: int) -> bool:
-    """Does FP point into the frame, or further out, of who has SP now, and not into that of an activation entered at
-    ``entry``?"""
-    stack = regions.at(sp)
-    return is_in(sp, stack) and sp <= pointer < stack[1] and (pointer >= entry or regions.at(entry) != stack)

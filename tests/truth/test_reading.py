@@ -20,7 +20,8 @@ from testbed.truth.departures import NO_FUNCTION, find_departures
 from testbed.truth.native.sites import settle
 from testbed.truth.path import path_of
 from testbed.truth.regions import StackRegions
-from testbed.truth.sites import _extent, _settled, is_targets
+from testbed.truth.sites import _extent, _settled
+from testbed.truth.transitions import is_targets
 from tests.installed import installed
 from tests.machine.snippets import image_of
 from tests.truth.watched import agree

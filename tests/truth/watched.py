@@ -39,7 +39,7 @@ def agree(trace: Trace) -> int:
     readable, native = (path_of(trace, transfers, natively) for natively in (False, True))
     assert tuple(native.activations) == tuple(readable.activations)
     assert native.node.tolist() == readable.node.tolist()
-    assert native.jumps == readable.jumps
+    assert native.found and readable.found and native.found.jumps == readable.found.jumps
     assert native.undecided.tolist() == readable.undecided.tolist()
     sites = [describe_sites(trace, transfers, readable, natively=natively) for natively in (False, True)]
     for field in fields(SiteFacts):

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from testbed.truth.events import Bools, Stores
 from testbed.truth.native.state import State
 from testbed.truth.path import RowReading
+from testbed.truth.transitions import OpenRun
 from testbed.truth.truth import Truth
 from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.segments import OpenSegment
-from testbed.truth.windows.transitions import OpenRun
 from testbed.truth.windows.window import Window
 
 

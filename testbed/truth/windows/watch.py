@@ -23,6 +23,7 @@ from testbed.truth.native.sites import steps_by_activation
 from testbed.truth.path import forget, go_on, makers_in, read, state_at_start
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, isas
+from testbed.truth.transitions import OwnRows, transitions
 from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.segments import (
@@ -37,7 +38,6 @@ from testbed.truth.windows.segments import (
     guesses,
 )
 from testbed.truth.windows.state import WindowState, WindowTruth
-from testbed.truth.windows.transitions import transitions
 from testbed.truth.windows.window import Window
 
 MAX_PASSES = 32
@@ -150,7 +150,8 @@ class _Look:
                     segment.close(known)
                 del segments[each]
         whose = (found, self._pointer, self._moved)
-        self._transition, run = transitions(self.window, before.run if before else None, *whose, known, first_time)
+        steps = OwnRows(trace, window.first, self.window.start, self.window.stop, self.window.context)
+        self._transition, run = transitions(steps, before.run if before else None, *whose, known, first_time)
         if first_time:
             gone_on = begin.addresses[: len(before) if before else 0, names.GOES_ON]
             known.note(found, before.readings if before else {}, gone_on, window.first, window.end)

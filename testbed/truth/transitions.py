@@ -1,4 +1,10 @@
-"""Transitions of `testbed.truth.sites` whose jump may be a window later: the last steps before it, in a few numbers."""
+"""Steps of a non-local transfer at which SP or FP is already the target's while the old code still runs.
+
+A target further out: the last steps with SP above the activation's own entry. Another stack, or a target further in:
+the steps from the largest move of SP on, unless that is the transfer itself. Or more, where FP was this frame's and has
+become the target's before (`is_targets`), as `__builtin_longjmp` loads it first. The jump may be a window later: of the
+last steps before it a few numbers are kept.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +14,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.trace import Trace
 from testbed.truth.events import Bools
 from testbed.truth.native import state as names
 from testbed.truth.path import FollowedRows
-from testbed.truth.regions import StackRegions
-from testbed.truth.sites import is_targets
+from testbed.truth.regions import StackRegions, is_in
 from testbed.truth.windows.known import Known
-from testbed.truth.windows.window import Window
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 NOT_YET = -1
+
+
+class OwnRows(NamedTuple):
+    """The steps of a run from ``first`` on, in the rows of a trace from ``start`` to ``stop``; before them lie
+    ``context`` rows of earlier steps."""
+
+    trace: Trace
+    first: int
+    start: int
+    stop: int
+    context: int
 
 
 class Ending(NamedTuple):
@@ -107,7 +123,7 @@ def mark(out: Bools, first: int, ending: Ending, run: OpenRun, entry: int, known
 
 
 def transitions(
-    window: Window,
+    own: OwnRows,
     before: OpenRun | None,
     found: FollowedRows,
     pointer: Words,
@@ -115,31 +131,33 @@ def transitions(
     known: Known,
     first_time: bool,
 ) -> tuple[Bools, OpenRun]:
-    """The steps before non-local transfers at which SP or FP is already the target's, and the run that is open then.
+    """Which of some steps are in transition, and the run that is open behind them.
 
-    ``before`` is the run that is open before the window; ``pointer`` is FP, ``moved`` whether it was changed, by row.
+    ``before`` is the run that is open before them; ``pointer`` is FP, ``moved`` whether it was changed, by row.
     """
-    raw = window.start - window.context
-    changes, nodes = found.changes - raw + window.first, found.whose[found.nodes]
+    trace, first, end = own.trace, own.first, own.first + own.stop - own.start
+    behind, last = own.first - own.start, None  # a step is its row, and so much further on
+    changes, nodes = found.changes + own.context + behind, found.whose[found.nodes]
     entries, numbers = found.addresses(names.ENTRY), found.column(names.SERIAL)
-    out = np.zeros(len(window), np.bool_)
-    sp, regions = window.trace.sp.astype(np.int64), StackRegions(window.trace)
-    at_last = window.start - 1
-    last = (int(sp[at_last]), int(pointer[at_last])) if window.start > window.context else None
+    out = np.zeros(end - first, np.bool_)
+    sp, regions = trace.sp.astype(np.int64), StackRegions(trace)
+    if own.start > own.context:
+        last = (int(sp[own.start - 1]), int(pointer[own.start - 1]))
 
     def run_before(step: int, index: int) -> OpenRun:
         at = int(np.searchsorted(changes, step)) - 1
         while at > 0 and nodes[at - 1] == index:
             at -= 1
-        start, entry = int(changes[at]), int(entries[index])
-        rows = slice(window.row(start), window.row(step))
-        opened = int(numbers[index])
-        return run_until(before, opened, entry, window.first, start, (sp[rows], pointer[rows]), last)
+        start = int(changes[at])
+        rows = slice(start - behind, step - behind)
+        return run_until(
+            before, int(numbers[index]), int(entries[index]), first, start, (sp[rows], pointer[rows]), last
+        )
 
-    for row, left in found.jumps:
-        step, entry = row - raw + window.first, int(entries[left])
-        row += window.context
-        run = run_before(step, left) if step > window.first else before
+    for jump, left in found.jumps:
+        row, entry = jump + own.context, int(entries[left])
+        step = row + behind
+        run = run_before(step, left) if step > first else before
         if run is not None and run.activation == int(numbers[left]):
             ending = Ending(
                 step,
@@ -148,9 +166,15 @@ def transitions(
                 bool(pointer[row] == pointer[row - 1]),
                 bool(moved[row - 1]) and is_targets(regions, int(pointer[row]), int(sp[row]), entry),
             )
-            mark(out, window.first, ending, run, entry, known)
-    if not first_time:
-        for first, end in known.transitions:
-            if first < window.end and end > window.first:
-                out[max(first, window.first) - window.first : end - window.first] = True
-    return out, run_before(window.end, int(nodes[-1]))
+            mark(out, first, ending, run, entry, known)
+    for begin, stop in known.transitions if not first_time else ():
+        if begin < end and stop > first:
+            out[max(begin, first) - first : stop - first] = True
+    return out, run_before(end, int(nodes[-1]))
+
+
+def is_targets(regions: StackRegions, pointer: int, sp: int, entry: int) -> bool:
+    """Does FP point into the frame, or further out, of who has SP now, and not into that of an activation entered at
+    ``entry``?"""
+    stack = regions.at(sp)
+    return is_in(sp, stack) and sp <= pointer < stack[1] and (pointer >= entry or regions.at(entry) != stack)
