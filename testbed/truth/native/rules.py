@@ -51,7 +51,6 @@ from testbed.truth.native.state import (
     BEGUN,
     BOTTOM,
     CALL,
-    CALLED,
     CALLS,
     CFA,
     CHANGES,
@@ -161,7 +160,6 @@ def _call(events: Any, e: Any, state: Any, log: Any, machine: Any) -> None:
     """Rule 1: the effect of a call. Without a word of its own on the stack it may turn out to be a jump."""
     sp, what = events.sp[e], events.what[e]
     sure = machine.link < 0 and what & TRANSFER and not what & UNDONE and events.before[e] != sp
-    state.marks[state.now[INNERMOST], CALLED] = True
     cfa = sp + machine.entry_cfa
     before = state.table[slot(events.fall[e], cfa, state)]
     known = before >= 0 and (state.marks[before, RETURNED] or state.links[before, KIND] == CALL)
@@ -200,8 +198,9 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     target = caller(came, state) if came >= 0 else np.int64(-1)
     lives = target >= 0 and marks[target, ALIVE]
     if lives and now[WAY] >= 0 and _was_on_the_way(events, e, state, machine):
-        top = take_back(now[WAY], state)
-        return _transfer_again(events, e, came, target, state, log, machine)
+        take_back(now[WAY], state)
+        come_to(events, e, came, target, state, log, machine)
+        return True
     if came >= 0 and not lives and target >= 0:
         lives = _lives_again(events, e, target, top, state, machine)
     if lives and pc == addresses[top, RETURN] and target == caller(top, state):
@@ -251,20 +250,6 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
         if back:
             return True
     _promise(events, e, top, state, log, machine, memory, journal)
-    return True
-
-
-@compiled()
-def _transfer_again(events: Any, e: Any, came: Any, target: Any, state: Any, log: Any, machine: Any) -> Any:
-    """A known place, behind a jump that turned out to be on the way there."""
-    now, addresses = state.now, state.addresses
-    top = now[INNERMOST]
-    if events.pc[e] == addresses[top, RETURN] and events.sp[e] == addresses[top, CFA]:
-        end_activation(events, e, top, state, log)
-    elif target == top:
-        go_to(events.row[e], top, state, log)
-    else:
-        come_to(events, e, came, target, state, log, machine)
     return True
 
 

@@ -17,10 +17,10 @@ LINKS = 9
 # return address was stored, and the link register behind the call.
 RETURN, CFA, ENTRY, GOES_ON, KEPT_AT, TARGET = range(6)
 ADDRESSES = 6
-# Columns of `marks`: may it go on; was its return address stored; did its word come off the stack at once; did it call
-# anybody; did it return by itself; did it begin a stack with an address that its maker put there.
-ALIVE, KEPT, DROPPED, CALLED, RETURNED, MADE = range(6)
-MARKS = 6
+# Columns of `marks`: may it go on; was its return address stored; did its word come off the stack at once; did it
+# return by itself; did it begin a stack with an address that its maker put there.
+ALIVE, KEPT, DROPPED, RETURNED, MADE = range(5)
+MARKS = 5
 # What a row of the columns is: the bottom of a stack; a call; one that may be none; a jump with an address to come back
 # to, which may be a call; a signal's frame. And records: did a jump land, or was it on the way; did an activation
 # return, or go on.
