@@ -9,7 +9,7 @@ import numpy as np
 
 from testbed.image import describe
 from testbed.truth import Truth, observe
-from tests.truth.processes.test_processes import CASES, run_of
+from tests.truth.processes.cases import CASES, run_of
 
 FAR = 1 << 16  # bytes from a frame's CFA to the next one's: they lie on two stacks
 MOST = 3  # equal frames that are drawn

