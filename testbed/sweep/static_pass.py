@@ -159,7 +159,7 @@ _CFA_WAYS = {
     room.CALLED: "CFA: the row behind a call is for another one",
     room.LANDED: "CFA: the row at a landing pad is for another one",
     room.SWITCHED: "CFA: the row behind a jump table is for another one",
-    room.LEFT: "CFA: the row of what it jumps to is for another one",
+    room.LEFT: "CFA: the function returns from somewhere else than its rows say",
     room.FELL_OUT: "CFA: what follows has a row for another one",
 }
 _REASONS = {

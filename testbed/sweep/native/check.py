@@ -330,7 +330,8 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
             continue
         own = about - REGISTER_FOUND
         is_private = 0 <= own < 40 and out[PRIVATE] >> own & 1 != 0
-        if is_private and swept.rows[found[ROW_OF], RULES + own] & ((1 << BITS) - 1) == SAME:
+        is_same = is_private and swept.rows[found[ROW_OF], RULES + own] & ((1 << BITS) - 1) == SAME
+        if is_same and found[SURENESS] == CONTRADICTED:
             continue
         if found[SURENESS] == CONTRADICTED:
             out[ALL_FOUND] |= 1 << about

@@ -106,8 +106,6 @@ def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any,
     held = wanted
     if kind == SAME:
         held = state[own]
-        if held >> KIND == MAYBE:
-            state[own] = wanted
     elif kind == IN_REGISTER:
         held = state[number] if 0 <= number < REGISTER_COUNT else MAYBE << KIND
     elif kind == AT_CFA:

@@ -44,6 +44,7 @@ from testbed.sweep.native.room import (
     LANDED,
     LEAF_STATE,
     LEAVES_BADLY,
+    LEFT,
     MAY_NOT_RETURN,
     NO_INSTRUCTION,
     ON_EDGE,
@@ -59,6 +60,7 @@ from testbed.sweep.native.rows import ARGUMENTS, CFA_OFFSET, CFA_REGISTER, PC, R
 from testbed.sweep.native.state import (
     IS_ASSUMED,
     IS_BAD,
+    IS_WHOLE,
     copy_state,
     forget_below,
     forget_objects,
@@ -339,6 +341,17 @@ def list_call(target: Any, targets: Any, room: Any) -> None:
         targets[targets[0]] = target
 
 
+@compiled(inline=True)
+def note_return(state: Any, pc: Any, came: Any, row: Any, room: Any, machine: Any) -> None:
+    """A return with SP elsewhere than at the entry.
+
+    Where the entry's own rows were believed they were wrong. Where it began as a function, it jumps by a return.
+    """
+    held = state[machine.stack]
+    if is_frame(held) and low(held) != machine.entry and not state[IS_WHOLE] and not state[IS_ASSUMED]:
+        note(room, CFA_FOUND, CONTRADICTED, pc, came, held, row)
+
+
 @compiled()
 def end_of_walk(state: Any, flow: Any, step: Any, entry: Any, row: Any, swept: Any, room: Any, machine: Any) -> None:
     """A jump, a return, or an instruction that nothing follows."""
@@ -346,6 +359,7 @@ def end_of_walk(state: Any, flow: Any, step: Any, entry: Any, row: Any, swept: A
     if flow == JUMP:
         follow_edge(state, entry, target, (pc, JUMPED), swept, room, machine)
     elif flow == RETURN:
+        note_return(state, pc, (-1, LEFT), row, room, machine)
         note_exit(state, room, machine)
         room.counts[EXITS] += 1
     elif flow == AWAY:

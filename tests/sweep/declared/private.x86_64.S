@@ -3,6 +3,16 @@
 //
 // case: as it is
 // | 1 of 1 agree, 1 private
+// case: on one of two ways
+// -         xorl    %ebx, %ebx
+// +         testq   %rdi, %rdi
+// +         je      1f
+// +         xorl    %ebx, %ebx
+// -         leaq    1(%rbx), %rbx
+// -         ret
+// +         leaq    1(%rbx), %rbx
+// + 1:      ret
+// | 1 of 1 agree, 1 private
 // case: it gives rbx back
 // -         leaq    1(%rbx), %rbx
 // +         movq    -8(%rsp), %rbx
