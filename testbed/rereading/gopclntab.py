@@ -56,7 +56,10 @@ def gopclntab(image: Image) -> SecondReader:
         if flags & _SETS_SP or flags & _TOP_OF_STACK:
             why = "is on a stack of its own" if flags & _TOP_OF_STACK else "sets SP"
             return NoRow(f"{name} {why}, and .gopclntab does not say where its caller's frame is")
-        return _row(arch, every[i], pc, stretch, name, bool(flags & _IS_ASSEMBLY))
+        is_assembly = bool(flags & _IS_ASSEMBLY)
+        if is_assembly and stretch.down and arch.link is not None and name not in _BY_SIGNAL:
+            return NoRow(f"{name} is assembly, which may have left the return address in {arch.link}")
+        return _row(arch, every[i], pc, stretch, name, is_assembly)
 
     return row_at
 

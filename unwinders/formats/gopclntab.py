@@ -30,7 +30,8 @@ address is the instruction that did not get to execute. Where a link register is
 caller's SP.
 
 No register is preserved but the frame pointer. It is not in the table: the assembler saves it in each frame that is not
-empty, below the return address or below SP. An assembly function may make room on the stack in other ways.
+empty, below the return address or below SP. An assembly function may make room on the stack in other ways: its caller's
+frame pointer is unknown, and where a link register is so is the return address.
 """
 
 from __future__ import annotations
@@ -264,6 +265,8 @@ def function_rows(
     is_injected = function.name in _INJECTED
     first = next((each.start for each in depths if each.depth), None)
     for start, end, depth in depths:
+        if depth and arch.link is not None and function.flags & ASSEMBLY and not is_injected:
+            continue  # it may have made room by itself, and kept the return address in the link register
         known = dict.fromkeys(platform(arch).preserved, Undefined()) | _return_address(frame, depth, is_injected, arch)
         column = arch.pc if is_injected else arch.return_address
         for low, high, pointer in _frame_pointers(frame, function, start, end, depth, first):

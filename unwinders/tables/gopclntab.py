@@ -31,7 +31,7 @@ def rows(image: Image) -> RowTable:
     return index(image).all_rows()
 
 
-row_for = looked_up(index, f"no function of {SECTION} covers")
+row_for = looked_up(index, f"{SECTION} does not say where the caller is at")
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:

@@ -70,6 +70,7 @@ def shown(row: UnwindRow, arch: Arch) -> str:
             ],
         ),
         (Go("f", ((8, 0), (24, 16)), ASM), X86_64, ["+0..8 rsp+8 [CFA-8] lost", "+8..32 rsp+24 [CFA-8] lost"]),
+        (Go("f", ((1, 0), (6, 16), (1, 0)), ASM), ARM64, ["+0..4 sp+0 x30+0 lost", "+28..32 sp+0 x30+0 lost"]),
         (Go("f", ((8, 0), (8, -16), (16, 0))), X86_64, ["+0..8 rsp+8 [CFA-8] kept", "+16..32 rsp+8 [CFA-8] kept"]),
         (Go("f", ((8, 0),)), X86_64, ["+0..8 rsp+8 [CFA-8] kept"]),
         (Go("f", ((64, 0),)), X86_64, ["+0..32 rsp+8 [CFA-8] kept"]),
