@@ -30,7 +30,7 @@ def commands() -> Iterator[str]:
         for line in block.splitlines():
             found = re.match(r"(?:\s*- run: )?(testbed check .*)", line)
             if found and "FILE..." not in line:
-                yield found[1]
+                yield found[1].split("  ")[0]  # and what it is for
 
 
 @pytest.mark.parametrize("command", list(commands()))
@@ -46,7 +46,7 @@ def test_each_command_of_the_page_is_understood(
     monkeypatch.setattr(module, "_new_check", check)
     monkeypatch.setattr(module, "cluster_executor", nullcontext)
     monkeypatch.chdir(tmp_path)
-    for name in ("src/f.S", "build/f.o", "libstdc++.so.6"):
+    for name in ("src/f.S", "build/f.o", "libstdc++.so.6", "p256.o", "go.o", "a.o"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("")
     Path("unwind-baseline.json").write_text('{"schema": 2, "findings": []}')
@@ -74,6 +74,17 @@ def test_the_hook_is_a_command_for_assembly() -> None:
     assert f"id: {HOOK['id']}" in PAGE
     chosen = [file for file in ("a.S", "x/b.s", "c.c", "d.sh", "e.S.txt") if re.search(HOOK["files"], file)]
     assert chosen == ["a.S", "x/b.s"]
+
+
+def test_the_action_gives_its_inputs_to_the_command(testbed: Testbed, tmp_path: Path) -> None:
+    action = (ROOT / "action.yml").read_text("utf-8")
+    (line,) = re.findall(r"- run: testbed (.*)", action)
+    inputs = set(re.findall(r"^  (\w+):\n    description", action, re.M))
+    assert inputs == set(re.findall(r"\$\{\{ inputs\.(\w+) \}\}", line)) and "with: { files:" in PAGE
+    (tmp_path / "f.s").write_text(".globl f\n.type f, @function\nf: ret\n.size f, .-f\n")
+    given = {"files": str(tmp_path / "f.s"), "options": "--fail-on error", "compiler": "-DX"}
+    words = re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], line).split()
+    assert testbed(*words).out.splitlines()[-1].startswith("f.s: ")
 
 
 def test_a_workflow_fits_in_ten_lines() -> None:
