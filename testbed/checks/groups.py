@@ -25,6 +25,7 @@ from testbed.checks.impossible import (
     unproven_steps,
     within,
     without,
+    without_answered_base,
     without_contradicted,
     without_fallen_through,
     without_impossible,
@@ -411,6 +412,7 @@ def held_against(
     checks = without_never_returning(checks, batch, this.image, table, row_at)
     checks = without_moved(checks, called, table)
     checks = without_wrong_landings(checks, batch, table)
+    checks = without_answered_base(checks, batch, called, table, this.image)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     checks = without_impossible(checks, batch)
     checks = without_contradicted(checks, batch, this.image, table, row_at)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
-from testbed.checks.static_rows import RowAt, agrees
+from testbed.checks.static_rows import RowAt, agrees, is_call
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, Rule, UnwindRow, ValExpression
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage
@@ -234,6 +234,27 @@ def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: in
     """
     row = table.at(pc)
     return agrees(image, table, row_at, pc, [row.return_address] if row is not None and wrong & RETURN_ADDRESS else [])
+
+
+def without_answered_base(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, image: Image) -> RowChecks:
+    """Without forced visits whose CFA counts from a register that calls do not preserve, and an answered call changed.
+
+    On a forced path nothing that is called is executed. A row that counts from such a register behind a call knows of
+    its callee that it leaves that alone, by a contract of their own.
+    """
+    trace = watched.trace
+    kept = platform(trace.arch).preserved
+    over = np.full(len(batch.path), False)
+    for step in np.flatnonzero(checks.compared & batch.forced & (checks.wrong & np.uint64(CFA) != 0)).tolist():
+        row = table.at(int(checks.pc[step]))
+        if row is None or not isinstance(row.cfa, RegisterPlus) or row.cfa.register in (*kept, trace.arch.sp):
+            continue
+        own = np.flatnonzero(batch.path[:step] == batch.path[step])
+        own = own[watched.node[own] == watched.node[step]]
+        values = trace.column(row.cfa.register)
+        changed = own[values[own] != values[own + 1]]
+        over[step] = len(changed) > 0 and is_call(image, int(checks.pc[changed[-1]]))
+    return without(checks, np.flatnonzero(over))
 
 
 def without_wrong_landings(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:

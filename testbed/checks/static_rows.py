@@ -97,8 +97,12 @@ def _is_behind_the_end(image: Image, table: RowTable, pc: int, known: Collection
     before = None if at is None else table.at(at)
     if at is None or row is None or before is None or (before.cfa, before.registers) == (row.cfa, row.registers):
         return False
-    text = disassemble(image.isa_at(at), image.bytes_at(at, end - at), at)
-    return _CALL.match(text) is not None and not _is_own(image, scan(image, at, end).calls.get(at))
+    return is_call(image, at) and not _is_own(image, scan(image, at, end).calls.get(at))
+
+
+def is_call(image: Image, pc: int) -> bool:
+    """Is the instruction at a place a call?"""
+    return _CALL.match(disassemble(image.isa_at(pc), image.bytes_at(pc, _LONGEST), pc)) is not None
 
 
 def _before(pc: int, known: Collection[int]) -> int | None:

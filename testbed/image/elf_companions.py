@@ -66,7 +66,7 @@ def with_companions(path: Path, own: ElfParts, dirs: DebugDirs) -> ElfParts:
             parts = replace(_added(parts, found.content, account), debug_file=found.path)
     if _MINI in own.sections:
         parts = _added(parts, _unpacked(path, own.sections[_MINI], own.account), own.account)
-    if name := alternate_name(parts.sections):
+    if (name := alternate_name(parts.sections)) and not dirs.quiet:
         note = f"a part of its debug information is in {name} ({ALTERNATE}), which is not read: names may be missing"
         parts = replace(parts, notes=(*parts.notes, note))
     return parts

@@ -1,0 +1,44 @@
+// A CFA may count from a register that a callee leaves alone by a contract of their own: on a forced path the callee is
+// answered, and that proves nothing.
+// ! {"runs": 40, "steps": 200}
+//
+// case: as it is
+// | it: every row is right; all 11 instructions were tried.
+// | helper: 2, 2 executed, all came back
+// | f: 9, 6 executed, 3 forced, all came back
+// case: wrong all the same
+// - leaq (%rsp), %rax
+// + leaq 8(%rsp), %rax
+// | it: 1 of 2 functions has a wrong row; all 11 instructions were tried.
+// | error `subq $24, %rsp`, at -1, 1: `.cfi_def_cfa %rax, 8`; f < no code (the word at CFA+0); tried: it makes 1 instruction right and none wrong
+// | f+0x5 (subq $24, %rsp): the caller is lost: the row says CFA = %rax+8, the true CFA is %rsp+8 here: write `.cfi_def_cfa %rsp, 8` for `.cfi_def_cfa %rax, 8` (.eh_frame; seen when it was executed)
+// | error `cmpq $0x12345678, %rdi`, at -1, 1: `subq $24, %rsp`; f < no code (the word at CFA+0); tried: it makes 4 instructions right and none wrong
+// | f+0x9 (cmpq $0x12345678, %rdi): the caller is lost: the row says CFA = %rax+8, the true CFA is %rsp+32 here: add `.cfi_def_cfa_offset 32` before it (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | helper: 2, 2 executed, all came back
+// | f: 9, 6 executed, 3 forced, all came back
+// | as is advised: it: every row is right; all 11 instructions were tried.
+
+.text
+.type helper, @function
+helper: .cfi_startproc
+movq %rdi, %rdx
+ret
+.cfi_endproc
+.size helper, . - helper
+
+.globl f
+.type f, @function
+f: .cfi_startproc
+leaq (%rsp), %rax
+.cfi_def_cfa %rax, 8
+subq $24, %rsp
+cmpq $0x12345678, %rdi
+jne 1f
+call helper
+movq %rdx, %rcx
+nop
+1: addq $24, %rsp
+.cfi_def_cfa %rsp, 8
+ret
+.cfi_endproc
+.size f, . - f
