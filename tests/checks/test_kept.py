@@ -53,6 +53,7 @@ OTHERS: dict[str, Any] = {
     "runs": 3,
     "steps": 4,
     "flags": ("-O1",),
+    "conventions": (("*", "go"),),
 }
 
 
