@@ -374,11 +374,20 @@ def _goes_away(
             return 0
         return _goes_up(events, e, top, came, state, log, machine)
     found = left_at(sp, left, stack, state)
-    if found < 0 or caller(found, state) < 0:
+    if found < 0 or caller(found, state) < 0 or _is_used_again(events, e, found, state, machine, memory, journal):
         _begin(events, e, top, stack, state, log, machine, memory, journal)
     else:
         leave_for(events, e, found, state, log, machine)
     return 1
+
+
+@compiled()
+def _is_used_again(events: Any, e: Any, found: Any, state: Any, machine: Any, memory: Any, journal: Any) -> Any:
+    """Is SP where somebody who was left was entered, with another return address there? Then a maker put that there,
+    and nobody goes on who was left."""
+    returns = return_word(events.row[e], events.sp[e], machine, memory, journal)
+    here = events.sp[e] == state.addresses[found, ENTRY] and returns != state.addresses[found, RETURN]
+    return here and is_code(returns, machine) and returns != state.last[LAST_LINK]
 
 
 @compiled()

@@ -68,9 +68,6 @@ WITH_C = (
     Case("x86_64", compiled(*ask, "cgo_callers.go", CGO_ENABLED="1")),
     Case("newest, x86_64", compiled(*ask_newer, "cgo_callers.go", root=newer_go, CGO_ENABLED="1"), night=True),
 )
-# Of a goroutine on a stack that another one has used the truth says that this one's last activation called it: in the
-# same function, a little further on.
-USED_STACK = ("only true: runtime.goexit", "only Go's: runtime.goexit")
 # Go leaves out C and what leads there on the system stack, and tells where it had left its own.
 TO_C = {"runtime.asmcgocall", "over_there", "back", "crosscall2", "runtime.systemstack_switch"}
 
@@ -81,8 +78,7 @@ def test_the_truth_is_what_go_says(case: Case) -> None:
     said = {each.number: each for each in answers(run)}
     assert sorted(said) == list(range(27)) and run.stderr == b"27\n"
     assert max(len(each.addresses) for each in said.values()) > 60
-    differ = {number: each.differences for number, each in said.items() if each.differences}
-    assert set(differ.values()) <= {USED_STACK} and len(differ) <= 1, differ
+    assert {number: each.differences for number, each in said.items() if each.differences} == {}
     one = said[0]
     less = Asked(0, one.addresses[:1] + one.addresses[2:], one.stack, one.places)
     more = Asked(0, (*one.addresses, one.addresses[0]), one.stack, one.places)
