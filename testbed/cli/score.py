@@ -36,6 +36,8 @@ from testbed.cli.terminal import console_for_reports
 from testbed.contract.unwinder import Unwinder
 from testbed.words.errors import UsageError
 
+VERSION_SITES = 8  # instructions of a unit that every version is asked about
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOptions:
@@ -49,6 +51,14 @@ class ScoreOptions:
     arches: Annotated[tuple[str, ...], arches_option]
     everything: Annotated[
         bool, click.option("--everything", is_flag=True, help="Every unit of the matrix, not a sample: some minutes.")
+    ]
+    versions: Annotated[
+        str | None,
+        click.option(
+            "--versions",
+            metavar="NAME",
+            help="Every version of a real unwinder's strategy on the same sites, and what changed between neighbours.",
+        ),
     ]
     jobs: Annotated[int, jobs_option]
     as_json: Annotated[
@@ -76,6 +86,9 @@ def command(options: ScoreOptions) -> None:
     known scores are made anew.
     """
     chosen = [arch_named(name) for name in options.arches] or list(ARCHES.values())
+    if options.versions is not None:
+        _versions(options.versions, chosen, options)
+        return
     asked = strategies_named(options.names, options.commands) if options.names or options.commands else []
     if options.known is not None:
         _write_known(chosen, asked or strategies_named(()), options)
@@ -93,6 +106,29 @@ def command(options: ScoreOptions) -> None:
     _show(card, _told(asked, options), options)
     if any(result.failed for result in results):
         sys.exit(1)
+
+
+def _versions(name: str, arches: Sequence[Arch], options: ScoreOptions) -> None:
+    """Print how each version of a strategy fares, and the sites that neighbours answer differently."""
+    from testbed.campaign.version_history import History, VersionedUnit, versioned
+    from testbed.report.score_text import history_page
+
+    outputs = (options.known, options.html, options.badge, options.as_json, options.markdown)
+    if options.names or options.commands or any(outputs):
+        raise UsageError("--versions prints a history: of the other options it takes --arch, --everything and --jobs")
+    asked = strategies_named([f"{name}@*"])
+    planned = every_unit(arches) if options.everything else sample_of(known_scores(), arches)
+    work = partial(versioned, programs=PROGRAMS, unwinders=asked, most=VERSION_SITES)
+    found: dict[Unit, VersionedUnit] = {}
+    with long_work("asking", "units", len(planned)) as progress:
+        for each in judge_units(
+            planned, work, jobs=min(options.jobs, len(planned)), died=lambda unit: VersionedUnit(unit, problem=DIED)
+        ):
+            found[each.unit] = each
+            progress.advance(f"asking about {each.unit}")
+    history = History(tuple(each.name for each in asked), tuple(found[unit] for unit in planned))
+    console = console_for_reports()
+    console.print(history_page(history, width=console.width))
 
 
 def _write_known(arches: Sequence[Arch], asked: Sequence[Unwinder], options: ScoreOptions) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -10,12 +11,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from testbed.campaign.score_card import Placed, ScoreCard
+from testbed.campaign.version_history import Change, History
 from testbed.report import JSON_VERSION
 from testbed.report.narrow_tables import NumberedRow, numbered_table
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, percent
 from testbed.truth.phases import Phase
 from testbed.verdicts.counts import Counts
+from testbed.words.outcome import Outcome
 from testbed.words.traps import TRAPS
 
 BEST = 5  # of the known that are shown above
@@ -332,3 +335,64 @@ def _trap(card: ScoreCard, name: str, arches: list[str], trap: int, how: str) ->
         "arches": {arch: said for arch in arches if (said := _standing(card, name, arch, trap))},
         **({"first": first[0], "command": first[1]} if first else {}),
     }
+
+
+# Versions of one real unwinder.
+
+
+def history_page(history: History, *, width: int) -> RenderableType:
+    """How each version fares by architecture, and what changed between neighbours: of each kind the first site."""
+    there = [each for each in history.units if not each.problem]
+    arches = list(dict.fromkeys(each.unit.arch for each in there))
+    sites = sum(len(each.places) for each in there)
+    rows = [
+        NumberedRow((name, arch), _by_outcome(history.counts(name, arch)))
+        for arch in arches
+        for name in history.names
+        if history.counts(name, arch)
+    ]
+    parts: list[RenderableType] = [
+        Text(f"{count(len(there), 'program file')}, {count(sites, 'site')}; all versions at the same", style="bold"),
+        numbered_table(("version", "architecture"), ("exact", "stops", "lies", "crashes"), rows, width),
+    ]
+    for older, newer, changes in history.changes():
+        parts += [Text(f"\n{older} to {newer}: {_in_short(changes)}", style="bold")]
+        for what, some in _kinds(changes):
+            if some:
+                parts += [Text(f"first {what}: {_in_full(some[0])}"), Text(f"  {_command(some[0], older, newer)}")]
+    if left_out := len(history.units) - len(there):
+        parts.append(Text(f"{count(left_out, 'unit')} left out: {next(e.problem for e in history.units if e.problem)}"))
+    return Group(*parts)
+
+
+def _by_outcome(found: Counter[Outcome]) -> tuple[str, ...]:
+    dead = found[Outcome.CRASHED] + found[Outcome.HUNG]
+    lies = sum(number for outcome, number in found.items() if outcome.lying)
+    exact = found[Outcome.EXACT]
+    return tuple(f"{number:,}" for number in (exact, found.total() - exact - lies - dead, lies, dead))
+
+
+def _kinds(changes: Sequence[Change]) -> Sequence[tuple[str, list[Change]]]:
+    """Changes by what became of a site: exact now, not any more, or not exact in either version."""
+    return (
+        ("repaired", [each for each in changes if each.repaired]),
+        ("broken", [each for each in changes if each.broke]),
+        ("otherwise", [each for each in changes if not each.repaired and not each.broke]),
+    )
+
+
+def _in_short(changes: Sequence[Change]) -> str:
+    told = ", ".join(f"{len(some):,} {what}" for what, some in _kinds(changes) if some)
+    return f"{count(len(changes), 'site')} changed ({told})" if changes else "no site changed"
+
+
+def _in_full(change: Change) -> str:
+    unit = change.unit
+    outcomes = f"{change.before.value}, then {change.after.value}"
+    return f"{unit.program} on {unit.arch} by {unit.recipe}, {change.where}: {outcomes}"
+
+
+def _command(change: Change, *names: str) -> str:
+    unit = change.unit
+    asked = " ".join(f"-u {name}" for name in names)
+    return f"testbed run {unit.program} -a {unit.arch} -r {unit.recipe} --at @{change.step} {asked}"

@@ -1,0 +1,94 @@
+"""Versions of one real unwinder on the same sites: how each fares, and what changed between neighbours.
+
+The sites are the same of all: some instructions of each unit of the score's sample. What a version says is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from testbed.campaign.kept_answers import answers_at
+from testbed.campaign.matrix import run_or_why_not
+from testbed.campaign.results import Unit, UnitResult
+from testbed.campaign.sampled import sampled_steps
+from testbed.contract.unwinder import Unwinder
+from testbed.program.model import Program
+from testbed.runs.judging import judge
+from testbed.words.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedUnit:
+    """A unit at some sites: where they are, by step, and by version how each came out; or why there is nothing."""
+
+    unit: Unit
+    places: Mapping[int, str] = field(default_factory=dict)
+    outcomes: Mapping[str, Mapping[int, Outcome]] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A site that two neighbours answer differently."""
+
+    unit: Unit
+    step: int
+    where: str
+    before: Outcome
+    after: Outcome
+
+    @property
+    def repaired(self) -> bool:
+        return self.after is Outcome.EXACT
+
+    @property
+    def broke(self) -> bool:
+        return self.before is Outcome.EXACT
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Versions from the oldest on, by the names of their strategies, and the units that they were asked about."""
+
+    names: tuple[str, ...]
+    units: tuple[VersionedUnit, ...]
+
+    def counts(self, name: str, arch: str) -> Counter[Outcome]:
+        """How many sites of an architecture came out in which way."""
+        return Counter(
+            outcome for each in self.units if each.unit.arch == arch for outcome in each.outcomes.get(name, {}).values()
+        )
+
+    def changes(self) -> Sequence[tuple[str, str, tuple[Change, ...]]]:
+        """Each two neighbours, and the sites at which they differ."""
+        return [(older, newer, tuple(self._between(older, newer))) for older, newer in pairwise(self.names)]
+
+    def _between(self, older: str, newer: str) -> Sequence[Change]:
+        return [
+            Change(each.unit, step, each.places[step], before, each.outcomes[newer][step])
+            for each in self.units
+            for step, before in each.outcomes.get(older, {}).items()
+            if before is not each.outcomes[newer][step]
+        ]
+
+
+def versioned(
+    unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], *, most: int
+) -> VersionedUnit:
+    """One unit, with every failure as a value: this runs in worker processes."""
+    run = run_or_why_not(unit, programs)
+    if isinstance(run, UnitResult):
+        return VersionedUnit(unit, problem=run.skipped or run.failed or "it cannot be run")
+    steps = sampled_steps(run, most)
+    places = {step: run.where(int(run.trace.pc[step])) for step in steps}
+    outcomes = {
+        unwinder.name: {
+            step: judge(run, step, said, unwinder).outcome for step, said in answers_at(run, unwinder, steps).items()
+        }
+        for unwinder in unwinders
+        if unwinder.applies_to(run.built.image)
+    }
+    return VersionedUnit(unit, places, outcomes)
