@@ -31,7 +31,7 @@ class VersionedUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedSite:
     """A site that two neighbours answer differently."""
 
     unit: Unit
@@ -62,13 +62,13 @@ class History:
             outcome for each in self.units if each.unit.arch == arch for outcome in each.outcomes.get(name, {}).values()
         )
 
-    def changes(self) -> Sequence[tuple[str, str, tuple[Change, ...]]]:
+    def changes(self) -> Sequence[tuple[str, str, tuple[ChangedSite, ...]]]:
         """Each two neighbours, and the sites at which they differ."""
         return [(older, newer, tuple(self._between(older, newer))) for older, newer in pairwise(self.names)]
 
-    def _between(self, older: str, newer: str) -> Sequence[Change]:
+    def _between(self, older: str, newer: str) -> Sequence[ChangedSite]:
         return [
-            Change(each.unit, step, each.places[step], before, each.outcomes[newer][step])
+            ChangedSite(each.unit, step, each.places[step], before, each.outcomes[newer][step])
             for each in self.units
             for step, before in each.outcomes.get(older, {}).items()
             if before is not each.outcomes[newer][step]

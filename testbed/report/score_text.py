@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from testbed.campaign.score_card import Placed, ScoreCard
-from testbed.campaign.version_history import Change, History
+from testbed.campaign.version_history import ChangedSite, History
 from testbed.report import JSON_VERSION
 from testbed.report.narrow_tables import NumberedRow, numbered_table
 from testbed.report.page import page_text, render_page
@@ -372,7 +372,7 @@ def _by_outcome(found: Counter[Outcome]) -> tuple[str, ...]:
     return tuple(f"{number:,}" for number in (exact, found.total() - exact - lies - dead, lies, dead))
 
 
-def _kinds(changes: Sequence[Change]) -> Sequence[tuple[str, list[Change]]]:
+def _kinds(changes: Sequence[ChangedSite]) -> Sequence[tuple[str, list[ChangedSite]]]:
     """Changes by what became of a site: exact now, not any more, or not exact in either version."""
     return (
         ("repaired", [each for each in changes if each.repaired]),
@@ -381,18 +381,18 @@ def _kinds(changes: Sequence[Change]) -> Sequence[tuple[str, list[Change]]]:
     )
 
 
-def _in_short(changes: Sequence[Change]) -> str:
+def _in_short(changes: Sequence[ChangedSite]) -> str:
     told = ", ".join(f"{len(some):,} {what}" for what, some in _kinds(changes) if some)
     return f"{count(len(changes), 'site')} changed ({told})" if changes else "no site changed"
 
 
-def _in_full(change: Change) -> str:
+def _in_full(change: ChangedSite) -> str:
     unit = change.unit
     outcomes = f"{change.before.value}, then {change.after.value}"
     return f"{unit.program} on {unit.arch} by {unit.recipe}, {change.where}: {outcomes}"
 
 
-def _command(change: Change, *names: str) -> str:
+def _command(change: ChangedSite, *names: str) -> str:
     unit = change.unit
     asked = " ".join(f"-u {name}" for name in names)
     return f"testbed run {unit.program} -a {unit.arch} -r {unit.recipe} --at @{change.step} {asked}"
