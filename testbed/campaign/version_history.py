@@ -50,7 +50,7 @@ class ChangedSite:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class VersionHistory:
     """Versions from the oldest on, by the names of their strategies, and the units that they were asked about."""
 
     names: tuple[str, ...]

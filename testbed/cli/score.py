@@ -110,7 +110,7 @@ def command(options: ScoreOptions) -> None:
 
 def _versions(name: str, arches: Sequence[Arch], options: ScoreOptions) -> None:
     """Print how each version of a strategy fares, and the sites that neighbours answer differently."""
-    from testbed.campaign.version_history import History, VersionedUnit, versioned
+    from testbed.campaign.version_history import VersionedUnit, VersionHistory, versioned
     from testbed.report.score_text import history_page
 
     outputs = (options.known, options.html, options.badge, options.as_json, options.markdown)
@@ -126,7 +126,7 @@ def _versions(name: str, arches: Sequence[Arch], options: ScoreOptions) -> None:
         ):
             found[each.unit] = each
             progress.advance(f"asking about {each.unit}")
-    history = History(tuple(each.name for each in asked), tuple(found[unit] for unit in planned))
+    history = VersionHistory(tuple(each.name for each in asked), tuple(found[unit] for unit in planned))
     console = console_for_reports()
     console.print(history_page(history, width=console.width))
 

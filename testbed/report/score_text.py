@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from testbed.campaign.score_card import Placed, ScoreCard
-from testbed.campaign.version_history import ChangedSite, History
+from testbed.campaign.version_history import ChangedSite, VersionHistory
 from testbed.report import JSON_VERSION
 from testbed.report.narrow_tables import NumberedRow, numbered_table
 from testbed.report.page import page_text, render_page
@@ -340,7 +340,7 @@ def _trap(card: ScoreCard, name: str, arches: list[str], trap: int, how: str) ->
 # Versions of one real unwinder.
 
 
-def history_page(history: History, *, width: int) -> RenderableType:
+def history_page(history: VersionHistory, *, width: int) -> RenderableType:
     """How each version fares by architecture, and what changed between neighbours: of each kind the first site."""
     there = [each for each in history.units if not each.problem]
     arches = list(dict.fromkeys(each.unit.arch for each in there))

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from programs import PROGRAMS
 from testbed.campaign.results import Unit
-from testbed.campaign.version_history import History, versioned
+from testbed.campaign.version_history import VersionHistory, versioned
 from testbed.cli import main
 from testbed.report.score_text import history_page
 from testbed.words.outcome import Outcome
@@ -25,12 +25,12 @@ VERSIONS = [
 
 
 @pytest.fixture(scope="module")
-def history() -> History:
+def history() -> VersionHistory:
     absent = versioned(Unit("leaf_call", "x86_64", "no-such"), PROGRAMS, VERSIONS, most=8)
-    return History(tuple(each.name for each in VERSIONS), (versioned(UNIT, PROGRAMS, VERSIONS, most=8), absent))
+    return VersionHistory(tuple(each.name for each in VERSIONS), (versioned(UNIT, PROGRAMS, VERSIONS, most=8), absent))
 
 
-def test_neighbours_are_compared_site_by_site(history: History) -> None:
+def test_neighbours_are_compared_site_by_site(history: VersionHistory) -> None:
     assert history.counts("toy@2", "x86_64") == {Outcome.EXACT: 8}
     wrong = 8 - history.counts("toy@1", "x86_64")[Outcome.EXACT]
     assert wrong > 0 and not history.counts("toy@1", "arm64")
@@ -41,7 +41,7 @@ def test_neighbours_are_compared_site_by_site(history: History) -> None:
     assert [each.step for each in first] == [each.step for each in third]
 
 
-def test_the_first_of_each_kind_is_shown_with_the_command_that_asks_both(history: History) -> None:
+def test_the_first_of_each_kind_is_shown_with_the_command_that_asks_both(history: VersionHistory) -> None:
     console = Console(width=160, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(history_page(history, width=160))
     text = console.export_text()
