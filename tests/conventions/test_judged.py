@@ -26,6 +26,8 @@ from testbed.report.json_data import run_data
 from testbed.report.schemas import schema
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_built
+from testbed.verdicts.counts import OUTCOMES
+from testbed.verdicts.trace import Verdicts
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
@@ -41,7 +43,10 @@ def run_of(program: str, arch: str, *said: str) -> Run:
 
 
 def outcomes(run: Run, natively: bool | None = None) -> set[Outcome]:
-    return {verdict.outcome for verdict in judge_all(run, UNWINDERS["eh_frame"], natively=natively)}
+    verdicts = judge_all(run, UNWINDERS["eh_frame"], natively=natively)
+    if isinstance(verdicts, Verdicts):  # what its columns say, which no specification made
+        return {OUTCOMES[number] for number in verdicts.outcome.tolist()}
+    return {verdict.outcome for verdict in verdicts}
 
 
 @pytest.mark.parametrize("natively", [False, True])
