@@ -79,7 +79,7 @@ def test_a_run_that_stopped_early_is_looked_at_as_far_as_it_went(testbed: Testbe
         testbed,
         1,
         ("lint", str(source), "-f", "eh_frame"),
-        out=["work+0x2 (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here"],
+        out=["work+0x2 (ret): the row says CFA = rsp+16, the true CFA is rsp+8 here"],
         err=["only the", "steps before its end are looked at"],
     )
     as_json = json.loads(testbed("lint", str(source), "-f", "eh_frame", "--json").out)

@@ -79,13 +79,13 @@ def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:
 
 def test_a_place_without_a_symbol_is_shown_by_the_name_that_reports_give_it(testbed: Testbed) -> None:
     hello = str(built("hello", "x86_64", "dynamic"))
-    said = testbed("run", hello, "-u", "eh_frame", "--json", "--", "abc")
+    said = testbed("run", hello, "-u", "eh_frame", "--no-debug-files", "--json", "--", "abc")
     (share,) = json.loads(said.out)["strategies"]
     place = next(each for each in share["places"] if "+0x" in each["where"] and each["where"].startswith("ld-linux"))
-    step = testbed("run", hello, "-u", "eh_frame", "--at", place["where"], "--", "abc")
+    step = testbed("run", hello, "-u", "eh_frame", "--no-debug-files", "--at", place["where"], "--", "abc")
     assert step.status == 0 and f"step {place['first']}: {place['where']} " in step.out
     for wrong, why in (("ld-linux-x86-64.so.2+0x1ab71", "never executed"), ("libz.so+0x4", "no symbol")):
-        tells(testbed, 2, ("run", hello, "--at", wrong, "--", "abc"), err=[why])
+        tells(testbed, 2, ("run", hello, "--no-debug-files", "--at", wrong, "--", "abc"), err=[why])
 
 
 def test_a_table_is_told_wrong_by_its_function_at_one_step(testbed: Testbed) -> None:
