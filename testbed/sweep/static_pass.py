@@ -159,8 +159,7 @@ _CFA_WAYS = {
     room.CALLED: "CFA: the row behind a call is for another one",
     room.LANDED: "CFA: the row at a landing pad is for another one",
     room.SWITCHED: "CFA: the row behind a jump table is for another one",
-    room.LEFT: "CFA: the function returns from somewhere else than its rows say",
-    room.FELL_OUT: "CFA: what follows has a row for another one",
+    room.LEFT: "CFA: the function ends somewhere else on the stack than its rows say",
 }
 _REASONS = {
     room.NO_INSTRUCTION: "bytes that are no instruction that is known",

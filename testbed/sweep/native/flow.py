@@ -23,6 +23,7 @@ from testbed.sweep.native.codes import (
     PLACE,
     RETURN,
     X86_64,
+    callers,
     low,
     place,
 )
@@ -33,6 +34,7 @@ from testbed.sweep.native.room import (
     AT_LEAF_JUMPS,
     CALLED,
     CFA_FOUND,
+    CHANGED_AT_EXIT,
     CONTRADICTED,
     EXITS,
     FINE,
@@ -163,6 +165,23 @@ def enter_part(edge: Any, which: Any, row: Any, target: Any, came: Any, swept: A
             note(room, LEAVES_BADLY, UNSURE, came[0], came, 0, row)
     else:
         conform(edge, swept, row, target, came, room, machine)
+        for k in range(len(machine.kept)):  # two pieces of code that agree on a convention of their own
+            own = machine.kept[k]
+            if swept.rows[row, RULES + own] == 0 and edge[own] != callers(own) and own != machine.return_address:
+                room.counts[CHANGED_AT_EXIT] |= 1 << own
+
+
+@compiled()
+def is_function_at(target: Any, entry: Any, swept: Any, machine: Any) -> Any:
+    """Whether a place outside of an entry is where a function begins, or no other entry's."""
+    if entry[START] <= target < entry[END]:
+        return False
+    which = last_not_above(swept.entries, START, 0, len(swept.entries), target)
+    if which < 0 or target >= swept.entries[which, END] or swept.entries[which, STATE] != READ:
+        return True
+    return target == swept.entries[which, START] and begins_function(
+        swept.rows[swept.entries[which, FIRST_ROW]], machine
+    )
 
 
 @compiled(inline=True)
@@ -343,7 +362,7 @@ def list_call(target: Any, targets: Any, room: Any) -> None:
 
 @compiled(inline=True)
 def note_return(state: Any, pc: Any, came: Any, row: Any, room: Any, machine: Any) -> None:
-    """A return with SP elsewhere than at the entry.
+    """A return, or a jump to another function, with SP elsewhere than at the entry.
 
     Where the entry's own rows were believed they were wrong. Where it began as a function, it jumps by a return.
     """
@@ -357,6 +376,8 @@ def end_of_walk(state: Any, flow: Any, step: Any, entry: Any, row: Any, swept: A
     """A jump, a return, or an instruction that nothing follows."""
     pc, target = step
     if flow == JUMP:
+        if is_function_at(target, entry, swept, machine):
+            note_return(state, pc, (-1, LEFT), row, room, machine)
         follow_edge(state, entry, target, (pc, JUMPED), swept, room, machine)
     elif flow == RETURN:
         note_return(state, pc, (-1, LEFT), row, room, machine)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from testbed.native.compiled import compiled
 
 # How control came to the place of a finding.
-IN_TURN, JUMPED, CALLED, LANDED, SWITCHED, LEFT, FELL_OUT = range(7)
+IN_TURN, JUMPED, CALLED, LANDED, SWITCHED, LEFT = range(6)
 
 # How sure a finding is.
 FINE, UNSURE, CONTRADICTED = range(3)

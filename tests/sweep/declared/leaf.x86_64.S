@@ -1,19 +1,35 @@
 // A function of one row.
 //
 // case: as it is
-// | 1 of 1 agree
+// | 2 of 2 agree
 // case: its only row is wrong
 // - f:      .cfi_startproc
 // + f:      .cfi_startproc
 // +         .cfi_adjust_cfa_offset 8
-// | 0 of 1 agree
-// | suspect: CFA: the function returns from somewhere else than its rows say
+// | 1 of 2 agree
+// | suspect: CFA: the function ends somewhere else on the stack than its rows say
+// | f+0x3 (row of f+0x0): the row says CFA = rsp+0x10; rsp is CFA-0x10
+// case: its only row is wrong, and it ends with a jump
+// - f:      .cfi_startproc
+// + f:      .cfi_startproc
+// +         .cfi_adjust_cfa_offset 8
+// -         ret
+// +         jmp     g
+// | 1 of 2 agree
+// | suspect: CFA: the function ends somewhere else on the stack than its rows say
 // | f+0x3 (row of f+0x0): the row says CFA = rsp+0x10; rsp is CFA-0x10
 
-        .globl f
+        .globl f, g
         .type f, @function
 f:      .cfi_startproc
         movq    %rdi, %rax
         ret
         .cfi_endproc
         .size f, .-f
+        .type g, @function
+g:      .cfi_startproc
+        xorl    %eax, %eax
+        leaq    (%rdi), %rax
+        retq
+        .cfi_endproc
+        .size g, .-g
