@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.process import ProcessRun
-from testbed.profiling.whose_code import Code, CodeShare, Part, code_of_steps
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps
 from testbed.truth import Truth
 from testbed.verdicts.counts import Counts
 
@@ -38,7 +38,7 @@ class WatchedThread:
         return self.stop - self.begins
 
     @cached_property
-    def code(self) -> tuple[tuple[Code, ...], NDArray[np.int32]]:
+    def code(self) -> tuple[tuple[ProcessCode, ...], NDArray[np.int32]]:
         """The code that its steps are of, and which of it each is."""
         return code_of_steps(self.watched.trace, self.begins, self.stop)
 
@@ -146,9 +146,9 @@ class StrategyShare(Counts):
     places: tuple[WrongPlace, ...] = field(default=(), repr=False)
     code: tuple[CodeShare, ...] = field(default=(), repr=False)
 
-    def of(self, part: Part) -> CodeShare:
+    def of(self, part: CodePart) -> CodeShare:
         """The steps of one part, added up."""
-        return sum((each for each in self.code if each.code.part is part), CodeShare(Code(part), 0, 0, 0))
+        return sum((each for each in self.code if each.code.part is part), CodeShare(ProcessCode(part), 0, 0, 0))
 
     @property
     def stops(self) -> int:

@@ -28,7 +28,7 @@ ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is 
 _START = 0x40  # bytes: it sets up a stack and calls
 
 
-class Part(Enum):
+class CodePart(Enum):
     """Whose code it is."""
 
     OWN = "your code"
@@ -37,14 +37,14 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class ProcessCode:
     """Some code of a process: a function of the program's own files, or all that is of another part.
 
     ``start`` is the function's link-time address in ``file``; a part as a whole has neither. Own code that no file has
     was made at run time.
     """
 
-    part: Part
+    part: CodePart
     function: str = ""
     file: Path | None = None
     start: int = 0
@@ -54,7 +54,7 @@ class Code:
 class CodeShare:
     """How one strategy fares at the steps of some code that are judged. The rest of ``steps`` are honest stops."""
 
-    code: Code
+    code: ProcessCode
     steps: int
     exact: int
     lies: int
@@ -70,28 +70,28 @@ class CodeShare:
         return self.exact + self.whole
 
 
-def code_of_steps(trace: Trace, begins: int, stop: int) -> tuple[tuple[Code, ...], NDArray[np.int32]]:
+def code_of_steps(trace: Trace, begins: int, stop: int) -> tuple[tuple[ProcessCode, ...], NDArray[np.int32]]:
     """The code that the steps of a range are of, and which of it each step is."""
     pcs, place = np.unique(trace.pc[begins:stop], return_inverse=True)
     parts = {id(loaded): part for loaded, part in zip(trace.images, parts_of(trace.images), strict=True)}
-    numbers: dict[Code, int] = {}
+    numbers: dict[ProcessCode, int] = {}
     of_pc = np.empty(len(pcs), np.int32)
     for i, pc in enumerate(pcs.tolist()):
         of_pc[i] = numbers.setdefault(_code_at(trace.images, parts, pc), len(numbers))
     return tuple(numbers), of_pc[place]
 
 
-def _code_at(images: tuple[LoadedImage, ...], parts: dict[int, Part], pc: int) -> Code:
+def _code_at(images: tuple[LoadedImage, ...], parts: dict[int, CodePart], pc: int) -> ProcessCode:
     loaded = image_covering(images, pc)
     if loaded is None:
-        return Code(Part.OWN, "code that no file has")
-    if (part := parts[id(loaded)]) is not Part.OWN:
-        return Code(part)
+        return ProcessCode(CodePart.OWN, "code that no file has")
+    if (part := parts[id(loaded)]) is not CodePart.OWN:
+        return ProcessCode(part)
     start, function, _ = function_at(loaded.image, pc - loaded.bias) or (0, f"{loaded.image.path.name}, elsewhere", "")
-    return Code(part, function, loaded.image.path, start)
+    return ProcessCode(part, function, loaded.image.path, start)
 
 
-def parts_of(images: Iterable[LoadedImage]) -> tuple[Part, ...]:
+def parts_of(images: Iterable[LoadedImage]) -> tuple[CodePart, ...]:
     """Whose each mapped file is; the first one is the program."""
     files = [loaded.image for loaded in images]
     if not files:
@@ -99,27 +99,27 @@ def parts_of(images: Iterable[LoadedImage]) -> tuple[Part, ...]:
     program = files[0].path.resolve()
     linker = plan_of(files[0]).interpreter
 
-    def part(image: Image) -> Part:
+    def part(image: Image) -> CodePart:
         path = image.path.resolve()
         if image is files[0]:
-            return Part.OWN
+            return CodePart.OWN
         if linker is not None and image is files[min(1, len(files) - 1)]:  # mapped before all that it maps
-            return Part.LINKER
-        return Part.OWN if program.parent in path.parents else Part.LIBRARY
+            return CodePart.LINKER
+        return CodePart.OWN if program.parent in path.parents else CodePart.LIBRARY
 
     return tuple(map(part, files))
 
 
 def joined_code(shares: Iterable[CodeShare]) -> tuple[CodeShare, ...]:
     """One share per code, the most steps first."""
-    found: dict[Code, CodeShare] = {}
+    found: dict[ProcessCode, CodeShare] = {}
     for share in shares:
         found[share.code] = found[share.code] + share if share.code in found else share
     return tuple(sorted(found.values(), key=lambda each: (-each.steps, each.code.function)))
 
 
 def shares_of_code(
-    codes: tuple[Code, ...],
+    codes: tuple[ProcessCode, ...],
     of_step: NDArray[np.int32],
     *,
     exact: NDArray[np.bool_],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, NotRequired, TypedDict
 
 from testbed.arch import Arch
-from testbed.profiling.whose_code import Part
+from testbed.profiling.whose_code import CodePart
 from testbed.report import JsonVersion
 from testbed.report.check_json import ConventionForm
 from testbed.report.phrases import BESIDE
@@ -48,7 +48,7 @@ PlaceForm = TypedDict(
 CodeForm = TypedDict(
     "CodeForm",
     {
-        "part": Annotated[Part, taken("code.part"), "The program's own is told by function, all else as one."],
+        "part": Annotated[CodePart, taken("code.part"), "The program's own is told by function, all else as one."],
         "function": Annotated[str, taken("code.function")],
         "file": Annotated[Path | None, taken("code.file")],
         "start": Annotated[Natural, taken("code.start"), "The function's link-time address."],

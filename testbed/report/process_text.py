@@ -15,7 +15,7 @@ from testbed.image import LoadedImage, describe
 from testbed.naming.symbolize import name_of
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
-from testbed.profiling.whose_code import Code, CodeShare, Part, parts_of
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
 from testbed.report.phrases import besides, count, share
 from testbed.report.timeline import SPEEDSCOPE
@@ -69,7 +69,7 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
 
 def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Iterator[RenderableType]:
     name, functions = process.run.path.name, {each.code for share in shares for each in share.code if _is_own(each)}
-    own = max(each.of(Part.OWN).steps for each in shares)
+    own = max(each.of(CodePart.OWN).steps for each in shares)
     what = f"{count(own, 'step')} in {count(len(functions), 'function')} of {name}"
     yield Text.assemble("\n", ("Which stack does each strategy show in your code?", "bold"), f"   {what}\n")
     any_dead = any(each.dead for each in shares)
@@ -77,7 +77,7 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Strategy
     heads = ("right", "honest stops", "lies", *(("no answer",) if any_dead else ()), *beside, "steps")
     rows = []
     for each in shares:
-        mine = each.of(Part.OWN)
+        mine = each.of(CodePart.OWN)
         parts = [share(n, mine.steps) for n in (mine.right, mine.steps - mine.right - mine.lies, mine.lies)]
         steps = f"{mine.steps:,}" + (" sampled" if each.sampled else "")
         dead = (f"{each.dead:,}",) if any_dead else ()
@@ -85,7 +85,7 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Strategy
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
     yield NumberedTable(("strategy",), heads, tuple(rows))
     yield Text("right: every caller is found" + _counted_everywhere(beside, any_dead=any_dead), "dim")
-    for part in (Part.LIBRARY, Part.LINKER):
+    for part in (CodePart.LIBRARY, CodePart.LINKER):
         found = [each.of(part) for each in shares]
         if any(each.steps for each in found):
             told = ", ".join(
@@ -100,7 +100,7 @@ def _counted_everywhere(beside: Sequence[str], *, any_dead: bool) -> str:
 
 
 def _is_own(each: CodeShare) -> bool:
-    return each.code.part is Part.OWN
+    return each.code.part is CodePart.OWN
 
 
 def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Iterator[RenderableType]:
@@ -122,7 +122,7 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Strate
         yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
 
 
-def line_of(images: Sequence[LoadedImage], code: Code) -> str:
+def line_of(images: Sequence[LoadedImage], code: ProcessCode) -> str:
     """The source line that a function begins at, ``server.c:4``; "" where nothing says it."""
     loaded = next((each for each in images if each.image.path == code.file), None)
     line = name_of((loaded,), code.start + loaded.bias).line if loaded is not None and code.start else None
@@ -132,7 +132,7 @@ def line_of(images: Sequence[LoadedImage], code: Code) -> str:
 def _places(process: WatchedProcess | CountedProcess, each: StrategyShare) -> Iterator[RenderableType]:
     """Where a strategy goes wrong: at frames of the program's own files, and all that nothing explains."""
     parts = dict(zip((each.image.path for each in process.run.images), parts_of(process.run.images), strict=True))
-    told = [place for place in each.places if not place.explained or _part_of(place, parts) is Part.OWN]
+    told = [place for place in each.places if not place.explained or _part_of(place, parts) is CodePart.OWN]
     elsewhere = [place for place in each.places if place not in told]
     if told:
         yield Text.assemble((f"\n{each.name}", "bold"), " is not right at frames of:")
@@ -143,7 +143,7 @@ def _places(process: WatchedProcess | CountedProcess, each: StrategyShare) -> It
         yield table
         if len(told) > MOST_PLACES:
             yield _more(told[MOST_PLACES:], "  and", "other place")
-    for part in (Part.LIBRARY, Part.LINKER):
+    for part in (CodePart.LIBRARY, CodePart.LINKER):
         if there := [place for place in elsewhere if _part_of(place, parts) is part]:
             head = "  and in" if told else f"\n{each.name} is not right in"
             yield _more(there, f"{head} {part.value}: at frames of", "function")
@@ -154,8 +154,8 @@ def _more(places: Sequence[WrongPlace], head: str, noun: str) -> Text:
     return Text(f"{head} {count(len(places), noun)}, {steps} (--json has them)", "dim")
 
 
-def _part_of(place: WrongPlace, parts: Mapping[Path, Part]) -> Part:
-    return parts[place.file] if place.file is not None else Part.OWN
+def _part_of(place: WrongPlace, parts: Mapping[Path, CodePart]) -> CodePart:
+    return parts[place.file] if place.file is not None else CodePart.OWN
 
 
 def _place(place: WrongPlace) -> Text:
@@ -170,7 +170,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     """One sentence: who is best in your code, who lies most there and where, or what is unexplained."""
     if not shares:
         return Text("\nNo strategy was asked: nothing is judged.", "bold")
-    best = max(shares, key=lambda each: _points(each.of(Part.OWN)))
+    best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
     said = f"{best.name} {_rightly(best)} of your code"
     unexplained = [each for each in shares if each.unexplained]
     if unexplained:
@@ -178,18 +178,18 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
         at = f", most at {first}" if first else ""
         names = ", ".join(each.name for each in unexplained)
         return Text(f"\n{said}; UNEXPLAINED: {names}{at}.", "bold red")
-    worst = max(shares, key=lambda each: _share_of_lies(each.of(Part.OWN)))
+    worst = max(shares, key=lambda each: _share_of_lies(each.of(CodePart.OWN)))
     dead = "".join(f"; {each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
-    if not worst.of(Part.OWN).lies:
+    if not worst.of(CodePart.OWN).lies:
         return Text(f"\n{said}, and nobody lies there{dead}.", "bold")
     most = max(filter(_is_own, worst.code), key=lambda each: each.lies)
-    lies = share(worst.of(Part.OWN).lies, worst.of(Part.OWN).steps)
+    lies = share(worst.of(CodePart.OWN).lies, worst.of(CodePart.OWN).steps)
     liar = "it" if worst is best else worst.name
     return Text(f"\n{said}; {liar} lies at {lies}, most in {most.code.function}{dead}.", "bold")
 
 
 def _rightly(each: StrategyShare) -> str:
-    own = each.of(Part.OWN)
+    own = each.of(CodePart.OWN)
     if not own.steps:
         return "was asked at no step"
     steps = count(own.steps, "sampled step" if each.sampled else "step")

@@ -9,7 +9,7 @@ import pytest
 
 from testbed.process import ProcessRun, run_process
 from testbed.profiling.judge import judge_process, watch_process
-from testbed.profiling.whose_code import Code, CodeShare, Part, code_of_steps, joined_code, shares_of_code
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
 from testbed.report.process_text import line_of
 from unwinders import UNWINDERS
 
@@ -42,19 +42,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ProcessRun:
 def test_own_functions_are_apart_and_a_library_beside_the_program_is_own(run: ProcessRun) -> None:
     trace = run.tracks[0].trace
     codes, of_step = code_of_steps(trace, 0, len(trace))
-    own = {code.function: code for code in codes if code.part is Part.OWN}
+    own = {code.function: code for code in codes if code.part is CodePart.OWN}
     assert {"main", "compare", "twice"} <= set(own)
     assert [line_of(trace.images, own[name]) for name in ("compare", "main", "twice")] == [
         "sort.c:3",
         "sort.c:6",
         "twice.c:1",
     ]
-    assert {code.part for code in codes} == set(Part)
+    assert {code.part for code in codes} == set(CodePart)
     for step in np.flatnonzero(of_step == codes.index(own["main"]))[:3].tolist():
         symbol = trace.images[0].image.symbol_named("main")
         assert symbol is not None and 0 <= trace.pc[step] - trace.images[0].bias - symbol.address < symbol.size
     first = codes[of_step[0]]
-    assert first.part is Part.LINKER  # it runs before the program does
+    assert first.part is CodePart.LINKER  # it runs before the program does
 
 
 def test_the_steps_of_each_code_add_up_to_those_that_are_judged(run: ProcessRun) -> None:
@@ -64,15 +64,17 @@ def test_the_steps_of_each_code_add_up_to_those_that_are_judged(run: ProcessRun)
         assert sum(each.steps for each in share.code) == share.judged
         assert sum(each.right for each in share.code) == share.exact + share.whole
         assert sum(each.lies for each in share.code) == share.lying
-    assert share.lying > share.of(Part.OWN).lies > 0
+    assert share.lying > share.of(CodePart.OWN).lies > 0
     table = judge_process(process, UNWINDERS["eh_frame"])
     main = next(each for each in table.code if each.code.function == "main")
     assert main.right == main.steps > 0
 
 
 def test_shares_of_parts_of_a_run_are_joined_by_code() -> None:
-    main, rest = Code(Part.OWN, "main"), Code(Part.LIBRARY)
+    main, rest = ProcessCode(CodePart.OWN, "main"), ProcessCode(CodePart.LIBRARY)
     step, yes, no = np.array([0, 0, 1], np.int32), np.array([True, False, True]), np.array([False, True, False])
-    once = shares_of_code((main, rest, Code(Part.LINKER)), step, exact=yes, lies=no, whole=np.zeros(3, np.bool_))
+    once = shares_of_code(
+        (main, rest, ProcessCode(CodePart.LINKER)), step, exact=yes, lies=no, whole=np.zeros(3, np.bool_)
+    )
     assert once == (CodeShare(main, 2, 1, 1), CodeShare(rest, 1, 1, 0))
     assert joined_code([*once, *once]) == (CodeShare(main, 4, 2, 2), CodeShare(rest, 2, 2, 0))

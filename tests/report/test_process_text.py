@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console, Group
 
 from testbed.profiling.result import CountedProcess, StrategyShare, WrongPlace
-from testbed.profiling.whose_code import Code, CodeShare, Part
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
 from testbed.report.process_text import _functions, _places, _summary, _threads, process_answer
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import SiteKind
@@ -30,7 +30,7 @@ def _share(name: str, *, sampled: bool = False, **outcomes: int) -> StrategyShar
         for word, number in outcomes.items()
     }
     exact, lies = outcomes.get("exact", 0), outcomes.get("skipped", 0)
-    own = CodeShare(Code(Part.OWN, "main"), sum(outcomes.values()), exact, lies)
+    own = CodeShare(ProcessCode(CodePart.OWN, "main"), sum(outcomes.values()), exact, lies)
     return StrategyShare(kinds, name=name, sampled=sampled, code=(own,))
 
 
