@@ -42,7 +42,9 @@ DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
 
 class _Process:
     threads = ()
-    run = SimpleNamespace(path=Path("/bin/server"), images=(), calls={}, refused=(), notes=(), status=0, why="")
+    run = SimpleNamespace(
+        path=Path("/bin/server"), images=(), calls={}, refused=(), notes=(), conventions=(), status=0, why=""
+    )
 
 
 PROCESS = cast(CountedProcess, _Process())
@@ -76,7 +78,7 @@ def test_the_answer_is_about_your_code(shares: list[StrategyShare], said: str) -
 
 
 def _system_calls(calls: dict[str, int]) -> Group:
-    run = SimpleNamespace(calls=calls, refused=(), notes=(), status=0, why="")
+    run = SimpleNamespace(calls=calls, refused=(), notes=(), conventions=(), status=0, why="")
     return Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=run))))
 
 
