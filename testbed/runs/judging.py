@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import tee
 
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, first_answers
-from testbed.verdicts.trace import judge_trace, verdict_at
+from testbed.verdicts.trace import judge_trace, verdict_at, verdicts_at
 
 COLUMNS_FROM = 500  # steps; fewer are judged one by one
 
@@ -32,4 +33,6 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
         said = swept = unwinder.unwind_trace(run.trace)
         if natively:
             return judge_trace(run.watched, swept, unwinder)
-    return tuple(first_answers((judge(run, step, each, unwinder), each) for step, each in enumerate(said)))
+    answers, kept = tee(said)
+    verdicts = verdicts_at(run.watched, answers, unwinder, range(len(run)))
+    return tuple(first_answers(zip(verdicts, kept, strict=True)))

@@ -15,8 +15,8 @@ Words = NDArray[np.uint64]
 class WordHistory:
     """The journal of a trace's writes, by word and time.
 
-    Most words were stored whole: those are looked up in the journal. What lies across two words, what was stored in
-    parts, and what was never stored is read one by one.
+    Most words were stored whole or never: those are looked up in the journal, or lie in what the run began with. What
+    lies across two words, and what was stored in parts, is read one by one.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -38,14 +38,19 @@ class WordHistory:
         """The word at each address before each step; false where it is not mapped."""
         word = np.uint64(self._trace.arch.word)
         place, values = addresses // word, np.zeros(len(addresses), np.uint64)
-        known = np.zeros(len(place), np.bool_)
+        aligned, stored = addresses % word == 0, np.zeros(len(place), np.bool_)
+        known, mapped = stored.copy(), np.ones(len(place), np.bool_)
         if len(self._places):
             rank = np.minimum(np.searchsorted(self._places, place), len(self._places) - 1)
             last = np.searchsorted(self._keys, rank * self._span + steps) - 1
-            known = (self._places[rank] == place) & (last >= 0) & (addresses % word == 0)
-            known[known] = (self._keys[last[known]] // self._span == rank[known]) & self._whole[last[known]]
+            stored = (self._places[rank] == place) & (last >= 0)
+            stored[stored] = self._keys[last[stored]] // self._span == rank[stored]
+            known = aligned & stored
+            known[known] = self._whole[last[known]]
             values[known] = self._values[last[known]]
-        mapped = np.ones(len(place), np.bool_)
+        never = np.flatnonzero(aligned & ~stored)
+        values[never], mapped[never], apart = _initial(self._trace, addresses[never])
+        known[never[~apart]] = True
         seen: dict[tuple[int, int], int | None] = {}
         for i in np.flatnonzero(~known).tolist():
             key = int(steps[i]), int(addresses[i])
@@ -72,14 +77,24 @@ def words_before(trace: Trace, steps: NDArray[np.int64], addresses: Words) -> tu
     look_up(steps, addresses // np.uint64(word), journal, np.uint64(word), values, how)
     known = (how == WHOLE) & (addresses % np.uint64(word) == 0)
     never = np.flatnonzero((how == NEVER) & (addresses % np.uint64(word) == 0))
-    for region in trace.initial if len(never) else ():
-        at, size = addresses[never] - np.uint64(region.address), len(region.data)
-        inside = (at < np.uint64(size)) & (at + np.uint64(word) <= np.uint64(size))
-        if inside.any():
-            here, first = never[inside], at[inside].astype(np.int64)
-            octets = np.frombuffer(region.data, np.uint8)[first[:, None] + np.arange(word)]
-            values[here], known[here] = octets.view(f"<u{word}").reshape(-1), True
+    values[never], known[never], _ = _initial(trace, addresses[never])
     return values, known
+
+
+def _initial(trace: Trace, addresses: Words) -> tuple[Words, NDArray[np.bool_], NDArray[np.bool_]]:
+    """The words with which a run began; whether each lies in a region, and whether only a part of it does."""
+    word = trace.arch.word
+    values, mapped = np.zeros(len(addresses), np.uint64), np.zeros(len(addresses), np.bool_)
+    apart = mapped.copy()
+    for region in trace.initial if len(addresses) else ():
+        at, size = addresses - np.uint64(region.address), len(region.data)
+        inside = (at < np.uint64(size)) & (at + np.uint64(word) <= np.uint64(size))
+        apart |= ~inside & ((at < np.uint64(size)) | (at + np.uint64(word - 1) < np.uint64(size)))
+        if inside.any():
+            first = at[inside].astype(np.int64)
+            octets = np.frombuffer(region.data, np.uint8)[first[:, None] + np.arange(word)]
+            values[inside], mapped[inside] = octets.view(f"<u{word}").reshape(-1), True
+    return values, mapped, apart
 
 
 def _word(trace: Trace, step: int, address: int) -> int | None:

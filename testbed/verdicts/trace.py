@@ -6,7 +6,7 @@ on a step is made, by that same specification, when someone looks at it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
@@ -19,8 +19,8 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.native.compiled import sooner
 from testbed.truth import Truth
-from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
-from testbed.verdicts.assumptions.along import Accord, accord
+from testbed.verdicts.assumptions import Failed, failed_at, read_along
+from testbed.verdicts.assumptions.along import NUMBERS, Accord, Failing, Sites, accord, check_assumption, standing
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
 from testbed.verdicts.one import Verdict, counted, exact_verdict, judge_backtrace
 from testbed.words.outcome import Outcome
@@ -144,18 +144,24 @@ def judge_trace(
 
 def verdict_at(truth: Truth, said: Backtrace, unwinder: Unwinder | None, step: int) -> Verdict:
     """The verdict on what was said at a step, by the specification; with the unwinder given, it is held to more."""
-    stack, assumption = truth.stack(step), unwinder.assumption if unwinder else None
-    failed = failed_at(TrueSite(truth.trace.snapshot(step), stack, truth), assumption) if assumption else None
-    held_to, transition = unwinder.held_to if unwinder else HeldTo.HONESTY, bool(truth.transition[step])
-    verdict = judge_backtrace(truth.trace.arch, stack, said, held_to=held_to, failed=failed, transition=transition)
-    return replace(verdict, undecided=True) if truth.undecided[step] else verdict
+    return next(verdicts_at(truth, [said], unwinder, [step]))
+
+
+def verdicts_at(
+    truth: Truth, said: Iterable[Backtrace], unwinder: Unwinder | None, steps: Sequence[int]
+) -> Iterator[Verdict]:
+    """The verdicts on what was said at some steps, one after the other."""
+    held_to, assumption = (unwinder.held_to, unwinder.assumption) if unwinder else (HeldTo.HONESTY, None)
+    failed = failed_at(truth, steps, assumption) if assumption and len(steps) else [None] * len(steps)
+    for step, each, where in zip(steps, said, failed, strict=True):
+        stack, transition = truth.stack(step), bool(truth.transition[step])
+        verdict = judge_backtrace(truth.trace.arch, stack, each, held_to=held_to, failed=where, transition=transition)
+        yield replace(verdict, undecided=True) if truth.undecided[step] else verdict
 
 
 def failed_in(truth: Truth, unwinder: Unwinder, step: int) -> Failed | None:
     """Where an unwinder's assumption fails at a step; None where it holds, or none is stated."""
-    if unwinder.assumption is None:
-        return None
-    return failed_at(TrueSite(truth.trace.snapshot(step), truth.stack(step), truth), unwinder.assumption)
+    return failed_at(truth, [step], unwinder.assumption)[0] if unwinder.assumption else None
 
 
 def _accords(
@@ -181,19 +187,59 @@ def _accords(
     told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
     answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
     _, first, place = np.unique(answers, axis=0, return_index=True, return_inverse=True)
-    stands, failing = np.full(len(first), ACCORDS.index(Accord.UNASKED), np.uint8), np.zeros(len(first), np.uint8)
     kinds = np.column_stack((told[first], truth.trace.pc[steps[first]]))
-    for i in _asked(kinds, first, most_alike).tolist():
-        step = int(steps[first[i]])
-        failed = failed_in(truth, unwinder, step)
-        last, innermost = frame[step].tolist()
-        differs = failed is not None and outcome[step] != EXACT
-        said = backtraces.innermost(step, failed.frame + 2) if failed and differs else NOTHING_SAID
-        frames = range(last, innermost - 1, -1)
-        stands[i] = ACCORDS.index(accord(held_to, OUTCOMES[outcome[step]], frames, said, failed))
-        failing[i] = clauses.index(failed.clause.name) if failed else 0
+    asked = _asked(kinds, first, most_alike) if _one_by_one(unwinder) else np.arange(len(first))
+    where = _failing(truth, backtraces, unwinder, steps[first[asked]])
+    beside = np.column_stack((told[first[asked]].astype(np.int64), where.frame, where.foretold))
+    ways, way = np.unique(beside, axis=0, return_inverse=True)
+    accords = [ACCORDS.index(_standing(held_to, *each)) for each in ways.tolist()]
+    stands, failing = np.full(len(first), ACCORDS.index(Accord.UNASKED), np.uint8), np.zeros(len(first), np.uint8)
+    stands[asked] = np.array(accords, np.uint8)[way.reshape(-1)]
+    failing[asked] = _numbers(clauses)[where.clause]
     found[steps], clause[steps] = stands[place.reshape(-1)], failing[place.reshape(-1)]
     return found, clause
+
+
+def _one_by_one(unwinder: Unwinder) -> bool:
+    """True of an assumption that is not evaluated in columns."""
+    return isinstance(unwinder.assumption, TableRow | CodeRow)
+
+
+def _standing(held_to: HeldTo, outcome: int, last: int, innermost: int, at: int, foretold: int) -> Accord:
+    frames = range(last, innermost - 1, -1)
+    return standing(held_to, OUTCOMES[outcome], frames, None if at < 0 else at, bool(foretold))
+
+
+def _numbers(clauses: tuple[str, ...]) -> NDArray[np.uint8]:
+    """The number of each clause of any form among those of one assumption."""
+    found = np.zeros(len(NUMBERS) + 1, np.uint8)
+    for clause, number in NUMBERS.items():
+        found[number] = clauses.index(clause.name) if clause.name in clauses else 0
+    return found
+
+
+def _failing(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: NDArray[np.int64]) -> Failing:
+    """Where an assumption fails at some steps; an answer that was made by itself is looked at by itself."""
+    assumption = unwinder.assumption
+    assert assumption is not None
+    alone = np.isin(steps, backtraces.slow_steps) | isinstance(assumption, CodeRow)
+    many = len(steps)
+    found = Failing(np.full(many, -1, np.int32), np.zeros(many, np.uint8), np.zeros(many, np.bool_))
+    together = np.flatnonzero(~alone)
+    if len(together) and not isinstance(assumption, CodeRow):
+        sites = Sites(truth, steps[together])
+        some = check_assumption(sites, read_along(sites, assumption), backtraces)
+        found.frame[together], found.clause[together] = some.frame, some.clause
+        found.foretold[together] = some.foretold
+    by_themselves = np.flatnonzero(alone).tolist()
+    failures = failed_at(truth, steps[by_themselves].tolist(), assumption) if by_themselves else []
+    for i, failed in zip(by_themselves, failures, strict=True):
+        if failed is None:
+            continue
+        found.frame[i], found.clause[i] = failed.frame, NUMBERS[failed.clause]
+        said = backtraces.innermost(int(steps[i]), failed.frame + 2) if failed.foretold else NOTHING_SAID
+        found.foretold[i] = failed.foretold is None or failed.foretold.is_said(said, failed.frame)
+    return found
 
 
 def _asked(kinds: NDArray[np.uint64], first: NDArray[np.int64], most_alike: int) -> NDArray[np.int64]:

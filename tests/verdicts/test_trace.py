@@ -121,7 +121,14 @@ def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPat
     assert [found[step] for step in exact] == expected
 
 
-@pytest.mark.parametrize("name", ["fp_chain", "eh_frame", "prologue_analysis"])
+@pytest.mark.parametrize("name", ["fp_chain", "fp_chain_entry", "stack_scan"])
+def test_an_assumption_without_rows_is_evaluated_for_every_answer(name: str) -> None:
+    run, unwinder = run_program(PROGRAMS["recursion"], ARCHES["x86_64"]), UNWINDERS[name]
+    assert unwinder.unwind_trace is not None
+    assert not judge_trace(run.watched, unwinder.unwind_trace(run.trace), unwinder, most_alike=0).counts().unasked
+
+
+@pytest.mark.parametrize("name", ["eh_frame", "prologue_analysis"])
 def test_of_many_answers_alike_the_assumption_is_evaluated_at_some_of_each_instruction(name: str) -> None:
     run, unwinder = run_program(PROGRAMS["recursion"], ARCHES["x86_64"]), UNWINDERS[name]
     assert unwinder.unwind_trace is not None

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
 from testbed.contract.assumption import Assumption, CodeRow, Record, RecordList, ShadowStack, StackWords, TableRow
-from testbed.verdicts.assumptions.along import Failed, ForetoldEnd, FoundCaller, ReadAlong, TrueSite, check_assumption
+from testbed.truth import Truth
+from testbed.verdicts.assumptions.along import (
+    Failed,
+    ForetoldEnd,
+    FoundCaller,
+    Reading,
+    Sites,
+    all_failed,
+    one_by_one,
+)
 from testbed.verdicts.assumptions.records import chained, record_list, shadow_stack
 from testbed.verdicts.assumptions.rows import code_rows_fail_at, table_rows
 from testbed.verdicts.assumptions.scans import scanned
 
-__all__ = ["Failed", "ForetoldEnd", "FoundCaller", "TrueSite", "failed_at"]
+__all__ = ["Failed", "ForetoldEnd", "FoundCaller", "failed_at", "read_along"]
 
 
-def failed_at(site: TrueSite, assumption: Assumption) -> Failed | None:
-    """Where an assumption fails at a site; None where it holds at every frame of the true stack."""
+def failed_at(truth: Truth, steps: Sequence[int], assumption: Assumption) -> list[Failed | None]:
+    """Where an assumption fails at some steps; None where it holds at every frame of the true stack."""
     if isinstance(assumption, CodeRow):
-        return code_rows_fail_at(site)
-    return check_assumption(site, _read_along(site, assumption))
+        return [code_rows_fail_at(truth, step) for step in steps]
+    sites = Sites(truth, np.array(steps, np.int64))
+    return all_failed(sites, read_along(sites, assumption))
 
 
-def _read_along(site: TrueSite, assumption: Record | RecordList | ShadowStack | StackWords | TableRow) -> ReadAlong:
+def read_along(sites: Sites, assumption: Record | RecordList | ShadowStack | StackWords | TableRow) -> Reading:
+    """What a technique comes by at each frame of some sites."""
     match assumption:
         case Record():
-            return chained(site, assumption)
+            return chained(sites, assumption)
         case RecordList():
-            return record_list(site, assumption)
+            return record_list(sites, assumption)
         case ShadowStack():
-            return shadow_stack(site, assumption)
+            return shadow_stack(sites, assumption)
         case StackWords():
-            return scanned(site, assumption)
+            return scanned(sites, assumption)
         case TableRow():
-            return table_rows(site, assumption)
+            return one_by_one(sites, partial(table_rows, assumption=assumption))

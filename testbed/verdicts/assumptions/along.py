@@ -2,7 +2,8 @@
 
 A *reading* says what a technique comes by at frame 0, then, that having been right, at frame 1, and so on. It is
 written once more here, from the assumption alone, and shares nothing with the technique. What it comes by is held
-against the truth: the first difference is the clause that fails, and what the technique must say there.
+against the truth: the first difference is the clause that fails, and what the technique must say there. Many sites are
+read at once, in columns.
 
 Of an answer beside that, three things are asked:
 
@@ -13,18 +14,30 @@ Of an answer beside that, three things are asked:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 
-from testbed.contract.assumption import BEHIND, CFA, END, KIND, MOST, REGISTER, Clause
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.arch import Arch
+from testbed.contract.assumption import BEHIND, CFA, CLAUSES, END, KIND, MOST, REGISTER, Clause
+from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace, FrameKind
+from testbed.contract.native import ROOT
 from testbed.contract.unwinder import HeldTo
-from testbed.trace import Snapshot
-from testbed.truth import CallStack, TrueFrame, Truth
+from testbed.conventions import platform
+from testbed.trace import Snapshot, Trace
+from testbed.truth import Truth
+from testbed.truth.native.near import NEAR
 from testbed.words.outcome import Outcome
 
 Filling = Mapping[str, object]
+Numbers = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +86,6 @@ class ForetoldEnd:
         return len(said.frames) == frame + 1 and (said.stopped is not None) is self.stops
 
 
-ReadAlong = Iterator[FoundCaller | ForetoldEnd]
-
-
 @dataclass(frozen=True, slots=True)
 class Failed:
     """The frame at which an assumption fails, counted from the innermost, and by which clause.
@@ -90,66 +100,331 @@ class Failed:
     evidence: Filling
 
 
-@dataclass(frozen=True, eq=False)
-class TrueSite:
-    """One instant of a run: what a technique is given, and the truth about it."""
+NUMBERS: Mapping[Clause, int] = {clause: number for number, clause in enumerate(CLAUSES.values(), 1)}
+"""Each clause of any form, as columns number it: 0 is none."""
+CLAUSE_OF = ("", *CLAUSES.values())
 
-    snapshot: Snapshot
-    stack: CallStack
-    watched: Truth | None = None  # the whole run, for an assumption that asks what else it shows
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Some steps of a run: what a technique is given there, in columns, and the truth about it."""
+
+    truth: Truth
+    steps: Numbers
+
+    def __len__(self) -> int:
+        return len(self.steps)
 
     @property
-    def frames(self) -> tuple[TrueFrame, ...]:
-        return self.stack.frames
+    def trace(self) -> Trace:
+        return self.truth.trace
+
+    @property
+    def arch(self) -> Arch:
+        return self.truth.trace.arch
+
+    def snapshot(self, row: int) -> Snapshot:
+        return self.trace.snapshot(int(self.steps[row]))
+
+    @cached_property
+    def registers(self) -> Words:
+        """All registers of each site."""
+        return np.asarray(self.trace.registers)[self.steps]
+
+    def register(self, name: str) -> Words:
+        return np.ascontiguousarray(self.registers[:, self.arch.index[name]])
+
+    def words(self, rows: Numbers, addresses: Words, where: Bools) -> tuple[Words, Bools]:
+        """A word of memory at some sites, and where it could be read; only those asked for by ``where``."""
+        values, mapped = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.bool_)
+        asked = np.flatnonzero(where)
+        address = addresses[asked] & np.uint64(self.arch.word_mask)
+        values[asked], mapped[asked] = self.truth.words.at(self.steps[rows[asked]], address)
+        return values, mapped
 
 
-def check_assumption(site: TrueSite, come_by: ReadAlong) -> Failed | None:
-    """Where an assumption fails along the true stack; None where it holds at every frame."""
-    for k in range(len(site.frames)):
-        failed = _held_against(site, k, next(come_by))
-        if failed is not None:
-            return failed
-    return None
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of one site what words need besides: see `FoundCaller` and `ForetoldEnd`."""
+
+    how: object = ""
+    by: object = ""
+    at: int | None = None
+    evidence: Filling = field(default_factory=dict)
 
 
-def too_deep(k: int, most: int, *, stops: bool) -> Iterator[ForetoldEnd]:
-    """The end of a technique that takes so many frames at most, at frame ``k``; nothing where there is room."""
-    if k + 1 >= most:
-        yield ForetoldEnd(MOST, stops, {"frame": str(k), "most": str(most)})
+CALLER, STOPS, CLAIMS = range(3)  # there is a caller; the technique stops, or claims the root
 
 
-def _held_against(site: TrueSite, k: int, come_by: FoundCaller | ForetoldEnd) -> Failed | None:
-    """The first difference between what is come by at frame ``k`` and the truth: the gravest first."""
-    here, caller = site.frames[k], site.frames[k + 1] if k + 1 < len(site.frames) else None
+@dataclass(frozen=True, eq=False)
+class ComeBy:
+    """What a technique comes by at one frame of some sites, in columns: a `FoundCaller` or a `ForetoldEnd` of each.
 
-    def failed(clause: Clause, **evidence: object) -> Failed:
-        known: dict[str, object] = {"here": here.pc}
-        if caller is not None:
-            known["true"] = caller.pc if caller.goes_on is None else caller.goes_on
-        if isinstance(come_by, FoundCaller):
-            known |= {"how": come_by.how, "by": come_by.by, "found": come_by.pc}
-        return Failed(k, clause, come_by, known | evidence)
+    ``ends`` says which, ``clause`` numbers CLAUSE_OF. Registers are in the architecture's order.
+    """
 
-    if isinstance(come_by, ForetoldEnd):
-        return None if caller is None and not come_by.stops else failed(come_by.clause, **come_by.evidence)
-    if caller is None:
-        return failed(END)
-    if not caller.is_at(come_by.pc):
-        return failed(come_by.clause)
-    if caller.interrupted and come_by.kind is FrameKind.CALLER:
-        return failed(KIND)
-    if caller.calling and come_by.kind is FrameKind.INTERRUPTED:
-        return failed(BEHIND)
-    if come_by.cfa is not None and here.cfa is not None and come_by.cfa != here.cfa:
-        return failed(CFA, found=come_by.cfa, true=here.cfa)
-    arch = site.snapshot.arch
-    if all(caller.registers.get(name, found) == found for name, found in come_by.registers.items()):
-        return None
-    for name, true in caller.registers.items():
-        found = come_by.registers.get(name)
-        if name not in (arch.pc, arch.flags) and found is not None and found != true:
-            return failed(REGISTER, register=name, found=found, true=true)
-    return None
+    ends: NDArray[np.uint8]
+    clause: NDArray[np.uint8]
+    pc: Words
+    values: Words
+    known: Bools
+    cfa: Words
+    cfa_known: Bools
+    interrupted: Bools
+    tell: Callable[[int], Told]
+
+    def one(self, arch: Arch, row: int) -> FoundCaller | ForetoldEnd:
+        """What is come by at one site."""
+        clause, told = CLAUSE_OF[self.clause[row]], self.tell(row)
+        assert isinstance(clause, Clause)
+        if self.ends[row] != CALLER:
+            return ForetoldEnd(clause, bool(self.ends[row] == STOPS), told.evidence)
+        registers = {name: int(self.values[row, i]) for name, i in arch.index.items() if self.known[row, i]}
+        kind = FrameKind.INTERRUPTED if self.interrupted[row] else FrameKind.CALLER
+        cfa = int(self.cfa[row]) if self.cfa_known[row] else None
+        return FoundCaller(int(self.pc[row]), clause, told.how, registers, cfa, told.by, kind, told.at)
+
+
+Reading = Generator[ComeBy, Bools, None]
+"""What is come by at frame 0 of all sites; then, of those that it is told to go on with, at frame 1, and so on."""
+
+
+def found_callers(clause: Clause, sites: Sites, pc: Words, tell: Callable[[int], Told]) -> ComeBy:
+    """Callers of which nothing is known but where they go on."""
+    many, registers = len(pc), len(sites.arch.index)
+    return ComeBy(
+        np.full(many, CALLER, np.uint8),
+        np.full(many, NUMBERS[clause], np.uint8),
+        pc,
+        np.zeros((many, registers), np.uint64),
+        np.zeros((many, registers), np.bool_),
+        np.zeros(many, np.uint64),
+        np.zeros(many, np.bool_),
+        np.zeros(many, np.bool_),
+        tell,
+    )
+
+
+End = tuple[Bools, Clause, bool | Bools, Callable[[int], Filling]]
+"""Where a technique ends, by which clause, whether it stops, and the evidence."""
+
+
+def unless(found: ComeBy, *ends: End) -> ComeBy:
+    """What is found, but where it ends: by the first of the clauses that is so."""
+    which = np.select([each[0] for each in ends], list(range(len(ends))), -1)
+    how, clause = found.ends.copy(), found.clause.copy()
+    for i, (_, by, stops, _) in enumerate(ends):
+        how[which == i] = np.where(stops, STOPS, CLAIMS)[which == i] if isinstance(stops, np.ndarray) else 2 - stops
+        clause[which == i] = NUMBERS[by]
+
+    def tell(row: int) -> Told:
+        return found.tell(row) if which[row] < 0 else Told(evidence=ends[which[row]][3](row))
+
+    return replace(found, ends=how, clause=clause, tell=tell)
+
+
+def either(first: Bools, one: ComeBy, other: ComeBy) -> ComeBy:
+    """The one where ``first`` is true, elsewhere the other."""
+    wide = first[:, np.newaxis]
+    return ComeBy(
+        np.where(first, one.ends, other.ends),
+        np.where(first, one.clause, other.clause),
+        np.where(first, one.pc, other.pc),
+        np.where(wide, one.values, other.values),
+        np.where(wide, one.known, other.known),
+        np.where(first, one.cfa, other.cfa),
+        np.where(first, one.cfa_known, other.cfa_known),
+        np.where(first, one.interrupted, other.interrupted),
+        lambda row: one.tell(row) if first[row] else other.tell(row),
+    )
+
+
+def too_deep(k: Numbers, most: int, *, stops: bool) -> End:
+    """The end of a technique that takes so many frames at most, at frame ``k`` of each site."""
+    return k + 1 >= most, MOST, stops, lambda row: {"frame": str(k[row]), "most": str(most)}
+
+
+def one_by_one(sites: Sites, read: Callable[[Snapshot], Iterator[FoundCaller | ForetoldEnd]]) -> Reading:
+    """A reading of one site, for all of them."""
+    each = [read(sites.snapshot(row)) for row in range(len(sites))]
+    index = sites.arch.index
+    while True:
+        come = [next(site) for site in each]
+        found = found_callers(END, sites, np.zeros(len(come), np.uint64), _of_each(come))
+        for row, this in enumerate(come):
+            found.clause[row] = NUMBERS[this.clause]
+            if isinstance(this, ForetoldEnd):
+                found.ends[row] = STOPS if this.stops else CLAIMS
+                continue
+            found.pc[row], found.interrupted[row] = this.pc, this.kind is FrameKind.INTERRUPTED
+            found.cfa[row], found.cfa_known[row] = this.cfa or 0, this.cfa is not None
+            for name, value in this.registers.items():
+                found.values[row, index[name]], found.known[row, index[name]] = value, True
+        go_on = yield found
+        each = [site for site, is_right in zip(each, go_on.tolist(), strict=True) if is_right]
+
+
+def _of_each(come: Sequence[FoundCaller | ForetoldEnd]) -> Callable[[int], Told]:
+    def tell(row: int) -> Told:
+        this = come[row]
+        return Told(evidence=this.evidence) if isinstance(this, ForetoldEnd) else Told(this.how, this.by, this.at)
+
+    return tell
+
+
+@dataclass(frozen=True, eq=False)
+class Failing:
+    """Of each site the frame at which an assumption fails, -1 where it holds; the clause (of CLAUSE_OF), and whether an
+    answer says there what that foretells."""
+
+    frame: NDArray[np.int32]
+    clause: NDArray[np.uint8]
+    foretold: Bools
+
+
+def check_assumption(sites: Sites, reading: Reading, said: Backtraces | None = None) -> Failing:
+    """Where an assumption fails along the true stack of each site; what is ``said`` is held to what that foretells."""
+    found = Failing(np.full(len(sites), -1, np.int32), np.zeros(len(sites), np.uint8), np.zeros(len(sites), np.bool_))
+    for k, rows, come, fails in _along(sites, reading):
+        failed = np.flatnonzero(fails)
+        found.frame[rows[failed]], found.clause[rows[failed]] = k, fails[failed]
+        if said is not None and len(failed):
+            found.foretold[rows[failed]] = _are_said(said, sites.steps[rows[failed]], k, come, failed)
+    return found
+
+
+def all_failed(sites: Sites, reading: Reading) -> list[Failed | None]:
+    """Where an assumption fails at each site, in words; None where it holds at every frame."""
+    found: list[Failed | None] = [None] * len(sites)
+    for k, rows, come, fails in _along(sites, reading):
+        for i in np.flatnonzero(fails).tolist():
+            row = int(rows[i])
+            found[row] = _in_words(sites, row, k, come.one(sites.arch, i), CLAUSE_OF[fails[i]])
+    return found
+
+
+def _along(sites: Sites, reading: Reading) -> Iterator[tuple[int, Numbers, ComeBy, NDArray[np.uint8]]]:
+    """Frame by frame: its number, the sites that are right so far, what is come by at each, and what fails."""
+    rows, index = np.arange(len(sites)), sites.truth.node[sites.steps].astype(np.int64)
+    come, k = next(reading), 0
+    while True:
+        fails = _held_against(sites, index, come)
+        yield k, rows, come, fails
+        go_on = (fails == 0) & (come.ends == CALLER)
+        if not go_on.any():
+            return
+        rows, index = rows[go_on], sites.truth.activations.parent[index[go_on]].astype(np.int64)
+        come, k = reading.send(go_on), k + 1
+
+
+def _held_against(sites: Sites, index: Numbers, come: ComeBy) -> NDArray[np.uint8]:
+    """The first difference between what is come by at a frame of each site, of activation ``index``, and the truth: the
+    gravest first."""
+    true = sites.truth.activations
+    parent, returns, goes_on = true.parent[index], true.return_address[index], true.goes_on[index]
+    is_root, interrupted, ends = parent < 0, true.signal[index], come.ends != CALLER
+    near = (returns < come.pc) & (come.pc < goes_on) & (goes_on <= returns + np.uint64(NEAR))
+    is_at = (come.pc == returns) | (goes_on != 0) & ((come.pc == goes_on) | near)
+    calling = ~interrupted & ~true.signal[parent]
+    lies = np.zeros(len(index), np.bool_)
+    for _, differs in _differences(sites, index, come):
+        lies |= differs
+    later = [np.uint8(NUMBERS[each]) for each in (KIND, BEHIND, CFA, REGISTER)]
+    fails: NDArray[np.uint8] = np.select(
+        [
+            ends & is_root & (come.ends == CLAIMS),
+            ends,
+            is_root,
+            ~is_at,
+            interrupted & ~come.interrupted,
+            calling & come.interrupted,
+            come.cfa_known & (come.cfa != true.cfa[index]),
+            lies,
+        ],
+        [np.uint8(0), come.clause, np.uint8(NUMBERS[END]), come.clause, *later],
+        np.uint8(0),
+    )
+    return fails
+
+
+def _differences(sites: Sites, index: Numbers, come: ComeBy) -> Iterator[tuple[str, Bools]]:
+    """Each register with a true value that something is said of, and where that is false: of a caller those that a call
+    keeps, of a frame that a signal interrupted every one."""
+    true, arch = sites.truth.activations, sites.arch
+    kept = (*platform(arch).preserved, arch.sp)
+    for name in dict.fromkeys((*kept, *arch.index)):
+        column = arch.index[name]
+        known = come.known[:, column]
+        if name in (arch.pc, arch.flags) or not known.any():
+            continue
+        judged = known & (true.parent[index] >= 0) & (true.signal[index] | (name in kept))
+        yield name, judged & (come.values[:, column] != _true_value(sites, index, name))
+
+
+def _true_value(sites: Sites, index: Numbers, name: str) -> Words:
+    """A register of the frame that each activation comes back to."""
+    true = sites.truth.activations
+    if name == sites.arch.sp:
+        return true.cfa[index]
+    values: Words = sites.trace.column(name)[true.opened[index] - true.signal[index]]
+    return values
+
+
+def _in_words(sites: Sites, row: int, k: int, come: FoundCaller | ForetoldEnd, clause: Clause | str) -> Failed:
+    """A clause that fails, with its evidence."""
+    assert isinstance(clause, Clause)
+    frames = sites.truth.stack(int(sites.steps[row])).frames
+    here, caller = frames[k], frames[k + 1] if k + 1 < len(frames) else None
+    known: dict[str, object] = {"here": here.pc}
+    if caller is not None:
+        known["true"] = caller.pc if caller.goes_on is None else caller.goes_on
+    if isinstance(come, ForetoldEnd):
+        return Failed(k, clause, come, known | dict(come.evidence))
+    known |= {"how": come.how, "by": come.by, "found": come.pc}
+    if clause is CFA:
+        known |= {"found": come.cfa, "true": here.cfa}
+    if clause is REGISTER and caller is not None:
+        name = next(
+            name
+            for name, true in caller.registers.items()
+            if name not in (sites.arch.pc, sites.arch.flags) and come.registers.get(name, true) != true
+        )
+        known |= {"register": name, "found": come.registers[name], "true": caller.registers[name]}
+    return Failed(k, clause, come, known)
+
+
+def _are_said(said: Backtraces, steps: Numbers, k: int, come: ComeBy, rows: Numbers) -> Bools:
+    """Where answers say behind frame ``k`` what is come by at some rows: as `is_said` of each."""
+    nodes, first = said.nodes, said.site[steps]
+    here, node = np.full(len(steps), _NOBODY), said.sites.outer[first].astype(np.int64)
+    for _ in range(k):
+        here, node = node, np.where(node >= 0, nodes.outer[np.maximum(node, 0)], _NOBODY) if len(nodes) else node
+    is_there = (node != _NOBODY) & (k < max(said.most_frames, 1))
+    has_caller = is_there & (node >= 0) & (k + 1 < said.most_frames)
+    ends = come.ends[rows]
+    ended = is_there & ~has_caller & ((node != ROOT) == (ends == STOPS))
+    if not has_caller.any():
+        none: Bools = ended & (ends != CALLER)
+        return none
+    node, here = np.maximum(node, 0), np.maximum(here, 0)
+    cfa, cfa_known = (
+        (said.sites.cfa[first], said.sites.cfa_known[first]) if not k else (nodes.cfa[here], nodes.cfa_known[here])
+    )
+    same: Bools = has_caller & (nodes.pc[node] == come.pc[rows]) & ~come.interrupted[rows]
+    same &= (cfa_known == come.cfa_known[rows]) & (~cfa_known | (cfa == come.cfa[rows]))
+    for name, column in said.trace.arch.index.items():
+        known = come.known[rows, column]
+        if name in said.registers and known.any():
+            i = said.registers.index(name)
+            is_known = nodes.known[node] >> np.uint64(i) & np.uint64(1) != 0
+            same &= ~known | is_known & (nodes.values[node, i] == come.values[rows, column])
+        elif name != said.trace.arch.pc:
+            same &= ~known
+    same[ends != CALLER] = ended[ends != CALLER]
+    return same
+
+
+_NOBODY = -(1 << 30)  # as a link: the answer ended further in
 
 
 class Accord(Enum):
@@ -178,21 +453,26 @@ def accord(held_to: HeldTo, outcome: Outcome, frames: Sequence[int], said: Backt
     ``frames`` are those at which it may go wrong (`testbed.verdicts.one`); ``failed`` is where the assumption
     fails, None where it holds at every frame.
     """
+    foretold = failed is not None and (failed.foretold is None or failed.foretold.is_said(said, failed.frame))
+    return standing(held_to, outcome, frames, None if failed is None else failed.frame, foretold)
+
+
+def standing(held_to: HeldTo, outcome: Outcome, frames: Sequence[int], at: int | None, foretold: bool) -> Accord:
+    """The same; ``at`` is the frame at which the assumption fails, and the answer says there what is ``foretold``."""
     if held_to is HeldTo.COUNTS:
         return Accord.UNCLAIMED
     if held_to is HeldTo.HONESTY:
         dead = outcome in (Outcome.CRASHED, Outcome.HUNG)
         return Accord.DISHONEST if outcome.lying or dead else Accord.HONEST
-    stands = _beside_an_assumption(outcome, frames, said, failed)
+    stands = _beside_an_assumption(outcome, frames, at, foretold)
     return Accord.OPEN if held_to is HeldTo.OPEN and stands not in (Accord.HOLDS, Accord.FAILS) else stands
 
 
-def _beside_an_assumption(outcome: Outcome, frames: Sequence[int], said: Backtrace, failed: Failed | None) -> Accord:
+def _beside_an_assumption(outcome: Outcome, frames: Sequence[int], at: int | None, foretold: bool) -> Accord:
     if outcome is Outcome.EXACT:
-        return Accord.HOLDS if failed is None else Accord.LUCK
-    if failed is None or max(frames) < failed.frame:
+        return Accord.HOLDS if at is None else Accord.LUCK
+    if at is None or max(frames) < at:
         return Accord.UNFOUNDED
-    if failed.frame not in frames:  # it is right where it should not be, and wrong further out
+    if at not in frames:  # it is right where it should not be, and wrong further out
         return Accord.OTHERWISE
-    foretold = failed.foretold is None or failed.foretold.is_said(said, failed.frame)
     return Accord.FAILS if foretold else Accord.OTHERWISE

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from testbed.arch import Arch
 from testbed.contract.assumption import (
     ADDRESS,
     AS_CALLED,
@@ -22,6 +23,7 @@ from testbed.contract.assumption import (
     KEPT,
     KIND,
     KNOWN,
+    MOST,
     NAMED,
     NO_RETURN,
     ONE_CFA,
@@ -36,8 +38,7 @@ from testbed.image import Image, image_covering, once_per_image
 from testbed.rereading import CFA, Evaluated, NoRow, Plus, SecondRow, Word, evaluate, reread
 from testbed.trace import Snapshot
 from testbed.truth import Activation, TrueFrame, Truth
-from testbed.verdicts.assumptions.along import Failed, Filling, ForetoldEnd, FoundCaller, ReadAlong, TrueSite, too_deep
-from testbed.verdicts.assumptions.records import no_further_out
+from testbed.verdicts.assumptions.along import Failed, Filling, ForetoldEnd, FoundCaller
 from testbed.words.errors import UnreadableMemory
 
 
@@ -54,9 +55,9 @@ class _InForce:
         return f"the row with CFA {self.row.cfa}"
 
 
-def table_rows(site: TrueSite, assumption: TableRow) -> ReadAlong:
+def table_rows(snapshot: Snapshot, assumption: TableRow) -> Iterator[FoundCaller | ForetoldEnd]:
     """The row of each frame, on the registers that the row before gave."""
-    snapshot, arch = site.snapshot, site.snapshot.arch
+    arch = snapshot.arch
     here: Mapping[str, int] = snapshot.registers
     pc, kind, k = snapshot.pc, FrameKind.INTERRUPTED, 0
     while True:
@@ -82,14 +83,34 @@ def table_rows(site: TrueSite, assumption: TableRow) -> ReadAlong:
         there = {name: value for name, value in found.registers.items() if value is not None and name != arch.pc}
         may_stay = kind is FrameKind.INTERRUPTED or not isinstance(row.return_address, Word)
         may_go_back = _has_moved_up(row, found, here)
-        stays = no_further_out(arch, here, there, may_stay=may_stay, may_go_back=may_go_back)
+        stays = _no_further_out(arch, here, there, may_stay=may_stay, may_go_back=may_go_back)
         if stays and not row.signal_frame:
             yield ForetoldEnd(ASCENDS, True, stays)
             return
-        yield from too_deep(k, assumption.most_frames, stops=True)
+        if k + 1 >= assumption.most_frames:
+            yield ForetoldEnd(MOST, True, {"frame": str(k), "most": str(assumption.most_frames)})
+            return
         kind = FrameKind.INTERRUPTED if row.signal_frame else FrameKind.CALLER
         yield FoundCaller(pc, ADDRESS, _InForce(row, True), there, found.cfa, _InForce(row, False), kind)
         k, here = k + 1, there
+
+
+def _no_further_out(
+    arch: Arch, here: Mapping[str, int], there: Mapping[str, int], *, may_stay: bool, may_go_back: bool
+) -> Filling | None:
+    """Why a caller with the registers ``there`` is not further out than ``here``: SP decides, else the frame pointer.
+
+    None where it is, or where neither register is known of both.
+    """
+    for name in (arch.sp, *arch.frame_pointers):
+        if name in here and name in there:
+            was, found = here[name], there[name]
+            zero = found == 0 and name != arch.sp
+            back = found < was and not (may_go_back and name == arch.sp)
+            if not zero and (back or (found == was and not may_stay)):
+                return {"register": name, "was": was, "found": found}
+            return None
+    return None
 
 
 def _words(snapshot: Snapshot) -> Callable[[int, int], int | None]:
@@ -132,16 +153,14 @@ class _NamedStart(NamedTuple):
     is_entry: bool
 
 
-def code_rows_fail_at(site: TrueSite) -> Failed | None:
+def code_rows_fail_at(watched: Truth, step: int) -> Failed | None:
     """The first frame of which the code alone does not say the row; None where there is none."""
-    watched, step = site.watched, site.snapshot.step
-    if watched is None or step is None:
-        raise ValueError("this assumption is about a site of a run, with its truth")
+    snapshot, frames = watched.trace.snapshot(step), watched.stack(step).frames
     last = step  # that the frame's activation executed
-    for k, frame in enumerate(site.frames):
+    for k, frame in enumerate(frames):
         activation = watched.activations[frame.activation]
-        caller = site.frames[k + 1] if k + 1 < len(site.frames) else None
-        for clause, filling in _reasons(site.snapshot, watched, frame, caller, activation, last):
+        caller = frames[k + 1] if k + 1 < len(frames) else None
+        for clause, filling in _reasons(snapshot, watched, frame, caller, activation, last):
             return Failed(k, clause, None, {"here": frame.pc, **filling})
         last = activation.opened - 1
     return None

@@ -7,66 +7,191 @@ a call may have, shortest first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from itertools import chain, repeat
+from bisect import bisect_left, insort
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from testbed.arch import Isa
+from testbed.arch import Arch, Isa
 from testbed.arch.tables import PerIsa
 from testbed.contract.assumption import FIRST, MAPPED, REACHED, ROOM, StackWords
 from testbed.image import Image, LoadedImage, image_covering, once_per_image
-from testbed.trace import Snapshot
-from testbed.verdicts.assumptions.along import ForetoldEnd, FoundCaller, ReadAlong, TrueSite, too_deep
-from testbed.verdicts.assumptions.records import code_of, symbol_at
-from testbed.words.errors import UnreadableMemory
+from testbed.trace import Trace
+from testbed.truth import Truth
+from testbed.verdicts.assumptions.along import (
+    Bools,
+    ComeBy,
+    Filling,
+    Numbers,
+    Reading,
+    Sites,
+    Told,
+    Words,
+    found_callers,
+    too_deep,
+    unless,
+)
+from testbed.verdicts.assumptions.records import code_of, stack_ends, symbol_at
 
-PARTS = range(6, 13)  # of the stack 64 bytes are read at first, then twice as many each time, up to 4,096
 
-
-def scanned(site: TrueSite, assumption: StackWords) -> ReadAlong:
+def scanned(sites: Sites, assumption: StackWords) -> Reading:
     """The words of the stack that are accepted, from SP up."""
-    snapshot, arch = site.snapshot, site.snapshot.arch
-    accepts = _ACCEPTS[assumption.accepts]
-    at = (snapshot.sp + arch.word - 1) // arch.word * arch.word
-    try:
-        end, _ = snapshot.stack_end()
-    except UnreadableMemory:
-        yield ForetoldEnd(MAPPED, True, {"at": snapshot.sp, "how": "the stack would be"})
-        return
-    below, k = snapshot.pc, 0
+    arch, word = sites.arch, np.uint64(sites.arch.word)
+    stack = _AcceptedWords.of(sites.truth, assumption.accepts)
+    rows, below, k = np.arange(len(sites)), sites.register(arch.pc), 0
+    at, ends = (sites.register(arch.sp) + word - np.uint64(1)) // word * word, stack_ends(sites)
     while True:
-        yield from too_deep(k, assumption.most_frames, stops=True)
         words = assumption.words if k else assumption.first_words
-        last = at + words * arch.word
-        near = _near_code(snapshot, at, min(last, end))
-        found = next(((place, value) for place, value in near if accepts(snapshot, value, below)), None)
-        if found is None:
-            yield (
-                ForetoldEnd(REACHED, False, {"at": at})
-                if last >= end
-                else ForetoldEnd(ROOM, True, {"words": str(words), "at": at})
-            )
-            return
-        place, value = found
-        at, pc, k = place + arch.word, code_of(snapshot, value), k + 1
-        below = pc - 1
-        yield FoundCaller(pc, FIRST, f"[{place:#x}] =", {arch.sp: at} if assumption.sp else {}, by="the scan", at=place)
+        last = at + np.uint64(words) * word
+        place, value = stack.first(sites.steps[rows], at, np.minimum(last, ends[rows]), below)
+        come = _accepted(sites, rows, at, place, code_of(arch, value))
+        if assumption.sp:
+            come.values[:, arch.index[arch.sp]], come.known[:, arch.index[arch.sp]] = place + word, True
+        go_on = yield unless(
+            come,
+            (ends[rows] == 0, MAPPED, True, partial(_no_stack, sites, rows)),
+            too_deep(np.full(len(rows), k), assumption.most_frames, stops=True),
+            ((place == 0) & (last >= ends[rows]), REACHED, False, partial(_from, at, "")),
+            (place == 0, ROOM, True, partial(_from, at, str(words))),
+        )
+        rows, k = rows[go_on], k + 1
+        at, below = (place + word)[go_on], (come.pc - np.uint64(1))[go_on]
 
 
-def _near_code(snapshot: Snapshot, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The words between two addresses that point behind the first byte of code and not behind the last."""
-    size = snapshot.arch.word
-    low, high = _extent(snapshot.images)
-    parts = chain(PARTS, repeat(PARTS[-1]))  # most searches end soon
-    while end - start >= size:
-        data = snapshot.memory.read(start, min(1 << next(parts), (end - start) // size * size))
-        values = np.frombuffer(data, f"<u{size}")
-        for i in np.flatnonzero((values > low) & (values <= high | 1)).tolist():
-            yield start + i * size, int(values[i])
-        start += len(data)
+def _accepted(sites: Sites, rows: Numbers, at: Words, place: Words, pc: Words) -> ComeBy:
+    return found_callers(FIRST, sites, pc, lambda row: Told(f"[{place[row]:#x}] =", "the scan", int(place[row])))
+
+
+def _no_stack(sites: Sites, rows: Numbers, row: int) -> Filling:
+    return {"at": int(sites.register(sites.arch.sp)[rows[row]]), "how": "the stack would be"}
+
+
+def _from(at: Words, words: str, row: int) -> Filling:
+    return {"at": int(at[row])} | ({"words": words} if words else {})
+
+
+@dataclass(frozen=True, eq=False)
+class _AcceptedWords:
+    """The words of all stacks of a run that are accepted at some time, in the order in which they come and go.
+
+    Before ``step`` executes there is ``value`` at ``place``; 0: none that is accepted. ``accepts`` may look at the
+    frame below, too.
+    """
+
+    word: int
+    step: Sequence[int]
+    place: Sequence[int]
+    value: Sequence[int]
+    accepts: Callable[[int, int], bool]
+    looks_below: bool
+
+    @classmethod
+    def of(cls, truth: Truth, accepts: str) -> _AcceptedWords:
+        known = _KNOWN.setdefault(truth, {})
+        if accepts not in known:
+            known[accepts] = cls._find(truth, accepts)
+        return known[accepts]
+
+    @classmethod
+    def _find(cls, truth: Truth, accepts: str) -> _AcceptedWords:
+        images, arch = truth.trace.images, truth.trace.arch
+        test = _ACCEPTS[accepts]
+        step, place, value = _code_words(truth)
+        some, which = np.unique(value, return_inverse=True)
+        whatever = [each != 0 and test(images, arch, each, None) for each in some.tolist()]
+        value = np.where(np.array(whatever, np.bool_)[which.reshape(-1)], value, np.uint64(0))
+        order = np.lexsort((np.arange(len(step)), place))
+        before, same = np.roll(value[order], 1), np.roll(place[order], 1) == place[order]
+        same[:1] = False
+        changes = np.sort(order[value[order] != np.where(same, before, np.uint64(0))])
+        changes = changes[np.argsort(step[changes], kind="stable")]
+
+        @cache
+        def accepted(value: int, below: int) -> bool:
+            return test(images, arch, value, below)
+
+        columns = (step[changes].tolist(), place[changes].tolist(), value[changes].tolist())
+        return cls(arch.word, *columns, accepted, accepts == "callee")
+
+    def first(self, steps: Numbers, starts: Words, ends: Words, below: Words) -> tuple[Words, Words]:
+        """For each site the first place from a start to an end at which a word is accepted, and the word; 0: none."""
+        event, living = 0, list[int]()
+        now: dict[int, int] = {}
+        places, values = [0] * len(steps), [0] * len(steps)
+        order = np.argsort(steps, kind="stable")
+        asked = (order, steps[order], starts[order], ends[order], below[order])
+        for row, step, start, end, frame in zip(*(each.tolist() for each in asked), strict=True):
+            while event < len(self.step) and self.step[event] <= step:
+                at, value = self.place[event], self.value[event]
+                if value and at not in now:
+                    insort(living, at)
+                elif not value:
+                    del living[bisect_left(living, at)]
+                    del now[at]
+                if value:
+                    now[at] = value
+                event += 1
+            i = bisect_left(living, start)
+            while i < len(living) and living[i] + self.word <= end:
+                value = now[living[i]]
+                if not self.looks_below or self.accepts(value, frame):
+                    places[row], values[row] = living[i], value
+                    break
+                i += 1
+        return np.array(places, np.uint64), np.array(values, np.uint64)
+
+
+_KNOWN: WeakKeyDictionary[Truth, dict[str, _AcceptedWords]] = WeakKeyDictionary()
+
+
+def _code_words(truth: Truth) -> tuple[Numbers, Words, Words]:
+    """The words of stacks as the run begins and as each write leaves them: from which step on, where, which value.
+
+    They point behind the first byte of code and not behind the last; any other one is 0.
+    """
+    trace, word = truth.trace, np.uint64(truth.trace.arch.word)
+    writes, (low, high) = trace.writes, _extent(trace.images)
+    first = writes.address // word
+    last = (writes.address + writes.size.astype(np.uint64) - np.uint64(1)) // word
+    steps, places, values = [], [], []
+    for region in trace.initial:
+        if not ((trace.sp >= np.uint64(region.address)) & (trace.sp < np.uint64(region.end))).any():
+            continue
+        skip = -region.address % int(word)
+        there = np.frombuffer(region.data, f"<u{word}", (len(region.data) - skip) // int(word), skip)
+        found = np.flatnonzero((there > low) & (there <= high | 1))
+        steps.append(np.zeros(len(found), np.int64))
+        places.append(np.uint64(region.address + skip) + found.astype(np.uint64) * word)
+        values.append(there[found].astype(np.uint64))
+        inside = (writes.address >= np.uint64(region.address)) & (writes.address < np.uint64(region.end))
+        inside &= _may_be_code(trace, first, last, inside, places[-1] // word)
+        for at in (first, np.minimum(first + np.uint64(1), last), last):
+            own = np.flatnonzero(inside & ((at != first) | (at is first)))
+            written, mapped = truth.words.at(writes.step[own].astype(np.int64) + 1, at[own] * word)
+            is_code = mapped & (written > low) & (written <= high | 1)
+            steps.append(writes.step[own].astype(np.int64) + 1)
+            places.append(at[own] * word)
+            values.append(np.where(is_code, written, np.uint64(0)))
+    none = np.zeros(0, np.uint64)
+    step = np.concatenate([np.zeros(0, np.int64), *steps])
+    order = np.argsort(step, kind="stable")
+    return step[order], np.concatenate([none, *places])[order], np.concatenate([none, *values])[order]
+
+
+def _may_be_code(trace: Trace, first: Words, last: Words, inside: Bools, initial: Words) -> Bools:
+    """The writes that touch a word that points into code at some time, or may: of one written in parts nobody knows."""
+    writes, (low, high) = trace.writes, _extent(trace.images)
+    value = writes.value & np.uint64(trace.arch.word_mask)
+    in_parts = (first != last) | (writes.size != trace.arch.word)
+    some = inside & (in_parts | (value > low) & (value <= high | 1))
+    known = np.unique(
+        np.concatenate((initial, first[some], np.minimum(first[some] + np.uint64(1), last[some]), last[some]))
+    )
+    return np.isin(first, known) | np.isin(last, known)
 
 
 @lru_cache(maxsize=16)
@@ -82,13 +207,16 @@ def _code(loaded: LoadedImage) -> tuple[int, int]:
     return min((low for low, _ in found), default=1 << 64), max((high for _, high in found), default=0)
 
 
-def _call(snapshot: Snapshot, value: int) -> tuple[CallEnding, LoadedImage] | None:
+Images = tuple[LoadedImage, ...]
+
+
+def _call(images: Images, arch: Arch, value: int) -> tuple[CallEnding, LoadedImage] | None:
     """The call that would return to a value, in the instruction set that its lowest bit says, and the call's image.
 
     Where a symbol names the code, that must be the one that the file says.
     """
-    arch, address = snapshot.arch, snapshot.arch.code_address(value)
-    loaded = image_covering(snapshot.images, address - 1)
+    address = arch.code_address(value)
+    loaded = image_covering(images, address - 1)
     isa = None if loaded is None else _isa(loaded, address - 1 - loaded.bias, value & ~arch.code_mask)
     if loaded is None or isa is None:
         return None
@@ -105,22 +233,24 @@ def _isa(loaded: LoadedImage, inside: int, bit: int) -> Isa | None:
     return next((isa for isa in loaded.image.arch.isas if isa.address_bit == bit), None)
 
 
-def _ends_a_call(snapshot: Snapshot, value: int, below: int) -> bool:
-    return _call(snapshot, value) is not None
+def _ends_a_call(images: Images, arch: Arch, value: int, below: int | None) -> bool:
+    return _call(images, arch, value) is not None
 
 
-def _calls_the_frame_below(snapshot: Snapshot, value: int, below: int) -> bool:
-    found, frame = _call(snapshot, value), symbol_at(snapshot, below)
+def _calls_the_frame_below(images: Images, arch: Arch, value: int, below: int | None) -> bool:
+    """Whether a call ends there, and names the function of the frame below, where that is given."""
+    found = _call(images, arch, value)
+    frame = None if below is None else symbol_at(images, below)
     if found is None or found[0].target is None or frame is None:
         return found is not None
     return found[0].target + found[1].bias == frame[0].address + frame[1]
 
 
-def _in_a_function(snapshot: Snapshot, value: int, below: int) -> bool:
-    return symbol_at(snapshot, snapshot.arch.code_address(value) - 1) is not None
+def _in_a_function(images: Images, arch: Arch, value: int, below: int | None) -> bool:
+    return symbol_at(images, arch.code_address(value) - 1) is not None
 
 
-_ACCEPTS: Mapping[str, Callable[[Snapshot, int, int], bool]] = {
+_ACCEPTS: Mapping[str, Callable[[Images, Arch, int, int | None], bool]] = {
     "call": _ends_a_call,
     "callee": _calls_the_frame_below,
     "function": _in_a_function,

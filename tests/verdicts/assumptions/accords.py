@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.run import Run
-from testbed.verdicts.assumptions import Failed, TrueSite, failed_at
+from testbed.verdicts.assumptions import Failed, failed_at
 from testbed.verdicts.assumptions.along import Accord, accord
 from testbed.verdicts.assumptions.words import reason
 from testbed.verdicts.one import compare
@@ -36,15 +36,15 @@ def evenly(run: Run, most: int) -> range:
 def beside(run: Run, strategies: Iterable[Unwinder], steps: Iterable[int]) -> Iterator[Judged]:
     """The strategies that have an assumption, and apply."""
     chosen = [each for each in strategies if each.assumption is not None and each.applies_to(run.built.image)]
-    for step in steps:
+    steps = list(steps)
+    failed = [failed_at(run.watched, steps, each.assumption) for each in chosen if each.assumption is not None]
+    for i, step in enumerate(steps):
         snapshot = run.trace.snapshot(step)
-        site = TrueSite(snapshot, run.truth(step), run.watched)
-        for unwinder in chosen:
-            assert unwinder.assumption is not None
-            failed = failed_at(site, unwinder.assumption)
+        true = run.truth(step).frames
+        for unwinder, where in zip(chosen, failed, strict=True):
             said = unwinder.unwind(snapshot)
-            outcome, _, _, frames = compare(run.arch, site.frames, said)
-            yield Judged(unwinder.name, step, accord(unwinder.held_to, outcome, frames, said, failed), failed)
+            outcome, _, _, frames = compare(run.arch, true, said)
+            yield Judged(unwinder.name, step, accord(unwinder.held_to, outcome, frames, said, where[i]), where[i])
 
 
 BESIDE = (Accord.HOLDS, Accord.FAILS, Accord.LUCK, Accord.UNFOUNDED, Accord.OTHERWISE, Accord.OPEN)
