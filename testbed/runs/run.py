@@ -249,7 +249,7 @@ class Run:
     @cached_property
     def conventions(self) -> tuple[TakenConvention, ...]:
         """By what the functions that were entered were judged, where it is not their platform's convention."""
-        entered = np.unique(self.trace.pc[self.watched.activations.opened]).tolist()
+        entered = sorted(set(self.trace.pc[self.watched.activations.opened].tolist()))
         return taken(filter(None, (chosen_at(self.trace.images, pc) for pc in entered)))
 
     def why(self, verdict: Verdict, step: int) -> str:

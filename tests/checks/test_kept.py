@@ -60,7 +60,7 @@ OTHERS: dict[str, Any] = {
 def test_another_content_or_question_is_another_check() -> None:
     keep_check(b"code", ASKED, CHECK)
     assert kept_check(CHECK.path, b"codf", ASKED) is None
-    assert OTHERS.keys() | {"jobs"} == {field.name for field in fields(CheckOptions)}
+    assert OTHERS.keys() | {"jobs", "debug_files"} == {field.name for field in fields(CheckOptions)}
     for name, value in OTHERS.items():
         assert kept_check(CHECK.path, b"code", replace(ASKED, **{name: value})) is None, name
     assert kept_check(CHECK.path, b"code", replace(ASKED, jobs=9)) is not None

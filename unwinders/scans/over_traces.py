@@ -151,8 +151,8 @@ class _Scanned:
         in_parts = (first != last) | (writes.size != word)
         asked = inside & (in_parts | (value > low) & (value <= high | 1))
         some, end = first[asked], last[asked]
-        known = np.unique(np.concatenate([*places, some, np.minimum(some + np.uint64(1), end), end]))
-        return np.flatnonzero(inside & (np.isin(first, known) | np.isin(last, known)))
+        known = np.sort(np.concatenate([*places, some, np.minimum(some + np.uint64(1), end), end]))
+        return np.flatnonzero(inside & (_are_among(known, first) | _are_among(known, last)))
 
     def _asked(self, writes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The steps at which a scan may find something else than at the one before."""
@@ -161,8 +161,9 @@ class _Scanned:
             return np.arange(len(trace))
         after = trace.writes.step[writes].astype(np.int64) + 1
         moved = np.flatnonzero(trace.sp[1:] != trace.sp[:-1]) + 1
-        asked: NDArray[np.int64] = np.unique(np.concatenate([np.arange(min(1, len(trace))), moved, after]))
-        return asked[asked < len(trace)]
+        asked = np.zeros(len(trace) + 1, np.bool_)
+        asked[:1] = asked[moved] = asked[after] = True
+        return np.flatnonzero(asked[:-1])
 
     def _outers(self, asked: NDArray[np.int64], relevant: NDArray[np.int64]) -> Iterator[int]:
         """For each step that is asked the first caller's node, or why there is none."""
@@ -269,3 +270,9 @@ class _Scanned:
             if believed:
                 return place
         return None
+
+
+def _are_among(known: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which words are some of ``known``, which are in order."""
+    found: NDArray[np.bool_] = np.searchsorted(known, words, side="right") > np.searchsorted(known, words)
+    return found

@@ -188,10 +188,10 @@ def _may_be_code(trace: Trace, first: Words, last: Words, inside: Bools, initial
     value = writes.value & np.uint64(trace.arch.word_mask)
     in_parts = (first != last) | (writes.size != trace.arch.word)
     some = inside & (in_parts | (value > low) & (value <= high | 1))
-    known = np.unique(
+    known = np.sort(
         np.concatenate((initial, first[some], np.minimum(first[some] + np.uint64(1), last[some]), last[some]))
     )
-    return np.isin(first, known) | np.isin(last, known)
+    return _are_some(first, known) | _are_some(last, known)
 
 
 @lru_cache(maxsize=16)
@@ -351,3 +351,9 @@ def _thumb(code: bytes, address: int) -> CallEnding | None:
 _DECODERS = PerIsa[Callable[[bytes, int], CallEnding | None]](
     {"x86_64": _x86, "arm64": _arm64, "a32": _a32, "thumb": _thumb}
 )
+
+
+def _are_some(words: Words, known: Words) -> Bools:
+    """Which words are some of ``known``, which are in order."""
+    found: Bools = np.searchsorted(known, words, side="right") > np.searchsorted(known, words)
+    return found
