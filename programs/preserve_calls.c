@@ -2,6 +2,10 @@
 // exit: 85
 // recipes: clang-O*, clang-thumb-O2
 // convention: keeps_most=preserve_most, keeps_all=preserve_all, keeps_none=preserve_none
+// frames: keeps_most#1 = keeps_most, main, _start
+// frames: keeps_all#2 = keeps_all, main, _start
+// frames: keeps_none#3 = keeps_none, main, _start
+// frames: plain#1 = plain, keeps_most, main, _start
 
 #ifndef __arm__
 #define KEEPS(which) __attribute__((noinline, which))

@@ -1,5 +1,7 @@
 // summary: AArch64 vector calls: functions that keep whole vector registers, marked in the symbol table
 // exit: 30
+// frames: vector_caller#1 = vector_caller, main, _start
+// frames: vector_leaf#2 = vector_leaf, vector_caller, main, _start
 
 #ifdef __aarch64__
 #define VECTOR __attribute__((noinline, aarch64_vector_pcs))

@@ -10,9 +10,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.units import units
-from testbed.rereading import FORMATS
 from testbed.runs.run import Run, run_program
 from testbed.words.errors import ToolchainMissing
+from testbed.words.table_formats import TABLE_FORMATS
 from tests.rereading.beside import TECHNIQUES, differences
 from unwinders import UNWINDERS
 
@@ -35,7 +35,7 @@ def test_both_readers_say_the_same_of_every_executed_pc(arch: str, request: pyte
         except ToolchainMissing:
             continue
         pcs = looked_up(run)
-        for format in FORMATS:
+        for format in (each.section for each in TABLE_FORMATS.values()):
             if UNWINDERS[TECHNIQUES[format]].applies_to(run.built.image):
                 compared[format] += len(pcs)
                 assert [str(each) for each in differences(run.built.image, format, pcs)] == [], str(unit)

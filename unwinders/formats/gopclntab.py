@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from testbed.arch import Arch
+from testbed.arch import Arch, PerArch
 from testbed.contract.rows import (
     AtRegister,
     Offset,
@@ -241,7 +241,10 @@ class _GoFrame(NamedTuple):
     saved: int
 
 
-_FRAMES = {"x86_64": _GoFrame(-8, -16), "arm64": _GoFrame(None, -8)}
+_FRAMES = PerArch[_GoFrame | None](
+    {"x86_64": _GoFrame(-8, -16), "arm64": _GoFrame(None, -8), "arm32": None},
+    because={"arm32": "the technique does not exist for it"},
+)
 
 
 def function_rows(
@@ -253,6 +256,7 @@ def function_rows(
     """
     found_by = f"{GOPCLNTAB}+{function.offset:#x}"
     frame = _FRAMES[arch.name]
+    assert frame is not None, arch
     if function.name == _ROOT or (function.name == _START and go_starts and frame.pushed is not None):
         for start, end, _ in depths:
             rules: dict[str, Rule] = {arch.return_address: Undefined()}
