@@ -384,10 +384,11 @@ def _goes_away(
 @compiled()
 def _is_used_again(events: Any, e: Any, found: Any, state: Any, machine: Any, memory: Any, journal: Any) -> Any:
     """Is SP where somebody who was left was entered, with another return address there? Then a maker put that there,
-    and nobody goes on who was left."""
+    and nobody goes on who was left. The place where control now goes on is no such address: who was left returns by
+    the link register."""
     returns = return_word(events.row[e], events.sp[e], machine, memory, journal)
     here = events.sp[e] == state.addresses[found, ENTRY] and returns != state.addresses[found, RETURN]
-    return here and is_code(returns, machine) and returns != state.last[LAST_LINK]
+    return here and is_code(returns, machine) and returns != events.pc[e] and returns != state.last[LAST_LINK]
 
 
 @compiled()
