@@ -133,7 +133,9 @@ class Site:
 
 
 def mixed(at: Site) -> bool:
-    return bool(at.returns) and at.run.trace.isa(at.step) is not at.run.trace.isa(at.first - 1)
+    """The caller is the code before the first step; of a handler it is the trampoline, which runs when it is over."""
+    caller = at.run.trace.pc.tolist().index(at.frames[1].pc) if at.handles else at.first - 1
+    return bool(at.returns) and at.run.trace.isa(at.step) is not at.run.trace.isa(caller)
 
 
 def reused(at: Site) -> bool:
