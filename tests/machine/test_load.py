@@ -249,6 +249,7 @@ PROGRAMS = {
 THUMB = {"interworking"}  # icicle 0.0.11 does not enter Thumb code: A32 is all of arm32 that it can witness
 SIGNING = {"pac_ret", "pac_ret_wrong"}  # nor does it know retaa: the other programs that sign run without signatures
 LITERALS = {("arm64", "veneer")}  # icicle loads four bytes for `ldr x16, label`, and leaves the upper four as they were
+FLOATS = {("arm64", "vector_calls"), ("arm32", "vector_calls")}  # nor does it know fmadd, nor vcvt to and from integers
 CORPUS = [
     unit
     for unit in units(CATALOGUE.values(), ARCHES.values(), RECIPES.values())
@@ -256,7 +257,7 @@ CORPUS = [
     and unit.program not in THUMB
     and not CATALOGUE[unit.program].has_signals  # they come from our recorder
     and unit.program not in SIGNING
-    and (unit.arch, unit.program) not in LITERALS
+    and (unit.arch, unit.program) not in LITERALS | FLOATS
     and unit.recipe in ("clang-asm", "clang-O0-fp", "clang-O2")
 ]
 
