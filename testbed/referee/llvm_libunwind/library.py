@@ -78,7 +78,7 @@ def built() -> Path:
     command = _command(folder)
     parts = (SOURCE.read_text(encoding="utf-8"), *command, version("ziglang"))
     key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:24]
-    return cache.kept(f"llvm_libunwind.{key}.so", partial(_compiled, command))
+    return cache.kept(f"llvm_libunwind.{key}.so", partial(_compiled, command, folder))
 
 
 def _command(folder: Path) -> list[str]:
@@ -88,12 +88,12 @@ def _command(folder: Path) -> list[str]:
     return [*compiler, *_FLAGS, f"-I{folder / 'src'}", f"-I{folder / 'include'}", str(SOURCE)]
 
 
-def _compiled(command: list[str]) -> bytes:
+def _compiled(command: list[str], sources: Path) -> bytes:
     with WorkFolder("library") as folder:
         result = folder / "library.so"
         zig = {name: str(folder / "zig") for name in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
-        sources = [SOURCE, *map(Path, (sys.prefix, sys.base_prefix))]  # the sources are in a wheel
-        done = run_confined([*command, "-o", str(result)], folder, zig, readable=sources, cpu_seconds=300)
+        readable = [SOURCE, sources.parents[1], *map(Path, (sys.prefix, sys.base_prefix))]  # the wheel, and its Python
+        done = run_confined([*command, "-o", str(result)], folder, zig, readable=readable, cpu_seconds=300)
         if done.returncode or not result.is_file():
             said = done.stderr.decode("utf-8", "replace")[-2000:]
             raise BuildError("LLVM libunwind does not compile", command=command, output=said)
