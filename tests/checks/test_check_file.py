@@ -100,7 +100,7 @@ def test_one_wrong_directive_is_one_finding_at_the_right_line(tmp_path: Path, he
     line = 1 + ATT.splitlines().index("        pop     %rbp")
     assert (finding.kind, finding.line, Path(finding.source).name) == (FindingKind.WRONG_ROW, line, "code.S")
     assert finding.repair is not None
-    assert finding.repair.directives == (".cfi_def_cfa_offset 0x10",)
+    assert finding.repair.directives == (".cfi_def_cfa_offset 16",)
 
 
 @pytest.mark.parametrize("optimized", ["-O0", "-O2", "-Os"])

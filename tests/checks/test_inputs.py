@@ -272,7 +272,7 @@ def test_an_object_with_orc_alone_is_checked(tmp_path: Path, distance: int, wron
     assert (found.total("instructions"), found.total("executed"), found.compared > 6) == (6, 6, True)
     assert sum(finding.instructions for finding in found.findings) == wrong
     if wrong:
-        assert "the true CFA is rsp+0x10 here" in found.findings[0].things[0].true
+        assert "the true CFA is %rsp+0x10 here" in found.findings[0].things[0].true
 
 
 def test_a_file_for_another_architecture_than_was_asked_for_is_refused(

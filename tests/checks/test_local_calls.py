@@ -47,7 +47,7 @@ def test_a_run_of_a_program_shows_the_same(tmp_path: Path, case: DeclaredCase) -
     path, check = checked(case, tmp_path, case.text)
     path.write_text(START + case.text.replace("leaq f(", "leaq g("))
     program = tmp_path / "program"
-    subprocess.run(["gcc", "-nostdlib", "-static", "-no-pie", "-o", program, path], check=True)
+    subprocess.run(["gcc", "-g", "-nostdlib", "-static", "-no-pie", "-o", program, path], check=True)
     run = run_built(built_file(program))
     assert run.failure == ""
     found = [

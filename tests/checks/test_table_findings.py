@@ -10,7 +10,6 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.arch.x86_64 import X86_64
 from testbed.checks.code_words import CodeWords
 from testbed.checks.file_result import formats_differ
 from testbed.checks.groups import PieceCounts
@@ -121,7 +120,8 @@ ONE_FORMATS_COMPARED = RowTable(".eh_frame", (ROW,))
 
 def found(other: UnwindRow, executed: tuple[int, ...] = (), counts: PieceCounts = COUNTS, name: str = "debug_frame"):  # type: ignore[no-untyped-def]
     tables = {"eh_frame": ONE_FORMATS_COMPARED, name: RowTable(f".{name}", (other,))}
-    return list(formats_differ(tables, [counts], frozenset(executed), WORDS_FORMATS_COMPARED, X86_64))
+    code = image(function("f", 0x1000, 0x10))
+    return list(formats_differ(tables, [counts], frozenset(executed), WORDS_FORMATS_COMPARED, code))
 
 
 def test_tables_that_say_the_same_contradict_nothing() -> None:
