@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from testbed.image.symbols import symbol_for
 from testbed.profiling.result import WatchedThread, WrongPlace
 from testbed.profiling.tables import NO_ROW_SAID, ProcessTables
 from testbed.profiling.whose_code import function_at
+from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth.frame_sites import FrameSites
 
 
@@ -37,7 +38,9 @@ def wrong_places(
     """
     trace, sites = wrong.thread.watched.trace, wrong.sites
     calling = (sites.depth > 0) & (trace.sizes[sites.own] > 0)
-    rows, of_step = _distinct((sites.pc, calling.astype(np.uint64), wrong.why))
+    table = np.stack((sites.pc, calling.astype(np.uint64), wrong.why), axis=1)
+    each, of_step = distinct_rows(table)
+    rows = table[each]
     order = np.argsort(of_step, kind="stable")  # steps stay in order
     starts = np.searchsorted(of_step[order], np.arange(len(rows)))
     steps, lies = np.bincount(of_step), np.bincount(of_step, wrong.lies).astype(np.int64)
@@ -77,15 +80,6 @@ def wrong_places(
             )
         )
     return found, of_step
-
-
-def _distinct(columns: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The distinct rows of some columns, in order, and which of them each row is: whole rows sort slowly."""
-    number = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        values, of_row = np.unique(column, return_inverse=True)
-        _, first, number = np.unique(number * len(values) + of_row, return_index=True, return_inverse=True)
-    return np.stack([column[first] for column in columns], axis=1), number
 
 
 def merged_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:

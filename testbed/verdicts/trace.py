@@ -18,6 +18,7 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.native.compiled import sooner
+from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth
 from testbed.verdicts.assumptions import Failed, failed_at, read_along
 from testbed.verdicts.assumptions.along import NUMBERS, Accord, Failing, Sites, accord, check_assumption, standing
@@ -130,14 +131,14 @@ def judge_trace(
         outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed & ~beside)
         outcome[changed | beside] = UNJUDGED
     left = np.flatnonzero(outcome == UNJUDGED)
-    _, first, place = np.unique(_pairs(truth, backtraces, left), axis=0, return_index=True, return_inverse=True)
-    times = np.bincount(place.reshape(-1), counted[left], minlength=len(first)).astype(np.int64)
+    first, place = distinct_rows(_pairs(truth, backtraces, left))
+    times = np.bincount(place, counted[left], minlength=len(first)).astype(np.int64)
     kinds, frames = np.empty(len(first), np.uint8), np.empty((len(first), 2), np.int32)
     for i, step in enumerate(left[first].tolist()):
         verdict = judge_backtrace(truth.trace.arch, truth.stack(step), backtraces[step])
         kinds[i], frames[i] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
         callers += verdict.callers * int(times[i])
-    outcome[left], frame[left] = kinds[place.reshape(-1)], frames[place.reshape(-1)]
+    outcome[left], frame[left] = kinds[place], frames[place]
     accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span, most_alike)
     return Verdicts(unwinder, backtraces, truth, outcome, frame, accords, clause, callers)
 
@@ -186,17 +187,17 @@ def _accords(
     steps = np.arange(span.start, span.stop)
     told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
     answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
-    _, first, place = np.unique(answers, axis=0, return_index=True, return_inverse=True)
+    first, place = distinct_rows(answers)
     kinds = np.column_stack((told[first], truth.trace.pc[steps[first]]))
     asked = _asked(kinds, first, most_alike) if _one_by_one(unwinder) else np.arange(len(first))
     where = _failing(truth, backtraces, unwinder, steps[first[asked]])
     beside = np.column_stack((told[first[asked]].astype(np.int64), where.frame, where.foretold))
-    ways, way = np.unique(beside, axis=0, return_inverse=True)
-    accords = [ACCORDS.index(_standing(held_to, *each)) for each in ways.tolist()]
+    ways, way = distinct_rows(beside)
+    accords = [ACCORDS.index(_standing(held_to, *each)) for each in beside[ways].tolist()]
     stands, failing = np.full(len(first), ACCORDS.index(Accord.UNASKED), np.uint8), np.zeros(len(first), np.uint8)
-    stands[asked] = np.array(accords, np.uint8)[way.reshape(-1)]
+    stands[asked] = np.array(accords, np.uint8)[way]
     failing[asked] = _numbers(clauses)[where.clause]
-    found[steps], clause[steps] = stands[place.reshape(-1)], failing[place.reshape(-1)]
+    found[steps], clause[steps] = stands[place], failing[place]
     return found, clause
 
 
@@ -248,7 +249,7 @@ def _asked(kinds: NDArray[np.uint64], first: NDArray[np.int64], most_alike: int)
     ``kinds`` says what an answer came out as and at which instruction, ``first`` where it was given first.
     """
     in_order = np.argsort(first)
-    _, new = np.unique(kinds[in_order], axis=0, return_index=True)
+    new, _ = distinct_rows(kinds[in_order])
     others = np.delete(in_order, new)
     some = np.linspace(0, len(others) - 1, min(len(others), most_alike)).astype(np.int64)
     return np.concatenate((in_order[new], others[some]))
