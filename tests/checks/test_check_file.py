@@ -22,6 +22,7 @@ from testbed.checks.check_file import check_file
 from testbed.checks.impossible import without_led_astray
 from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
 from testbed.checks.options import MOST_STEPS, CheckOptions
+from testbed.checks.repair import find_causes
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.source_directives import standing_before
 from testbed.cli.table_readers import READERS
@@ -341,8 +342,6 @@ def test_a_function_that_cannot_be_explored(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_function_whose_findings_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
-    find_causes = table_findings.find_causes
-
     def fails(function: Any) -> Any:
         if len(function) == 4:
             raise KeyError("rbx")

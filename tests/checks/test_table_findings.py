@@ -16,7 +16,7 @@ from testbed.checks.groups import PieceCounts
 from testbed.checks.model import FindingKind, HowKnown, WrongThing
 from testbed.checks.native.codes import CFA
 from testbed.checks.pc_checks import ResultsByPc
-from testbed.checks.static_rows import StaticFunction, static_function
+from testbed.checks.static_rows import StaticDifference, StaticFunction, static_function
 from testbed.checks.table_findings import CodeSpan, span_at, table_findings
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, UnwindRow
@@ -151,7 +151,10 @@ def test_left_out_is_what_was_executed_what_is_told_already_and_what_cannot_be_c
     other = replace(ROW, cfa=RegisterPlus("rsp", 24))
     assert [each.pc for each in found(other, executed=(0x1000,))] == [0x1004]
     assert not found(other, executed=tuple(PCS.tolist()))
-    told = replace(COUNTS, static={"debug_frame": StaticFunction(frozenset(), dict.fromkeys(PCS.tolist(), ()))})
+    told = replace(
+        COUNTS,
+        static={"debug_frame": StaticFunction(frozenset(), dict.fromkeys(PCS.tolist(), StaticDifference((), other)))},
+    )
     assert not found(other, counts=told)
     assert not found(replace(ROW, cfa=RegisterPlus("rbp", 24)))
     assert not found(other, name="ehabi"), "that one promises rows at calls only"
