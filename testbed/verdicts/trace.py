@@ -21,7 +21,16 @@ from testbed.native.compiled import sooner
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth
 from testbed.verdicts.assumptions import Failed, failed_at, read_along
-from testbed.verdicts.assumptions.along import NUMBERS, Accord, Failing, Sites, accord, check_assumption, standing
+from testbed.verdicts.assumptions.along import (
+    NUMBERS,
+    Accord,
+    Failing,
+    Sites,
+    accord,
+    check_assumption,
+    promised_of,
+    standing,
+)
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
 from testbed.verdicts.one import Verdict, counted, exact_verdict, judge_backtrace
 from testbed.words.outcome import Outcome
@@ -306,10 +315,10 @@ def _beside_a_signal(truth: Truth) -> NDArray[np.bool_]:
 
 def _judged(truth: Truth, names: Sequence[str]) -> NDArray[np.uint64]:
     """Of each activation the bits of the registers that are true of its caller: those that it promises, and SP."""
-    _, entered, place = np.unique(truth.trace.pc[truth.activations.opened], return_index=True, return_inverse=True)
-    promised = [{truth.trace.arch.sp, *truth.promised(index)} for index in entered.tolist()]
-    bits = [sum(1 << i for i, name in enumerate(names) if name in each) for each in promised]
-    return np.array(bits, np.uint64)[place.reshape(-1)]
+    promised, code = promised_of(truth)
+    columns = promised[:, [truth.trace.arch.index[name] for name in names]].astype(np.uint64)
+    bits: NDArray[np.uint64] = columns @ (np.uint64(1) << np.arange(len(names), dtype=np.uint64))
+    return bits[code]
 
 
 def _outcomes(

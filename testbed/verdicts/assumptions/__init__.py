@@ -13,7 +13,7 @@ from testbed.verdicts.assumptions.along import (
     Failed,
     ForetoldEnd,
     FoundCaller,
-    Reading,
+    ReadingAlong,
     Sites,
     all_failed,
     one_by_one,
@@ -33,7 +33,7 @@ def failed_at(truth: Truth, steps: Sequence[int], assumption: Assumption) -> lis
     return all_failed(sites, read_along(sites, assumption))
 
 
-def read_along(sites: Sites, assumption: Record | RecordList | ShadowStack | StackWords | TableRow) -> Reading:
+def read_along(sites: Sites, assumption: Record | RecordList | ShadowStack | StackWords | TableRow) -> ReadingAlong:
     """What a technique comes by at each frame of some sites."""
     match assumption:
         case Record():

@@ -28,7 +28,6 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.native import ROOT
 from testbed.contract.unwinder import HeldTo
-from testbed.conventions import platform
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth
 from testbed.truth.native.near import NEAR
@@ -105,6 +104,17 @@ NUMBERS: Mapping[Clause, int] = {clause: number for number, clause in enumerate(
 CLAUSE_OF = ("", *CLAUSES.values())
 
 
+def promised_of(truth: Truth) -> tuple[Bools, Numbers]:
+    """The registers that are the same again for the caller, SP among them, by each entry's own convention.
+
+    A row of all registers by entry, and the row of each activation.
+    """
+    _, entered, place = np.unique(truth.trace.pc[truth.activations.opened], return_index=True, return_inverse=True)
+    names, sp = truth.trace.arch.index, truth.trace.arch.sp
+    rows = [[name == sp or name in truth.promised(index) for name in names] for index in entered.tolist()]
+    return np.array(rows, np.bool_), place.reshape(-1)
+
+
 @dataclass(frozen=True, eq=False)
 class Sites:
     """Some steps of a run: what a technique is given there, in columns, and the truth about it."""
@@ -131,6 +141,11 @@ class Sites:
         """All registers of each site."""
         return np.asarray(self.trace.registers)[self.steps]
 
+    @cached_property
+    def promised(self) -> tuple[Bools, Numbers]:
+        """As `promised_of`."""
+        return promised_of(self.truth)
+
     def register(self, name: str) -> Words:
         return np.ascontiguousarray(self.registers[:, self.arch.index[name]])
 
@@ -144,7 +159,7 @@ class Sites:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldHow:
     """Of one site what words need besides: see `FoundCaller` and `ForetoldEnd`."""
 
     how: object = ""
@@ -171,7 +186,7 @@ class ComeBy:
     cfa: Words
     cfa_known: Bools
     interrupted: Bools
-    tell: Callable[[int], Told]
+    tell: Callable[[int], ToldHow]
 
     def one(self, arch: Arch, row: int) -> FoundCaller | ForetoldEnd:
         """What is come by at one site."""
@@ -185,11 +200,11 @@ class ComeBy:
         return FoundCaller(int(self.pc[row]), clause, told.how, registers, cfa, told.by, kind, told.at)
 
 
-Reading = Generator[ComeBy, Bools, None]
+ReadingAlong = Generator[ComeBy, Bools, None]
 """What is come by at frame 0 of all sites; then, of those that it is told to go on with, at frame 1, and so on."""
 
 
-def found_callers(clause: Clause, sites: Sites, pc: Words, tell: Callable[[int], Told]) -> ComeBy:
+def found_callers(clause: Clause, sites: Sites, pc: Words, tell: Callable[[int], ToldHow]) -> ComeBy:
     """Callers of which nothing is known but where they go on."""
     many, registers = len(pc), len(sites.arch.index)
     return ComeBy(
@@ -217,8 +232,8 @@ def unless(found: ComeBy, *ends: End) -> ComeBy:
         how[which == i] = np.where(stops, STOPS, CLAIMS)[which == i] if isinstance(stops, np.ndarray) else 2 - stops
         clause[which == i] = NUMBERS[by]
 
-    def tell(row: int) -> Told:
-        return found.tell(row) if which[row] < 0 else Told(evidence=ends[which[row]][3](row))
+    def tell(row: int) -> ToldHow:
+        return found.tell(row) if which[row] < 0 else ToldHow(evidence=ends[which[row]][3](row))
 
     return replace(found, ends=how, clause=clause, tell=tell)
 
@@ -244,7 +259,7 @@ def too_deep(k: Numbers, most: int, *, stops: bool) -> End:
     return k + 1 >= most, MOST, stops, lambda row: {"frame": str(k[row]), "most": str(most)}
 
 
-def one_by_one(sites: Sites, read: Callable[[Snapshot], Iterator[FoundCaller | ForetoldEnd]]) -> Reading:
+def one_by_one(sites: Sites, read: Callable[[Snapshot], Iterator[FoundCaller | ForetoldEnd]]) -> ReadingAlong:
     """A reading of one site, for all of them."""
     each = [read(sites.snapshot(row)) for row in range(len(sites))]
     index = sites.arch.index
@@ -264,10 +279,10 @@ def one_by_one(sites: Sites, read: Callable[[Snapshot], Iterator[FoundCaller | F
         each = [site for site, is_right in zip(each, go_on.tolist(), strict=True) if is_right]
 
 
-def _of_each(come: Sequence[FoundCaller | ForetoldEnd]) -> Callable[[int], Told]:
-    def tell(row: int) -> Told:
+def _of_each(come: Sequence[FoundCaller | ForetoldEnd]) -> Callable[[int], ToldHow]:
+    def tell(row: int) -> ToldHow:
         this = come[row]
-        return Told(evidence=this.evidence) if isinstance(this, ForetoldEnd) else Told(this.how, this.by, this.at)
+        return ToldHow(evidence=this.evidence) if isinstance(this, ForetoldEnd) else ToldHow(this.how, this.by, this.at)
 
     return tell
 
@@ -282,7 +297,7 @@ class Failing:
     foretold: Bools
 
 
-def check_assumption(sites: Sites, reading: Reading, said: Backtraces | None = None) -> Failing:
+def check_assumption(sites: Sites, reading: ReadingAlong, said: Backtraces | None = None) -> Failing:
     """Where an assumption fails along the true stack of each site; what is ``said`` is held to what that foretells."""
     found = Failing(np.full(len(sites), -1, np.int32), np.zeros(len(sites), np.uint8), np.zeros(len(sites), np.bool_))
     for k, rows, come, fails in _along(sites, reading):
@@ -293,7 +308,7 @@ def check_assumption(sites: Sites, reading: Reading, said: Backtraces | None = N
     return found
 
 
-def all_failed(sites: Sites, reading: Reading) -> list[Failed | None]:
+def all_failed(sites: Sites, reading: ReadingAlong) -> list[Failed | None]:
     """Where an assumption fails at each site, in words; None where it holds at every frame."""
     found: list[Failed | None] = [None] * len(sites)
     for k, rows, come, fails in _along(sites, reading):
@@ -303,7 +318,7 @@ def all_failed(sites: Sites, reading: Reading) -> list[Failed | None]:
     return found
 
 
-def _along(sites: Sites, reading: Reading) -> Iterator[tuple[int, Numbers, ComeBy, NDArray[np.uint8]]]:
+def _along(sites: Sites, reading: ReadingAlong) -> Iterator[tuple[int, Numbers, ComeBy, NDArray[np.uint8]]]:
     """Frame by frame: its number, the sites that are right so far, what is come by at each, and what fails."""
     rows, index = np.arange(len(sites)), sites.truth.node[sites.steps].astype(np.int64)
     come, k = next(reading), 0
@@ -348,16 +363,15 @@ def _held_against(sites: Sites, index: Numbers, come: ComeBy) -> NDArray[np.uint
 
 
 def _differences(sites: Sites, index: Numbers, come: ComeBy) -> Iterator[tuple[str, Bools]]:
-    """Each register with a true value that something is said of, and where that is false: of a caller those that a call
-    keeps, of a frame that a signal interrupted every one."""
+    """Each register with a true value that something is said of, and where that is false: of a caller those that its
+    callee promises, of a frame that a signal interrupted every one."""
     true, arch = sites.truth.activations, sites.arch
-    kept = (*platform(arch).preserved, arch.sp)
-    for name in dict.fromkeys((*kept, *arch.index)):
-        column = arch.index[name]
+    promised, code = sites.promised
+    for name, column in arch.index.items():
         known = come.known[:, column]
         if name in (arch.pc, arch.flags) or not known.any():
             continue
-        judged = known & (true.parent[index] >= 0) & (true.signal[index] | (name in kept))
+        judged = known & (true.parent[index] >= 0) & (true.signal[index] | promised[code[index], column])
         yield name, judged & (come.values[:, column] != _true_value(sites, index, name))
 
 

@@ -33,9 +33,9 @@ from testbed.verdicts.assumptions.along import (
     ComeBy,
     Filling,
     Numbers,
-    Reading,
+    ReadingAlong,
     Sites,
-    Told,
+    ToldHow,
     Words,
     either,
     found_callers,
@@ -95,7 +95,7 @@ def _at_first(sites: Sites) -> _Here:
     return _Here(rows, sites.register(sites.arch.pc), sites.registers, known, np.zeros(len(rows), np.int64))
 
 
-def chained(sites: Sites, assumption: Record) -> Reading:
+def chained(sites: Sites, assumption: Record) -> ReadingAlong:
     """The chain of frame records, with what a technique knows besides about the interrupted function."""
     here = _at_first(sites)
     come, again = _chain(sites, here, assumption), np.zeros(len(sites), np.bool_)
@@ -123,7 +123,7 @@ def _linked(sites: Sites, first: ComeBy) -> tuple[Bools, ComeBy]:
         there is not None and there != symbol_at(images, pc) for there, pc in zip(named, pairs[1].tolist(), strict=True)
     ]
     begins_there = (first.ends == CALLER) & (first.pc == caller)
-    found = found_callers(LINK, sites, caller, lambda row: Told(f"{arch.link} is"))
+    found = found_callers(LINK, sites, caller, lambda row: ToldHow(f"{arch.link} is"))
     return np.array(elsewhere, np.bool_)[place.reshape(-1)] & ~begins_there, found
 
 
@@ -135,7 +135,7 @@ def _from_the_entry(sites: Sites, here: _Here) -> ComeBy:
     everywhere = np.ones(len(sp), np.bool_)
     value, mapped = (sites.register(arch.link), everywhere) if arch.link else sites.words(here.rows, sp, everywhere)
     how, pc = f"{arch.link} is" if arch.link else f"{arch.sp} leads to", code_of(arch, value)
-    found = found_callers(ENTRY, sites, pc, lambda row: Told(how, "the call"))
+    found = found_callers(ENTRY, sites, pc, lambda row: ToldHow(how, "the call"))
     found.cfa[:], found.cfa_known[:] = cfa, True
     for name in (*kept, arch.sp):
         found.values[:, arch.index[name]] = cfa if name == arch.sp else sites.register(name)
@@ -158,7 +158,7 @@ def _chain(sites: Sites, here: _Here, assumption: Record) -> ComeBy:
     saved, saved_there = sites.words(rows, pointer + layouts.saved, is_set)
     value, mapped = sites.words(rows, pointer + layouts.returns, is_set)
     pc = code_of(arch, value)
-    found = found_callers(LEADS, sites, pc, lambda row: Told(f"{layouts.pointer(row)} leads to", "the record"))
+    found = found_callers(LEADS, sites, pc, lambda row: ToldHow(f"{layouts.pointer(row)} leads to", "the record"))
     found.values[every, layouts.column], found.known[every, layouts.column] = saved, saved_there
     found.cfa[:] = np.where(layouts.has_cfa, pointer + layouts.cfa & np.uint64(arch.word_mask), 0)
     found.cfa_known[:] = layouts.has_cfa
@@ -210,18 +210,22 @@ def no_further_out(sites: Sites, here: _Here, there: ComeBy, may_stay: Bools) ->
     return stays, why
 
 
-def record_list(sites: Sites, assumption: RecordList) -> Reading:
+def record_list(sites: Sites, assumption: RecordList) -> ReadingAlong:
     """Addresses that a logger lists: the link register perhaps, then what each record has."""
     arch = sites.arch
     layouts = _Layouts.at(sites, sites.register(arch.pc))
     pointer = sites.registers[np.arange(len(sites)), layouts.column]
-    here = _Listed(np.arange(len(sites)), pointer, np.zeros(len(sites), np.int64), np.zeros(len(sites), np.int64))
+    here = _ListedPointers(
+        np.arange(len(sites)), pointer, np.zeros(len(sites), np.int64), np.zeros(len(sites), np.int64)
+    )
     come, saved = _record_of(sites, layouts, here, assumption)
     again = np.zeros(len(sites), np.bool_)
     if assumption.link and arch.link:
         link = sites.register(arch.link)
         again = (link != 0) & ~((come.ends == STOPS) & assumption.looks_ahead)
-        come = either(again, found_callers(LINK, sites, code_of(arch, link), lambda row: Told(f"{arch.link} is")), come)
+        come = either(
+            again, found_callers(LINK, sites, code_of(arch, link), lambda row: ToldHow(f"{arch.link} is")), come
+        )
     while True:
         go_on = yield come
         layouts, here = layouts.some(go_on), here.after(saved, go_on, again)
@@ -230,7 +234,7 @@ def record_list(sites: Sites, assumption: RecordList) -> Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class _Listed:
+class _ListedPointers:
     """The pointers arrived with, at frame ``k`` of some sites, and how many records were listed of each."""
 
     rows: Numbers
@@ -238,12 +242,12 @@ class _Listed:
     k: Numbers
     depth: Numbers
 
-    def after(self, saved: Words, go_on: Bools, again: Bools) -> _Listed:
+    def after(self, saved: Words, go_on: Bools, again: Bools) -> _ListedPointers:
         pointer = np.where(again, self.pointer, saved)
-        return _Listed(self.rows[go_on], pointer[go_on], (self.k + 1)[go_on], (self.depth + ~again)[go_on])
+        return _ListedPointers(self.rows[go_on], pointer[go_on], (self.k + 1)[go_on], (self.depth + ~again)[go_on])
 
 
-def _record_of(sites: Sites, layouts: _Layouts, here: _Listed, assumption: RecordList) -> tuple[ComeBy, Words]:
+def _record_of(sites: Sites, layouts: _Layouts, here: _ListedPointers, assumption: RecordList) -> tuple[ComeBy, Words]:
     """What the record gives that the pointer leads to, and the next pointer."""
     arch, pointer = sites.arch, here.pointer
     low, high = sites.register(arch.sp)[here.rows], stack_ends(sites)[here.rows]
@@ -255,7 +259,7 @@ def _record_of(sites: Sites, layouts: _Layouts, here: _Listed, assumption: Recor
     mapped = saved_there & value_there
     stripped = assumption.stripped and not assumption.bounded
     pc = code_of(arch, value & ~np.uint64(arch.signature if stripped else 0))
-    found = found_callers(LEADS, sites, pc, lambda row: Told(f"the pointer {pointer[row]:#x} leads to"))
+    found = found_callers(LEADS, sites, pc, lambda row: ToldHow(f"the pointer {pointer[row]:#x} leads to"))
     stops = (here.depth == 0) & assumption.looks_ahead
     deep = too_deep(here.k, assumption.most_frames, stops=False)
 
@@ -296,7 +300,7 @@ def stack_ends(sites: Sites) -> Words:
     return ends
 
 
-def shadow_stack(sites: Sites, assumption: ShadowStack) -> Reading:
+def shadow_stack(sites: Sites, assumption: ShadowStack) -> ReadingAlong:
     """The words below the shadow stack's pointer, down to one of zero."""
     arch = sites.arch
     assert arch.shadow_pointer is not None
@@ -310,7 +314,7 @@ def shadow_stack(sites: Sites, assumption: ShadowStack) -> Reading:
 
 def _shadow_word(sites: Sites, at: Words, value: Words, mapped: Bools, k: int, assumption: ShadowStack) -> ComeBy:
     mask = sites.arch.word_mask
-    found = found_callers(LEADS, sites, code_of(sites.arch, value), lambda row: Told(f"[{at[row]:#x}] ="))
+    found = found_callers(LEADS, sites, code_of(sites.arch, value), lambda row: ToldHow(f"[{at[row]:#x}] ="))
     return unless(
         found,
         too_deep(np.full(len(at), k), assumption.most_frames, stops=True),

@@ -27,9 +27,9 @@ from testbed.verdicts.assumptions.along import (
     ComeBy,
     Filling,
     Numbers,
-    Reading,
+    ReadingAlong,
     Sites,
-    Told,
+    ToldHow,
     Words,
     found_callers,
     too_deep,
@@ -38,7 +38,7 @@ from testbed.verdicts.assumptions.along import (
 from testbed.verdicts.assumptions.records import code_of, stack_ends, symbol_at
 
 
-def scanned(sites: Sites, assumption: StackWords) -> Reading:
+def scanned(sites: Sites, assumption: StackWords) -> ReadingAlong:
     """The words of the stack that are accepted, from SP up."""
     arch, word = sites.arch, np.uint64(sites.arch.word)
     stack = _AcceptedWords.of(sites.truth, assumption.accepts)
@@ -63,7 +63,7 @@ def scanned(sites: Sites, assumption: StackWords) -> Reading:
 
 
 def _accepted(sites: Sites, rows: Numbers, at: Words, place: Words, pc: Words) -> ComeBy:
-    return found_callers(FIRST, sites, pc, lambda row: Told(f"[{place[row]:#x}] =", "the scan", int(place[row])))
+    return found_callers(FIRST, sites, pc, lambda row: ToldHow(f"[{place[row]:#x}] =", "the scan", int(place[row])))
 
 
 def _no_stack(sites: Sites, rows: Numbers, row: int) -> Filling:
