@@ -254,7 +254,7 @@ def test_the_cache_command_counts_and_clears_results(
     path = keep()
     other = path.with_name("mine.txt")
     other.write_text("not a result")
-    removed = r"removed 1 files, 1 results, 0 checks and 0 "
+    removed = r"removed 1 files, 1 results, 0 checks, 0 compiled functions and 0 "
     for arguments, expected in (([], r"1 files, .*; 1 results, "), (["--clear"], removed)):
         monkeypatch.setattr(sys, "argv", ["testbed", "cache", *arguments])
         main()

@@ -54,6 +54,8 @@ ROOT = Path(__file__).parents[2]
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 # No program is 1,000 frames deep; no row says a root or a signal where there is none; no function has two CFAs at a pc.
 NOT_SHOWN = {"most", "root", "behind", "one CFA"}
+# No program of the corpus is built by Go; of Go's table, processes of it and tables that are made by hand are judged.
+NOT_BUILT = {"gopclntab"}
 
 
 def gnu(unit: Unit) -> bool:
@@ -205,7 +207,7 @@ def test_some_site_shows_each_clause() -> None:
 
 def test_precision_and_recall_are_what_each_technique_can_have() -> None:
     """Tables say no caller that is not there; the stricter scanner says fewer false ones than the plain one."""
-    said: dict[str, Callers] = dict.fromkeys(UNWINDERS, Callers())
+    said: dict[str, Callers] = dict.fromkeys(UNWINDERS.keys() - NOT_BUILT, Callers())
     for _, name, counts in all_cells(STRATEGIES):
         said[name] += Callers(*counts["callers"])
     precision = {name: callers.precision or 0 for name, callers in said.items()}

@@ -15,11 +15,15 @@ import pytest
 import testbed
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Unwinder
+from testbed.image import LoadedImage
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.words.errors import UsageError
+from tests.unwinders import go_tables
+from tests.unwinders.frames import START, snapshot, words
 from tests.unwinders.missing import lacking, says_less
 from unwinders import UNWINDERS
+from unwinders.tables.gopclntab import GOPCLNTAB
 
 # Each strategy and architecture is there: tables of every format, frame pointers and none, signals, a shadow stack.
 UNITS = [
@@ -38,6 +42,9 @@ UNITS = [
     ("leaf_call", "arm32", "keystone-thumb"),
     ("alloca_vla", "arm32", "clang-thumb-O2-fp"),
 ]
+# No program of the corpus is built by Go: its table is made by hand.
+GO = {arch: go_tables.made(go_tables.Go("main.main"), arch=ARCHES[arch]) for arch in ("x86_64", "arm64")}
+BACK = START + 0x18  # in the body of that function on both, where its frame is made
 STEPS = 12
 SUBSETS = 12  # of registers, per step
 
@@ -63,28 +70,47 @@ def strategies_of(run: Run) -> list[Unwinder]:
     return [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(run.built.image)]
 
 
+def stops_of(unwinder: Unwinder, snapshot: Snapshot, chance: random.Random) -> set[str]:
+    """Why a strategy stops where registers are missing; it says less of each such snapshot."""
+    whole, stops = unwinder.unwind(snapshot), set()
+    for names in subsets(snapshot, chance):
+        part = unwinder.unwind(lacking(snapshot, names))
+        more = says_less(part, whole)
+        assert not more, f"{unwinder}, pc {snapshot.pc:#x}, without {', '.join(sorted(names))}: {more}"
+        if part.stopped is not None:
+            assert part.stopped.pc is not None
+            stops.add(part.stopped.reason)
+    return stops
+
+
 @pytest.mark.parametrize(("name", "arch", "recipe"), UNITS, ids=lambda part: str(part))
 def test_a_snapshot_with_fewer_registers_never_says_more(name: str, arch: str, recipe: str | None) -> None:
     run, chance = unit(name, arch, recipe), random.Random(f"{name} {arch} {recipe}")
-    stops = set()
+    stops: set[str] = set()
     for step in chance.sample(range(len(run)), min(STEPS, len(run))):
-        snapshot = run[step]
         for unwinder in strategies_of(run):
-            whole = unwinder.unwind(snapshot)
-            for names in subsets(snapshot, chance):
-                part = unwinder.unwind(lacking(snapshot, names))
-                more = says_less(part, whole)
-                assert not more, f"{unwinder}, step {step}, without {', '.join(sorted(names))}: {more}"
-                if part.stopped is not None:
-                    assert part.stopped.pc is not None
-                    stops.add(part.stopped.reason)
+            stops |= stops_of(unwinder, run[step], chance)
     assert "UnknownRegister" in stops
+
+
+@pytest.mark.parametrize("arch", GO)
+def test_nor_by_the_table_of_go(arch: str) -> None:
+    """A stack of one function that calls itself, at each instruction of it, until the stack ends."""
+    this, chance, stops = ARCHES[arch], random.Random(arch), set()
+    registers = {register.name: BACK for register in this.registers} | {this.sp: 0x8000}
+    for pc in range(START, START + go_tables.SIZE, 4):
+        stack = [(0x8000, words(this, *[BACK] * 12))]
+        at = snapshot(this, registers | {this.pc: pc}, stack, [LoadedImage(GO[arch], 0)])
+        assert len(GOPCLNTAB.unwind(at).frames) > 2
+        stops |= stops_of(GOPCLNTAB, at, chance)
+    assert ("UnknownRegister" in stops) == (this.link is not None)  # its table asks for no other register but SP
 
 
 def test_each_strategy_and_architecture_is_among_those() -> None:
     seen = {
         (unwinder.name, arch) for name, arch, recipe in UNITS for unwinder in strategies_of(unit(name, arch, recipe))
     }
+    seen |= {(GOPCLNTAB.name, arch) for arch, image in GO.items() if GOPCLNTAB.applies_to(image)}
     theirs = {(u.name, arch) for u in UNWINDERS.values() for arch in (u.arches or ARCHES)}
     assert theirs - seen == set()
 
