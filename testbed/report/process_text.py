@@ -170,6 +170,8 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     """One sentence: who is best in your code, who lies most there and where, or what is unexplained."""
     if not shares:
         return Text("\nNo strategy was asked: nothing is judged.", "bold")
+    if not any(each.of(CodePart.OWN).steps for each in shares):
+        return Text(f"\nNo step of your code was judged; the process ended with {process.run.ending}.", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
     said = f"{best.name} {_rightly(best)} of your code"
     unexplained = [each for each in shares if each.unexplained]

@@ -43,7 +43,15 @@ DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
 class _Process:
     threads = ()
     run = SimpleNamespace(
-        path=Path("/bin/server"), images=(), calls={}, refused=(), notes=(), conventions=(), status=0, why=""
+        path=Path("/bin/server"),
+        images=(),
+        calls={},
+        refused=(),
+        notes=(),
+        conventions=(),
+        status=0,
+        why="",
+        ending="exit 127",
     )
 
 
@@ -70,6 +78,10 @@ def printed(part: object) -> str:
             [STOPS, LIES],
             "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most in main.",
         ),
+        (
+            [StrategyShare(name="eh_frame", sampled=False)],
+            "No step of your code was judged; the process ended with exit 127.",
+        ),
         ([LIES], "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in main."),
     ],
 )
@@ -78,7 +90,7 @@ def test_the_answer_is_about_your_code(shares: list[StrategyShare], said: str) -
 
 
 def _system_calls(calls: dict[str, int]) -> Group:
-    run = SimpleNamespace(calls=calls, refused=(), notes=(), conventions=(), status=0, why="")
+    run = SimpleNamespace(calls=calls, refused=(), notes=(), conventions=(), status=0, why="", ending="exit 127")
     return Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=run))))
 
 
