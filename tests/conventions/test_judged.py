@@ -61,6 +61,17 @@ def test_right_tables_are_exact_by_their_own_convention_and_lies_by_the_platform
     assert not any(verdict.unexplained for verdict in judge_all(of_c, UNWINDERS["eh_frame"], natively=natively))
 
 
+@pytest.mark.parametrize("natively", [False, True])
+@pytest.mark.parametrize("arch", PLATFORMS)
+@pytest.mark.parametrize("program", ["go_convention", "ocaml_convention"])
+def test_assumptions_hold_a_register_to_the_convention_too(program: str, arch: str, natively: bool) -> None:
+    run = run_of(program, arch)
+    for unwinder in (each for each in UNWINDERS.values() if each.applies_to(run.built.image)):
+        for step, verdict in enumerate(judge_all(run, unwinder, natively=natively)):
+            assert not verdict.unexplained, (unwinder.name, step)
+            assert bool(run.why(verdict, step)) == (verdict.failed is not None), (unwinder.name, step)
+
+
 def test_what_is_said_is_told_in_text_and_json() -> None:
     run = run_of("go_convention", "x86_64")
     (told,) = run.conventions

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 sys.path.insert(0, sys.argv[1])
 
-import lldb  # type: ignore[import-not-found]
+import lldb
 
 _PLAN = re.compile(
     r"th\d+/fr(\d+) (?:initialized frame .* using (.*) UnwindPlan|Using (?:full|fast) unwind plan '(.*)')"
