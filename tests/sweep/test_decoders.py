@@ -72,7 +72,7 @@ def arm64_numbers() -> dict[str, int]:
 
 
 def written(operations: Any, count: int) -> set[int]:
-    still = (codes.STORE, codes.COMPARE, codes.EQUAL)
+    still = (codes.STORE, codes.COMPARE, codes.EQUAL, codes.SPILL)
     return {int(register) for kind, register, *_ in operations[:count] if kind not in still and register != 17}
 
 

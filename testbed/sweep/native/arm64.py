@@ -30,6 +30,7 @@ from testbed.sweep.native.codes import (
     NOTHING,
     RETURN,
     SIGN,
+    SPILL,
     STOP,
     STORE,
     emit,
@@ -278,8 +279,9 @@ def singles(word: Any, operations: Any) -> Any:
             return clobber(register, operations, count)
         if is_load:
             own = vector(register) if is_vector else -1 if register == ZERO else register
-            return emit(operations, 0, CLOBBER, own, 0, 0, 0) if own >= 0 else 0
-        return 0
+            return emit(operations, 0, LOAD if size >= 8 else CLOBBER, own, base, 0, 0) if own >= 0 else 0
+        own = vector(register) if is_vector else -1 if register == ZERO else register
+        return emit(operations, 0, SPILL, own, base, word >> 16 & 31, 0) if own >= 0 and size == 8 else 0
     distance, count = with_sign(word >> 12 & 511, 9), 0
     if mode == 3:
         count = emit(operations, count, ADD, base, base, distance, 0)
@@ -387,7 +389,11 @@ def floating_point(word: Any, operations: Any) -> Any:
             if opcode == 6 and to != ZERO:
                 return emit(operations, 0, HIDE, to, 0, 0, 0)
             return clobber(to, operations, 0)
-        return emit(operations, 0, HIDE if opcode == 7 else CLOBBER, own, 0, 0, 0) if own >= 0 else 0
+        count = emit(operations, 0, SPILL, word >> 5 & 31, -1, -1, 0) if opcode == 7 else 0
+        return emit(operations, count, HIDE if opcode == 7 else CLOBBER, own, 0, 0, 0) if own >= 0 else count
+    if word & 0xFFE0_FC00 == 0x4E00_1C00:  # ins: a general register in a part of a vector
+        count = emit(operations, 0, SPILL, word >> 5 & 31, -1, -1, 0)
+        return emit(operations, count, HIDE, own, 0, 0, 0) if own >= 0 else count
     if word & 0x5F20_0000 == 0x1E00_0000 and word >> 24 & 0x7F == 0x1E and word >> 16 & 7 < 2:
         return clobber(to, operations, 0)
     if word & 0xBFE0_FC00 == 0x0E00_2C00 or word & 0xBFE0_FC00 == 0x0E00_3C00:

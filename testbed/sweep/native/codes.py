@@ -25,12 +25,14 @@ NEXT, JUMP, BRANCH, CALL, CALL_AWAY, AWAY, RETURN, STOP, NOTHING = range(9)
 #   CONSTANT  number
 #   INSERT    16 bits, their place: arm64's movk
 #   LOAD      base, displacement, size
-#   STORE     base, displacement, size: the register is what is stored, or -1
+#   STORE     base, displacement, size: the register is what is stored; -1: a value of its own, -2: any
+#   SPILL     base, index: the register goes to a place near both that nobody follows; none of both: out of sight
 #   SIGN      1 or 0: the return address in the register gets a signature, or loses it
 #   COMPARE   other register
 #   EQUAL     1: a branch is taken where what was compared is equal; 0: where it is not
-(CLOBBER, HIDE, COPY, ADD, ADD_TWO, ALIGN, CONSTANT, INSERT, LOAD, STORE, SIGN, COMPARE, EQUAL) = range(13)
+(CLOBBER, HIDE, COPY, ADD, ADD_TWO, ALIGN, CONSTANT, INSERT, LOAD, STORE, SIGN, COMPARE, EQUAL, SPILL) = range(14)
 MOST_OPERATIONS = 16
+ANY_VALUE = -2
 
 # What a register or a word of the stack holds: a kind in bits 56 and up, then for
 #   MAYBE     nothing is known, it may be what a row says

@@ -9,6 +9,7 @@ from testbed.sweep.native.codes import (
     ADD,
     ADD_TWO,
     ALIGN,
+    ANY_VALUE,
     CALLERS,
     COMPARE,
     CONSTANT,
@@ -25,13 +26,14 @@ from testbed.sweep.native.codes import (
     PLACE,
     SIGN,
     SIGNED,
+    SPILL,
     STORE,
     low,
     number,
     place,
     rounded,
 )
-from testbed.sweep.native.state import LOST, is_frame, new_stretch, store_word, word_at
+from testbed.sweep.native.state import IS_WHOLE, LOST, is_frame, new_stretch, store_word, word_at
 
 MEMORY = 1 << 62  # in what an instruction touched: a word that is followed; its other bits are registers
 NOT_COMPARED = -1
@@ -72,6 +74,9 @@ def apply(operations: Any, count: Any, state: Any, stack: Any, pc: Any, compared
         if kind == STORE:
             if stored(state, register, first, second, third):
                 touched |= MEMORY
+            continue
+        if kind == SPILL:
+            spilled(state, register, first, second)
             continue
         if kind == COMPARE:
             compared[0], compared[1] = register, first
@@ -128,9 +133,29 @@ def stored(state: Any, source: Any, base: Any, distance: Any, size: Any) -> Any:
     """Store to memory; whether a word that is followed is touched."""
     if base < 0:
         return False
-    value = state[source] if source >= 0 else OTHER << KIND
+    value = state[source] if source >= 0 else (MAYBE if source == ANY_VALUE else OTHER) << KIND
     if state[base] >> KIND == PLACE:
         return store_word(state, added(state[base], distance), size, value)
-    if value >> KIND == CALLERS and state[base] >> KIND == MAYBE:
-        state[LOST] |= 1 << (value & 0x3F)
+    if state[base] >> KIND == MAYBE:
+        out_of_sight(state, source, value)
     return False
+
+
+@compiled(inline=True)
+def spilled(state: Any, source: Any, base: Any, index: Any) -> None:
+    """Put a value where nobody follows it, if that may be the frame."""
+    value = state[source] if source >= 0 else MAYBE << KIND
+    near = base < 0 and index < 0
+    for each in (base, index):
+        near = near or (each >= 0 and (state[each] >> KIND == PLACE or state[each] >> KIND == MAYBE))
+    if near:
+        out_of_sight(state, source, value)
+
+
+@compiled(inline=True)
+def out_of_sight(state: Any, source: Any, value: Any) -> None:
+    """A caller's register may be in any word that is not followed, then; so may be what was in memory."""
+    if value >> KIND == CALLERS:
+        state[LOST] |= 1 << (value & 0x3F)
+    elif source == ANY_VALUE:
+        state[IS_WHOLE] = 0

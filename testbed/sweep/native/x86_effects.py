@@ -14,6 +14,7 @@ from testbed.sweep.native.codes import (
     ADD,
     ADD_TWO,
     ALIGN,
+    ANY_VALUE,
     AWAY,
     BRANCH,
     CALL,
@@ -29,6 +30,7 @@ from testbed.sweep.native.codes import (
     NEXT,
     NOTHING,
     RETURN,
+    SPILL,
     STOP,
     STORE,
     emit,
@@ -152,7 +154,10 @@ def to_operand(fields: Any, source: Any, size: Any, operations: Any, count: Any)
         return emit(operations, count, CLOBBER, target, 0, 0, 0)
     base = address_base(fields)
     if base < 0:
-        return count
+        if (source < 0 and source != ANY_VALUE) or size != 8 or fields[INDEX] < 0:
+            return count
+        near = int(DWARF[fields[BASE]]) if fields[BASE] >= 0 else -1
+        return emit(operations, count, SPILL, source, near, int(DWARF[fields[INDEX]]), 0)
     return emit(operations, count, STORE, source if size == 8 else -1, base, displacement(fields, size), size)
 
 
@@ -247,7 +252,7 @@ def moves(fields: Any, operations: Any) -> Any:
         return emit(operations, 0, CLOBBER, register(fields, REG), 0, 0, 0)
     if opcode == 0x8F:
         count = pop(-1, operations)
-        return to_operand(fields, -1, 8, operations, count)
+        return to_operand(fields, ANY_VALUE, 8, operations, count)
     if opcode >= 0x90:
         return implied(fields, operations)
     return written(fields, int(WRITTEN_ONE[opcode]), size, operations)
@@ -335,6 +340,10 @@ def implied(fields: Any, operations: Any) -> Any:
         count = emit(operations, count, CLOBBER, RAX, 0, 0, 0)
     if opcode == 0x99:
         count = emit(operations, count, CLOBBER, RDX, 0, 0, 0)
+    if opcode == 0xA5 or (opcode == 0xAB and fields[REPEAT]):
+        count = emit(operations, count, SPILL, RAX if opcode == 0xAB else ANY_VALUE, RDI, -1, 0)
+    elif opcode == 0xAB and fields[WIDE]:
+        count = emit(operations, count, STORE, RAX, RDI, 0, 8)
     if 0xA4 <= opcode < 0xB0 and opcode != 0xA8 and opcode != 0xA9:
         if opcode < 0xA8 or opcode == 0xAC or opcode == 0xAD:
             count = emit(operations, count, CLOBBER, RSI, 0, 0, 0)
@@ -517,6 +526,8 @@ def vector_size(fields: Any) -> Any:
 @compiled()
 def vector_or_general(fields: Any, operations: Any) -> Any:
     opcode = fields[OPCODE]
+    if opcode == 0x6E:  # movq
+        return emit(operations, 0, SPILL, register(fields, RM), -1, -1, 0) if fields[WIDE] and fields[MOD] == 3 else 0
     letter = int(WRITTEN_TWO[opcode])
     if opcode == 0x2C or opcode == 0x2D:
         return emit(operations, 0, CLOBBER, int(DWARF[fields[REG]]), 0, 0, 0) if fields[REPEAT] else 0
@@ -553,6 +564,8 @@ def three_bytes(fields: Any, operations: Any) -> Any:
         return to_operand(fields, -1, 4 + 4 * fields[WIDE], operations, 0)
     if opcode == 0x61 or opcode == 0x63:
         return emit(operations, 0, CLOBBER, RCX, 0, 0, 0)
+    if opcode == 0x22 and fields[WIDE] and fields[MOD] == 3:  # pinsrq
+        return emit(operations, 0, SPILL, register(fields, RM), -1, -1, 0)
     return 0
 
 
@@ -585,6 +598,6 @@ def vector_effects(fields: Any, operations: Any) -> Any:
         if other:
             count = emit(operations, count, CLOBBER, int(DWARF[fields[OTHER_REGISTER]]), 0, 0, 0)
         return count
-    if which == 1 and opcode != 0x7E and opcode != 0xC3:
+    if which == 1 and opcode != 0x7E and opcode != 0xC3 and opcode != 0x6E:
         return written(fields, _X if int(WRITTEN_TWO[opcode]) == _X else 0, vector_size(fields), operations)
-    return vector_or_general(fields, operations) if which == 1 and opcode == 0x7E else 0
+    return vector_or_general(fields, operations) if which == 1 and opcode != 0xC3 else 0
