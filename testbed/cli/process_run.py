@@ -109,9 +109,9 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
 
 
 def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder]) -> None:
-    """Run, judge, and show a process. Exits with 1 where something is unexplained."""
+    """Run, judge, and show a process. Exits with 1 where something is unexplained, or nothing of the program judged."""
     from testbed.process.pieces import NotInPieces
-    from testbed.profiling.result import WatchedProcess
+    from testbed.profiling.result import WatchedProcess, reaches_own_code
 
     _only_of_short_runs(options, own)
     timeline = options.timeline
@@ -145,7 +145,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         sys.stdout.write("\n")
     else:
         _print(process, shares, profiles, shown=own.stdout is None)
-    if not shares or any(each.unexplained for each in shares):
+    if not shares or any(each.unexplained for each in shares) or not reaches_own_code(shares):
         sys.exit(1)
 
 

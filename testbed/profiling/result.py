@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -154,3 +155,9 @@ class StrategyShare(Counts):
     def stops(self) -> int:
         """Honest stops before the last true caller, with crashes and hangs."""
         return self.stopped - self.whole
+
+
+def reaches_own_code(shares: Sequence[StrategyShare]) -> bool:
+    """False where strategies were asked at every step, and no step is of the program's own code: it never began."""
+    whole = [each for each in shares if not each.sampled]
+    return not whole or any(each.of(CodePart.OWN).steps for each in whole)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from testbed.process import ProcessRun, run_process
 from testbed.profiling.judge import judge_process, watch_process
+from testbed.profiling.result import reaches_own_code
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
 from testbed.report.process_text import line_of
 from unwinders import UNWINDERS
@@ -68,6 +70,17 @@ def test_the_steps_of_each_code_add_up_to_those_that_are_judged(run: ProcessRun)
     table = judge_process(process, UNWINDERS["eh_frame"])
     main = next(each for each in table.code if each.code.function == "main")
     assert main.right == main.steps > 0
+
+
+def test_a_program_that_never_begins_is_no_pass(run: ProcessRun) -> None:
+    def reaches(run: ProcessRun) -> bool:
+        return reaches_own_code([judge_process(watch_process(run), UNWINDERS["fp_chain"])])
+
+    assert reaches(run)
+    lacking = run_process(run.path)  # nobody shows it the library beside it
+    assert lacking.status == 127 and not reaches(lacking)
+    sampled = judge_process(watch_process(lacking), UNWINDERS["eh_frame"], sample=1)
+    assert reaches_own_code([replace(sampled, sampled=True)])
 
 
 def test_shares_of_parts_of_a_run_are_joined_by_code() -> None:
