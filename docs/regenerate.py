@@ -22,8 +22,8 @@ import click
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
-WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "strategies.md")
-_BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies|precision) -->\n.*?<!-- end -->", re.S)
+WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "looking.md", ROOT / "docs" / "strategies.md")
+_BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies|precision|tools) -->\n.*?<!-- end -->", re.S)
 
 
 def output_of(command: str) -> str:
@@ -46,9 +46,9 @@ def output_of(command: str) -> str:
 def with_blocks(text: str) -> str:
     """A document with every generated block made anew."""
 
-    from strategy_tables import precision, strategies
+    from strategy_tables import precision, strategies, tools
 
-    made = {"strategies": strategies, "precision": precision}
+    made = {"strategies": strategies, "precision": precision, "tools": tools}
 
     def block(match: re.Match[str]) -> str:
         inner = f"```\n{output_of(match['command'])}\n```" if match["command"] else made[match["what"]]()
@@ -255,7 +255,7 @@ class DocumentPart:
 
 
 PARTS = {
-    "blocks": DocumentPart(blocks, "what commands print inside README.md and docs/strategies.md"),
+    "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/strategies.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
     "names": DocumentPart(names, "docs/names.md; needs binutils for all architectures, and llvm"),
     "tables": DocumentPart(tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and cross compilers"),
@@ -285,7 +285,9 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @_flags
 @click.option(
-    "--check", is_flag=True, help="Write nothing; status 1 where README.md or docs/strategies.md is out of date."
+    "--check",
+    is_flag=True,
+    help="Write nothing; status 1 where README.md, docs/looking.md or docs/strategies.md is out of date.",
 )
 @click.option("--armhf", metavar="DIR", help="--analysis: libc6 and libc6-dbg of armhf, unpacked.")
 @click.option("--most", type=click.IntRange(min=1), help="--analysis: so many functions of each library.")

@@ -1,4 +1,4 @@
-"""The tables of docs/strategies.md: what there is, and precision and recall from the golden counts."""
+"""The tables of docs/strategies.md and README.md: what there is, and how it fares, from the counts that are kept."""
 
 from __future__ import annotations
 
@@ -41,4 +41,28 @@ def precision() -> str:
         each = [found.get((name, isa)) for isa in isas]
         words = [f"{share(c.found, c.said)} / {share(c.found, c.true)}" if c else "" for c in each]
         rows.append(f"| `{name}` | {' | '.join(words)} |")
+    return "\n".join(rows)
+
+
+SHOWN = (
+    *("gdb", "lldb", "drgn", "libdw", "symbolic", "libunwind", "libunwindstack", "perf", "llvm_libunwind"),
+    *("eh_frame", "stack_scan", "fp_chain"),
+)
+
+
+def tools() -> str:
+    """Debuggers, libraries and three techniques: percent exact by architecture, from the known scores."""
+    sys.path.insert(0, str(ROOT))
+    from testbed.arch import ARCHES
+    from testbed.campaign.score_card import ScoreCard, ScoredUnit, known_scores
+    from testbed.report.phrases import percent
+
+    known = known_scores()
+    card = ScoreCard(tuple(ScoredUnit(unit, known.sites[unit]) for unit in known.sample), (), known, {})
+    rows = [f"| exact, % | {' | '.join(ARCHES)} |", "|---" * (1 + len(ARCHES)) + "|"]
+    for name in SHOWN:
+        placed = [card.place(name, arch) for arch in ARCHES]
+        each = [percent(p.share.exact, p.share.judged) if p else "" for p in placed]
+        version = known.known[name].tool.partition(" (")[0] or f"`{name}`"
+        rows.append(f"| {version} | {' | '.join(each)} |")
     return "\n".join(rows)
