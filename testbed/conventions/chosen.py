@@ -1,7 +1,15 @@
 """Which convention a function follows, and why it is not the platform's.
 
-Asked in this order, the first to answer decides: who owns the file (`Image.conventions`: an option, a program's
-header), the function's symbol, the file's format and producer. What nobody says follows its platform.
+Asked in this order, the first to answer decides:
+
+1. who owns the file: an option, a program's header (`Image.conventions`);
+2. the function's debug information, which its compiler wrote (DW_AT_calling_convention);
+3. its symbol: what it is marked with, then its name;
+4. who made its unit (DW_AT_producer);
+5. the file's format.
+
+What nobody says follows its platform. ``.comment`` is not asked: it names compilers of a file, not of a function, and
+none of those that write it follows another convention by itself.
 """
 
 from __future__ import annotations
@@ -17,6 +25,8 @@ from typing import NamedTuple
 from testbed.arch import Arch
 from testbed.conventions import CONVENTIONS, Convention, convention_named, platform
 from testbed.image import Image, LoadedImage, Symbol, image_covering, once_per_image
+from testbed.image.debug import debug_info, says_conventions
+from testbed.image.go_functions import code_span
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
 
@@ -28,18 +38,39 @@ class Chosen(NamedTuple):
     why: str
 
 
-class Marker(NamedTuple):
-    """What shows a convention: the pattern of a function's name, a variant symbol, or what ``file`` says of all.
+class FunctionFacts(NamedTuple):
+    """What a file says of one function: its symbols, whether they are marked, what debug information says of it."""
 
-    Of a file whose code is in part another language's, ``bounds`` are the symbols between which the convention's lies.
+    names: tuple[str, ...]
+    variant: bool
+    number: int
+    producer: str
+
+
+class Marker(NamedTuple):
+    """What shows a convention: a number in debug information, a marked symbol, a name, a producer, or a kind of file.
+
+    All that is given must hold. ``file`` says what of a file shows it, "" if nothing does; where code of other
+    languages is in such a file, too, ``span`` is where the convention's own lies.
     """
 
     convention: str
     why: str
-    name: str = ""
+    number: int = 0
     variant: bool = False
-    file: Callable[[Image], str] | None = None  # what of a file shows it; "": nothing
-    bounds: tuple[str, str] = ("", "")
+    name: str = ""
+    producer: str = ""
+    file: Callable[[Image], str] | None = None
+    span: Callable[[Image], range | None] | None = None
+
+    def fits(self, facts: FunctionFacts) -> bool:
+        """True where a function is one of these, its file apart."""
+        return (
+            self.number in (0, facts.number)
+            and facts.variant >= self.variant
+            and (not self.name or any(re.fullmatch(self.name, name) for name in facts.names))
+            and re.match(self.producer, facts.producer) is not None
+        )
 
 
 def _any_section(*names: str) -> Callable[[Image], str]:
@@ -50,20 +81,34 @@ def _any_symbol(*names: str) -> Callable[[Image], str]:
     return lambda image: next((name for name in names if image.symbol_named(name)), "")
 
 
+def _code_of_go(image: Image) -> range | None:
+    """Where a file's Go lies, beside C that cgo linked to it: between two symbols, else what Go's table covers."""
+    begin, end = image.symbol_named("runtime.text"), image.symbol_named("runtime.etext")
+    return range(begin.address, end.address) if begin and end else code_span(image.sections)
+
+
 _OF_GO = _any_section(".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab", ".note.go.buildid")
-_OF_OCAML = _any_symbol("caml_frametable", "caml_system__frametable")
-# What the runtime has for OCaml code to call (runtime/amd64.S, arm64.S, arm.S).
-_RUNTIME = "call_gc|alloc1|alloc2|alloc3|allocN|c_call|c_call_stack_args|raise_exn|perform|reperform|resume|runstack"
-# By symbol first, then by file.
+_OF_OCAML = _any_symbol("caml_frametable", *(f"caml_system{mark}frametable" for mark in ("__", ".", "$")))
+# What the runtime has for OCaml code to call (runtime/amd64.S, arm64.S, arm.S of OCaml 4.14 to 5.4).
+_RUNTIME = (
+    "call_gc|call_realloc_stack|alloc1|alloc2|alloc3|allocN|c_call|c_call_stack_args|ml_array_bound_error|"
+    "raise_exn|reraise_exn|perform|reperform|resume|runstack"
+)
+# Numbers: llvm/BinaryFormat/Dwarf.def. DW_CC_LLVM_AAPCS, by which clang marks vector calls, says too little.
 MARKERS = (
+    Marker("preserve_most", "its debug information says DW_CC_LLVM_PreserveMost", number=0xC9),
+    Marker("preserve_all", "its debug information says DW_CC_LLVM_PreserveAll", number=0xCA),
+    Marker("preserve_none", "its debug information says DW_CC_LLVM_PreserveNone", number=0xCD),
+    Marker("svml", "its debug information says DW_CC_LLVM_IntelOclBicc", number=0xC5),
     Marker("aarch64_vector_pcs", "its symbol says STO_AARCH64_VARIANT_PCS", variant=True),
     Marker("aarch64_vector_pcs", "its name is that of a vector function, _ZGVn or _ZGVs", name=r"_ZGV[ns]\w+"),
     Marker("svml", "its name is one of SVML, __svml_", name=r"__svml_\w+"),
     Marker("go_abi0", "its name ends in .abi0", name=r".*\.abi0"),
-    Marker("ocaml", "its name is one of OCaml code, caml and a module", name=r"caml[A-Z]\w*(__|\.).*"),
+    Marker("ocaml", "its name is one of OCaml code, caml and a module", name=r"caml[A-Z]\w*(__|\.|\$).*"),
     Marker("ocaml", "OCaml code calls it by its own convention", name=rf"caml_({_RUNTIME})", file=_OF_OCAML),
-    Marker("go", "the file has", file=_OF_GO, bounds=("runtime.text", "runtime.etext")),
-    Marker("go_abi0", "the file has", file=_OF_GO, bounds=("runtime.text", "runtime.etext")),
+    Marker("ocaml", "ocamlopt made its unit", producer="ocamlopt"),
+    Marker("go", "the file has", file=_OF_GO, span=_code_of_go),
+    Marker("go_abi0", "the file has", file=_OF_GO, span=_code_of_go),
 )
 
 
@@ -86,6 +131,15 @@ class TakenConvention:
         return f"{said} (not all bits watched: {self.unwatched[0]} to {self.unwatched[-1]})" if self.unwatched else said
 
 
+class _Shown(NamedTuple):
+    """A marker that may show something of a file, its convention, why, and where (None: in all of it)."""
+
+    marker: Marker
+    convention: Convention
+    why: str
+    span: range | None
+
+
 @dataclass(frozen=True)
 class _OfImage:
     image: Image
@@ -98,35 +152,34 @@ class _OfImage:
         return found
 
     @cached_property
-    def markers(self) -> list[tuple[Marker, Convention, str, range | None]]:
-        """The markers that may show anything of this file: with what of it does, and where."""
+    def markers(self) -> list[_Shown]:
+        """The markers that may show anything of this file: those of its architecture, with what its format says."""
         known, found = CONVENTIONS[self.image.arch.name], []
         for marker in MARKERS:
-            shows = marker.file(self.image) if marker.file else marker.name or "variant"
-            if marker.convention in known and shows:
-                whole = not marker.name and not marker.variant
-                ends = [self.image.symbol_named(name) for name in marker.bounds]
-                span = range(ends[0].address, ends[1].address) if ends[0] and ends[1] else None
-                found.append((marker, known[marker.convention], f"{marker.why} {shows}" if whole else marker.why, span))
+            shows = marker.file(self.image) if marker.file else ""
+            if marker.convention in known and (shows or not marker.file):
+                why = marker.why if marker.name or not shows else f"{marker.why} {shows}"
+                span = marker.span(self.image) if marker.span else None
+                found.append(_Shown(marker, known[marker.convention], why, span))
         return found
 
     def at(self, address: int) -> Chosen:
         function = self.image.function_at(address)
-        names = self.names[function.address] if function else []
+        names = tuple(self.names[function.address]) if function else ()
         for pattern, name in reversed(self.image.conventions):
             known = name.split("-")[0] in CONVENTIONS[self.image.arch.name]
             if known and (pattern == "*" or any(fnmatchcase(each, pattern) for each in names)):
                 return Chosen(convention_named(self.image.arch, name), "it was said")
+        facts = self._facts(address, function, names)
         for marker, convention, why, span in self.markers:
-            if _shows(marker, function, names) and (span is None or address in span):
+            if marker.fits(facts) and (span is None or address in span):
                 return Chosen(convention, why)
         return Chosen(platform(self.image.arch), "")
 
-
-def _shows(marker: Marker, function: Symbol | None, names: Iterable[str]) -> bool:
-    if marker.variant:
-        return function is not None and function.variant
-    return not marker.name or any(re.fullmatch(marker.name, name) for name in names)
+    def _facts(self, address: int, function: Symbol | None, names: tuple[str, ...]) -> FunctionFacts:
+        said = debug_info(self.image).function_at(address) if says_conventions(self.image) else None
+        variant = function is not None and function.variant
+        return FunctionFacts(names, variant, said.convention if said else 0, said.producer if said else "")
 
 
 @once_per_image

@@ -91,6 +91,15 @@ def functions(table: GoFunctionTable) -> Iterator[GoEntry]:
         yield GoEntry(table.text + entry, table.text + end, place, table.names + name)
 
 
+def code_span(sections: Mapping[str, Section]) -> range | None:
+    """Where the functions of a file's table lie; None without a table, or of a damaged one."""
+    try:
+        ends = [(each.start, each.end) for each in functions(function_table(sections))]
+    except (KeyError, struct.error, ValueError):
+        return None
+    return range(ends[0][0], ends[-1][1]) if ends else None
+
+
 def name_at(table: GoFunctionTable, place: int) -> str:
     """The name that begins at a place of the section, or as much of it as people read."""
     return table.data[place : place + _MOST_OF_A_NAME].partition(b"\0")[0].decode("utf-8", "replace")

@@ -125,6 +125,24 @@ def test_a_function_that_keeps_more_than_the_platform_asks_is_held_to_it(tmp_pat
     assert wrong(checked("keeps_more.x86_64.S", tmp_path, "loses=preserve_most", "keeps=preserve_most")) == {"loses"}
 
 
+def test_debug_information_says_how_a_function_is_called_and_who_made_it(tmp_path: Path) -> None:
+    check = checked("units.x86_64.S", tmp_path)
+    assert wrong(check) == {"of_another"}
+    assert {(each.name, each.why) for each in check.conventions} == {
+        ("ocaml", "ocamlopt made its unit"),
+        ("preserve_none", "its debug information says DW_CC_LLVM_PreserveNone"),
+    }
+    assert wrong(checked("units.x86_64.S", tmp_path, "of_itself=sysv")) == {"of_another", "of_itself"}
+
+
+@pytest.mark.parametrize("arch", PLATFORMS)
+def test_what_clang_writes_into_debug_information_is_read(arch: str, tmp_path: Path) -> None:
+    check = checked("preserve_all.c", tmp_path, flags=("-O1", "-g"), arch=arch)
+    (taken,) = check.conventions
+    assert (taken.name, taken.functions) == ("preserve_all", 1)
+    assert taken.why == "its debug information says DW_CC_LLVM_PreserveAll"
+
+
 def test_the_rows_of_clang_come_late_where_it_saves_vector_registers(tmp_path: Path) -> None:
     """LLVM's X86FrameLowering: the CFA's row of `sub rsp` stands behind the saves of xmm0 to xmm15."""
     check = checked("preserve_all.c", tmp_path, "keeps=preserve_all", flags=("-O2", "-fasynchronous-unwind-tables"))

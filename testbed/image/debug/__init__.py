@@ -7,6 +7,6 @@ found. Ranges, inlined calls, call sites and lines by address would have to be m
 a small program takes it four times as long.
 """
 
-from testbed.image.debug.info import DebugInfo, debug_info
+from testbed.image.debug.info import DebugInfo, debug_info, says_conventions
 
-__all__ = ["DebugInfo", "debug_info"]
+__all__ = ["DebugInfo", "debug_info", "says_conventions"]

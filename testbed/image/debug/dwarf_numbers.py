@@ -25,7 +25,9 @@ class Attribute(IntEnum):
     LOW_PC = 0x11
     HIGH_PC = 0x12
     COMP_DIR = 0x1B
+    PRODUCER = 0x25
     ABSTRACT_ORIGIN = 0x31
+    CALLING_CONVENTION = 0x36
     DECLARATION = 0x3C
     SPECIFICATION = 0x47
     ENTRY_PC = 0x52

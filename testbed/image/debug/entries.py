@@ -15,7 +15,7 @@ from testbed.image.debug.cursor import Cursor, cursor, has
 from testbed.image.debug.dwarf_numbers import Attribute, Form, Tag, UnitType
 from testbed.image.debug.forms import AttributeValue, address_at, offset_text, read_form, string_at
 from testbed.image.model import Image
-from testbed.words.errors import DebugInfoError
+from testbed.words.errors import BudgetExceeded, DebugInfoError
 from testbed.words.printable import printable
 
 MAX_DEPTH = 512  # of nesting: more is damage
@@ -129,6 +129,22 @@ def read_units(image: Image) -> tuple[tuple[CompilationUnit, ...], tuple[DebugIn
             problems.append(error)
         where.at = end
     return tuple(units), tuple(problems)
+
+
+def declares(image: Image, tag: Tag, attribute: Attribute) -> bool:
+    """True where entries of a tag can have an attribute: asked of the abbreviations, no entry is read for it.
+
+    Damaged abbreviations declare nothing.
+    """
+    try:
+        where = cursor(image, ".debug_abbrev")
+        while not where.done:
+            of_tag = (kind for kind in _abbreviations(where).values() if kind.tag == tag)
+            if any(name == attribute for kind in of_tag for name, _, _ in kind.attributes):
+                return True
+    except (DebugInfoError, BudgetExceeded):
+        pass
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,8 @@ class Inlined:
 class Function:
     """A function with code of its own. ``complete``: its call sites list every tail call that it can make.
 
-    ``origins`` are the offsets of its entry and of the abstract entries that it is an instance of.
+    ``origins`` are the offsets of its entry and of the abstract entries that it is an instance of. ``convention`` is
+    the number that says how it is called (DW_CC_*; 0: nothing says), ``producer`` what made its unit.
     """
 
     name: str
@@ -143,6 +144,8 @@ class Function:
     call_sites: tuple[CallSite, ...] = field(repr=False)
     complete: bool
     origins: tuple[int, ...] = ()
+    convention: int = 0
+    producer: str = ""
 
     def inlined_at(self, address: int) -> tuple[Inlined, ...]:
         """The inlined calls that an address lies in, innermost first."""
@@ -161,6 +164,11 @@ def functions_of(
 
     A function with damaged entries gives its error instead.
     """
+    producer = ""
+    try:
+        producer = (unit.top.text(Attribute.PRODUCER) if unit.top is not None else None) or ""
+    except DebugInfoError as error:
+        yield error
     for entry in unit.walk():
         if entry.tag != Tag.SUBPROGRAM:
             continue
@@ -168,13 +176,13 @@ def functions_of(
         try:
             ranges = ranges_of(entry)
             if ranges:
-                yield _function(entry, ranges, entries, files)
+                yield _function(entry, ranges, entries, files, producer)
         except DebugInfoError as error:
             yield error
 
 
 def _function(
-    entry: DebugEntry, ranges: tuple[Range, ...], entries: dict[int, DebugEntry], files: dict[int, str]
+    entry: DebugEntry, ranges: tuple[Range, ...], entries: dict[int, DebugEntry], files: dict[int, str], producer: str
 ) -> Function:
     name, linkage = names_of(entry, entries)
     low = entry.address(Attribute.LOW_PC)
@@ -189,6 +197,8 @@ def _function(
         call_sites=sites,
         complete=any(completeness(e) for e in origins(entry, entries)),
         origins=tuple(e.offset for e in origins(entry, entries)),
+        convention=next(filter(None, (e.number(Attribute.CALLING_CONVENTION) for e in origins(entry, entries))), 0),
+        producer=producer,
     )
 
 

@@ -134,6 +134,20 @@ def debug_info(image: Image) -> DebugInfo:
     return _read(image) if has(image, ".debug_info") else DebugInfo(image, (), ())
 
 
+@once_per_image
+def says_conventions(image: Image) -> bool:
+    """True where debug information can say how a function is called, or that OCaml's compiler made it.
+
+    Asked before any entry is read, which takes seconds for a large file.
+    """
+    from testbed.image.debug.dwarf_numbers import Attribute, Tag
+    from testbed.image.debug.entries import declares
+
+    places = (image.sections.get(name) for name in (".debug_str", ".debug_info", ".debug_line_str"))
+    of_ocaml = any(section is not None and b"ocamlopt" in section.data for section in places)
+    return of_ocaml or declares(image, Tag.SUBPROGRAM, Attribute.CALLING_CONVENTION)
+
+
 def _read(image: Image) -> DebugInfo:
     functions: list[Function] = []
     tables: list[LineTable] = []
