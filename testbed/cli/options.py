@@ -66,10 +66,11 @@ def _said(context: click.Context, param: click.Parameter, given: tuple[str, ...]
 convention_option = _SOME(
     "--convention",
     "conventions",
-    metavar="[GLOB=]NAME",
+    metavar="[[FILE!]GLOB=]NAME",
     callback=_said,
     help="The calling convention of these functions (default: of all), if not what the file shows: go, "
-    "'helper*=sysv-rbx-r12' (it changes these registers, too); repeatable, the last one that fits counts.",
+    "'helper*=sysv-rbx-r12' (it changes these registers, too), 'libm.so.6!*=sysv' (a library of a process); "
+    "repeatable, the last one that fits counts.",
 )
 debug_dirs_option = partial(
     _SOME, "--debug-dir", "debug_dirs", type=click.Path(file_okay=False, exists=True, path_type=Path), metavar="FOLDER"

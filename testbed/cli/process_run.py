@@ -76,13 +76,15 @@ def needs_a_kernel(path: Path) -> bool:
     return started or bool(image.sections.keys() & {".interp", ".tdata", ".tbss", ".note.go.buildid"})
 
 
-def watched_process(program: str, seed: int, budget: int, options: ProcessOptions) -> WatchedProcess:
+def watched_process(
+    program: str, seed: int, budget: int, options: ProcessOptions, conventions: tuple[tuple[str, str], ...] = ()
+) -> WatchedProcess:
     """The process that was named, run and watched."""
     from testbed.process import run_process
     from testbed.profiling.judge import watch_process
 
     with status(f"running {program}"):
-        run = run_process(program, **_inputs(seed, budget, options))
+        run = run_process(program, **_inputs(seed, budget, options), conventions=conventions)
     if not run.tracks:
         raise TestbedError(f"{program} executed no instruction: {run.why}")
     with long_work(f"watching {run.path.name}", "steps", run.steps) as work:
@@ -155,7 +157,7 @@ def _whole(
     """A process that is held whole, the strategies that apply to it, and what became of each."""
     from testbed.profiling.judge import judge_process, steps_asked
 
-    process = watched_process(str(options.program), options.seed, budget, own)
+    process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
     images = [loaded.image for loaded in process.run.images]
     applicable = _applicable(images, named)
     shares = []
@@ -193,7 +195,7 @@ def _in_pieces(
 
     if own.sample is not None:
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
-    asked: dict[str, Any] = {"piece": options.chunk} if options.chunk else {}
+    asked: dict[str, Any] = {"conventions": options.conventions} | ({"piece": options.chunk} if options.chunk else {})
     with status(f"running {options.program}"):
         long = run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked)
     images = [loaded.image for loaded in long.run.images]
@@ -209,7 +211,7 @@ def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
     """
     if options.chunk or budget > BUDGET:
         raise UsageError("--at and --html need a process that is held whole: up to 4 million steps, without --chunk")
-    process = watched_process(str(options.program), options.seed, budget, own)
+    process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
     images = [loaded.image for loaded in process.run.images]
     applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
     told = options.location is None or show_step(process, options.location, applicable, explain=options.explain)
@@ -299,6 +301,6 @@ def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
     """Raise UsageError for what is not shown of a process."""
     if options.timeline is not None and own.sample is None:
         raise UsageError("--timeline of a process shows samples: with --sample N, every N-th step")
-    single = ("differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records", "conventions")
+    single = ("differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records")
     for option in options.given(*single):
         raise UsageError(f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)")

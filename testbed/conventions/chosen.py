@@ -167,8 +167,10 @@ class _OfImage:
         function = self.image.function_at(address)
         names = tuple(self.names[function.address]) if function else ()
         for pattern, name in reversed(self.image.conventions):
+            file, _, functions = pattern.rpartition("!")
             known = name.split("-")[0] in CONVENTIONS[self.image.arch.name]
-            if known and (pattern == "*" or any(fnmatchcase(each, pattern) for each in names)):
+            here = known and fnmatchcase(self.image.path.name, file or "*")
+            if here and (functions in ("", "*") or any(fnmatchcase(each, functions) for each in names)):
                 return Chosen(convention_named(self.image.arch, name), "it was said")
         facts = self._facts(address, function, names)
         for marker, convention, why, span in self.markers:
@@ -217,7 +219,7 @@ def taken(choices: Iterable[Chosen]) -> tuple[TakenConvention, ...]:
 
 
 def said_of(text: str) -> tuple[str, str]:
-    """``NAME`` (of all functions) or ``GLOB=NAME``, as it is typed: a pattern of functions and a convention's name.
+    """``NAME`` (of all functions), ``GLOB=NAME`` or ``FILE!GLOB=NAME``, as it is typed: a pattern and a name.
 
     Raises UsageError for a name that no architecture has.
     """

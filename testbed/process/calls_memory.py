@@ -57,7 +57,7 @@ def _note_image(process: Process, file: OpenHostFile, start: int, offset: int) -
     path = file.node.path
     if path not in process.files and file.node.host is not None:
         try:
-            process.files[path] = image_of_file(file.node.host, process.debug)
+            process.files[path] = image_of_file(file.node.host, process.reading)
         except (ImageError, BudgetExceeded) as error:
             process.notes.append(f"{path} is mapped to be executed and is no image: {error}")
             return

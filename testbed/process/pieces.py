@@ -18,6 +18,7 @@ from testbed.image import Image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.machine.recording import told_ending
 from testbed.machine.stops import Fault
+from testbed.process.known_files import Reading
 from testbed.process.process_run import ProcessRun, finished, shown_program
 from testbed.process.running import run_on
 from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
@@ -142,14 +143,16 @@ def run_in_pieces(
     folder: str = "/",
     memory: int = MOST_MEMORY,
     debug: DebugDirs = NOWHERE,
+    conventions: tuple[tuple[str, str], ...] = (),
 ) -> LongProcess:
     """Run a program as `testbed.process.run_process` does, ``piece`` steps at a time, and keep no step.
 
     Raises NotInPieces where signals are handled or a child goes on on its parent's stack: such a run is held whole.
     """
     assert piece >= LEAST
-    image, shown = shown_program(path, sysroot, folders or {}, debug)
-    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, debug)
+    reading = Reading(debug, conventions)
+    image, shown = shown_program(path, sysroot, folders or {}, reading)
+    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
     last: list[tuple[Process, ProcessRun, Exited | str]] = []
     for each in _pieces(image, inputs, piece, last):
         if not each.sizes.all():

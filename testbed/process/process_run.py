@@ -11,7 +11,7 @@ from testbed.arch import Arch
 from testbed.conventions.chosen import TakenConvention, chosen, taken
 from testbed.image import Image, LoadedImage
 from testbed.image.separate_debug import NOWHERE, DebugDirs
-from testbed.process.known_files import image_of_file
+from testbed.process.known_files import Reading
 from testbed.process.open_files import OutputStream
 from testbed.process.running import run_to_end
 from testbed.process.starting import BUDGET, ENVIRONMENT, MOST_MEMORY, ProcessInputs, shown_files, started
@@ -75,17 +75,20 @@ def run_process(
     written: Path | str | None = None,
     memory: int = MOST_MEMORY,
     debug: DebugDirs = NOWHERE,
+    conventions: tuple[tuple[str, str], ...] = (),
 ) -> ProcessRun:
     """Run a Linux program as a process of its own, and keep every step.
 
     It finds libraries in ``sysroot`` (the host's libraries, or those of the cross compiler, if none is given), and
     other files in ``folders``, a host folder by its path for the process, and nothing else. It starts in ``folder``.
     What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the same
-    run. ``debug`` is where separate debug files of the program and its libraries are looked for. Raises ImageError for
-    a file that is no program, UsageError for folders that do not exist.
+    run. ``debug`` is where separate debug files of the program and its libraries are looked for, ``conventions`` are
+    said of their functions (`Reading`). Raises ImageError for a file that is no program, UsageError for folders that do
+    not exist and conventions that there are not.
     """
-    image, shown = shown_program(path, sysroot, folders or {}, debug)
-    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, debug)
+    reading = Reading(debug, conventions)
+    image, shown = shown_program(path, sysroot, folders or {}, reading)
+    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
     with WorkFolder("process") as temporary:
         process, streams = started(image, inputs, Path(written or temporary))
         try:
@@ -96,10 +99,10 @@ def run_process(
 
 
 def shown_program(
-    path: Path | str, sysroot: Path | str | None, folders: Mapping[str, Path | str], debug: DebugDirs
+    path: Path | str, sysroot: Path | str | None, folders: Mapping[str, Path | str], reading: Reading
 ) -> tuple[Image, Mapping[str, Path]]:
     """A program, and what it sees of the host. Raises ImageError for a file that is none, UsageError for folders."""
-    image = image_of_file(Path(path), debug)
+    image = reading.program(Path(path))
     if image.content[:4] != b"\x7fELF":
         raise ImageError(image.path, 0, "no program of Linux, which are ELF files")
     return image, shown_files(image, sysroot, folders)

@@ -11,13 +11,12 @@ from types import MappingProxyType
 
 from testbed.arch import Arch, PerArch
 from testbed.image import Image
-from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.abi import ABIS
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, AddressSpace
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileNode, FileTree
 from testbed.process.initial_stack import MOST_STRINGS, STACK_SIZE, initial_stack
-from testbed.process.known_files import image_of_file
+from testbed.process.known_files import AS_IT_LIES, Reading, image_of_file
 from testbed.process.loader import LoadedProgram, load_program
 from testbed.process.open_files import InputStream, OutputStream
 from testbed.process.recorder import ProcessRecorder
@@ -55,8 +54,8 @@ ENVIRONMENT = MappingProxyType({"PATH": "/usr/bin:/bin", "LANG": "C"})
 class ProcessInputs:
     """All that a process can depend on, besides its file: the same inputs give the same run.
 
-    ``shown`` are host files and folders by their path for the process; it starts in ``folder``. ``debug`` is where the
-    debug files of stripped ones are looked for: the process does not see them.
+    ``shown`` are host files and folders by their path for the process; it starts in ``folder``. ``reading``
+    is how its files become images: the process does not see it.
     """
 
     arguments: tuple[str, ...] = ()
@@ -67,7 +66,7 @@ class ProcessInputs:
     shown: Mapping[str, Path] = field(default_factory=dict)
     folder: str = "/"
     memory: int = MOST_MEMORY
-    debug: DebugDirs = NOWHERE
+    reading: Reading = AS_IT_LIES
 
 
 def shown_files(image: Image, sysroot: Path | str | None, folders: Mapping[str, Path | str]) -> Mapping[str, Path]:
@@ -102,7 +101,8 @@ def started(
     for address, code in abi.fixed:
         memory.map(address, PAGE, READ | EXECUTE, code, name="[vectors]")
     files = {path: image}
-    loaded = load_program(image, memory, abi, lambda name: _interpreter(image, name, tree, files, inputs.debug))
+    libraries = inputs.reading.of_libraries
+    loaded = load_program(image, memory, abi, lambda name: _interpreter(image, name, tree, files, libraries))
     argv = (path, *inputs.arguments)
     _set_registers(recorder, loaded, _map_stack(memory, image, loaded, argv, inputs))
     streams = OutputStream(1), OutputStream(1)
@@ -123,7 +123,7 @@ def started(
         inputs.folder,
         images=[each for each in (loaded.program, loaded.interpreter) if each is not None],
         files=files,
-        debug=inputs.debug,
+        reading=libraries,
         heap=(loaded.end, loaded.end),
         last_number=pid,
         switching=Random(f"switching {seed}"),
@@ -131,7 +131,7 @@ def started(
     return process, streams
 
 
-def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image], debug: DebugDirs) -> Image:
+def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image], reading: Reading) -> Image:
     try:
         node = tree.find(name)
     except Refusal as refusal:
@@ -140,7 +140,7 @@ def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image
         ) from refusal
     if node.host is None or not stat.S_ISREG(node.mode):
         raise ImageError(image.path, 0, f"its dynamic linker {name} is no file")
-    files[node.path] = linker = image_of_file(node.host, debug)
+    files[node.path] = linker = image_of_file(node.host, reading)
     if linker.arch is not image.arch:
         raise ImageError(linker.path, 18, f"a dynamic linker for {linker.arch}; the program is for {image.arch}")
     return linker

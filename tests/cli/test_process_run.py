@@ -57,6 +57,20 @@ def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
     )
 
 
+@pytest.mark.parametrize("chunk", [(), ("--chunk", "20000")])
+def test_what_is_said_of_a_convention_holds_for_the_program_or_the_file_that_is_named(
+    testbed: Testbed, chunk: tuple[str, ...]
+) -> None:
+    hello = str(built("hello", "x86_64", "dynamic"))
+    said = ("main=sysv-rbx", "malloc=go", "libc.so.6!malloc=preserve_most")
+    options = [word for each in said for word in ("--convention", each)]
+    shown = " ".join(testbed("run", hello, "-u", "eh_frame", *chunk, *options, "--", "abc").out.split())
+    assert "judged 1 function by System V x86_64; changes rbx, not System V x86_64: it was said" in shown
+    assert "judged 1 function by Clang's preserve_most, not System V x86_64: it was said" in shown
+    assert "ABIInternal" not in shown, "of the program, which has no malloc"
+    tells(testbed, 2, ("run", hello, *chunk, "--convention", "aapcs64"), err=["'aapcs64' for x86_64; there are: sysv,"])
+
+
 def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:
     hello, threads = str(built("hello", "x86_64", "dynamic")), str(built("threads", "x86_64", "static"))
     said = testbed("run", hello, "--at", "malloc", "-u", "eh_frame", "-u", "fp_chain", "--", "abc")  # in a library

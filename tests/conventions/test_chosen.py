@@ -12,7 +12,16 @@ from testbed.conventions.chosen import chosen, said_of
 from testbed.image import Image, Section, Symbol
 from testbed.words.errors import UsageError
 
-NAMES = ("plain", "main.run", "runtime.memmove.abi0", "camlStdlib__map_1", "camlStdlib$map_1", "caml_call_gc", "__svml_sin4", "_ZGVnN2v_f")
+NAMES = (
+    "plain",
+    "main.run",
+    "runtime.memmove.abi0",
+    "camlStdlib__map_1",
+    "camlStdlib$map_1",
+    "caml_call_gc",
+    "__svml_sin4",
+    "_ZGVnN2v_f",
+)
 
 
 def image(arch: str, *sections: str, symbols: tuple[str, ...] = NAMES, said: tuple[str, ...] = ()) -> Image:
