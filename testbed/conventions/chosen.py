@@ -87,7 +87,7 @@ def _code_of_go(image: Image) -> range | None:
     return range(begin.address, end.address) if begin and end else code_span(image.sections)
 
 
-_OF_GO = _any_section(".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab", ".note.go.buildid")
+_OF_GO = _any_section(".gopclntab", ".note.go.buildid")
 _OF_OCAML = _any_symbol("caml_frametable", *(f"caml_system{mark}frametable" for mark in ("__", ".", "$")))
 # What the runtime has for OCaml code to call (runtime/amd64.S, arm64.S, arm.S of OCaml 4.14 to 5.4).
 _RUNTIME = (

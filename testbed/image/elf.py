@@ -18,7 +18,7 @@ from testbed.arch import ARCHES, Arch, FrameRecord, Isa, PerArch
 from testbed.image.elf_companions import CORRUPT, ElfParts, section_data, sections_of, with_companions
 from testbed.image.elf_symbols import SymbolTables, elf_symbols, joined
 from testbed.image.file_bytes import FileBytes, file_content
-from testbed.image.go_functions import SECTION, go_symbols
+from testbed.image.go_functions import SECTION, by_usual_names, go_symbols
 from testbed.image.model import Image, Section, Segment
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.words.budget import Account, Budget
@@ -204,15 +204,15 @@ def _image(
         attributes_say(path, parts.sections, arch, account),
     )
     stack = next(elf.iter_segments("PT_GNU_STACK"), None)
-    symbols = parts.symbols
-    if SECTION in parts.sections and ".symtab" not in parts.sections:
-        symbols = joined(symbols, SymbolTables(go_symbols(parts.sections, account.share(SECTION)), {}, ()))
+    symbols, sections = parts.symbols, by_usual_names(parts.sections)
+    if SECTION in sections and ".symtab" not in sections:
+        symbols = joined(symbols, SymbolTables(go_symbols(sections, account.share(SECTION)), {}, ()))
     return Image(
         path,
         arch,
         arch.code_address(elf["e_entry"]),
         segments,
-        parts.sections,
+        sections,
         symbols.symbols,
         marks,
         frame_records,

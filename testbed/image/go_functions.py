@@ -7,6 +7,9 @@ names and for where functions begin; what it says of frames is not asked::
     tables, functions. A function is a pair (entry, record): addresses in Go 1.16 and 1.17, else 4 bytes from `text`.
     A record begins with its entry again, then 4 bytes: where its name is.
 
+In a file that may lie anywhere the section has another name, and in a Mach-O file; an ELF file has the address of the
+code as a relocation.
+
 Source: Go, debug/gosym/pclntab.go.
 """
 
@@ -20,7 +23,8 @@ from testbed.image.model import Section, Symbol
 from testbed.words.budget import Account
 from testbed.words.printable import printable
 
-SECTION, _MODULE = ".gopclntab", ".go.module"
+SECTION, _MODULE, _RELOCATIONS = ".gopclntab", ".go.module", ".rela.dyn"
+_OTHER_NAMES = {".data.rel.ro.gopclntab": SECTION, "__gopclntab": SECTION, "__go_module": _MODULE}
 _GO_1_16, _GO_1_18, _GO_1_20 = 0xFFFFFFFA, 0xFFFFFFF0, 0xFFFFFFF1
 _TEXT = 22  # the word of `.go.module` that says where the code begins, if the header does not (from Go 1.26 on)
 _MOST_OF_A_NAME = 1 << 12
@@ -52,6 +56,12 @@ class GoEntry(NamedTuple):
     name: int
 
 
+def by_usual_names(sections: Mapping[str, Section]) -> Mapping[str, Section]:
+    """The sections of a file, and those of Go by the names that they have in most files, too."""
+    usual = {_OTHER_NAMES.get(name.rpartition(",")[2], name): each for name, each in sections.items()}
+    return {**usual, **sections}
+
+
 def function_table(sections: Mapping[str, Section]) -> GoFunctionTable:
     """The table of a file that has one. Raises struct.error or ValueError where it is none that is known here."""
     section = sections[SECTION]
@@ -62,7 +72,7 @@ def function_table(sections: Mapping[str, Section]) -> GoFunctionTable:
     words = struct.unpack_from("<8I" if size == 4 else "<8Q", data, 8)
     if magic == _GO_1_16:
         return GoFunctionTable(data, magic, size, 0, words[0], words[2], words[5], words[6])
-    text = words[2] or _text(sections, size)
+    text = words[2] or _relocated(sections, section.address + 8 + 2 * size) or _text(sections, size)
     return GoFunctionTable(data, magic, size, text, words[0], words[3], words[6], words[7])
 
 
@@ -71,9 +81,17 @@ def _text(sections: Mapping[str, Section], size: int) -> int:
     if module is None:
         raise ValueError("nothing says where the code begins")
     (text,) = struct.unpack_from("<I" if size == 4 else "<Q", module.data, _TEXT * size)
+    text = text or _relocated(sections, module.address + _TEXT * size)
     if not text:
         raise ValueError("it says no addresses before the file is loaded")
     return int(text)
+
+
+def _relocated(sections: Mapping[str, Section], address: int) -> int:
+    """The link-time address of what a loader puts at a place; 0 where it puts nothing there."""
+    found = sections.get(_RELOCATIONS)
+    entries = struct.iter_unpack("<QQq", found.data[: len(found.data) // 24 * 24]) if found else ()
+    return next((addend for place, _, addend in entries if place == address), 0)
 
 
 def functions(table: GoFunctionTable) -> Iterator[GoEntry]:

@@ -21,6 +21,7 @@ from typing import Protocol
 
 from testbed.arch import Arch, FrameRecord
 from testbed.image.file_bytes import FileBytes, file_content
+from testbed.image.go_functions import by_usual_names
 from testbed.image.macho_arches import MACH_O, MachOArch, arch_of_cpu
 from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
 from testbed.image.model import Image, Section, Segment, Symbol
@@ -273,7 +274,7 @@ def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:
         arch,
         _entry(file, commands, numbers),
         tuple(_segments(file, commands, fixups)),
-        _sections(file, commands.sections),
+        by_usual_names(_sections(file, commands.sections)),
         symbols,
         (),
         frame_records,
@@ -310,7 +311,8 @@ def _read_segment(command: FileBytes, found: _LoadCommands) -> None:
     segment = SegmentCommand(
         _name(command, 8), address, size, offset, file_size, command.unsigned(60, 4, "LC_SEGMENT_64")
     )
-    if file_size > size or address + size > 1 << 64:
+    # Of no bytes in memory: Go's linker keeps debug information so.
+    if (size and file_size > size) or address + size > 1 << 64:
         raise command.error(
             24, f"segment {segment.name} of {size:#x} bytes at {address:#x} has {file_size:#x} in the file"
         )
@@ -373,7 +375,7 @@ def _fixups(file: FileBytes, commands: _LoadCommands, base: int) -> Fixups:
 
 
 def _segments(file: FileBytes, commands: _LoadCommands, fixups: Fixups) -> Iterator[Segment]:
-    mapped = [segment for segment in commands.segments if segment.permissions]
+    mapped = [segment for segment in commands.segments if segment.permissions and segment.size]
     _bounded(file, sum(segment.file_size for segment in mapped), "segments")
     for segment in mapped:
         file.account.spend("steps", len(fixups.values), segment.file_offset)

@@ -16,7 +16,7 @@ KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """How the files of a process are read: where their separate debug files are, what is said of conventions.
 
     ``conventions`` are patterns of functions and names, as in `Image.conventions`; those that name no file are said of
@@ -33,15 +33,15 @@ class Reading:
         return image
 
     @property
-    def of_libraries(self) -> Reading:
+    def of_libraries(self) -> FileReading:
         """The same for what the program loads."""
         return replace(self, conventions=tuple(each for each in self.conventions if "!" in each[0]))
 
 
-AS_IT_LIES = Reading()
+AS_IT_LIES = FileReading()
 
 
-def image_of_file(path: Path, reading: Reading = AS_IT_LIES) -> Image:
+def image_of_file(path: Path, reading: FileReading = AS_IT_LIES) -> Image:
     """The image of a file, as it is now. Raises ImageError."""
     try:
         now = os.stat(path)
@@ -51,5 +51,5 @@ def image_of_file(path: Path, reading: Reading = AS_IT_LIES) -> Image:
 
 
 @lru_cache(maxsize=KEPT)
-def _image(path: Path, reading: Reading, inode: int, changed: int, size: int) -> Image:
+def _image(path: Path, reading: FileReading, inode: int, changed: int, size: int) -> Image:
     return replace(read_image(path, debug=reading.debug), conventions=reading.conventions)

@@ -18,7 +18,7 @@ from testbed.image import Image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.machine.recording import told_ending
 from testbed.machine.stops import Fault
-from testbed.process.known_files import Reading
+from testbed.process.known_files import FileReading
 from testbed.process.process_run import ProcessRun, finished, shown_program
 from testbed.process.running import run_on
 from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
@@ -150,7 +150,7 @@ def run_in_pieces(
     Raises NotInPieces where signals are handled or a child goes on on its parent's stack: such a run is held whole.
     """
     assert piece >= LEAST
-    reading = Reading(debug, conventions)
+    reading = FileReading(debug, conventions)
     image, shown = shown_program(path, sysroot, folders or {}, reading)
     inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
     last: list[tuple[Process, ProcessRun, Exited | str]] = []

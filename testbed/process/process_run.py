@@ -11,7 +11,7 @@ from testbed.arch import Arch
 from testbed.conventions.chosen import TakenConvention, chosen, taken
 from testbed.image import Image, LoadedImage
 from testbed.image.separate_debug import NOWHERE, DebugDirs
-from testbed.process.known_files import Reading
+from testbed.process.known_files import FileReading
 from testbed.process.open_files import OutputStream
 from testbed.process.running import run_to_end
 from testbed.process.starting import BUDGET, ENVIRONMENT, MOST_MEMORY, ProcessInputs, shown_files, started
@@ -83,10 +83,10 @@ def run_process(
     other files in ``folders``, a host folder by its path for the process, and nothing else. It starts in ``folder``.
     What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the same
     run. ``debug`` is where separate debug files of the program and its libraries are looked for, ``conventions`` are
-    said of their functions (`Reading`). Raises ImageError for a file that is no program, UsageError for folders that do
-    not exist and conventions that there are not.
+    said of their functions (`FileReading`). Raises ImageError for a file that is no program, UsageError for folders that
+    do not exist and conventions that there are not.
     """
-    reading = Reading(debug, conventions)
+    reading = FileReading(debug, conventions)
     image, shown = shown_program(path, sysroot, folders or {}, reading)
     inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
     with WorkFolder("process") as temporary:
@@ -99,7 +99,7 @@ def run_process(
 
 
 def shown_program(
-    path: Path | str, sysroot: Path | str | None, folders: Mapping[str, Path | str], reading: Reading
+    path: Path | str, sysroot: Path | str | None, folders: Mapping[str, Path | str], reading: FileReading
 ) -> tuple[Image, Mapping[str, Path]]:
     """A program, and what it sees of the host. Raises ImageError for a file that is none, UsageError for folders."""
     image = reading.program(Path(path))

@@ -16,7 +16,7 @@ from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, AddressSpa
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileNode, FileTree
 from testbed.process.initial_stack import MOST_STRINGS, STACK_SIZE, initial_stack
-from testbed.process.known_files import AS_IT_LIES, Reading, image_of_file
+from testbed.process.known_files import AS_IT_LIES, FileReading, image_of_file
 from testbed.process.loader import LoadedProgram, load_program
 from testbed.process.open_files import InputStream, OutputStream
 from testbed.process.recorder import ProcessRecorder
@@ -66,7 +66,7 @@ class ProcessInputs:
     shown: Mapping[str, Path] = field(default_factory=dict)
     folder: str = "/"
     memory: int = MOST_MEMORY
-    reading: Reading = AS_IT_LIES
+    reading: FileReading = AS_IT_LIES
 
 
 def shown_files(image: Image, sysroot: Path | str | None, folders: Mapping[str, Path | str]) -> Mapping[str, Path]:
@@ -131,7 +131,7 @@ def started(
     return process, streams
 
 
-def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image], reading: Reading) -> Image:
+def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image], reading: FileReading) -> Image:
     try:
         node = tree.find(name)
     except Refusal as refusal:

@@ -14,7 +14,7 @@ from testbed.process.abi import KernelAbi
 from testbed.process.address_space import AddressSpace
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileTree
-from testbed.process.known_files import AS_IT_LIES, Reading
+from testbed.process.known_files import AS_IT_LIES, FileReading
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.threads import FutexWaiter, GuestThread
 from testbed.trace import Exited
@@ -78,7 +78,7 @@ class Process:
     folder: str = "/"
     images: list[LoadedImage] = field(default_factory=list)
     files: dict[str, Image] = field(default_factory=dict)
-    reading: Reading = AS_IT_LIES
+    reading: FileReading = AS_IT_LIES
     actions: dict[int, SignalAction] = field(default_factory=dict)
     heap: tuple[int, int] = (0, 0)  # its start, and where brk is
     slept: int = 0  # nanoseconds

@@ -18,7 +18,11 @@ from testbed.rereading.rows import CFA, Lost, NoRow, Plus, SecondRow, SecondRule
 from testbed.rereading.table_bytes import TableBytes
 
 _TOP_OF_STACK, _SETS_SP, _IS_ASSEMBLY = 0x01, 0x02, 0x04
-_OUTERMOST = ("runtime.goexit", "runtime.rt0_go")  # C, and the start code of arm64, may call the second one
+_OUTERMOST = (
+    "runtime.goexit",
+    "runtime.rt0_go",
+)  # C, and the start code of older versions for arm64, call the second one
+_START_CODE = {"x86_64": "_rt0_amd64", "arm64": "_rt0_arm64"}  # that jumps there
 _BY_SIGNAL = ("runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV1", "runtime.debugCallV2")
 # Before Go 1.17 a record has no flags.
 _SET_SP = (
@@ -40,7 +44,8 @@ def gopclntab(image: Image) -> SecondReader:
     table, arch = function_table(image.sections), image.arch
     every = sorted(functions(table))
     flagged = any(_flags(table, each) for each in every)
-    by_c = not any(each.start <= image.entry < each.end for each in every)
+    from_start = any(name_at(table, each.name) == _START_CODE.get(arch.name) for each in every)
+    by_c = not from_start or not any(each.start <= image.entry < each.end for each in every)
 
     def row_at(pc: int) -> SecondRow | NoRow:
         i = bisect_right(every, pc, key=lambda each: each.start) - 1
@@ -51,7 +56,7 @@ def gopclntab(image: Image) -> SecondReader:
         stretch = _stretch(table, every[i], pc)
         if stretch is None or stretch.down < 0:
             return NoRow(f"{name} has no frame size at {pc:#x}")
-        if name in _OUTERMOST[: 1 if by_c or arch.link else 2]:
+        if name in _OUTERMOST[: 1 if by_c else 2]:
             return SecondRow(arch, every[i].start, every[i].end, every[i].record, None, Lost(), {}, False)
         if flags & _SETS_SP or flags & _TOP_OF_STACK:
             why = "is on a stack of its own" if flags & _TOP_OF_STACK else "sets SP"

@@ -11,6 +11,9 @@ from testbed.arch import ARCHES
 from testbed.conventions.chosen import chosen, said_of
 from testbed.image import Image, Section, Symbol
 from testbed.words.errors import UsageError
+from tests.unwinders.frames import START, X86_64
+from tests.unwinders.go_tables import SIZE, Go
+from tests.unwinders.go_tables import made as image_with_table
 
 NAMES = (
     "plain",
@@ -58,7 +61,7 @@ def test_a_name_shows_a_convention(arch: str, name: str, convention: str) -> Non
     assert (why == "") == (convention in ("sysv", "aapcs64", "aapcs")), "why, where it is not the platform's"
 
 
-@pytest.mark.parametrize("section", [".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab", ".note.go.buildid"])
+@pytest.mark.parametrize("section", [".gopclntab", ".note.go.buildid"])
 def test_a_file_of_go_shows_it(section: str) -> None:
     of_go = image("x86_64", section)
     assert at(of_go, "plain") == at(of_go, "main.run") == ("go", f"the file has {section}")
@@ -72,11 +75,23 @@ def test_code_of_c_in_a_file_of_go_is_its_platforms() -> None:
     assert [at(made, name)[0] for name in ("_start", "main.run", "crosscall1")] == ["sysv", "go", "sysv"]
 
 
+def test_code_of_c_in_a_stripped_file_of_go_lies_outside_of_gos_table() -> None:
+    made = image_with_table(Go("main.run"), Go("main.more"), arch=X86_64)
+    inside, outside = chosen(made, START + SIZE), chosen(made, START + 2 * SIZE)
+    assert (inside.convention.name, outside.convention.name) == ("go", "sysv")
+
+
 def test_what_is_said_comes_before_all_and_the_last_that_fits_counts() -> None:
     made = image("x86_64", ".gopclntab", said=("caml*=preserve_none", "camlS*=sysv-rbx"))
     assert at(made, "camlStdlib__map_1") == ("sysv-rbx", "it was said")
     assert at(made, "caml_call_gc") == ("preserve_none", "it was said")
     assert at(made, "plain")[0] == "go"
+
+
+def test_what_is_said_of_a_file_holds_in_that_file() -> None:
+    assert at(image("x86_64", said=("a!main.*=ocaml",)), "main.run")[0] == "ocaml"
+    assert at(image("x86_64", said=("lib*!main.*=ocaml",)), "main.run")[0] == "sysv"
+    assert at(image("x86_64", said=("?!=ocaml",)), "plain")[0] == "ocaml"
 
 
 def test_what_is_said_of_all_is_said_of_code_without_a_name() -> None:

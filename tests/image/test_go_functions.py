@@ -12,7 +12,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.image import Image, describe, read_image
+from testbed.image import Image, Section, describe, read_image
+from testbed.image.go_functions import by_usual_names
 from testbed.image.model import LoadedImage
 from testbed.words.errors import ToolchainMissing
 from tests.unwinders.go_tables import SIZE, Go, section
@@ -20,7 +21,7 @@ from tests.unwinders.go_tables import SIZE, Go, section
 pytestmark = pytest.mark.skipif(shutil.which("objcopy") is None, reason="objcopy: apt-get install binutils")
 
 
-def changed(folder: Path, *options: str, table: bytes | None = None) -> Image:
+def changed(folder: Path, *options: str, table: bytes | None = None, name: str = ".gopclntab") -> Image:
     """A program of the corpus with a table of Go's functions for its code, changed by objcopy."""
     try:
         built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).image
@@ -29,7 +30,7 @@ def changed(folder: Path, *options: str, table: bytes | None = None) -> Image:
     code = built.sections[".text"].address
     (folder / "table").write_bytes(section([Go("main.first"), Go("main.größe")], text=code) if table is None else table)
     (folder / "before").write_bytes(built.content)
-    command = ["objcopy", "--add-section", ".gopclntab=table", *options, "before", "after"]
+    command = ["objcopy", "--add-section", f"{name}=table", *options, "before", "after"]
     subprocess.run(command, cwd=folder, check=True)
     return read_image(folder / "after")
 
@@ -41,6 +42,17 @@ def named(image: Image, distance: int) -> str:
 def test_a_stripped_program_has_the_names_of_its_table(tmp_path: Path) -> None:
     image = changed(tmp_path, "--strip-all")
     assert [named(image, at) for at in (0, 4, SIZE + 1)] == ["main.first", "main.first+0x4", "main.größe+0x1"]
+
+
+def test_a_program_that_may_lie_anywhere_has_them_under_another_name(tmp_path: Path) -> None:
+    image = changed(tmp_path, "--strip-all", name=".data.rel.ro.gopclntab")
+    assert [named(image, at) for at in (0, SIZE + 1)] == ["main.first", "main.größe+0x1"]
+    assert image.sections[".gopclntab"] is image.sections[".data.rel.ro.gopclntab"]
+
+
+def test_a_mach_o_file_has_the_table_under_another_name() -> None:
+    section = Section("__DATA_CONST,__gopclntab", 0, 0, b"")
+    assert by_usual_names({section.name: section}) == {section.name: section, ".gopclntab": section}
 
 
 def test_symbols_go_before_the_table(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from testbed.arch import Arch
-from testbed.image import go_functions
+from testbed.image import Section, go_functions
 from testbed.rereading import NoRow, evaluate, gopclntab, reread
 from tests.rereading.beside import differences, registers_at, word_at
 from tests.unwinders.frames import ARM64, START, X86_64
-from tests.unwinders.go_tables import EVERY, MAGIC, SIZE, made
+from tests.unwinders.go_tables import AT, EVERY, MAGIC, SIZE, made
 from tests.unwinders.mutations import mutated
 from unwinders.formats import gopclntab as first
 
@@ -41,9 +41,27 @@ def test_both_find_where_the_code_begins_in_the_module() -> None:
     assert isinstance(reread(made(*EVERY, module=0), ".gopclntab", START), NoRow)
 
 
+@pytest.mark.parametrize("module", [None, 0])
+def test_both_find_where_the_code_begins_in_a_relocation(module: int | None) -> None:
+    """Of a file that may lie anywhere; from Go 1.26 on the word is the module's."""
+    place = AT + 24 if module is None else 0x5000 + 22 * 8
+    relocations = bytes(24) + b"".join(n.to_bytes(8, "little") for n in (place, 8, START))
+    for_sure, table = made(*EVERY), made(*EVERY, module=0 if module is None else module)
+    sections = {**table.sections, ".rela.dyn": Section(".rela.dyn", 0, 0, relocations)}
+    if module is None:
+        del sections[".go.module"]
+    moved = replace(table, sections=sections)
+    assert list(differences(moved, ".gopclntab", PCS)) == []
+    assert reread(moved, ".gopclntab", START) == reread(for_sure, ".gopclntab", START)
+
+
 DEFECTS: dict[str, tuple[Any, str, Any]] = {
     "frames are a word larger": (first, "_varint", lambda table, usual=first._varint: usual(table) + 16),
-    "the frame pointer is elsewhere": (first, "_FRAMES", {name: first._GoFrame(-8, -24) for name in first._FRAMES}),
+    "the frame pointer is elsewhere": (
+        first,
+        "_FRAMES",
+        {name: first._GoFrame(-8, -24, b"") for name in first._FRAMES},
+    ),
     "goexit is a function like others": (first, "_ROOT", "none"),
     "sigpanic is called": (first, "_INJECTED", frozenset({"runtime.asyncPreempt"})),
     "SP is thought to be kept": (first, "WRITES_SP", 0),

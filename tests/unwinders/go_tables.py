@@ -70,7 +70,7 @@ def made(*functions: Go, version: str = "1.20", arch: Arch = X86_64, module: int
 EVERY = (
     *(Go("main.main"), Go("main.leaf", ((32, 0),)), Go("main.wide", ((4, 0), (4, 8), (16, 0x1008), (8, 0)))),
     *(Go("runtime.goexit", ((32, 0),), TOP | ASM), Go("runtime.mstart", ((32, 0),), TOP | ASM)),
-    Go("runtime.rt0_go", ((32, 0),), TOP | ASM),
+    *(Go("runtime.rt0_go", ((32, 0),), TOP | ASM), Go("_rt0_amd64", (), ASM), Go("_rt0_arm64", (), ASM)),
     *(Go("runtime.mcall", ((32, 0),), SP_WRITE | ASM), Go("runtime.sigpanic"), Go("outside", ())),
     *(Go("memmove", ((8, 0), (24, 16)), ASM), Go("runtime.asyncPreempt", ((4, 0), (28, 16)), ASM)),
 )

@@ -14,17 +14,17 @@ Layout (Go, runtime/symtab.go and runtime2.go, cmd/link/internal/ld/pcln.go; lit
                -1), for so many smallest instructions (LEB128)
 
 From Go 1.26 on the header no longer says where the code begins, but the runtime's description of the module does, a
-section of its own, `.go.module`.
+section of its own, `.go.module`. In a file that may lie anywhere a relocation says it instead.
 
 What the runtime makes of it (traceback.go), as rules, with ``d`` what pcsp says::
 
     x86_64   CFA = SP + d + 8, the return address at CFA - 8
     arm64    CFA = SP + d, the return address at SP; where d is 0 it is in the link register
 
-A function of flag TOPFRAME has nobody above it on its stack. `runtime.goexit` is the root of any goroutine. The start
-code of x86_64 jumps to `runtime.rt0_go`, which is the root if that code is the file's entry point; on arm64 it may call
-it, which depends on the version. All others were called on another stack, or by C: nothing is known of it. Nor is it in
-a function of flag SPWRITE, which sets SP to something that is no difference.
+A function of flag TOPFRAME has nobody above it on its stack. `runtime.goexit` is the root of any goroutine. So is
+`runtime.rt0_go` if Go's start code is the file's entry point and jumps to it: `_rt0_amd64`, and `_rt0_arm64`, which
+older versions do not have: there the start code calls it. All others were called on another stack, or by C: nothing is
+known of it. Nor is it in a function of flag SPWRITE, which sets SP to something that is no difference.
 `runtime.sigpanic` and the two like it are entered by a signal's handler, which makes it look like a call: the return
 address is the instruction that did not get to execute. Where a link register is, its own value lies 16 bytes below the
 caller's SP.
@@ -52,12 +52,12 @@ from testbed.contract.rows import (
     ValOffset,
 )
 from testbed.conventions import platform
-from testbed.image import Image, once_per_image
+from testbed.image import Image, Section, once_per_image
 from testbed.words.errors import NoUnwindInfo, UnsupportedRule
 from testbed.words.printable import printable
 from unwinders.formats.indexed import IndexedTable, Part, up_to_the_next
 from unwinders.formats.reader import Reader, reader_of
-from unwinders.formats.sections import GO_MODULE, GOPCLNTAB
+from unwinders.formats.sections import GO_MODULE, GOPCLNTAB, RELOCATIONS
 
 _MOST_FUNCTIONS = 1 << 22
 _VARINT_BITS = 32
@@ -134,7 +134,10 @@ def read_header(reader: Reader, image: Image) -> GoHeader:
         raise reader.error(f"instructions of {quantum} bytes, pointers of {size}", at=4)
     layout = LAYOUTS[magic]
     functions, _ = reader.unsigned(word), reader.unsigned(word)
-    text = (reader.unsigned(word) or _text_of_module(image)) if layout.has_text_start else 0
+    text = 0
+    if layout.has_text_start:
+        said = reader.unsigned(word) or _relocated(image, image.sections[GOPCLNTAB], 8 + 2 * word)
+        text = said or _text_of_module(image)
     names_at, _, _, tables_at, functions_at = (reader.unsigned(word) for _ in range(5))
     for at in (names_at, tables_at, functions_at):
         if at > len(reader.data):
@@ -159,10 +162,20 @@ def _text_of_module(image: Image) -> int:
     if module is not None:
         reader = reader_of(image, module)
         reader.take(_TEXT_OF_MODULE * word)
-        text = reader.unsigned(word)
+        text = reader.unsigned(word) or _relocated(image, module, _TEXT_OF_MODULE * word)
     if not text:
         raise UnsupportedRule(f"{GOPCLNTAB} says no addresses before the file is loaded")
     return text
+
+
+def _relocated(image: Image, section: Section, offset: int) -> int:
+    """What `.rela.dyn` (of 64 bits: place, type, addend) puts at an offset of a section; 0 where it puts nothing."""
+    relocations = image.sections.get(RELOCATIONS)
+    if relocations is None:
+        return 0
+    place = (section.address + offset).to_bytes(8, "little")
+    at = next((i for i in range(0, len(relocations.data), 24) if relocations.data.startswith(place, i)), None)
+    return 0 if at is None else reader_of(image, relocations).part(at + 16, at + 24).unsigned(8)
 
 
 def _functions(reader: Reader, header: GoHeader, arch: Arch) -> tuple[list[int], list[int]]:
@@ -235,29 +248,33 @@ def _varint(table: Reader) -> int:
 
 
 class _GoFrame(NamedTuple):
-    """Where things are in a frame: the return address from the CFA (None: at SP), the saved FP from the CFA or SP."""
+    """Where things are in a frame: the return address from the CFA (None: at SP), the saved FP from the CFA or SP.
+
+    ``start_code`` is the function that jumps to `runtime.rt0_go`.
+    """
 
     pushed: int | None
     saved: int
+    start_code: bytes
 
 
 _FRAMES = PerArch[_GoFrame | None](
-    {"x86_64": _GoFrame(-8, -16), "arm64": _GoFrame(None, -8), "arm32": None},
+    {"x86_64": _GoFrame(-8, -16, b"_rt0_amd64"), "arm64": _GoFrame(None, -8, b"_rt0_arm64"), "arm32": None},
     because={"arm32": "the technique does not exist for it"},
 )
 
 
 def function_rows(
-    function: GoFunction, depths: Sequence[_Depth], arch: Arch, *, go_starts: bool = True
+    function: GoFunction, depths: Sequence[_Depth], arch: Arch, *, start_is_root: bool = True
 ) -> Iterator[UnwindRow]:
     """The rows of a function. Raises NoUnwindInfo where only the runtime knows more.
 
-    ``go_starts``: the file's entry point is Go's, and not that of a C library.
+    ``start_is_root``: nobody calls `runtime.rt0_go`.
     """
     found_by = f"{GOPCLNTAB}+{function.offset:#x}"
     frame = _FRAMES[arch.name]
     assert frame is not None, arch
-    if function.name == _ROOT or (function.name == _START and go_starts and frame.pushed is not None):
+    if function.name == _ROOT or (function.name == _START and start_is_root):
         for start, end, _ in depths:
             rules: dict[str, Rule] = {arch.return_address: Undefined()}
             yield UnwindRow(start, end, None, rules, arch.return_address, found_by=found_by)
@@ -326,6 +343,9 @@ def gopclntab_index(image: Image) -> IndexedTable:
     starts, records = _functions(reader, header, arch)
     found = up_to_the_next(starts[:-1], starts[-1])
     hidden = {part.entry: by for part, by in found if by is not None}
+    frame = _FRAMES[arch.name]
+    jumps = frame is not None and b"\0" + frame.start_code + b"\0" in section.data
+    start_is_root = jumps and starts[0] <= image.entry < starts[-1]
 
     def rows(part: Part) -> Sequence[UnwindRow]:
         start = starts[part.entry]
@@ -337,8 +357,7 @@ def gopclntab_index(image: Image) -> IndexedTable:
         if not function.pcsp:
             return ()
         depths = tuple(read_depths(reader, header, function.pcsp, start, part.end))
-        go_starts = starts[0] <= image.entry < starts[-1]
-        return tuple(function_rows(function, depths, arch, go_starts=go_starts))
+        return tuple(function_rows(function, depths, arch, start_is_root=start_is_root))
 
     known: list[bool] = []
 

@@ -90,7 +90,6 @@ def shown(row: UnwindRow, arch: Arch) -> str:
             ],
         ),
         (Go("runtime.goexit", ((32, 0),), TOP), X86_64, ["+0..32 - lost -"]),
-        (Go("runtime.rt0_go", ((32, 0),), TOP | SP_WRITE), X86_64, ["+0..32 - lost -"]),
         (Go("runtime.sigpanic", ((32, 0),)), X86_64, ["+0..32 rsp+8 [CFA-8] kept"]),
     ],
 )
@@ -116,9 +115,20 @@ def test_where_only_the_runtime_knows_the_callers_stack_nothing_is_said(flags: i
     assert isinstance(part.why, NoUnwindInfo) and why in str(part.why)
 
 
-@pytest.mark.parametrize(("entry", "arch"), [(START - 1, X86_64), (START, ARM64)])
-def test_where_c_may_have_called_rt0_go_it_is_no_root(entry: int, arch: Arch) -> None:
-    (part,) = gopclntab_table(replace(made(Go("runtime.rt0_go", flags=TOP), arch=arch), entry=entry)).broken
+@pytest.mark.parametrize(("arch", "start"), [(X86_64, "_rt0_amd64"), (ARM64, "_rt0_arm64")])
+def test_where_start_code_jumps_to_rt0_go_it_is_the_root(arch: Arch, start: str) -> None:
+    table = gopclntab_table(made(Go("runtime.rt0_go", ((32, 0),), TOP | SP_WRITE), Go(start, flags=ASM), arch=arch))
+    assert shown(table.rows[0], arch) == "+0..32 - lost -"
+
+
+@pytest.mark.parametrize(
+    ("entry", "arch", "start"),
+    [(START - 1, X86_64, "_rt0_amd64"), (START - 1, ARM64, "_rt0_arm64"), (START, ARM64, "main"), (START, X86_64, "x")],
+)
+def test_where_somebody_may_have_called_rt0_go_it_is_no_root(entry: int, arch: Arch, start: str) -> None:
+    """C did, or start code that does not jump."""
+    image = made(Go("runtime.rt0_go", flags=TOP), Go(start, flags=ASM), arch=arch)
+    (part,) = gopclntab_table(replace(image, entry=entry)).broken
     assert isinstance(part.why, NoUnwindInfo) and "another stack" in str(part.why)
 
 
