@@ -19,12 +19,14 @@ from testbed.referee import REFEREE_OF, REFEREES, present
 from testbed.words.catalogue import joined, matching
 from testbed.words.errors import UsageError
 from testbed.words.nearest import nearest
+from testbed.words.table_formats import TABLE_FORMATS
 from unwinders import UNWINDERS
 
 # What is shown of a run when nothing is asked for: the first six of these that apply to its file, then others.
+_TABLES = [each for each in TABLE_FORMATS.values() if not each.finds_rows_of]
 TELLING = (
-    *("fp_chain", "eh_frame", "ehabi", "compact_unwind", "debug_frame", "prologue_analysis", "stack_scan", "lr_leaf"),
-    *("gopclntab", "sframe", "orc", "fp_chain_entry"),
+    *("fp_chain", *(each.name for each in _TABLES if each.usual), "prologue_analysis", "stack_scan", "lr_leaf"),
+    *(*(each.name for each in _TABLES if not each.usual), "fp_chain_entry"),
 )
 MOST_TELLING = 6
 MANY = 10_000  # steps
@@ -54,7 +56,7 @@ def telling_of_process(images: Iterable[Image]) -> list[Unwinder]:
     there = list(images)
     usable = [name for name in TELLING if name not in NEEDS_SYMBOLS]
     some = [name for name in usable if any(UNWINDERS[name].applies_to(image) for image in there)][:MOST_TELLING]
-    return [UNWINDERS[name] for name in some]
+    return [unwinder for name, unwinder in UNWINDERS.items() if name in some]
 
 
 # They begin at functions' symbols, and libraries are stripped; the first one also takes minutes for a C library.

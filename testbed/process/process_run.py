@@ -81,10 +81,10 @@ def run_process(
 
     It finds libraries in ``sysroot`` (the host's libraries, or those of the cross compiler, if none is given), and
     other files in ``folders``, a host folder by its path for the process, and nothing else. It starts in ``folder``.
-    What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the same
-    run. ``debug`` is where separate debug files of the program and its libraries are looked for, ``conventions`` are
-    said of their functions (`FileReading`). Raises ImageError for a file that is no program, UsageError for folders that
-    do not exist and conventions that there are not.
+    What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the
+    same run. ``debug`` is where separate debug files of the program and its libraries are looked for,
+    ``conventions`` are said of their functions (`FileReading`). Raises ImageError for a file that is no program,
+    UsageError for folders that do not exist and conventions that there are not.
     """
     reading = FileReading(debug, conventions)
     image, shown = shown_program(path, sysroot, folders or {}, reading)

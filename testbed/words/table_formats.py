@@ -29,23 +29,28 @@ class Directives(Enum):
 class TableFormat:
     """A format of unwind tables. ``name`` is that of the technique that reads it and nothing else.
 
-    ``section`` is where it lies, as reports name it; ``second`` opens it for the reader that rows are held against, and
-    ``writer`` makes it ("": the testbed writes none). ``finds_rows_of`` is the section whose rows it only finds.
-    ``leaves_out``: writers leave out functions of which it cannot say all. ``signals``: it can say that a signal
-    interrupted a frame. ``of_compilers``: compilers write its rows themselves. ``in_objects``: an object file that has
-    it has code. ``checked``: `testbed check` holds it against what code does.
+    ``section`` is where it lies, as reports name it, ``beside`` are other sections of it, ``pointer`` is the type
+    of the program header that leads to it (0: none does); ``second`` opens it for the reader that rows are held
+    against, and ``writer`` makes it ("": the testbed writes none). ``finds_rows_of`` is the section whose rows it
+    only finds. ``leaves_out``: writers leave out functions of which it cannot say all. ``signals``: it can say that
+    a signal interrupted a frame. ``of_compilers``: compilers write its rows themselves. ``usual``: a platform's own
+    unwinder goes by it, so that its files have it without a wish. ``in_objects``: an object file that has it has
+    code. ``checked``: `testbed check` holds it against what code does.
     """
 
     name: str
     section: str
     promise: Promise
     second: str
+    beside: tuple[str, ...] = ()
+    pointer: int = 0
     writer: str = ""
     directives: Directives = Directives.CFI
     finds_rows_of: str = ""
     leaves_out: bool = False
     signals: bool = True
     of_compilers: bool = False
+    usual: bool = False
     in_objects: bool = True
     checked: bool = True
 
@@ -53,6 +58,11 @@ class TableFormat:
     def at_calls(self) -> bool:
         """True where it promises nothing of single instructions: it is compared at calls."""
         return self.promise is not Promise.EVERYWHERE
+
+    @property
+    def sections(self) -> frozenset[str]:
+        """All sections that it lies in, of some of which a file has others."""
+        return frozenset((self.section, *self.beside))
 
 
 # Those first that promise a row for every instruction.
@@ -64,20 +74,24 @@ _ALL = (
         second="testbed.rereading.dwarf:eh_frame",
         writer="testbed.build.tables.eh_frame:write_eh_frame",
         of_compilers=True,
+        usual=True,
     ),
     TableFormat(
         name="debug_frame",
         section=".debug_frame",
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.dwarf:debug_frame",
+        beside=(".zdebug_frame",),
         writer="testbed.build.tables.eh_frame:write_debug_frame",
         of_compilers=True,
+        usual=True,
     ),
     TableFormat(
         name="sframe",
         section=".sframe",
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.sframe:sframe",
+        pointer=0x6474_E554,
         writer="testbed.build.tables.sframe:write_sframe",
         leaves_out=True,
         signals=False,
@@ -87,6 +101,7 @@ _ALL = (
         section=".orc_unwind",
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.orc:orc",
+        beside=(".orc_unwind_ip", ".orc_header"),
         writer="testbed.build.tables.orc:write_orc",
         in_objects=False,
     ),
@@ -96,9 +111,12 @@ _ALL = (
         section=".ARM.exidx",
         promise=Promise.AT_CALLS,
         second="testbed.rereading.ehabi:exidx",
+        beside=(".ARM.extab",),
+        pointer=0x7000_0001,
         writer="testbed.build.tables.ehabi:write_exception_tables",
         directives=Directives.SAVES,
         signals=False,
+        usual=True,
     ),
     # Apple's encodings describe a frame between its prologue and its epilogue.
     TableFormat(
@@ -107,6 +125,7 @@ _ALL = (
         promise=Promise.OUTSIDE_PROLOGUES,
         second="testbed.rereading.compact_unwind:compact_unwind",
         directives=Directives.NONE,
+        usual=True,
         in_objects=False,
     ),
     TableFormat(
@@ -114,6 +133,7 @@ _ALL = (
         section=".eh_frame_hdr",
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.eh_frame_hdr:eh_frame_hdr",
+        pointer=0x6474_E550,
         writer="testbed.build.tables.eh_frame_hdr:write_eh_frame_hdr",
         finds_rows_of=".eh_frame",
         in_objects=False,
@@ -123,6 +143,7 @@ _ALL = (
         section=".gopclntab",
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.gopclntab:gopclntab",
+        beside=(".data.rel.ro.gopclntab",),
         directives=Directives.NONE,
         in_objects=False,
         checked=False,

@@ -22,7 +22,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Find, Found, OtherVersions, Referee
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
 from testbed.referee.process.packages import own_packages, python_with
-from testbed.referee.process.without_tables import DWARF, OTHERS, TABLES
+from testbed.referee.process.without_tables import TABLES
 from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import (
@@ -31,6 +31,7 @@ from testbed.words.errors import (
     UnreadableMemory,
     UnwindError,
 )
+from testbed.words.table_formats import TABLE_FORMATS
 
 PROGRAM, WHEEL = "gdb-multiarch", "gdb-for-pwndbg"
 
@@ -157,7 +158,9 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
 
     return (
         unwinder("gdb", "gdb with all tables", (), {".text"}),
-        unwinder("gdb_exidx", "gdb with EHABI tables only", DWARF | OTHERS, {".text", ".ARM.exidx"}),
+        unwinder(
+            "gdb_exidx", "gdb with EHABI tables only", TABLES - TABLE_FORMATS["ehabi"].sections, {".text", ".ARM.exidx"}
+        ),
         unwinder("gdb_no_tables", "gdb's analysers of prologues", TABLES, {".text"}),
     )
 

@@ -22,14 +22,11 @@ from testbed.image.file_bytes import FileBytes, file_content
 from testbed.store import KEY_LENGTH
 from testbed.words.budget import Account
 from testbed.words.errors import ImageError
+from testbed.words.table_formats import TABLE_FORMATS
 
-DWARF = frozenset({".eh_frame", ".eh_frame_hdr", ".debug_frame", ".zdebug_frame"})
-EHABI = frozenset({".ARM.exidx", ".ARM.extab"})
-OTHERS = frozenset({".sframe", ".orc_unwind", ".orc_unwind_ip", ".orc_header"})
-TABLES = DWARF | EHABI | OTHERS
-
+TABLES = frozenset().union(*(each.sections for each in TABLE_FORMATS.values()))
 # Program headers that lead to a table even where no section does: the section that each of them points at.
-_POINTERS = {0x6474_E550: ".eh_frame_hdr", 0x7000_0001: ".ARM.exidx", 0x6474_E554: ".sframe"}
+_POINTERS = {each.pointer: each.section for each in TABLE_FORMATS.values() if each.pointer}
 _NULL, _NOBITS = 0, 8
 
 

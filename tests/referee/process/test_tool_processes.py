@@ -28,14 +28,16 @@ from testbed.image import Image, read_elf
 from testbed.referee.process.forked_library import forked
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.limits import MEMORY
-from testbed.referee.process.without_tables import DWARF, EHABI, TABLES, file_of, strip_tables, without_tables
+from testbed.referee.process.without_tables import TABLES, file_of, strip_tables, without_tables
 from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
 from testbed.verdicts.one import judge_backtrace
 from testbed.words.errors import ImageError, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
+from testbed.words.table_formats import TABLE_FORMATS
 from tests.referee.process.echo import echo
 
+EHABI = TABLE_FORMATS["ehabi"].sections
 # A fake tool: it does what each request says.
 _TOOL = """
 import json, os, sys, time
@@ -290,7 +292,7 @@ def symbols_by_section_name(path: Path) -> list[str]:
 
 def test_only_what_is_asked_for_goes() -> None:
     image = image_of("leaf_call", "arm32", "keystone")
-    ehabi_only = read_elf(without_tables(image.path, removed=DWARF))
+    ehabi_only = read_elf(without_tables(image.path, removed=TABLES - EHABI))
     assert ".ARM.exidx" in ehabi_only.sections and ".debug_frame" not in ehabi_only.sections
     dwarf_only = read_elf(without_tables(image.path, removed=EHABI))
     assert ".debug_frame" in dwarf_only.sections and ".ARM.exidx" not in dwarf_only.sections
