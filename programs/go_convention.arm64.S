@@ -1,8 +1,8 @@
-// summary: Go's convention: functions that keep SP and the frame pointer only, below a C function that saves the rest
+// summary: Go's conventions: functions that keep SP and the frame pointer only, below a C function that saves the rest
 // exit: 42
-// convention: main.*=go
+// convention: main.outer=go
 // frames: outer_body = main.outer, crosscall, _start
-// frames: inner_body = main.inner, main.outer, crosscall, _start
+// frames: inner_body = main.inner.abi0, main.outer, crosscall, _start
 // frames: back = crosscall, _start
 
 .globl _start
@@ -56,42 +56,46 @@ back:
     .cfi_endproc
 .size crosscall, . - crosscall
 
-// outer(x) = inner(x) + x. The frame pointer is kept below SP, where the record is; as Go's tables do, this one says
+// outer(x) = inner(x) + x, by ABIInternal. The frame pointer is kept below SP, where the record is; as Go's tables do, this one says
 // nothing of it.
 .type main.outer, %function
 main.outer:
     .cfi_startproc
-    str x30, [sp, #-0x20]!
-    .cfi_def_cfa_offset 0x20
-    .cfi_offset x30, -0x20
+    str x30, [sp, #-0x30]!
+    .cfi_def_cfa_offset 0x30
+    .cfi_offset x30, -0x30
     stur x29, [sp, #-8]
     sub x29, sp, #8
     mov x19, #7
     mov x20, #8
 outer_body:
-    str x0, [sp, #0x10]
-    bl main.inner
-    ldr x1, [sp, #0x10]
+    str x0, [sp, #8]
+    str x0, [sp, #0x18]
+    bl main.inner.abi0
+    ldr x0, [sp, #0x10]
+    ldr x1, [sp, #0x18]
     add x0, x0, x1
     ldp x29, x30, [sp, #-8]
     .cfi_restore x30
-    add sp, sp, #0x20
+    add sp, sp, #0x30
     .cfi_def_cfa_offset 0
     ret
     .cfi_endproc
 .size main.outer, . - main.outer
 
-// inner(x) = 7 * x + 2, in registers that C's functions keep
-.type main.inner, %function
-main.inner:
+// inner(x) = 7 * x + 2, in registers that C's functions keep; by ABI0: argument and result on the stack
+.type main.inner.abi0, %function
+main.inner.abi0:
     .cfi_startproc
+    ldr x21, [sp, #8]
     mov x19, #7
-    mul x21, x0, x19
+    mul x21, x21, x19
     fmov d8, x21
 inner_body:
     mov x20, #2
-    fmov x0, d8
-    add x0, x0, x20
+    fmov x19, d8
+    add x19, x19, x20
+    str x19, [sp, #0x10]
     ret
     .cfi_endproc
-.size main.inner, . - main.inner
+.size main.inner.abi0, . - main.inner.abi0

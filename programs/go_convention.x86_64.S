@@ -1,8 +1,8 @@
-// summary: Go's convention: functions that keep SP and the frame pointer only, below a C function that saves the rest
+// summary: Go's conventions: functions that keep SP and the frame pointer only, below a C function that saves the rest
 // exit: 42
-// convention: main.*=go
+// convention: main.outer=go
 // frames: outer_body = main.outer, crosscall, _start
-// frames: inner_body = main.inner, main.outer, crosscall, _start
+// frames: inner_body = main.inner.abi0, main.outer, crosscall, _start
 // frames: back = crosscall, _start
 
 .intel_syntax noprefix
@@ -72,24 +72,26 @@ back:
     .cfi_endproc
 .size crosscall, . - crosscall
 
-// outer(x) = inner(x) + x: argument and result in rax, and every other register is free. As Go's tables do, this one says
-// nothing of rbp.
+// outer(x) = inner(x) + x, by ABIInternal: argument and result in rax, and every other register is free. As Go's tables do,
+// this one says nothing of rbp.
 .type main.outer, @function
 main.outer:
     .cfi_startproc
     push rbp
     .cfi_def_cfa_offset 0x10
     mov rbp, rsp
-    sub rsp, 0x10
-    .cfi_def_cfa_offset 0x20
+    sub rsp, 0x18
+    .cfi_def_cfa_offset 0x28
     mov rbx, 7
     mov r12, 8
 outer_body:
-    mov [rsp + 8], rax
-    call main.inner
-    mov rcx, [rsp + 8]
+    mov [rsp], rax
+    mov [rsp + 0x10], rax
+    call main.inner.abi0
+    mov rax, [rsp + 8]
+    mov rcx, [rsp + 0x10]
     add rax, rcx
-    add rsp, 0x10
+    add rsp, 0x18
     .cfi_def_cfa_offset 0x10
     pop rbp
     .cfi_def_cfa_offset 8
@@ -97,17 +99,17 @@ outer_body:
     .cfi_endproc
 .size main.outer, . - main.outer
 
-// inner(x) = 7 * x + 2, in registers that C's functions keep
-.type main.inner, @function
-main.inner:
+// inner(x) = 7 * x + 2, in registers that C's functions keep; by ABI0: argument and result on the stack
+.type main.inner.abi0, @function
+main.inner.abi0:
     .cfi_startproc
-    mov r13, rax
+    mov r13, [rsp + 8]
     lea rbx, [r13*8]
     sub rbx, r13
 inner_body:
     mov r15, 2
     add rbx, r15
-    mov rax, rbx
+    mov [rsp + 0x10], rbx
     ret
     .cfi_endproc
-.size main.inner, . - main.inner
+.size main.inner.abi0, . - main.inner.abi0
