@@ -28,6 +28,16 @@ _PART = re.compile(
 )
 _SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
 
+FITS = 40  # characters of a name that is not made shorter
+_ANONYMOUS = "{anonymous}"
+_ARGUMENTS = "\0"  # where the parameters of a function stood
+_OPENING = {"<": "<..>", "(": _ARGUMENTS, "decltype(": "decltype", "{lambda": "{lambda}"}
+_NAME_PARTS = re.compile(
+    r"operator *(?:\(\)|->\*?|<=>|<<=?|>>=?|<=?|>=?|[^\w\s(]+)"  # an operator's signs are no brackets
+    r"|decltype\(|\{lambda|\w+|->|."
+)
+_CONVERSION = re.compile(r"operator [\w:]")
+
 _READER = f"""
 import json, resource, sys
 import pydemumble
@@ -55,6 +65,34 @@ def demangled(name: str) -> str:
     match = _PART.fullmatch(name)
     mangled = match["name"] if match else name
     return _read(mangled) or (whole_function(name) if match else name)
+
+
+def brief(name: str) -> str:
+    """A readable name for a line of text: one that is long without parameters, result and what stands in templates.
+
+    ``std::vector<..>::push_back``. Only a C++ or Rust name (it has a ``::``) is made shorter. What stands in a file, as
+    JSON, keeps the whole name.
+    """
+    if len(name) <= FITS or "::" not in name:
+        return name
+    kept: list[str] = []
+    depth = 0
+    for word in _NAME_PARTS.findall(name.replace("(anonymous namespace)", _ANONYMOUS)):
+        opened = _OPENING.get(word) if kept or word != "<" else None  # Rust's <Type as Trait>::method
+        if opened:
+            kept += [] if depth else [opened]
+            depth += 1
+        elif depth and word in ">)}":
+            depth -= 1
+        elif not depth:
+            kept.append(word)
+    head, arguments, behind = "".join(kept).partition(_ARGUMENTS)
+    while behind.startswith("::"):  # a function inside a function
+        inner, _, behind = behind.partition(_ARGUMENTS)
+        head += inner
+    head = head.replace(" <..>", "")  # of an operator
+    short = head.rpartition(" ")[2] if arguments and not _CONVERSION.search(head) else head
+    return (short or name).replace(_ANONYMOUS, "(anonymous namespace)")
 
 
 def _read(mangled: str) -> str:

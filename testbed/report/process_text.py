@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.image import LoadedImage, describe
+from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
@@ -114,7 +115,7 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Strate
     for code in most:
         found = [each.get(code) for each in by_code]
         said = [share(one.right, one.steps) if one is not None else "-" for one in found]
-        rows.append((code.function, line_of(process.run.images, code), f"{steps[code]:,}", *said))
+        rows.append((brief(code.function), line_of(process.run.images, code), f"{steps[code]:,}", *said))
     yield Text()
     yield ColumnBlocks(("your functions", ""), ("steps", *(each.name for each in shares)), tuple(rows))
     if len(steps) > len(most):
@@ -159,11 +160,17 @@ def _part_of(place: WrongPlace, parts: Mapping[Path, CodePart]) -> CodePart:
 
 
 def _place(place: WrongPlace) -> Text:
-    text = Text(f"{place}: ")
+    text = Text(f"{brief(place.function)} in {place.library}: ")
     text.append(place.because or f"UNEXPLAINED: {place.unforeseen}", "" if place.explained else "bold red")
     lies = "lies" if place.lies == place.steps else f"{place.lies:,} lies"
-    text.append(f"\nfirst at step {place.first} of thread {place.thread}, {place.where}", "dim")
+    text.append(f"\nfirst at step {place.first} of thread {place.thread}, {_instruction(place.where)}", "dim")
     return text.append(f"; {lies}" if place.lies else "", "dim")
+
+
+def _instruction(where: str) -> str:
+    """A place as ``function+0x4`` with a name that fits into a line."""
+    name, plus, offset = where.rpartition("+0x")
+    return f"{brief(name)}{plus}{offset}" if plus else brief(where)
 
 
 def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Text:
@@ -177,7 +184,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     unexplained = [each for each in shares if each.unexplained]
     if unexplained:
         first = next((place for place in unexplained[0].places if not place.explained), None)
-        at = f", most at {first}" if first else ""
+        at = f", most at {brief(first.function)} in {first.library}" if first else ""
         names = ", ".join(each.name for each in unexplained)
         return Text(f"\n{said}; UNEXPLAINED: {names}{at}.", "bold red")
     worst = max(shares, key=lambda each: _share_of_lies(each.of(CodePart.OWN)))
@@ -187,7 +194,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     most = max(filter(_is_own, worst.code), key=lambda each: each.lies)
     lies = share(worst.of(CodePart.OWN).lies, worst.of(CodePart.OWN).steps)
     liar = "it" if worst is best else worst.name
-    return Text(f"\n{said}; {liar} lies at {lies}, most in {most.code.function}{dead}.", "bold")
+    return Text(f"\n{said}; {liar} lies at {lies}, most in {brief(most.code.function)}{dead}.", "bold")
 
 
 def _rightly(each: StrategyShare) -> str:

@@ -12,7 +12,7 @@ import pydemumble
 import pytest
 
 from testbed.image import Symbol, demangling, read_elf
-from testbed.image.demangling import FEW_REFERENCES, SHORT, demangled, whole_function
+from testbed.image.demangling import FEW_REFERENCES, SHORT, brief, demangled, whole_function
 from testbed.image.symbols import aliases_of, symbol_for
 from tests.image.debugged import built, compile_by_gcc, tool
 from tests.image.hand_made import BASE, SIZE, image_of
@@ -144,6 +144,36 @@ int main(void) { return work(seed); }
 )
 def test_names_as_people_read_them(name: str, readable: str) -> None:
     assert demangled(name) == readable
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("Circle::area() const", "Circle::area() const"),
+        ("void std::__introsort_loop<It<Shape*>, long, Cmp>(It<Shape*>, long, Cmp)", "std::__introsort_loop<..>"),
+        ("std::vector<std::unique_ptr<Shape>, std::allocator<int>>::~vector()", "std::vector<..>::~vector"),
+        ("std::basic_ostream<char>& std::operator<< <char>(std::basic_ostream<char>&, char)", "std::operator<<"),
+        ("std::function<void (std::string const&)>::operator()(std::string) const", "std::function<..>::operator()"),
+        (
+            "std::vector<std::unique_ptr<Shape>>::operator std::span<Shape>() const",
+            "std::vector<..>::operator std::span<..>",
+        ),
+        ("main::'lambda'(std::string const&, auto&)::operator()(int) const", "main::'lambda'::operator()"),
+        ("work(std::string)::{lambda(std::string)#1}::operator()(int)", "work::{lambda}::operator()"),
+        ("(anonymous namespace)::parse(std::basic_string<char> const&)", "(anonymous namespace)::parse"),
+        (
+            "<alloc::vec::Vec<alloc::string::String> as core::ops::Drop>::drop",
+            "<alloc::vec::Vec<..> as core::ops::Drop>::drop",
+        ),
+        (
+            "runtime.(*mcentral).partialUnswept.function.of.some.length",
+            "runtime.(*mcentral).partialUnswept.function.of.some.length",
+        ),
+        ("std::" + "f<" * 30, "std::f<..>"),
+    ],
+)
+def test_a_long_name_is_made_short_for_a_line(name: str, short: str) -> None:
+    assert brief(name) == short
 
 
 def test_demangling_is_cxxfilts() -> None:
