@@ -105,8 +105,9 @@ def check_file(
     executor: Executor | None = None,
     progress: Counted | None = None,
     goes_on: bool | None = None,
+    text: str | None = None,
 ) -> FileCheck:
-    """Check one file of any kind: source, object, archive, shared object, program.
+    """Check one file of any kind: source, object, archive, shared object, program; ``text`` stands for a source's own.
 
     Groups of functions are checked in ``options.jobs`` processes, or by ``executor``. ``goes_on``: each is kept until
     all are done, and what an interrupted check of the same has kept is not done again (False: it is).
@@ -114,7 +115,7 @@ def check_file(
     Raises BuildError, ToolchainMissing, ImageError, and UsageError for a file without tables, or without a function
     that was asked for.
     """
-    with program_file(path, options.arch, options.flags) as file:
+    with program_file(path, options.arch, options.flags, text) as file:
         this = opened(file, path, replace(options, jobs=1), readers)
         chosen = [piece for piece in this.pieces if piece.is_entry and fits(piece, options.functions)]
         if not chosen:
@@ -134,7 +135,7 @@ def check_file(
         if kept is not None:
             kept.forget()
         parts = codes_of_parts(this, chosen, options.functions)
-        found = file_check(path, this.image, this.tables, results, options, this.pieces, parts)
+        found = file_check(path, this.image, this.tables, results, options, this.pieces, parts, text)
         uncalled = [each.piece for each in parts] if options.functions else this.pieces
         return replace(found, notes=(*found.notes, *_notes(this, chosen, uncalled)))
 

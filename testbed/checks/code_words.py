@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.checks.own_sources import NO_SOURCES, Sources
 from testbed.contract.rows import AtRegister, Constant, Offset, RegisterPlus, Rule, SameValue, Undefined, ValOffset
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
@@ -21,13 +22,13 @@ from testbed.naming.symbolize import with_names
 class CodeWords:
     """How code is named, by link-time pc: its place in a function, its instruction, its line ("" and 0: not known).
 
-    Sources are read in ``folders`` only.
+    Lines are read in ``sources`` only.
     """
 
     where: Callable[[int], str]
     instruction: Callable[[int], str]
     source: Callable[[int], tuple[str, int]]
-    folders: tuple[Path, ...] = ()
+    sources: Sources = NO_SOURCES
 
     def named(self, pc: int) -> dict[str, Any]:
         """What a `TableFinding` says of its instruction."""
@@ -35,8 +36,8 @@ class CodeWords:
         return {"pc": pc, "where": self.where(pc), "instruction": self.instruction(pc), "source": source, "line": line}
 
 
-def words_of(image: Image, folders: tuple[Path, ...] = ()) -> CodeWords:
-    """How the code of a file is named, whose sources may be read in some folders."""
+def words_of(image: Image, sources: Sources = NO_SOURCES) -> CodeWords:
+    """How the code of a file is named, of which some sources may be read."""
 
     def where(pc: int) -> str:
         function = image.function_at(pc)
@@ -53,7 +54,7 @@ def words_of(image: Image, folders: tuple[Path, ...] = ()) -> CodeWords:
     def text(pc: int) -> str:
         return with_names(own, disassemble(image.isa_at(pc), image.bytes_at(pc, 16), pc))
 
-    return CodeWords(where, text, source, folders)
+    return CodeWords(where, text, source, sources)
 
 
 def _unquoted(file: str) -> str:

@@ -12,7 +12,7 @@ from testbed.arch import Arch
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, directives
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of
 from testbed.checks.true_rows import ObservedRow
-from testbed.contract.rows import Offset, SameValue, Undefined
+from testbed.contract.rows import Offset, RegisterPlus, SameValue, Undefined
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,10 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
     if function.row(i).signal_frame:  # its registers lie where the kernel puts them, not the code
         return
     if thing == THE_CFA:
-        bases = (state.get(CFA_REGISTER), arch.sp, *arch.frame_pointers)
+        others = (
+            arch.index if function.tried[i].pc in function.registers_said else ()
+        )  # its author names one right here
+        bases = (state.get(CFA_REGISTER), arch.sp, *arch.frame_pointers, *others)
         for base in dict.fromkeys(base for base in bases if isinstance(base, str) and points_into(true, base, arch)):
             values: dict[str, StatePart] = {CFA_REGISTER: base, CFA_OFFSET: true.cfa[base]}
             yield {part: value for part, value in values.items() if state.get(part) != value}
@@ -127,14 +130,21 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
             yield {thing: None if thing in (*function.convention.judged, arch.link) else SameValue()}
         for offset in sorted(place.offsets, reverse=True):
             yield {thing: Offset(offset)}
+        for register in () if place.kept else sorted(place.registers, key=lambda name: arch.index[name]):
+            yield {thing: RegisterPlus(register, 0)}
 
 
 def points_into(true: ObservedRow, base: str, arch: Arch) -> bool:
-    """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame."""
+    """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame.
+
+    Of a register that is not the caller's to keep nothing more is known.
+    """
     if base == arch.sp or base not in true.cfa:
         return base in true.cfa
     place = true.places.get(base)
-    return place is not None and not place.in_place and 0 <= true.cfa[base] <= (true.stack or 0)
+    if place is None and base in arch.frame_pointers:
+        return False
+    return (place is None or not place.in_place) and 0 <= true.cfa[base] <= (true.stack or 0)
 
 
 def tried_edit(

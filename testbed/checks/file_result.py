@@ -33,7 +33,7 @@ from testbed.checks.model import (
 )
 from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
-from testbed.checks.own_sources import folders_of
+from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
 from testbed.checks.static_rows import contradictions
 from testbed.checks.table_findings import table_findings, unreadable
@@ -197,10 +197,11 @@ def file_check(
     options: CheckOptions,
     pieces: Sequence[CodePiece],
     parts: Sequence[PieceCounts] = (),
+    text: str | None = None,
 ) -> FileCheck:
     """The sum of the groups' results; ``image`` has every function under a name. ``parts`` are not called.
 
-    ``pieces`` are all code of the file.
+    ``pieces`` are all code of the file, ``text`` stands for the source's own (None).
     """
     counted = [counts for result in results for counts in result.pieces]
     sizes = {
@@ -208,7 +209,7 @@ def file_check(
         for counts in (*counted, *parts)
         for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
     }
-    words = words_of(image, folders_of(path))
+    words = words_of(image, sources_of(path, text))
     natural = _union(result.natural for result in results)
     on_forced = _union(result.on_forced for result in results)
     executed = frozenset(np.union1d(natural, on_forced).tolist())

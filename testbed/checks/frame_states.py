@@ -70,6 +70,8 @@ def _directives(before: FrameState, after: FrameState, arch: Arch) -> Iterator[s
         match after.get(name):
             case Offset(offset):
                 yield f".cfi_offset {name}, {offset:#x}"
+            case RegisterPlus(register, 0):
+                yield f".cfi_register {name}, {register}"
             case Undefined():
                 yield f".cfi_undefined {name}"
             case SameValue():

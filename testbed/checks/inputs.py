@@ -90,8 +90,10 @@ _WANTED = ("__morestack_non_split",)
 
 
 @contextmanager
-def program_file(path: Path, arch: str | None, flags: Sequence[str]) -> Iterator[Path]:
+def program_file(path: Path, arch: str | None, flags: Sequence[str], text: str | None = None) -> Iterator[Path]:
     """The path of a file that can be loaded, made of ``path`` where that is none; it is gone afterwards.
+
+    ``text`` is compiled instead of what stands in a source, under the source's name.
 
     Raises BuildError with the compiler's or linker's words, ToolchainMissing, UsageError for a file that is none.
     """
@@ -108,7 +110,7 @@ def program_file(path: Path, arch: str | None, flags: Sequence[str]) -> Iterator
         yield path
         return
     with WorkFolder("check") as place:
-        objects = _compiled(path, arch, flags, place) if source else path
+        objects = _compiled(path, arch, flags, place, text) if source else path
         yield _joined(path, objects, place)
 
 
@@ -116,9 +118,13 @@ def _is_object(head: bytes) -> bool:
     return head[:4] == b"\x7fELF" and int.from_bytes(head[16:18], "little") == _RELOCATABLE
 
 
-def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path) -> Path:
+def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path, text: str | None = None) -> Path:
     """The object file of a source."""
     out = folder / "checked.o"
+    if text is not None:
+        # Under its own name in debug information; what it includes from beside it is found there.
+        mark = "# 1" if path.suffix == ".s" else "#line 1"
+        (folder / f"written{path.suffix}").write_bytes(os.fsencode(f'{mark} "{path}"\n{text}'))
     flags = list(flags)
     if flags and not flags[0].startswith("-"):
         compiler = shutil.which(flags[0])
@@ -164,6 +170,8 @@ def _is_for(path: Path, arch: str, flags: Sequence[str], out: Path) -> bool:
 
 def _made(path: Path, command: Sequence[str], out: Path) -> Path:
     named = f"./{path}" if str(path).startswith(("-", "@")) else str(path)  # no option, and no file of options
+    if (text := out.parent / f"written{path.suffix}").exists():
+        command, named = [*command, "-iquote", str(path.parent)], str(text)
     _run([*command, "-c", named, "-o", str(out)], path, out.parent, _readable(path, command))
     if not out.exists() or not _is_object(out.read_bytes()[:64]):
         raise BuildError(

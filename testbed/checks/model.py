@@ -101,6 +101,17 @@ class SourcePlace:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceEdit:
+    """A change of a source: ``old`` stands at a line and column, from 1, and ``new`` is to; either may end lines."""
+
+    file: str
+    line: int
+    column: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class LaterDirectives:
     """Directives that belong before another instruction, further down: ``where`` is ``function+0x4``.
 
@@ -129,6 +140,7 @@ class Repair:
     replaced: tuple[str, ...] = ()
     place: str = "before it"  # the finding's instruction
     replaced_at: str = ""  # where what is replaced stands, if not there: "before f+0x4"
+    edits: tuple[SourceEdit, ...] = ()  # of the assembly source, in its author's words; none: it has no place there
 
 
 @dataclass(frozen=True, slots=True)

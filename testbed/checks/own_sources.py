@@ -7,6 +7,7 @@ code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,26 +16,42 @@ from testbed.words.files import open_regular
 _MOST_SOURCE = 1 << 24  # bytes
 
 
-def folders_of(path: Path) -> tuple[Path, ...]:
-    """The folders below which the sources of a file may lie: its own, and the current one."""
-    return path.parent, Path()
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The folders below which sources are read; of those ``written`` otherwise, the text is taken for the file's."""
 
+    folders: tuple[Path, ...] = ()
+    written: tuple[tuple[Path, str], ...] = ()
 
-def source_lines(file: str, folders: Sequence[Path]) -> Sequence[str]:
-    """The lines of a source; none where it lies in none of the folders, or cannot be read."""
-    try:
-        real = Path(file).resolve()
-        if not any(real.is_relative_to(folder.resolve()) for folder in folders):
+    def lines(self, file: str) -> Sequence[str]:
+        """The lines of a source; none where it lies in none of the folders, or cannot be read."""
+        try:
+            real = Path(file).resolve()
+            if not any(real.is_relative_to(folder.resolve()) for folder in self.folders):
+                return ()
+        except (OSError, RuntimeError, ValueError):  # links in a circle, a name that no file can have
             return ()
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a name that no file can have
-        return ()
-    return _lines(real)
+        text = next((text for path, text in self.written if path == real), None)
+        return _lines(real) if text is None else lines_of(text)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as compilers count them, without their ends."""
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+NO_SOURCES = Sources()
+
+
+def sources_of(path: Path, text: str | None = None) -> Sources:
+    """The sources of a file: they lie below its own folder, and the current one. ``text`` stands for its own."""
+    return Sources((path.parent, Path()), () if text is None else ((path.resolve(), text),))
 
 
 @lru_cache(maxsize=16)
 def _lines(real: Path) -> Sequence[str]:
     try:
         with open_regular(real) as source:
-            return tuple(source.read(_MOST_SOURCE).decode("utf-8", "replace").splitlines())
+            return tuple(lines_of(source.read(_MOST_SOURCE).decode("utf-8", "replace")))
     except (OSError, ValueError):
         return ()

@@ -7,14 +7,15 @@ there in the source, it is to be written anew; another one behind it would do, a
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 
+from testbed.checks.own_sources import Sources
 from testbed.checks.source_statements import around
 
 DEF_CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
 DEF_CFA_REGISTER, DEF_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
 RESTORE, SAME = ".cfi_restore", ".cfi_same_value"
 REMEMBER_STATE, RESTORE_STATE = ".cfi_remember_state", ".cfi_restore_state"
+OF_THE_CFA = (DEF_CFA_OFFSET, ADJUST, DEF_CFA, DEF_CFA_REGISTER)
 CFA_REGISTERS = (f"{DEF_CFA} ", f"{DEF_CFA_REGISTER} ")  # how directives begin that name it
 _GIVES_BACK = (RESTORE, SAME)
 REL_OFFSET = ".cfi_rel_offset"
@@ -22,19 +23,19 @@ OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cf
 
 
 def standing_before(
-    file: str, line: int, names: Mapping[int, str], folders: Sequence[Path], number: int = 0
+    file: str, line: int, names: Mapping[int, str], sources: Sources, number: int = 0
 ) -> dict[str, str]:
     """What stands between an instruction of a line and the one before it: directives by themselves with names.
 
     ``number`` instructions of the same line precede it. None where the source is not assembly, or lies in none of the
     folders. ``names`` are those of DWARF's numbers of registers.
     """
-    return {_named(each.text, names): each.text for each in around(file, line, number, folders).directives}
+    return {_named(each.text, names): each.text for each in around(file, line, number, sources).directives}
 
 
 def _named(directive: str, names: Mapping[int, str]) -> str:
     """A directive with the names of registers for their DWARF numbers: `.cfi_offset 29, -16`, as GCC writes."""
-    name, arguments = _parts(directive)
+    name, arguments = parts_of_directive(directive)
     if name in (*OF_REGISTERS, DEF_CFA_REGISTER, DEF_CFA) and arguments[0].isdecimal():
         arguments[0] = names.get(int(arguments[0]), arguments[0])
     return f"{name} {', '.join(arguments)}" if arguments != [""] else name
@@ -54,10 +55,11 @@ def written_anew(
     new, replaced = list(advised), list[str]()
     for place, directive in enumerate(advised):
         for old in reversed(standing):
-            said = _instead(*_parts(directive), *_parts(old))
+            said = _instead(*parts_of_directive(directive), *parts_of_directive(old))
             if said is not None and old not in replaced:
-                name, arguments = _parts(said)
-                new[place] = "" if name in _GIVES_BACK and _register(arguments[0]) in unchanged else said
+                name, arguments = parts_of_directive(said)
+                gives_back = name in _GIVES_BACK and _register(arguments[0]) in unchanged
+                new[place] = "" if gives_back or (name == ADJUST and not int(arguments[0], 0)) else said
                 replaced.append(old)
                 break
     return tuple(filter(None, new)), tuple(replaced)
@@ -65,9 +67,9 @@ def written_anew(
 
 def is_said(directive: str, standing: Sequence[str]) -> bool:
     """Whether what stands in the source says what a directive would: the last there that says anything of it."""
-    name, arguments = _parts(directive)
+    name, arguments = parts_of_directive(directive)
     wanted = [_value(each) for each in arguments]
-    for old, its in map(_parts, reversed(standing)):
+    for old, its in map(parts_of_directive, reversed(standing)):
         given = [_value(each) for each in its]
         if (old, given) == (name, wanted):
             return True
@@ -85,7 +87,8 @@ def _value(argument: str) -> str | int:
         return _register(argument)
 
 
-def _parts(directive: str) -> tuple[str, list[str]]:
+def parts_of_directive(directive: str) -> tuple[str, list[str]]:
+    """The name of a directive, and its arguments."""
     name, _, rest = directive.partition(" ")
     return name, [each.strip() for each in rest.split(",")]
 
@@ -111,9 +114,17 @@ def _instead(name: str, arguments: list[str], old: str, its: list[str]) -> str |
     return None
 
 
+def is_instead(directive: str, standing: str) -> bool:
+    """Whether a directive is of the same thing as one that stands in a source: a register, or the CFA."""
+    name, old = parts_of_directive(directive)[0], parts_of_directive(standing)[0]
+    if name in OF_REGISTERS and old in OF_REGISTERS:
+        return register_of(directive) == register_of(standing)
+    return name in OF_THE_CFA and old in OF_THE_CFA
+
+
 def register_of(directive: str) -> str:
     """The register that a directive is of, its first argument."""
-    return _register(_parts(directive)[1][0])
+    return _register(parts_of_directive(directive)[1][0])
 
 
 def _register(name: str) -> str:

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from testbed.checks.model import SourcePlace
-from testbed.checks.own_sources import source_lines
+from testbed.checks.own_sources import Sources
 
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
@@ -80,21 +80,21 @@ class _Macro:
     marks: str  # what stands before a parameter in the body
 
 
-def statements_at(file: str, line: int, folders: Sequence[Path]) -> Sequence[SourceStatement]:
-    """The statements of one line; none where the source is not assembly, or lies in none of the folders."""
-    lines = source_lines(file, folders) if file.endswith(_ASSEMBLY) else ()
+def statements_at(file: str, line: int, sources: Sources) -> Sequence[SourceStatement]:
+    """The statements of one line; none where the source is not assembly, or lies in no folder of the sources."""
+    lines = sources.lines(file) if file.endswith(_ASSEMBLY) else ()
     if not 1 <= line <= len(lines):
         return ()
-    return tuple(_expanded(lines[line - 1], file, line, _macros(file, tuple(folders), _DEEP), _DEEP))
+    return tuple(_expanded(lines[line - 1], file, line, _macros(file, sources, _DEEP), _DEEP))
 
 
-def around(file: str, line: int, number: int, folders: Sequence[Path]) -> Around:
+def around(file: str, line: int, number: int, sources: Sources) -> Around:
     """What stands around the instruction of a line that ``number`` others of the same line precede."""
-    own = statements_at(file, line, folders)
+    own = statements_at(file, line, sources)
     code = [k for k, each in enumerate(own) if each.is_code]
     if number >= len(code):
         return Around()
-    above = chain(reversed(own[: code[number]]), _upward(file, line, folders))
+    above = chain(reversed(own[: code[number]]), _upward(file, line, sources))
     found: list[SourceStatement] = []
     for each in above:
         if each.is_code or each.text == ".cfi_endproc":
@@ -104,9 +104,9 @@ def around(file: str, line: int, number: int, folders: Sequence[Path]) -> Around
     return Around(own[code[number]], tuple(found[::-1]))
 
 
-def said_above(file: str, line: int, wanted: frozenset[str], folders: Sequence[Path]) -> SourceStatement | None:
+def said_above(file: str, line: int, wanted: frozenset[str], sources: Sources) -> SourceStatement | None:
     """The last statement above a line, in its function's entry of the exception index, that says one of some things."""
-    for each in _upward(file, line, folders):
+    for each in _upward(file, line, sources):
         if each.text in wanted:
             return each
         if each.text == ".fnstart":
@@ -114,15 +114,15 @@ def said_above(file: str, line: int, wanted: frozenset[str], folders: Sequence[P
     return None
 
 
-def _upward(file: str, line: int, folders: Sequence[Path]) -> Iterator[SourceStatement]:
+def _upward(file: str, line: int, sources: Sources) -> Iterator[SourceStatement]:
     for above in range(line - 1, max(line - _MOST_LINES, 0), -1):
-        yield from reversed(statements_at(file, above, folders))
+        yield from reversed(statements_at(file, above, sources))
 
 
 @lru_cache(maxsize=16)
-def spelling(file: str, folders: tuple[Path, ...], registers: frozenset[str]) -> Spelling:
+def spelling(file: str, sources: Sources, registers: frozenset[str]) -> Spelling:
     """How a source spells; of what is no assembly, as these words do."""
-    lines = source_lines(file, folders) if file.endswith(_ASSEMBLY) else ()
+    lines = sources.lines(file) if file.endswith(_ASSEMBLY) else ()
     said = [line for line in lines if ".cfi_" in line]
     numbers = said if any(map(_NUMBER.search, said)) else lines
     decimal = any(map(_NUMBER.search, numbers)) and not any("0x" in line for line in numbers)
@@ -178,17 +178,17 @@ def _filled(text: str, given: Mapping[str, str], marks: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _macros(file: str, folders: tuple[Path, ...], deep: int) -> Mapping[str, _Macro]:
+def _macros(file: str, sources: Sources, deep: int) -> Mapping[str, _Macro]:
     """The macros of a source, and of what it includes from beside it."""
     found: dict[str, _Macro] = {}
-    lines = list(enumerate(source_lines(file, folders), 1))
+    lines = list(enumerate(sources.lines(file), 1))
     at = 0
     while at < len(lines):
         number, text = lines[at]
         at += 1
         if match := _INCLUDE.match(text):
             if deep:
-                found |= _macros(str(Path(file).parent / match[1]), folders, deep - 1)
+                found |= _macros(str(Path(file).parent / match[1]), sources, deep - 1)
         elif match := _MACRO.match(text):
             first = at
             while at < len(lines) and ".endm" not in lines[at][1]:

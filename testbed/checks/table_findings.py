@@ -9,11 +9,11 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from testbed.arch import Arch
-from testbed.checks.adjustments import counted_from
-from testbed.checks.code_words import CodeWords, cfa_words, in_front_of, rule_words
+from testbed.checks.advice import Advisor, FunctionSource
+from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
 from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
@@ -29,75 +29,25 @@ from testbed.checks.model import (
 )
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
 from testbed.checks.pc_checks import ResultsByPc
-from testbed.checks.repair import Cause, find_causes
+from testbed.checks.repair import find_causes
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
 from testbed.checks.source_directives import (
-    ADJUST,
     CFA_REGISTERS,
-    DEF_CFA,
-    DEF_CFA_OFFSET,
     OF_REGISTERS,
     RESTORE_STATE,
-    is_said,
     register_of,
-    standing_before,
-    written_anew,
 )
-from testbed.checks.source_statements import Around, around, said_above, spelling
+from testbed.checks.source_edits import SourceChange
+from testbed.checks.source_statements import Around, said_above, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
 from testbed.checks.true_rows import ObservedRow
-from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, Undefined
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.conventions import Convention
 from testbed.conventions.chosen import chosen
 from testbed.image import Image, Symbol
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
 from testbed.words.table_formats import BY_SECTION, Directives
-
-# A directive further down that counts from one that is advised: `.cfi_adjust_cfa_offset`, which adds to what stands.
-#
-# Where an offset of the CFA is said anew, each such directive behind it would be off by as much as the offset was. So
-# the first one is to say the offset itself; what comes behind that is as before.
-
-_ABSOLUTE = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ", RESTORE_STATE)  # how directives begin that count from no other
-_OF_THE_CFA = (*_ABSOLUTE, f"{ADJUST} ")
-
-
-def recounted(
-    cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]], table: RowTable, true: Mapping[int, ObservedRow]
-) -> tuple[int, str, str] | None:
-    """Of the first directive that would count from what is advised: where it stands, what is to stand there for it, and
-    what does. None where there is none, or where its row is wrong now: that has advice of its own.
-
-    ``standing`` are the directives before each instruction behind the cause's, in order, each to as it is written.
-    """
-    found = _first(cause, standing)
-    row = None if found is None else table.at(found[0])
-    if found is None or row is None or not isinstance(row.cfa, RegisterPlus):
-        return None
-    pc, written = found
-    if true[pc].cfa.get(row.cfa.register) != row.cfa.offset:
-        return None
-    return pc, f"{DEF_CFA_OFFSET} {row.cfa.offset:#x}", written
-
-
-def _first(cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]]) -> tuple[int, str] | None:
-    """An adjustment that is advised makes those right that are among the cause's own instructions."""
-    said = [each for each in cause.directives if each.startswith(_OF_THE_CFA)]
-    if THE_CFA not in cause.things or not said:
-        return None
-    adjusts = said[0].startswith(ADJUST)
-    ends = [each.pc for each in cause.closings if any(its.startswith(_OF_THE_CFA) for its in each.directives)]
-    for pc, directives in standing:
-        if ends and pc >= min(ends):
-            return None
-        for named, written in directives.items():
-            if named.startswith(_ABSOLUTE):
-                return None
-            if named.startswith(ADJUST) and not (adjusts and pc in cause.pcs):
-                return pc, written
-    return None
-
 
 # Functions whose rows suppose that they are entered with more on the stack than a call leaves there.
 #
@@ -261,6 +211,10 @@ class _OneFunction:
     def arch(self) -> Arch:
         return self.convention.arch
 
+    @cached_property
+    def source(self) -> FunctionSource:
+        return FunctionSource(self.words, self.arch, self.span.name, self.pcs, self.span.end, self.sizes)
+
     def findings(self) -> Iterator[TableFinding]:
         bare = [pc for pc in self.pcs if self.masks[pc] == NO_ROW]
         without = [pc for pc in bare if not isinstance(self.table.stop_at(pc), CannotUnwind)]
@@ -282,7 +236,7 @@ class _OneFunction:
             # The row of a call is the one at its last byte: an entry may begin there.
             if at < len(spans) and spans[at].start <= pc + max(self.sizes[pc] - 1, 0):
                 tried.append(TriedPc(pc, self.sizes[pc], at, self.masks[pc], self.true[pc]))
-        standing = self._standing()
+        standing = {pc: tuple(self.source.standing_at(pc)) for pc in self.pcs} if self.advises else {}
         registers_said = {pc: d for pc, its in standing.items() for d in its if d.startswith(CFA_REGISTERS)}
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
         function = TriedFunction(self.convention, tried, spans, registers_said, restored)
@@ -300,7 +254,8 @@ class _OneFunction:
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
             seen = self._seen(function, cause.pcs, {*cause.things, *also}, before)
             at = cause.pc if cause.replaced is None else cause.replaced[0]
-            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, self._repair(cause), seen, at)
+            repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
+            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, repair, seen, at)
 
     def _seen(
         self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]
@@ -349,12 +304,17 @@ class _OneFunction:
             repair = None
             if bare and self.advises and self.table.source not in _LEAVES_OUT:
                 right = sum(self._starts_right(pc) for pc in pcs)
-                end = LaterDirectives(self._place(self.span.end), (".cfi_endproc",))
-                repair = Repair(first, "", right, (end,)) if self._starts_right(pcs[0]) else None
+                end = LaterDirectives(self.source.place(self.span.end), (".cfi_endproc",))
+                edits = self.source.edits((SourceChange(pcs[0], first), SourceChange(self.span.end, end.directives)))
+                repair = Repair(first, "", right, (end,), edits=edits) if self._starts_right(pcs[0]) else None
             elif bare and called and (frame := self._described(pcs)):
-                end = LaterDirectives(self._place(self.span.end), (".fnend",))
+                end = LaterDirectives(self.source.place(self.span.end), (".fnend",))
                 place = f"before {self.words.where(self.span.start)}"
-                repair = Repair((".fnstart", *frame.directives), "", len(frame.pcs), (end,), (), place)
+                said = (".fnstart", *frame.directives)
+                edits = self.source.edits(
+                    (SourceChange(self.span.start, said), SourceChange(self.span.end, end.directives))
+                )
+                repair = Repair(said, "", len(frame.pcs), (end,), (), place, edits=edits)
             thing, seen = (
                 WrongThing("row", "nothing", _NOTHING[called]),
                 no_row(self.words.where(pcs[0])) if called else None,
@@ -405,12 +365,9 @@ class _OneFunction:
 
     def _as_written(self, finding: TableFinding, at: int) -> TableFinding:
         """A finding in the words of its source, with what is to change: before the instruction ``at``."""
-        folders, repair, seen = self.words.folders, finding.repair, finding.consequence
-        own, there = (
-            around(*self.words.source(pc), self._number(pc), folders) if finding.source else Around()
-            for pc in (finding.pc, at)
-        )
-        spelt = spelling(finding.source, folders, frozenset(self.arch.by_name)).of
+        sources, repair, seen = self.words.sources, finding.repair, finding.consequence
+        own, there = (self.source.around(pc) if finding.source else Around() for pc in (finding.pc, at))
+        spelt = spelling(finding.source, sources, frozenset(self.arch.by_name)).of
         if repair is not None:
             later = tuple(replace(each, directives=tuple(map(spelt, each.directives))) for each in repair.later)
             repair = replace(repair, directives=tuple(map(spelt, repair.directives)), later=later)
@@ -419,7 +376,9 @@ class _OneFunction:
             said = next((each for each in there.directives[::-1] if each.text == repair.replaced[0]), said)
         if self.table.source in _OF_SAVES:
             named = (*repair.replaced, repair.place.partition(" ")[2].strip("`")) if repair is not None else ()
-            said = said_above(finding.source, finding.line, frozenset(named), folders) or own.own
+            said = said_above(finding.source, finding.line, frozenset(named), sources) or own.own
+            if repair is not None and not repair.edits:
+                repair = replace(repair, edits=self.source.frame_edits(finding.pc, repair))
         return replace(
             finding,
             repair=repair,
@@ -428,73 +387,6 @@ class _OneFunction:
             place=None if said is None else said.place,
             written="" if own.own is None else own.own.text,
         )
-
-    def _repair(self, cause: Cause) -> Repair | None:
-        row = self.table.at(cause.pc)
-        if not cause.directives or not self.advises or (row is not None and self.arch.sp in row.registers):
-            return None  # of a rule for SP itself its author means another frame than the caller's
-        first = cause.remembered
-        remembered = "" if first is None else in_front_of(self.words.where(first), self._standing_at(first))
-        later = [
-            LaterDirectives(self._place(pc), left)
-            for each in cause.closings
-            if (left := self._not_said_yet(pc := self._next(each.pc), each.directives))
-        ]
-        behind_it = ((pc, self._standing_at(pc)) for pc in self.pcs if pc > cause.pc)
-        if again := recounted(cause, behind_it, self.table, self.true):
-            later.append(LaterDirectives(self._place(again[0]), again[1:2], again[2:]))
-        if cause.replaced is not None:
-            behind, wrong = cause.replaced
-            at = f"before {self.words.where(behind)}" if behind != cause.pc else ""
-            return Repair(cause.directives, "", len(cause.pcs), replaced=(wrong,), replaced_at=at)
-        standing = self._standing_at(cause.pc)
-        pcs = [pc for pc in self.pcs if pc >= cause.pc]
-        if relative := counted_from(cause.directives, list(standing), {pc: self.table.at(pc) for pc in pcs}, self.true):
-            said, old = relative
-            return Repair(said, remembered, len(cause.pcs), tuple(later), place=f"before `{standing[old]}`")
-        said, replaced = written_anew(cause.directives, list(standing), self._unchanged_before(cause.pc))
-        as_written = tuple(standing[each] for each in replaced)
-        return Repair(said, remembered, len(cause.pcs), tuple(later), as_written)
-
-    def _not_said_yet(self, pc: int, directives: Sequence[str]) -> tuple[str, ...]:
-        """Directives that belong before an instruction, without those that stand there in the source."""
-        standing = self._standing_at(pc) if pc < self.span.end else ()
-        return tuple(each for each in directives if not is_said(each, list(standing)))
-
-    def _unchanged_before(self, pc: int) -> frozenset[str]:
-        """The registers of which the row of the instruction before says that they are the caller's."""
-        before = max((each for each in self.pcs if each < pc), default=None)
-        row = None if before is None else self.table.at(before)
-        names = (register.name for register in self.arch.registers)
-        return frozenset(name for name in names if row is None or row.registers.get(name) in (None, SameValue()))
-
-    def _standing_at(self, pc: int) -> dict[str, str]:
-        """The directives that stand before an instruction in the source, with registers' names: as they are written."""
-        return standing_before(*self.words.source(pc), self.arch.by_dwarf, self.words.folders, self._number(pc))
-
-    def _number(self, pc: int) -> int:
-        """How many instructions of the same line stand right before one: a use of a macro makes several."""
-        source, number, at = self.words.source(pc), 0, self._before(pc)
-        while at is not None and number < _MOST_OF_A_LINE and self.words.source(at) == source:
-            number, at = number + 1, self._before(at)
-        return number
-
-    def _before(self, pc: int) -> int | None:
-        return next((at for at in range(pc - 1, pc - _LONGEST - 1, -1) if self.sizes.get(at) == pc - at), None)
-
-    def _standing(self) -> dict[int, tuple[str, ...]]:
-        """By pc: the directives that stand before it in the source."""
-        return {pc: tuple(self._standing_at(pc)) for pc in self.pcs} if self.advises else {}
-
-    def _place(self, pc: int) -> str:
-        """A place in the function, or its end: what stands there is another's, or nothing."""
-        return f"the end of {self.span.name}" if pc >= self.span.end and self.span.name else self.words.where(pc)
-
-    def _next(self, pc: int) -> int:
-        """The next instruction from a pc on, behind what only fills up; the function's end where there is none."""
-        while pc < self.span.end and pc not in self.sizes:
-            pc += 1
-        return pc
 
     def _thing(self, function: TriedFunction, i: int, thing: str, state: FrameState) -> WrongThing:
         """What the table says of a thing, and what is true of it."""
@@ -526,6 +418,8 @@ class _OneFunction:
             return f"{name} still has the caller's value"
         if place is not None and place.offsets:
             return f"the caller's {name} is at CFA{max(place.offsets):+#x}"
+        if place is not None and place.registers:
+            return f"the caller's {name} is in {min(place.registers, key=self.arch.index.__getitem__)}"
         if true.visits == 1:
             return f"the caller's {name} is nowhere in the frame"
         return f"the caller's {name} is in no one place at all {true.visits} visits"
@@ -542,8 +436,6 @@ def _frame_directives(frame: FrameRepair) -> Repair:
 
 
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
-_LONGEST = 15  # bytes of an instruction
-_MOST_OF_A_LINE = 1000  # instructions
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"

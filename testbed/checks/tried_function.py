@@ -138,5 +138,12 @@ class TriedFunction:
         place = each.true.places.get(name)
         if place is not None and isinstance(rule, Offset | SameValue):
             return not (place.in_place if isinstance(rule, SameValue) else rule.offset in place.offsets)
+        if (
+            place is not None
+            and isinstance(rule, RegisterPlus)
+            and not rule.offset
+            and rule.register in place.registers
+        ):
+            return False
         bit = RETURN_ADDRESS if is_return else 1 << REGISTERS + self.arch.index[name]
         return rule != self.rule(i, name, self.spans[each.span].state) or bool(each.mask & (bit | OUTERMOST))

@@ -34,10 +34,11 @@ _Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class TruePlace:
-    """Where a caller's register is at every visit: still in the register, and at ``CFA + offset`` for some offsets."""
+    """Where a caller's register is at every visit: still in the register, at ``CFA + offset``, in other registers."""
 
     in_place: bool
     offsets: frozenset[int] = frozenset()
+    registers: frozenset[str] = frozenset()
 
     @property
     def kept(self) -> bool:
@@ -45,7 +46,9 @@ class TruePlace:
         return self.in_place or any(offset < 0 for offset in self.offsets)
 
     def __and__(self, other: TruePlace) -> TruePlace:
-        return TruePlace(self.in_place and other.in_place, self.offsets & other.offsets)
+        return TruePlace(
+            self.in_place and other.in_place, self.offsets & other.offsets, self.registers & other.registers
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def true_rows(
 
     At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them.
 
-    Also looked at are the registers that the table's rows for these pcs count from, and the slots that they name.
+    Also looked at are the slots that the table's rows for these pcs name, and any register as the CFA's.
     """
     asked = np.array(sorted(pcs), np.uint64)
     steps = np.flatnonzero(checks.compared & np.isin(checks.pc, asked))
@@ -174,8 +177,12 @@ def _named(table: RowTable, pcs: list[int], arch: Arch) -> tuple[list[str], dict
             if name in arch.by_name:
                 slots.setdefault(name, set()).update({rule.offset} if isinstance(rule, Offset) else ())
     slots.pop(arch.sp, None)
-    bases = list(dict.fromkeys((arch.sp, *arch.frame_pointers, *bases)))
+    bases = list(dict.fromkeys((arch.sp, *arch.frame_pointers, *bases, *_general(arch))))
     return [name for name in bases if name in arch.index], slots
+
+
+def _general(arch: Arch) -> list[str]:
+    return [each.name for each in arch.registers if each.bits == 8 * arch.word and each.name != arch.pc]
 
 
 _FrameSlots = tuple[int, _Words]  # words of memory, and how far the first is from the CFA
@@ -239,6 +246,8 @@ def _places(
     cfa, every = watched.activations.cfa[watched.node[steps]], np.arange(len(steps))
     still = np.zeros(len(steps), np.bool_) if name == trace.arch.pc else true.are(trace.column(name)[steps], every)
     in_place = np.logical_and.reduceat(still, starts)
+    others = [other for other in _general(trace.arch) if other not in (name, trace.arch.sp)]
+    in_others = {each: np.logical_and.reduceat(true.are(trace.column(each)[steps], every), starts) for each in others}
     found = []
     for i, (start, end) in enumerate(zip(starts.tolist(), [*starts[1:].tolist(), len(steps)], strict=True)):
         low, words = frames[i]
@@ -254,7 +263,8 @@ def _places(
             if len(visits):
                 values, mapped = _loaded(watched, steps[visits], cfa[visits], np.tile(keep, len(visited)), true.size)
                 keep = keep[(mapped & true.are(values, visits)).reshape(-1, len(keep)).all(axis=0)]
-        found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist())))
+        registers = frozenset(other for other, its in in_others.items() if its[i])
+        found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist()), registers))
     return found
 
 

@@ -16,7 +16,7 @@ from testbed.checks.code_words import CodeWords
 from testbed.checks.local_calls import local_calls, rows_beside
 from testbed.checks.model import Severity, TableFinding
 from testbed.checks.native.codes import NO_ROW
-from testbed.checks.own_sources import folders_of
+from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import NO_CHECKS, ResultsByPc, by_pc
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import Evaluate
@@ -122,7 +122,7 @@ def code_words(run: Run, steps: RowChecks) -> CodeWords:
         where=lambda pc: run.where(pc + loaded.bias),
         instruction=lambda pc: run.instruction(first[pc]) if pc in first else "",
         source=source,
-        folders=folders_of(run.built.source.path),
+        sources=sources_of(run.built.source.path),
     )
 
 

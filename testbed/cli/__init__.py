@@ -108,6 +108,7 @@ WIDTH = 100  # the reports are laid out for 100 columns, also where there is no 
 _GARBAGE = 50_000  # new objects between searches for cycles: what is loaded stays, and searching costs a tenth
 _SENTENCES = """
 check      Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
+annotate   Write the unwind directives that the functions of an assembly source lack.
 sweep      Say which functions of many files have wrong unwind tables, by their instructions alone.
 run        Run PROGRAM and judge every strategy at every instruction.
 show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.

@@ -68,19 +68,19 @@ def _listed_in(path: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-_FLAGS = "testbed.check.flags"
+FLAGS = "testbed.check.flags"
 _DEFAULT = CheckOptions()
 _STEPS = click.IntRange(1, MOST_STEPS)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 Told = Callable[[int, int], None]
 
 
-class _BeforeTheCompiler(click.Command):
+class BeforeTheCompiler(click.Command):
     """A command whose arguments end at ``--``: what stands behind it is for the compiler."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
-        ctx.meta[_FLAGS] = tuple(args[end + 1 :])
+        ctx.meta[FLAGS] = tuple(args[end + 1 :])
         return super().parse_args(ctx, args[:end])
 
 
@@ -106,7 +106,7 @@ class _HowTold:
         return None if self.fail_on == "never" or self.write_baseline else Severity(self.fail_on)
 
 
-@click.command("check", cls=_BeforeTheCompiler)
+@click.command("check", cls=BeforeTheCompiler)
 @click.argument("files", nargs=-1, metavar="FILE... [-- COMPILER ARGUMENTS]")
 @click.option("--function", "-f", "functions", multiple=True, metavar="GLOB", help="Only these functions; repeatable.")
 @click.option(
@@ -171,6 +171,8 @@ class _HowTold:
     metavar="FOLDER",
     help="Tell paths as seen from there (default: the current folder; for services the top of git's repository).",
 )
+@click.option("--diff", is_flag=True, help="Print the corrections of assembly sources as a patch, and nothing else.")
+@click.option("--fix", is_flag=True, help="Write the corrections into the sources: those that a second check confirms.")
 @click.option("--coverage", is_flag=True, help="Also say of each function how much of it was tried.")
 @click.option("--notes", is_flag=True, help="Also list what is only counted otherwise: notes, known findings.")
 @click.pass_context
@@ -190,6 +192,8 @@ def command(
     steps: int,
     jobs: int,
     no_debug_files: bool,
+    diff: bool,
+    fix: bool,
     **told: Any,
 ) -> None:
     """Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
@@ -205,6 +209,7 @@ def command(
     testbed check libz.so.1 --function 'inflate*'      some functions of a library
     testbed check f.o --call 'f(buf:64, 3, "text")'    with arguments that lead further
     testbed check @files --baseline known.json         fail only for what is new
+    testbed check memcpy.S --diff | git apply          what corrects it, as a patch; --fix writes it
     testbed check memcpy.S --unwinder-cmd ./mine       an unwinder at every instruction, not the tables
 
     Exit status: 0 nothing new is wrong, 1 a finding, 2 what could not be checked, or a mistake in what was typed.
@@ -219,7 +224,7 @@ def command(
         runs=runs,
         steps=steps,
         jobs=jobs,
-        flags=ctx.meta[_FLAGS],
+        flags=ctx.meta[FLAGS],
         conventions=conventions,
         debug_files=not no_debug_files,
     )
@@ -234,6 +239,12 @@ def command(
         if how.html or how.baseline or how.write_baseline or tables:
             raise UsageError("--html, baselines and --table are of tables: leave them out with -u or --unwinder-cmd")
         sys.exit(judge_and_tell(paths, options, (names, commands), how.form, how.output))
+    if diff or fix:
+        from testbed.cli.fixing import fix_and_tell
+
+        if (diff and fix) or how.form != "text" or how.html or how.baseline or how.write_baseline:
+            raise UsageError("--diff and --fix each stand alone: leave out the other, --format, --html and baselines")
+        sys.exit(fix_and_tell(paths, options, how.weight, writes=fix, base=how.relative_to))
     sys.exit(_check_and_tell(paths, options, how))
 
 

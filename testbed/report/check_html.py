@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from testbed.arch import Arch
 from testbed.checks.model import FileCheck, FunctionCheck, HowKnown, Severity, TableFinding
-from testbed.checks.own_sources import folders_of, source_lines
+from testbed.checks.own_sources import sources_of
 from testbed.image import Image
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.read import read_image
@@ -75,7 +75,7 @@ def source_around(check: FileCheck, finding: TableFinding) -> tuple[ExcerptLine,
     """The lines of the source around a finding's; none where the source is not there, or is not the user's."""
     if not finding.source or not finding.line:
         return ()
-    lines = source_lines(finding.source, folders_of(check.path))
+    lines = sources_of(check.path).lines(finding.source)
     if finding.line > len(lines):
         return ()
     first = max(1, finding.line - AROUND)

@@ -41,6 +41,18 @@ LaterForm = TypedDict(
 )
 
 
+EditForm = TypedDict(
+    "EditForm",
+    {
+        "file": str,
+        "line": Natural,
+        "column": Natural,
+        "old": Annotated[str, "What stands there; empty: nothing is taken out. It may end a line."],
+        "new": Annotated[str, "What is to stand there."],
+    },
+)
+
+
 RepairForm = TypedDict(
     "RepairForm",
     {
@@ -63,6 +75,9 @@ RepairForm = TypedDict(
             "further down.",
         ],
         "repaired": Annotated[Natural, "Instructions that were wrong and are right with them."],
+        "edits": Annotated[
+            tuple[EditForm, ...], "The same as changes of the assembly source, lines and columns from 1; none: unknown."
+        ],
     },
 )
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, TableFinding
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
-from testbed.report.check_words import EVIDENCE, near, sentence
+from testbed.report.check_words import EVIDENCE, near, repair_words, sentence
 from testbed.words.distribution import own_version
 from testbed.words.printable import printable
 
@@ -157,11 +157,36 @@ def _result(
             {**_location(check, each, base), "message": {"text": printable(each.function)}}
             for each in others[:MOST_RELATED]
         ]
+    if fix := _fix(finding, base):
+        result["fixes"] = [fix]
     if baseline:
         result["baselineState"] = "unchanged" if reported.known else "new"
     if reported.known:
         result["suppressions"] = [{"kind": "external", "justification": "known from the baseline"}]
     return result
+
+
+def _fix(finding: TableFinding, base: Path) -> dict[str, Any] | None:
+    """The corrections of the source, as regions that are replaced (SARIF 2.1.0, section 3.55)."""
+    if finding.repair is None or not finding.repair.edits:
+        return None
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for edit in finding.repair.edits:
+        lines = edit.old.split("\n")
+        end = edit.column + len(edit.old) if len(lines) == 1 else len(lines[-1]) + 1
+        region = {
+            "startLine": edit.line,
+            "startColumn": edit.column,
+            "endLine": edit.line + len(lines) - 1,
+            "endColumn": end,
+        }
+        changes.setdefault(edit.file, []).append({"deletedRegion": region, "insertedContent": {"text": edit.new}})
+    return {
+        "description": {"text": repair_words(finding)},
+        "artifactChanges": [
+            {"artifactLocation": {"uri": _uri(file, base)}, "replacements": its} for file, its in changes.items()
+        ],
+    }
 
 
 def _location(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:

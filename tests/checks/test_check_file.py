@@ -22,6 +22,7 @@ from testbed.checks.check_file import check_file
 from testbed.checks.impossible import without_led_astray
 from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
 from testbed.checks.options import MOST_STEPS, CheckOptions
+from testbed.checks.own_sources import Sources
 from testbed.checks.repair import find_causes
 from testbed.checks.row_checks import RowChecks
 from testbed.checks.source_directives import standing_before
@@ -424,9 +425,9 @@ def test_links_lead_out_of_no_folder(tmp_path: Path) -> None:
     (outside / "code.S").write_text(WRONG)
     (inside / "out.S").symlink_to(outside / "code.S")
     (inside / "round.S").symlink_to("round.S")
-    assert standing_before(str(outside / "code.S"), LINE, {}, [outside]) == STANDING
+    assert standing_before(str(outside / "code.S"), LINE, {}, Sources((outside,))) == STANDING
     for name in ("out.S", "round.S", "../outside/code.S", "no\0name.S", "x" * 300 + ".S"):
-        assert standing_before(f"{inside}/{name}", LINE, {}, [inside]) == {}
+        assert standing_before(f"{inside}/{name}", LINE, {}, Sources((inside,))) == {}
 
 
 def test_a_current_folder_that_is_gone_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,4 +435,4 @@ def test_a_current_folder_that_is_gone_opens_nothing(tmp_path: Path, monkeypatch
     (tmp_path / "code.S").write_text(WRONG)
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    assert standing_before(str(tmp_path / "code.S"), LINE, {}, [Path()]) == {}
+    assert standing_before(str(tmp_path / "code.S"), LINE, {}, Sources((Path(),))) == {}

@@ -184,8 +184,9 @@ def test_a_state_as_directives() -> None:
     assert directives({**state, "rbx": Offset(-16)}, state, arch) == (".cfi_restore rbx",)
     assert said(rax=SameValue()) == (".cfi_same_value rax",)
     assert said(signed=True) == (".cfi_negate_ra_state",)
+    assert said(rbx=RegisterPlus("rax", 0)) == (".cfi_register rbx, rax",)
     with pytest.raises(ValueError, match="no directive"):
-        said(rbx=RegisterPlus("rax", 0))
+        said(rbx=RegisterPlus("rax", 8))
 
 
 def test_what_several_traces_show_is_what_holds_in_all_of_them() -> None:

@@ -55,6 +55,20 @@ def test_each_command_of_the_page_is_understood(
     assert len(asked) == 1
 
 
+def test_the_page_shows_the_correction_of_its_example(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source, *_ = re.findall(r"^```asm\n(.*?)^```", PAGE, re.S | re.M)
+    Path("sum.S").write_text(source, encoding="utf-8")
+    shown = dict(re.findall(r"^\$ testbed check sum.S (--diff|--fix)\n(.*?)^```", PAGE, re.S | re.M))
+    assert tells(testbed, 1, ["check", "sum.S", "--diff"]).out == shown["--diff"]
+    assert Path("sum.S").read_text(encoding="utf-8") == source
+    assert tells(testbed, 0, ["check", "sum.S", "--fix"]).out == shown["--fix"]
+    assert Path("sum.S").read_text(encoding="utf-8") != source
+    assert tells(testbed, 0, ["check", "sum.S", "--fix"]).out == "sum.S: there is nothing to correct.\n"
+
+
 def test_the_page_shows_commands() -> None:
     assert len(list(commands())) >= 4
 

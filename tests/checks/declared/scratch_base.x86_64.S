@@ -10,10 +10,8 @@
 // - leaq (%rsp), %rax
 // + leaq 8(%rsp), %rax
 // | it: 1 of 2 functions has a wrong row; all 11 instructions were tried.
-// | error `subq $24, %rsp`, at -1, 1: `.cfi_def_cfa %rax, 8`; f < no code (the word at CFA+0); tried: it makes 1 instruction right and none wrong
-// | f+0x5 (subq $24, %rsp): the caller is lost: the row says CFA = %rax+8, the true CFA is %rsp+8 here: write `.cfi_def_cfa %rsp, 8` for `.cfi_def_cfa %rax, 8` (.eh_frame; seen when it was executed)
-// | error `cmpq $0x12345678, %rdi`, at -1, 1: `subq $24, %rsp`; f < no code (the word at CFA+0); tried: it makes 4 instructions right and none wrong
-// | f+0x9 (cmpq $0x12345678, %rdi): the caller is lost: the row says CFA = %rax+8, the true CFA is %rsp+32 here: add `.cfi_def_cfa_offset 32` before it (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | error `subq $24, %rsp`, at -1, 1: `.cfi_def_cfa %rax, 8`; f < no code (the word at CFA+0); tried: it makes 5 instructions right and none wrong
+// | f+0x5 (subq $24, %rsp): the caller is lost: the row says CFA = %rax+8, the true CFA is %rsp+8 here: write `.cfi_def_cfa %rax, 0` for `.cfi_def_cfa %rax, 8` (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
 // | helper: 2, 2 executed, all came back
 // | f: 9, 6 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 11 instructions were tried.

@@ -10,6 +10,7 @@
 // | twice: 2, 2 executed, all came back
 // | sum: 10, 10 executed, all came back
 // | helper: 2, 2 executed, all came back
+// | as is advised: it: every row is right; all 14 instructions were tried.
 // case: without any table
 // - twice:  .cfi_startproc
 // + twice:
@@ -35,6 +36,7 @@
 // | twice: 2, 2 executed, 2 without row, all came back
 // | sum: 10, 10 executed, 10 without row, all came back
 // | helper: 2, 2 executed, 2 without row, all came back
+// | as is advised: it: 1 of 3 functions has a wrong row; all 14 instructions were tried.
 // case: a file that says which is a function is taken at its word
 // -         .hidden twice
 // +         .type twice, @function

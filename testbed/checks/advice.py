@@ -1,0 +1,341 @@
+"""What one cause is told as: directives and their places in words, and the edits of the source that say the same.
+
+Advice comes from a table, which has what directives add up to; here it meets the source. What stands there already is
+corrected or left out, what would count from it is said anew, and a save is told behind the instruction that makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from testbed.arch import Arch
+from testbed.checks.adjustments import counted_from
+from testbed.checks.code_words import CodeWords, in_front_of
+from testbed.checks.frame_states import CFA_OFFSET
+from testbed.checks.model import LaterDirectives, Repair, SourceEdit
+from testbed.checks.repair import Cause
+from testbed.checks.source_directives import (
+    ADJUST,
+    DEF_CFA,
+    DEF_CFA_OFFSET,
+    DEF_CFA_REGISTER,
+    OF_REGISTERS,
+    REMEMBER_STATE,
+    RESTORE,
+    RESTORE_STATE,
+    is_instead,
+    is_said,
+    parts_of_directive,
+    standing_before,
+    written_anew,
+)
+from testbed.checks.source_edits import Idiom, NoPatch, SourceChange, frame_edits, idiom, source_edits
+from testbed.checks.source_statements import Around, around, said_above
+from testbed.checks.tried_function import THE_CFA, TriedFunction
+from testbed.checks.true_rows import ObservedRow
+from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue
+
+# A directive further down that counts from one that is advised: `.cfi_adjust_cfa_offset`, which adds to what stands.
+#
+# Where an offset of the CFA is said anew, each such directive behind it would be off by as much as the offset was. So
+# the first one is to say the offset itself; what comes behind that is as before.
+
+_ABSOLUTE = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ", RESTORE_STATE)  # how directives begin that count from no other
+_OF_THE_CFA = (*_ABSOLUTE, f"{ADJUST} ")
+
+
+def recounted(
+    cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]], table: RowTable, true: Mapping[int, ObservedRow]
+) -> tuple[int, str, str] | None:
+    """Of the first directive that would count from what is advised: where it stands, what is to stand there for it, and
+    what does. None where there is none, or where its row is wrong now: that has advice of its own.
+
+    ``standing`` are the directives before each instruction behind the cause's, in order, each to as it is written.
+    """
+    found = _first(cause, standing)
+    row = None if found is None else table.at(found[0])
+    if found is None or row is None or not isinstance(row.cfa, RegisterPlus):
+        return None
+    pc, written = found
+    if true[pc].cfa.get(row.cfa.register) != row.cfa.offset:
+        return None
+    return pc, f"{DEF_CFA_OFFSET} {row.cfa.offset:#x}", written
+
+
+def _first(cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]]) -> tuple[int, str] | None:
+    """An adjustment that is advised makes those right that are among the cause's own instructions."""
+    said = [each for each in cause.directives if each.startswith(_OF_THE_CFA)]
+    if THE_CFA not in cause.things or not said:
+        return None
+    adjusts = said[0].startswith(ADJUST)
+    ends = [each.pc for each in cause.closings if any(its.startswith(_OF_THE_CFA) for its in each.directives)]
+    for pc, directives in standing:
+        if ends and pc >= min(ends):
+            return None
+        for named, written in directives.items():
+            if named.startswith(_ABSOLUTE):
+                return None
+            if named.startswith(ADJUST) and not (adjusts and pc in cause.pcs):
+                return pc, written
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionSource:
+    """The source of a function's instructions, ``pcs`` up to ``end``: what stands before each, and where that is."""
+
+    words: CodeWords
+    arch: Arch
+    name: str
+    pcs: Sequence[int]
+    end: int
+    sizes: Mapping[int, int]
+
+    def around(self, pc: int) -> Around:
+        """What stands around an instruction; of the function's end, the last instruction is before it."""
+        if pc >= self.end:
+            last = next(at for at in range(self.end - 1, self.pcs[-1] - 1, -1) if at in self.sizes)
+            return Around(None, (), around(*self.words.source(last), self._number(last), self.words.sources).own)
+        return around(*self.words.source(pc), self._number(pc), self.words.sources)
+
+    def standing_at(self, pc: int) -> dict[str, str]:
+        """The directives that stand before an instruction in the source, with registers' names: as they are written."""
+        return standing_before(*self.words.source(pc), self.arch.by_dwarf, self.words.sources, self._number(pc))
+
+    def place(self, pc: int) -> str:
+        """A place in the function, or its end: what stands there is another's, or nothing."""
+        return f"the end of {self.name}" if pc >= self.end and self.name else self.words.where(pc)
+
+    def next(self, pc: int) -> int:
+        """The next instruction from a pc on, behind what only fills up; the function's end where there is none."""
+        while pc < self.end and pc not in self.sizes:
+            pc += 1
+        return pc
+
+    def edits(self, changes: Iterable[SourceChange]) -> tuple[SourceEdit, ...]:
+        """The edits of the source; none where one of the changes cannot be written there."""
+        found: list[SourceEdit] = []
+        try:
+            for change in changes:
+                own = self._idiom(self.words.source(min(change.pc, self.pcs[-1]))[0])
+                found += source_edits(change, self.around(change.pc), own, self.words.sources)
+        except NoPatch:
+            return ()
+        return tuple(found)
+
+    def frame_edits(self, pc: int, repair: Repair) -> tuple[SourceEdit, ...]:
+        """The edits of `.save` and its like above an instruction; none where they do not stand there as is told."""
+        file, line = self.words.source(pc)
+        named = repair.replaced or (repair.place.partition(" ")[2].strip("`"),)
+        found = [said_above(file, line, frozenset((each,)), self.words.sources) for each in named]
+        standing = [each for each in found if each is not None]
+        if len(standing) < len(found):
+            return ()
+        own, old = self._idiom(file), standing if repair.replaced else []
+        try:
+            return tuple(frame_edits(repair.directives, old, standing[0], own, self.words.sources))
+        except NoPatch:
+            return ()
+
+    def _idiom(self, file: str) -> Idiom:
+        return idiom(file, self.words.sources, tuple((name, each.dwarf) for name, each in self.arch.by_name.items()))
+
+    def _number(self, pc: int) -> int:
+        """How many instructions of the same line stand right before one: a use of a macro makes several."""
+        source, number, at = self.words.source(pc), 0, self._before(pc)
+        while at is not None and number < _MOST_OF_A_LINE and self.words.source(at) == source:
+            number, at = number + 1, self._before(at)
+        return number
+
+    def _before(self, pc: int) -> int | None:
+        return next((at for at in range(pc - 1, pc - _LONGEST - 1, -1) if self.sizes.get(at) == pc - at), None)
+
+
+_OFFSET = ".cfi_offset"
+_LONGEST = 15  # bytes of an instruction
+_MOST_OF_A_LINE = 1000  # instructions
+_CFA_SAID = (DEF_CFA_OFFSET, ADJUST, DEF_CFA, DEF_CFA_REGISTER, RESTORE_STATE)
+
+
+@dataclass(frozen=True, eq=False)
+class Advisor:
+    """Says what is to be done about causes in one function, whose repairs have all been applied to its states."""
+
+    table: RowTable
+    function: TriedFunction
+    source: FunctionSource
+
+    def repair(self, cause: Cause) -> Repair | None:
+        """The repair of one cause; None where nothing helps, or its author means another frame than the caller's."""
+        row, source = self.table.at(cause.pc), self.source
+        if not cause.directives or (row is not None and self.function.arch.sp in row.registers):
+            return None
+        first = cause.remembered
+        remembered, changes = "", list[SourceChange]()
+        if first is not None:
+            stands = source.standing_at(first)
+            remembered = in_front_of(source.words.where(first), stands)
+            if REMEMBER_STATE not in stands:
+                changes.append(SourceChange(first, (REMEMBER_STATE,), first=True))
+        later = []
+        for each in cause.closings:
+            pc = source.next(each.pc)
+            stands = source.standing_at(pc) if pc < source.end else {}
+            unsaid = (one for one in each.directives if not is_said(one, list(stands)))
+            if left := tuple(one for one in unsaid if not self._given_back(one, cause.pc, pc)):
+                later.append(LaterDirectives(source.place(pc), left))
+                said, replaced = written_anew(left, list(stands), self._unchanged_before(pc))
+                changes += self._told_early(pc, said, tuple(stands[one] for one in replaced), stands, cause.pc)
+        behind_it = ((pc, source.standing_at(pc)) for pc in source.pcs if pc > cause.pc)
+        true = {each.pc: each.true for each in self.function.tried}
+        if again := recounted(cause, behind_it, self.table, true):
+            later.append(LaterDirectives(source.place(again[0]), again[1:2], again[2:]))
+            changes.append(self._change(again[0], again[1:2], again[2:], source.standing_at(again[0])))
+        if cause.replaced is not None:
+            behind, wrong = cause.replaced
+            at = f"before {source.words.where(behind)}" if behind != cause.pc else ""
+            edits = source.edits(
+                [SourceChange(behind, cause.directives, (source.standing_at(behind).get(wrong, wrong),))]
+            )
+            return Repair(cause.directives, "", len(cause.pcs), replaced=(wrong,), replaced_at=at, edits=edits)
+        standing = source.standing_at(cause.pc)
+        rows = {pc: self.table.at(pc) for pc in source.pcs if pc >= cause.pc}
+        if relative := counted_from(cause.directives, list(standing), rows, true):
+            said, old = relative
+            edits = source.edits([*changes, SourceChange(cause.pc, said, before=standing[old])])
+            place = f"before `{standing[old]}`"
+            return Repair(said, remembered, len(cause.pcs), tuple(later), place=place, edits=edits)
+        said, replaced = written_anew(cause.directives, list(standing), self._unchanged_before(cause.pc))
+        if len(replaced) == 1 and (meant := self._of_another(cause.pc, replaced[0])):
+            said = (*(each for each in said if not is_instead(each, replaced[0])), meant)
+        as_written = tuple(standing[each] for each in replaced)
+        changes += self._told_early(cause.pc, said, as_written, standing)
+        if not cause.closings:
+            changes += self._said_again(cause.pc, said)
+        edits = source.edits(changes)
+        return Repair(said, remembered, len(cause.pcs), tuple(later), as_written, edits=edits)
+
+    def _unchanged_before(self, pc: int) -> frozenset[str]:
+        """The registers of which the row of the instruction before says that they are the caller's."""
+        before = max((each for each in self.source.pcs if each < pc), default=None)
+        row = None if before is None else self.table.at(before)
+        names = (register.name for register in self.function.arch.registers)
+        return frozenset(name for name in names if row is None or row.registers.get(name) in (None, SameValue()))
+
+    def _of_another(self, pc: int, old: str) -> str | None:
+        """A directive that says of a register what is wrong, where what was said before it is right: the one that it
+        was meant of, whose save or return is not told otherwise. None: there is none such, or several."""
+        name, arguments = parts_of_directive(old)
+        function, row = self.function, self.table.at(pc)
+        i = next((i for i, each in enumerate(function.tried) if each.pc == pc), 0)
+        if name not in OF_REGISTERS or row is None or not i or function.begins(i):
+            return None
+        before, state = function.states[i - 1], function.states[i]
+        if before.get(arguments[0]) != state.get(arguments[0]):
+            return None
+        judged, places, wrong = (
+            function.convention.judged,
+            function.tried[i].true.places,
+            row.registers.get(arguments[0]),
+        )
+        if isinstance(wrong, Offset):
+            saved = [each for each in judged if each in places and wrong.offset in places[each].offsets]
+            found = [f"{_OFFSET} {each}, {wrong.offset:#x}" for each in saved if state.get(each) in (None, SameValue())]
+        else:
+            was = function.tried[i - 1].true.places
+            back = [each for each in judged if each in places and places[each].in_place and not was[each].in_place]
+            found = [f"{RESTORE} {each}" for each in back if isinstance(state.get(each), Offset)]
+        return found[0] if len(found) == 1 else None
+
+    def _change(
+        self, pc: int, said: Sequence[str], replaced: tuple[str, ...], standing: Mapping[str, str]
+    ) -> SourceChange:
+        """A change with the CFA's offsets around it; the one before is unknown where a directive stands in between."""
+        function = self.function
+        behind = next((i for i, each in enumerate(function.tried) if each.pc >= pc), len(function))
+        others = [each for name, each in standing.items() if name.startswith(_CFA_SAID) and each not in replaced]
+        old: object = None
+        if others and others[-1].startswith(f"{DEF_CFA_OFFSET} "):
+            old = int(others[-1].split()[1], 0)
+        elif not others:
+            begins = behind == 0 or (behind < len(function) and function.begins(behind))
+            old = function.arch.entry_cfa if begins else function.states[behind - 1].get(CFA_OFFSET)
+        new: object = function.states[behind].get(CFA_OFFSET) if behind < len(function) else None
+        offsets = (old if isinstance(old, int) else None, new if isinstance(new, int) else None)
+        return SourceChange(pc, tuple(said), replaced, offsets=offsets)
+
+    def _given_back(self, directive: str, start: int, end: int) -> bool:
+        """Whether the source gives a register back between two instructions, so that it need not be said again."""
+        between = (pc for pc in self.source.pcs if start < pc < end and directive.startswith(f"{RESTORE} "))
+        return any(is_said(directive, list(self.source.standing_at(pc))) for pc in between)
+
+    def _said_again(self, pc: int, said: Sequence[str]) -> Iterator[SourceChange]:
+        """What says further down the offset that is said now: it was moved, and changes nothing any more."""
+        absolute = [each for each in said if each.startswith(f"{DEF_CFA_OFFSET} ")]
+        for later in (each for each in self.source.pcs if each > pc) if absolute else ():
+            standing = self.source.standing_at(later)
+            of_cfa = [name for name in standing if name.startswith(_CFA_SAID)]
+            if of_cfa:
+                name, arguments = parts_of_directive(of_cfa[0])
+                if name == DEF_CFA_OFFSET and int(arguments[0], 0) == int(absolute[0].split()[1], 0):
+                    yield SourceChange(later, (), (standing[of_cfa[0]],))
+                return
+
+    def _told_early(
+        self, pc: int, said: Sequence[str], replaced: tuple[str, ...], standing: Mapping[str, str], since: int = 0
+    ) -> Iterator[SourceChange]:
+        """Directives at an instruction, but those of saves that were made before: each behind what made it, if that is
+        behind ``since``."""
+        left = list[str]()
+        for each in said:
+            name, arguments = parts_of_directive(each)
+            early = None
+            if name == _OFFSET and not replaced:
+                early = self._saved_from(pc, arguments[0], int(arguments[1], 0))
+            if early is None or early == pc or early <= since:
+                left.append(each)
+            else:
+                yield self._change(early, (each,), (), self.source.standing_at(early))
+        if left or replaced:
+            yield self._change(pc, left, replaced, standing)
+
+    def _saved_from(self, pc: int, name: str, offset: int) -> int | None:
+        """Where it is to be said that a register is in its slot: behind the save, or where its author says others."""
+        function = self.function
+        i = max((i for i, each in enumerate(function.tried) if each.pc <= pc), default=0)
+        first = self._holds_from(i, name, offset)
+        restored = function.restored  # there they are told again
+        told = {
+            j: self._holds_from(j, other, rule.offset)
+            for j in range(len(function))
+            if function.tried[j].pc not in restored
+            for other in function.sets(j) & {*function.convention.judged}
+            for rule in (function.spans[function.tried[j].span].state.get(other),)
+            if j
+            and isinstance(rule, Offset)
+            and not function.begins(j)
+            and function.tried[j].pc not in function.restored
+        }
+        blocks = [j for j, since in told.items() if since < j and since <= i and first <= j <= i]
+        return function.tried[min(blocks, default=first)].pc
+
+    def _holds_from(self, i: int, name: str, offset: int) -> int:
+        """The first instruction before one, without a break, at which a register's value is in a slot of the frame."""
+        function = self.function
+
+        def holds(k: int) -> bool:
+            place = function.tried[k].true.places.get(name)
+            return place is not None and offset in place.offsets
+
+        while i and not function.begins(i):
+            if holds(i - 1):
+                i -= 1
+                continue
+            # What a state is remembered of holds where it is restored.
+            pcs = [each.pc for each in function.tried[:i]] if function.tried[i].pc in function.restored else []
+            kept = [k for k, pc in enumerate(pcs) if REMEMBER_STATE in self.source.standing_at(pc) and holds(k)]
+            if not kept:
+                return i
+            i = kept[-1]
+        return i

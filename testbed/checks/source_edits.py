@@ -1,0 +1,291 @@
+"""Directives written into an assembly source as its author writes them: his words, numbers, registers and places.
+
+An advice says what a table lacks. Its author says the same in his own way: the offset of the CFA, or by how much it
+changes; a slot from the CFA, or from SP; one line more, or another argument in the line that is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from testbed.checks.model import SourceEdit, SourcePlace
+from testbed.checks.own_sources import Sources
+from testbed.checks.source_directives import (
+    ADJUST,
+    DEF_CFA_OFFSET,
+    OF_REGISTERS,
+    OF_THE_CFA,
+    REL_OFFSET,
+    RESTORE_STATE,
+    is_instead,
+    parts_of_directive,
+)
+from testbed.checks.source_statements import Around, SourceStatement, Spelling, spelling
+
+_CFI = re.compile(r"(?:^|[;:])(\s*)(\.cfi_\w+)(\s+)([^;/#\n]*)")
+_OFFSET = ".cfi_offset"
+_CONDITION = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|endif))")
+_SUM = re.compile(r"\s*[-+]?\s*(?:0x[0-9a-fA-F]+|\d+)(?:\s*[-+]\s*(?:0x[0-9a-fA-F]+|\d+))*\s*")
+_NUMBER = re.compile(r"(?<![\w%])(?:0x)?\d[0-9a-f]*\b")
+_STARTS = (".cfi_startproc", ".fnstart")
+_USUAL_INDENT = "\t"
+
+
+class NoPatch(Exception):
+    """A change that cannot be written into the source; its words say why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChange:
+    """``directives`` that belong before the instruction at ``pc``, or stand for those ``replaced`` there.
+
+    They stand behind what stands there already, or before all of it (``first``), or before one directive. ``offsets``
+    are the CFA's right before and behind them (None: not known).
+    """
+
+    pc: int
+    directives: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
+    first: bool = False
+    before: str = ""
+    offsets: tuple[int | None, int | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Idiom:
+    """How the author of a source writes directives."""
+
+    spelling: Spelling = field(default_factory=Spelling)
+    adjusts: bool = False  # says by how much the CFA's offset changes, and not what it is
+    relative: bool = False  # counts slots from SP
+    numbers: Mapping[str, int] = field(default_factory=dict)  # of registers, if he writes these
+    indent: str = _USUAL_INDENT
+    gap: str = " "
+    comma: str = ", "
+
+    def said(self, directives: Sequence[str], offsets: tuple[int | None, int | None]) -> tuple[str, ...]:
+        """Directives in the author's words; those that change nothing are left out."""
+        return tuple(self._written(each) for each in map(lambda one: self._meant(one, offsets), directives) if each)
+
+    def _meant(self, directive: str, offsets: tuple[int | None, int | None]) -> str:
+        name, arguments = parts_of_directive(directive)
+        before, behind = offsets
+        if name == DEF_CFA_OFFSET and before is not None:
+            by = int(arguments[0], 0) - before
+            if not by:
+                return ""
+            return f"{ADJUST} {by:#x}" if self.adjusts else directive
+        if name == ADJUST and not int(arguments[0], 0):
+            return ""
+        if name == _OFFSET and self.relative and behind is not None:
+            return f"{REL_OFFSET} {arguments[0]}, {int(arguments[1], 0) + behind:#x}"
+        return directive
+
+    def _written(self, directive: str) -> str:
+        name, arguments = parts_of_directive(directive)
+        if self.numbers and name in OF_REGISTERS:
+            arguments[0] = str(self.numbers.get(arguments[0], arguments[0]))
+        said = self.spelling.of(f"{name} {', '.join(arguments)}".strip())
+        head, _, rest = said.partition(" ")
+        return f"{head}{self.gap}{rest.replace(', ', self.comma)}" if rest else head
+
+
+@lru_cache(maxsize=16)
+def idiom(file: str, sources: Sources, registers: tuple[tuple[str, int | None], ...]) -> Idiom:
+    """How directives are written in a source; ``registers`` are all names with DWARF's numbers."""
+    spelt = spelling(file, sources, frozenset(name for name, _ in registers))
+    said = [match for line in sources.lines(file) for match in [_CFI.search(line)] if match]
+    names = Counter(match[2] for match in said)
+    firsts = [match[4].split(",")[0].strip() for match in said if match[2] in OF_REGISTERS]
+    numbers = [number for match in said for number in _NUMBER.findall(match[4]) if number.isdecimal() or "x" in number]
+    decimal = 2 * sum(map(str.isdecimal, numbers)) > len(numbers) if numbers else spelt.decimal
+    marked = not firsts or any(each.startswith("%") for each in firsts)
+    spelt = replace(spelt, registers=spelt.registers if marked else frozenset(), decimal=decimal)
+    by_number = sum(each.isdecimal() for each in firsts) * 2 > len(firsts)
+    commas = Counter(found[0] for match in said for found in [re.search(r"\s*,\s*", match[4])] if found)
+    return Idiom(
+        spelt,
+        names[ADJUST] > names[DEF_CFA_OFFSET],
+        names[REL_OFFSET] > names[_OFFSET],
+        {name: number for name, number in registers if number is not None} if by_number else {},
+        _most(Counter(match[1] for match in said if match.start() == 0), _USUAL_INDENT),
+        _most(Counter(match[3] for match in said if match[4].strip()), " "),
+        _most(commas, ", "),
+    )
+
+
+def _most(counted: Counter[str], usual: str) -> str:
+    return counted.most_common(1)[0][0] if counted else usual
+
+
+def source_edits(change: SourceChange, here: Around, own: Idiom, sources: Sources) -> Iterator[SourceEdit]:
+    """The edits of a change before an instruction. Raises NoPatch where it cannot be written."""
+    new = list(own.said(change.directives, change.offsets))
+    old = [_standing(each, here) for each in change.replaced]
+    for k, statement in enumerate(old):
+        its = [each for each in new if is_instead(each, statement.text)]
+        rest = [] if k < len(old) - 1 else [each for each in new if each not in its]
+        new = [each for each in new if each not in its and each not in rest]
+        yield _instead_of(statement, [*its, *rest], own, sources)
+    if new:
+        yield _added(new, change, here, own, sources)
+
+
+def frame_edits(
+    new: Sequence[str], old: Sequence[SourceStatement], after: SourceStatement, own: Idiom, sources: Sources
+) -> Iterator[SourceEdit]:
+    """The edits of a whole frame's directives: instead of ``old`` ones, or behind another one.
+
+    Raises NoPatch where they cannot be written.
+    """
+    if any(each.place.macro for each in (*old, after)):
+        raise NoPatch(f"it is in the macro {after.place.macro}")
+    for k, statement in enumerate(old):
+        yield _instead_of(statement, () if k else new, own, sources)
+    if not old:
+        yield _below(after.place, new, own, sources)
+
+
+def _standing(text: str, here: Around) -> SourceStatement:
+    for each in reversed(here.directives):
+        if each.text == text:
+            return each
+    raise NoPatch(f"`{text}` stands in another place")
+
+
+def _instead_of(statement: SourceStatement, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
+    """An edit of one statement; its line goes if nothing is left in it."""
+    file, line, column, raw = _raw(statement, sources)
+    whole = sources.lines(file)[line - 1]
+    if not new:
+        alone = whole.strip() == raw
+        return SourceEdit(file, line, 1, f"{whole}\n", "") if alone else SourceEdit(file, line, column, raw, "")
+    first = _corrected(raw, statement.text, new[0])
+    if len(new) > 1 and statement.place.macro:
+        raise NoPatch(f"it is in the macro {statement.place.macro}")
+    indent = whole[: column - 1] if not whole[: column - 1].strip() else own.indent
+    return SourceEdit(file, line, column, raw, f"\n{indent}".join((first, *new[1:])))
+
+
+def _corrected(raw: str, text: str, new: str) -> str:
+    """A directive with the arguments that are other ones now; all else as it is written."""
+    (name, its), (other, arguments) = parts_of_directive(text), parts_of_directive(new)
+    head = re.match(r"[.\w]+\s*", raw)
+    pieces = re.split(r"(\s*,\s*)", raw[head.end() :]) if head else []
+    if head is None or name != other or not len(its) == len(arguments) == (len(pieces) + 1) // 2:
+        if "\\" in raw:
+            raise NoPatch(f"`{raw}` stands for several directives")
+        return new
+    for k, (old, wanted) in enumerate(zip(its, arguments, strict=True)):
+        if _same(old, wanted):
+            continue
+        if not _same(pieces[2 * k].strip(), old):
+            raise NoPatch(f"`{raw}` stands for several directives")
+        plain = _SUM.fullmatch(pieces[2 * k]) and _SUM.fullmatch(wanted) and "0x" not in pieces[2 * k]
+        pieces[2 * k] = str(_sum(wanted)) if plain else wanted
+    return head[0] + "".join(pieces)
+
+
+def _same(one: str, other: str) -> bool:
+    if _SUM.fullmatch(one) and _SUM.fullmatch(other):
+        return _sum(one) == _sum(other)
+    return one.lstrip("%").lower() == other.lstrip("%").lower()
+
+
+def _sum(text: str) -> int:
+    """The value of numbers with their signs: ``-16-0x78``."""
+    return sum(int("".join(each.split()), 0) for each in re.findall(r"[-+]?\s*\w+", text))
+
+
+def _raw(statement: SourceStatement, sources: Sources) -> tuple[str, int, int, str]:
+    """Where a statement is written, a macro's in its body, and how."""
+    at = statement.place
+    name = statement.text.split(" ")[0]
+    if not at.macro:
+        words = r"\s+".join(map(re.escape, statement.text.split(" ")))
+        match = re.compile(words).match(sources.lines(at.file)[at.line - 1], at.column - 1)
+        if match is None:
+            raise NoPatch(f"`{statement.text}` is not written as that")
+        return at.file, at.line, at.column, match[0]
+    body = sources.lines(at.macro_file)[at.macro_line - 1]
+    found = list(re.finditer(rf"{re.escape(name)}\b[^;/\\]*(?:\\\w[^;/]*)?", body))
+    if len(found) != 1:
+        raise NoPatch(f"it is in the macro {at.macro}")
+    return at.macro_file, at.macro_line, found[0].start() + 1, found[0][0].rstrip()
+
+
+def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, sources: Sources) -> SourceEdit:
+    """An edit that writes more directives: behind what stands there, or before all or one of it."""
+    if here.own is None:
+        if here.before is None or here.before.place.macro:
+            raise NoPatch("no line of its assembly is known")
+        return _below(here.before.place, new, own, sources)
+    if new[0].startswith(_STARTS) or (
+        new[0] == RESTORE_STATE and not here.directives
+    ):  # behind a label, if there is one
+        return _above(here.own.place, new, own, sources)
+    if change.before:
+        return _above(_standing(change.before, here).place, new, own, sources)
+    # Of the CFA it is told first, then where registers lie.
+    leads = all(each.startswith(OF_THE_CFA) for each in new) and not any(map(_is_of_cfa, here.directives))
+    ahead = None if change.first or leads or not here.directives else here.directives[-1]
+    ahead = ahead or here.before
+    if ahead is not None and ahead.place.line < here.own.place.line:
+        lines = sources.lines(ahead.place.file)
+        between = lines[ahead.place.line : here.own.place.line - 1]
+        if not any(map(_CONDITION.match, between)) and not lines[ahead.place.line - 1].rstrip().endswith("\\"):
+            return _below(ahead.place, new, own, sources)
+    if ahead is not None and ahead.place.line == here.own.place.line and here.own.place.macro:
+        raise NoPatch(f"it belongs into the macro {here.own.place.macro}")
+    return _above(here.own.place, new, own, sources)
+
+
+def _is_of_cfa(statement: SourceStatement) -> bool:
+    return statement.text.startswith((*OF_THE_CFA, RESTORE_STATE))
+
+
+def _below(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
+    """Lines behind the one of a statement."""
+    whole = sources.lines(at.file)[at.line - 1]
+    indent = _indent(whole, at.column, own)
+    return SourceEdit(at.file, at.line + 1, 1, "", "".join(f"{indent}{each}\n" for each in new))
+
+
+def _above(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
+    """Lines before the one of a statement; in its line where others stand before it."""
+    whole = sources.lines(at.file)[at.line - 1]
+    if ";" in whole[: at.column - 1]:
+        return SourceEdit(at.file, at.line, at.column, "", "".join(f"{each}; " for each in new))
+    indent = _indent(whole, at.column, own)
+    return SourceEdit(at.file, at.line, 1, "", "".join(f"{indent}{each}\n" for each in new))
+
+
+def _indent(whole: str, column: int, own: Idiom) -> str:
+    is_directive = whole[column - 1 :].startswith(".")
+    return whole[: column - 1] if is_directive and not whole[: column - 1].strip() else own.indent
+
+
+# Edits of one source, applied together.
+
+
+def patched(text: str, edits: Sequence[SourceEdit]) -> str:
+    """A text with some edits of it. Raises NoPatch where two are of one place, and where other text stands there."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    chosen = sorted(dict.fromkeys(edits), key=lambda each: (each.line, each.column, bool(each.old)))
+    out, at = list[str](), 0
+    for each in chosen:
+        start = min(starts[each.line - 1], len(text)) + each.column - 1
+        if start < at:
+            raise NoPatch("two corrections are of the same place")
+        if text[start : start + len(each.old)] != each.old:
+            raise NoPatch(f"line {each.line} is not as it was")
+        out += [text[at:start], each.new]
+        at = start + len(each.old)
+    return "".join((*out, text[at:]))
