@@ -74,4 +74,4 @@ def _told(found: Fixed) -> Iterator[str]:
         yield f"{name}: every function has rows, or cannot be called."
     else:
         left = f"; {count(len(found.left), 'function')} left" if found.left else ""
-        yield f"{name}: {done} annotated, every instruction of them tried and right{left}."
+        yield f"{name}: {done} annotated; every instruction was tried, and every row is right{left}."

@@ -20,7 +20,7 @@ from testbed.words.errors import TestbedError, UsageError
 from testbed.words.files import regular_bytes
 from testbed.words.printable import printable
 
-Trial = Callable[[Path, str, FileCheck, Checked], Fixed]
+Amendment = Callable[[Path, str, FileCheck, Checked], Fixed]
 _ASSEMBLY = (".S", ".s")
 
 
@@ -54,7 +54,7 @@ def fix_and_tell(
     return status
 
 
-def tried_source(path: Path, options: CheckOptions, change: Trial, doing: str) -> Fixed:
+def tried_source(path: Path, options: CheckOptions, change: Amendment, doing: str) -> Fixed:
     """What a change makes of one assembly source. Raises UsageError for what is none."""
     from testbed.checks.check_file import check_file
     from testbed.cli.table_readers import READERS

@@ -50,10 +50,11 @@
 // + addq $1, %rax
 // + movq %r11, %rbx
 // | it: 1 of 2 functions has a wrong row; all 10 instructions were tried.
-// | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
-// | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
+// | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r11: add `.cfi_register %rbx, %r11` before it (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 6, 6 executed, all came back
 // | f: 4, 4 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were tried.
 // case: the caller's CFA counts from it
 // - .cfi_offset %rbx, -16
 // + .cfi_offset %rbx, -16
