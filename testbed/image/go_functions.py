@@ -98,13 +98,15 @@ def functions(table: GoFunctionTable) -> Iterator[GoEntry]:
     """All functions, in the table's order. Raises struct.error or ValueError where one lies outside of it."""
     pair = struct.Struct("<QQ" if table.wide and table.word == 8 else "<II")
     field = pair.size // 2
-    if table.functions * pair.size > len(table.data):
-        raise ValueError(f"{table.functions} functions")
+    if table.pairs + table.functions * pair.size > len(table.data):
+        raise ValueError(f"{table.functions} functions at {table.pairs:#x}")
     for i in range(table.functions):
         at = table.pairs + i * pair.size
         entry, record = pair.unpack_from(table.data, at)
         (end,) = struct.unpack_from("<Q" if field == 8 else "<I", table.data, at + pair.size)
         place = table.pairs + record
+        if place >= len(table.data):
+            raise ValueError(f"a record at {place:#x}")
         (name,) = struct.unpack_from("<I", table.data, place + field)
         yield GoEntry(table.text + entry, table.text + end, place, table.names + name)
 

@@ -6,15 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
+from testbed.conventions.chosen import chosen
 from testbed.image import Image, LoadedImage, Section
 from testbed.image.debug import debug_info
+from testbed.image.go_functions import go_symbols
 from testbed.naming.symbolize import symbolize
+from testbed.rereading import reread
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 from tests.hostile import real
 from tests.hostile.damage import among_parts, damaged_bytes, packed, unpacked
 from tests.hostile.target import Target
+from tests.unwinders.frames import START
+from tests.unwinders.go_tables import AT, EVERY, MAGIC, made
 from unwinders import UNWINDERS
+from unwinders.formats.gopclntab import gopclntab_table
 
 # The sections that a strategy reads, in the order in which an input has them.
 SECTIONS: Mapping[str, Sequence[str]] = {
@@ -101,6 +107,36 @@ def _read_debug(content: bytes) -> None:
             info.inlined_at(end - 1)
 
 
+def _go_seeds() -> Sequence[bytes]:
+    """Tables of each version, with what says where their code begins."""
+    found = [made(*EVERY, version=version) for version in MAGIC]
+    found.append(made(*EVERY, module=START))
+    relocation = b"".join(n.to_bytes(8, "little") for n in (AT + 24, 8, START))
+    return [packed([_data(each, ".gopclntab"), _data(each, ".go.module"), relocation]) for each in found]
+
+
+def _read_go(content: bytes) -> None:
+    """All rows, those of the second reader, the functions' names, whose convention they follow, and a backtrace."""
+    parts = unpacked(content)
+    if not parts or len(parts) != 3:
+        return
+    usual = made(*EVERY)
+    names = (".gopclntab", ".go.module", ".rela.dyn")
+    sections = {name: Section(name, AT if not i else 0x5000, 0, parts[i]) for i, name in enumerate(names)}
+    image = replace(usual, sections=sections)
+    symbols = go_symbols(sections, image.account)
+    for pc in range(START, START + 200, 7):
+        reread(image, ".gopclntab", pc)
+        str(chosen(replace(image, symbols=symbols), pc).why)
+    snapshot = _of(real.snapshots()[0], image)
+    try:
+        UNWINDERS["gopclntab"].unwind(snapshot)
+        for broken in gopclntab_table(image).broken:
+            str(broken.why)
+    except UnwindError:
+        return
+
+
 @cache
 def _code_seeds() -> Sequence[bytes]:
     found = []
@@ -141,6 +177,14 @@ TARGETS = (
             weight=0.5,
         )
         for name, names in SECTIONS.items()
+    ),
+    Target(
+        "gopclntab",
+        "Go's table of functions, and what says where its code begins: both readers, names, conventions",
+        _go_seeds,
+        _read_go,
+        among_parts([damaged_bytes]),
+        weight=0.5,
     ),
     Target(
         "debug_info",
