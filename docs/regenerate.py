@@ -211,6 +211,14 @@ def chains() -> None:
     (ROOT / "docs" / "chains.md").write_text(chains_page(), encoding="utf-8")
 
 
+def go() -> None:
+    """docs/processes-go.md: programs of Go, every step by the clause that fails."""
+    from go_page import go_pages
+
+    for page in go_pages():
+        (ROOT / "docs" / "processes-go.md").write_text(page, encoding="utf-8")
+
+
 def score() -> None:
     """docs/scoreboard.md: everybody whose score is known."""
     introduction = (ROOT / "docs" / "scoreboard.intro.md").read_text(encoding="utf-8")
@@ -271,6 +279,9 @@ PARTS = {
     "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
     "analysis": DocumentPart(analysis, "docs/analysis-of-libraries.md, all functions of libraries", by_default=False),
     "chains": DocumentPart(chains, "docs/chains.md, call stacks of real runs, drawn; needs Go", by_default=False),
+    "go": DocumentPart(
+        go, "docs/processes-go.md, every step of programs of Go; needs Go, and brings a newer one", by_default=False
+    ),
     "proofs": DocumentPart(proofs, "docs/proofs.md, both witnesses on everything", by_default=False),
 }
 

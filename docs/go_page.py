@@ -1,0 +1,173 @@
+"""docs/processes-go.md: programs of Go by Go's convention, each step that is not exact by the clause that fails."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from testbed.process import ProcessRun
+from testbed.profiling.judge import watch_process
+from testbed.profiling.result import WatchedProcess
+from testbed.report.phrases import share
+from testbed.verdicts.counts import ACCORDS
+from testbed.verdicts.trace import EXACT, LYING, clause_names, judge_trace
+from tests.truth.processes.cases import Case, compiled, go, gofile, newer_go, run_of
+from tests.truth.processes.go_callers import answers
+from unwinders import UNWINDERS
+
+INTRODUCTION = """# Programs of Go
+
+Made by `python docs/regenerate.py --go` on {date}. The sources are in `tests/truth/processes/sources`: `goroutines.go`
+has goroutines, channels, stacks that grow, and a fault in a signal that becomes a panic, which is recovered;
+`callers.go` has deferred functions, faults in assembly and `Goexit` besides; `cgo.go` calls C, which calls Go. Every
+step is judged by Go's convention, C's functions by their platform's: `testbed/conventions/chosen.py` says which is
+whose.
+
+## Exact, honest stops, lies
+
+In percent of the steps that are judged, exact / honest stops / lies.
+
+{shares}
+
+## What is not exact
+
+At each such step one clause of the technique's assumption is the first that does not hold; `docs/strategies.md` says
+what that means for Go. *unexplained* is what no clause foretells.
+
+{clauses}
+
+## Beside `runtime.Callers`
+
+Go's own traceback, executed inside the process, at the step at which it returns: its addresses beside the true callers.
+
+{callers}
+"""
+STRATEGIES = ("gopclntab", "debug_frame", "fp_chain")
+newer = ("{root}/go/bin/go", *go[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class GoCase:
+    """A program of Go, and by which version for which architecture it was made."""
+
+    source: str
+    newest: bool
+    arch: str
+    asks: bool = False  # it calls runtime.Callers, and keeps what that says
+    judged: bool = True
+
+    @property
+    def run(self) -> ProcessRun:
+        """Its run. Raises ToolchainMissing."""
+        command = [*(newer if self.newest else go), *(("-gcflags=-l",) if self.asks else ()), self.source]
+        cgo = "1" if "cgo" in self.source else "0"
+        arch = "amd64" if self.arch == "x86_64" else self.arch
+        root = newer_go if self.newest else None
+        return run_of(Case(self.source, compiled(*command, root=root, GOARCH=arch, CGO_ENABLED=cgo)))
+
+
+CASES = (
+    *(GoCase(gofile, newest, arch) for newest in (False, True) for arch in ("x86_64", "arm64")),
+    GoCase("cgo.go", False, "x86_64"),
+    GoCase("callers.go", False, "x86_64", asks=True),
+    GoCase("callers.go", False, "arm64", asks=True, judged=False),
+    *(GoCase("callers.go", True, arch, asks=True, judged=False) for arch in ("x86_64", "arm64")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _StepKinds:
+    """One strategy on one process: the judged steps, by the clause that fails ("": none) and by kind."""
+
+    judged: int
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def of(self, *kinds: str) -> int:
+        return sum(count for (_, kind), count in self.kinds.items() if kind in kinds)
+
+
+def go_pages() -> Iterator[str]:
+    """The page after each run of a program: the last one has all."""
+    shares: list[list[str]] = []
+    clauses: list[list[str]] = []
+    callers: list[list[str]] = []
+    head = ("program", "Go", "architecture")
+    for case in CASES:
+        process = watch_process(case.run)
+        name = [case.source.removesuffix(".go"), _version(process.run), case.arch]
+        if case.judged:
+            found = {strategy: _judged(process, strategy) for strategy in STRATEGIES}
+            told = (*(_share(each) for each in found.values()), _unexplained(found))
+            shares.append([*name, f"{process.run.steps:,}", *told])
+            clauses += [[*name, f"`{strategy}`", *row] for strategy, each in found.items() for row in _clauses(each)]
+        if case.asks:
+            callers.append([*name, *_beside_callers(process.run)])
+        yield INTRODUCTION.format(
+            date=time.strftime("%Y-%m-%d"),
+            shares=_table((*head, "steps", *(f"`{name}`" for name in STRATEGIES), "unexplained"), shares),
+            clauses=_table((*head, "strategy", "clause", "honest stops", "lies", "unexplained"), clauses),
+            callers=_table((*head, "calls", "the same callers", "what differs"), callers),
+        )
+
+
+def _beside_callers(run: ProcessRun) -> tuple[str, str, str]:
+    """How often Go's traceback was asked for, how often all callers are the same, and what differs."""
+    asked = list(answers(run))
+    differ = Counter(difference for each in asked for difference in each.differences)
+    said = ", ".join(f"{what} ({count})" for what, count in differ.most_common())
+    return str(len(asked)), str(sum(not each.differences for each in asked)), said or "nothing"
+
+
+def _version(run: ProcessRun) -> str:
+    """As Go's linker notes it: a string behind its length, in a section that it marks."""
+    data = run.images[0].image.sections[".go.buildinfo"].data
+    at = data.index(b"go1.") if b"go1." in data else -1
+    if at < 0:  # before Go 1.18 it is a pointer
+        return "?"
+    return data[at + 2 : at + 2 + data[at - 1] - 2].decode()
+
+
+def _judged(process: WatchedProcess, strategy: str) -> _StepKinds:
+    unwinder, kinds, judged = UNWINDERS[strategy], Counter[tuple[str, str]](), 0
+    names = clause_names(unwinder)
+    assert unwinder.unwind_trace is not None
+    for thread in process.threads:
+        trace, some = thread.watched.trace, slice(thread.begins, thread.stop)
+        swept = unwinder.unwind_trace(trace)
+        said = judge_trace(thread.watched, swept, unwinder, steps=(some.start, some.stop), most_alike=len(trace))
+        counted = ~thread.watched.transition[some]
+        judged += int(counted.sum())
+        outcome, clause, accord = (each[some][counted] for each in (said.outcome, said.clause, said.accord))
+        unexplained = np.array([each.unexplained for each in ACCORDS])[accord]
+        kind = np.select([unexplained, outcome == EXACT, LYING[outcome]], [3, 0, 2], 1)
+        pairs, counts = np.unique(np.stack((clause, kind)), axis=1, return_counts=True)
+        for (number, which), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
+            kinds[names[number], ("exact", "stops", "lies", "unexplained")[which]] += count
+    return _StepKinds(judged, kinds)
+
+
+def _share(each: _StepKinds) -> str:
+    return " / ".join(share(each.of(kind), each.judged).removesuffix(" %") for kind in ("exact", "stops", "lies"))
+
+
+def _unexplained(found: dict[str, _StepKinds]) -> str:
+    return str(sum(each.of("unexplained") for each in found.values()))
+
+
+def _clauses(each: _StepKinds) -> Iterator[Sequence[str]]:
+    """What is not exact, by clause, the commonest first."""
+    totals = Counter[str]()
+    for (clause, kind), count in each.kinds.items():
+        totals[clause] += count * (kind != "exact")
+    for clause, count in totals.most_common():
+        if count:
+            yield (f"*{clause}*", *(f"{each.kinds[clause, kind]:,}" for kind in ("stops", "lies", "unexplained")))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
