@@ -124,10 +124,10 @@ def _wrong_directive(page: Any) -> None:
 
 @contextmanager
 def _editor() -> Iterator[str]:
-    """The address of `testbed serve leaf_call -a arm64`."""
+    """The address of `testbed edit leaf_call -a arm64`."""
     sys.path.insert(0, str(ROOT))
     from programs import PROGRAMS
-    from testbed.cli.serve import editor_server
+    from testbed.cli.edit import editor_server
 
     server, work = editor_server(PROGRAMS["leaf_call"], "arm64")
     Thread(target=server.serve_forever, daemon=True).start()

@@ -106,36 +106,58 @@ def _similar(error: UnicodeError) -> tuple[str, int]:
 
 WIDTH = 100  # the reports are laid out for 100 columns, also where there is no terminal
 _GARBAGE = 50_000  # new objects between searches for cycles: what is loaded stays, and searching costs a tenth
-_SENTENCES = """
+_GROUPS = """
+Begin here:
 check      Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
+run        Run PROGRAM and judge every strategy at every instruction.
+score      How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.
+
+Files:
 annotate   Write the unwind directives that the functions of an assembly source lack.
 sweep      Say which functions of many files have wrong unwind tables, by their instructions alone.
-run        Run PROGRAM and judge every strategy at every instruction.
-show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
-serve      Edit PROGRAM in a browser on this machine, and see rows, outcomes and verdicts change.
-record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
-matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
-score      How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.
-prove      Compare two witnesses of the call stack at every step of PROGRAM.
-table      What the unwind tables of PROGRAM say at every pc, as rows.
+rows       What the unwind tables of PROGRAM say at every pc, as rows.
 lint       Say which rows of PROGRAM's unwind tables are wrong at an instruction it executes, and the fix.
-generate   Write the program of a call shape: functions with frames of a given make, and who calls whom.
-fuzz       Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
+
+One run:
+show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
+edit       Edit PROGRAM in a browser on this machine, and see rows, outcomes and verdicts change.
+record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
+prove      Compare two witnesses of the call stack at every step of PROGRAM.
 backtrace  The call stack of PROGRAM at LOCATION: inlined calls, tail calls where they are certain, files and lines.
+unwind     Every strategy's backtrace of the snapshot in PATH, with names and lines.
 names      Judge the names of PROGRAM's frames at every instruction: functions, tail calls, declared inlined calls.
 gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
+
+Many runs:
+matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
+fuzz       Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
+findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
+
+For other tools:
 export     PROGRAM's registers and memory at LOCATION as a core file, a minidump, or JSON.
 vectors    Write test vectors to DIR: machines stopped at an instruction, with their true call stacks, as JSON.
-unwind     Every strategy's backtrace of the snapshot in PATH, with names and lines.
 protocol   Print the protocol that --unwinder-cmd speaks, write an example in DIR, or check a program.
-list       What the catalogues hold.
-findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
-completion Print a script that makes SHELL complete commands, options, programs, recipes and strategies.
-cache      Where built files, results, checks, compiled functions and versions of real unwinders are kept, and how much.
+list       What the catalogues hold, and where built files and results are kept.
 """
-# In the order of --help, each with the first sentence of its own: --help imports no command.
+# As --help shows them, each with the first sentence of its own help: --help imports no command.
+GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        title: {name: sentence for name, sentence in (line.split(maxsplit=1) for line in lines)}
+        for title, *lines in (group.splitlines() for group in _GROUPS.strip().split("\n\n"))
+    }
+)
 COMMANDS: Mapping[str, str] = MappingProxyType(
-    {name: sentence for name, sentence in (line.split(maxsplit=1) for line in _SENTENCES.strip().splitlines())}
+    {name: told for group in GROUPS.values() for name, told in group.items()}
+)
+# Commands of earlier versions, each with what answers the same now.
+MOVED = MappingProxyType(
+    {
+        "cache": "testbed list cache",
+        "completion": "_TESTBED_COMPLETE=bash_source testbed (zsh_source, fish_source)",
+        "generate": "testbed fuzz --write SEED",
+        "serve": "testbed edit",
+        "table": "testbed rows",
+    }
 )
 
 
@@ -153,6 +175,8 @@ class _CommandGroup(_ListedCommands):
     """The modules of this room as commands."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in MOVED and not ctx.resilient_parsing:
+            raise UsageError(f"there is no `testbed {cmd_name}` any more; in its place: {MOVED[cmd_name]}")
         if cmd_name not in COMMANDS:
             return None
         from testbed.cli.completion import with_names
@@ -163,8 +187,9 @@ class _CommandGroup(_ListedCommands):
         return with_limits(cmd_name, command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):  # whole sentences, in as many lines as they take
-            formatter.write_dl([*COMMANDS.items()])
+        for title, commands in GROUPS.items():
+            with formatter.section(title.rstrip(":")):  # whole sentences, in as many lines as they take
+                formatter.write_dl([*commands.items()], col_max=12)
 
 
 @click.group(cls=_CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
@@ -176,8 +201,9 @@ def cli() -> None:
     is asked for the call stack, and judged against the stack that the emulator watched.
 
     \b
+    testbed check memcpy.S                  are its unwind tables right?
     testbed run leaf_call --arch arm64      one program, instruction by instruction
-    testbed matrix                          everything, as a table
+    testbed score --unwinder-cmd ./mine     where an unwinder of yours stands
     testbed list programs                   what there is
     """
 

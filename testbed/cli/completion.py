@@ -1,4 +1,7 @@
-"""``testbed completion``: what makes a shell complete commands, options and names."""
+"""Names for the shell to complete: programs, recipes, architectures, strategies. A catalogue is loaded when asked for.
+
+click completes commands and options: ``_TESTBED_COMPLETE=bash_source testbed`` prints the script.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
-
-_INTO = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/testbed.fish"}
-
-
-@click.command("completion")
-@click.argument("shell", type=click.Choice(list(_INTO)))
-def command(shell: str) -> None:
-    """Print a script that makes SHELL complete commands, options, programs, recipes and strategies.
-
-    \b
-    testbed completion bash >> ~/.bashrc
-    testbed completion zsh >> ~/.zshrc
-    testbed completion fish > ~/.config/fish/completions/testbed.fish
-    """
-    found = get_completion_class(shell)
-    assert found is not None, shell
-    click.echo(found(click.get_current_context().find_root().command, {}, "testbed", "_TESTBED_COMPLETE").source())
-
-
-# Names for the shell to complete: programs, recipes, architectures, strategies.
-#
-# A catalogue is loaded when it is asked for.
+from click.shell_completion import CompletionItem
 
 
 def _programs() -> Mapping[str, str]:

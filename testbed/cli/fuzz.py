@@ -21,13 +21,14 @@ from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures,
 from testbed.campaign.matrix import judge_units, native_for, unit_died
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
-from testbed.cli.options import arches_option, jobs_option, recipes_option, strategies_option, unwinder_cmd
+from testbed.cli.options import FILE, arches_option, jobs_option, recipes_option, strategies_option, unwinder_cmd
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named, words_for
 from testbed.cli.terminal import console_for_reports
+from testbed.cli.writing import write_text
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.names import parts_of
-from testbed.generate.program import shape_named
+from testbed.generate.program import shape_named, source_of
 from testbed.native.machine_code import CODE, VARIABLE
 from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
@@ -63,6 +64,13 @@ class _Report:
 @unwinder_cmd
 @jobs_option
 @click.option(
+    "--write",
+    "shape",
+    metavar="SEED|DIRECTOR",
+    help="Only write the source of one program: of a seed, or of a call shape that is spelled out.",
+)
+@click.option("--output", "-o", type=FILE, help="With --write: into this file, NAME.c or NAME.ISA.S.")
+@click.option(
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("fuzz-findings.txt"),
@@ -80,6 +88,8 @@ def command(
     names: tuple[str, ...],
     commands: tuple[str, ...],
     jobs: int,
+    shape: str | None,
+    output: Path | None,
     save: Path,
     as_json: bool,
 ) -> None:
@@ -88,7 +98,15 @@ def command(
     Each seed is a program in assembly and in C; with --flags random it is one in C, and the command that shows a
     finding names the flags (testbed run genc:12,-fno-plt). A nightly run takes other seeds each time: --minutes 30
     --first 20261121000. Exit status 1 where something was found.
+
+    --write f64r2c1t2+f0e+f writes the program of a shape: a function with a frame of 64 bytes and 2 saved registers
+    that calls function 1 and then jumps to function 2, one with a way out before its frame, and an empty one.
+    `testbed/generate/program.py` has the grammar. Its header says which exit status it must end with; `testbed run
+    gen:SEED` (or genc:SEED, in C) builds and judges it without a file.
     """
+    if shape is not None:
+        _write_source(shape, arches, output)
+        return
     if seeds is not None and minutes is not None:
         raise UsageError("--seeds or --minutes: one of them")
     chosen = strategies_named(names, commands)
@@ -119,6 +137,21 @@ def command(
         raise UsageError("no generated program is built that way (testbed list recipes)")
     _tell(report, first, save, as_json)
     sys.exit(130 if interrupted else 1 if report.findings else 0)
+
+
+def _write_source(shape: str, arches: tuple[str, ...], path: Path | None) -> None:
+    """Write the program of a shape: in C for a file NAME.c, else in assembly for the instruction set that was named."""
+    in_c = path is not None and path.suffix == ".c"
+    if len(arches) > (0 if in_c else 1):
+        raise UsageError("--write writes one source: in assembly of one --arch, in C of none")
+    isas = {isa.name: isa for arch in ARCHES.values() for isa in arch.isas}
+    name = arches[0] if arches else next(iter(isas))
+    isa = None if in_c else isas.get(name) or arch_named(name).isas[0]
+    text = source_of(shape_named(shape), isa).text
+    if path is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(path, text)
 
 
 def _batches(first: int, seeds: int, until: float | None) -> Iterator[range]:

@@ -1,4 +1,4 @@
-"""``testbed list``: what the catalogues hold."""
+"""``testbed list``: what the catalogues hold, and what the cache keeps."""
 
 from __future__ import annotations
 
@@ -73,14 +73,20 @@ _CATALOGUES: Mapping[str, Callable[[], Mapping[str, Any]]] = MappingProxyType(
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(list(_CATALOGUES)))
+@click.argument("what", type=click.Choice([*_CATALOGUES, "cache"]))
 @click.option("--traps", is_flag=True, help="With programs: the traps, the programs that show each, where it happened.")
 @click.option(
     "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="With assumptions: those of these alone."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/list.json).")
-def command(what: str, traps: bool, names: tuple[str, ...], as_json: bool) -> None:
-    """What the catalogues hold."""
+@click.option("--clear", is_flag=True, help="With cache: remove all that is kept.")
+def command(what: str, traps: bool, names: tuple[str, ...], as_json: bool, clear: bool) -> None:
+    """What the catalogues hold, and where built files and results are kept.
+
+    The cache holds built files, results, checks, compiled functions and versions of real unwinders. Its folder is the
+    one for caches of this user, or the one that the environment variable TESTBED_CACHE names. It need not exist yet.
+    All in it is made again when it is missing.
+    """
     from testbed.cli.terminal import console_for_reports
     from testbed.report import catalogue_text
 
@@ -90,6 +96,11 @@ def command(what: str, traps: bool, names: tuple[str, ...], as_json: bool) -> No
         raise UsageError("--json lists a catalogue: not with --traps")
     if traps and what != "programs":
         raise UsageError(f"--traps goes with programs, not with {what}")
+    if what == "cache":
+        _cache(clear=clear)
+        return
+    if clear:
+        raise UsageError(f"--clear goes with cache, not with {what}")
     known = _matching(names) if names else [*_CATALOGUES[what]().values()]
     if as_json:
         json.dump([catalogue_text.LISTED[what].data(value) for value in known], sys.stdout, indent=1)
@@ -116,3 +127,30 @@ def _told(what: str, known: Sequence[Any], *, traps: bool) -> Iterator[Renderabl
         from testbed.arch import ARCHES
 
         yield catalogue_text.needed_by_recipes(ARCHES.values())
+
+
+def _cache(*, clear: bool) -> None:
+    """Say where built files, results, checks, compiled functions and versions are kept, and how much; or remove all."""
+    from testbed.build.cache import BUILT
+    from testbed.campaign.kept_answers import ANSWERS
+    from testbed.campaign.kept_results import RESULTS
+    from testbed.checks.kept import CHECKS, GROUPS
+    from testbed.native.machine_code import CODE
+    from testbed.referee.versions import brought_already, forget_brought
+    from testbed.words.files import cache_folder
+    from testbed.words.own_files import distrusted
+
+    counted = ((BUILT, "files"), (RESULTS, "results"), (CHECKS, "checks"), (CODE, "compiled functions"))
+    if clear:
+        GROUPS.clear()
+        removed = [f"{store.clear()} {what}" for store, what in counted]
+        removed.append(f"{forget_brought()} versions of real unwinders")
+        click.echo(f"removed {', '.join(removed[:-1])} and {removed[-1]} from {cache_folder()}")
+    else:
+        held = [f"{count} {what}, {size / 1e6:.1f} MB" for store, what in counted for count, size in [store.usage()]]
+        brought = [file.lstat().st_size for folder in brought_already() for file in folder.rglob("*") if file.is_file()]
+        held.append(f"{len(list(brought_already()))} versions of real unwinders, {sum(brought) / 1e6:.1f} MB")
+        click.echo(f"{cache_folder()}: {'; '.join(held)} (--clear removes them)")
+        folders = [store.folder for store in (BUILT, RESULTS, CHECKS, ANSWERS, CODE)]
+        for why in filter(None, map(distrusted, folders)):
+            click.echo(why, err=True)

@@ -116,7 +116,7 @@ READ_FILES = frozenset(
         "show",
         "record",
         "prove",
-        "table",
+        "rows",
         "lint",
         "backtrace",
         "names",

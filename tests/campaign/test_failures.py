@@ -256,7 +256,7 @@ def test_the_cache_command_counts_and_clears_results(
     other.write_text("not a result")
     removed = r"removed 1 files, 1 results, 0 checks, 0 compiled functions and 0 "
     for arguments, expected in (([], r"1 files, .*; 1 results, "), (["--clear"], removed)):
-        monkeypatch.setattr(sys, "argv", ["testbed", "cache", *arguments])
+        monkeypatch.setattr(sys, "argv", ["testbed", "list", "cache", *arguments])
         main()
         assert re.search(expected, capsys.readouterr().out)
     assert list(results.RESULTS.folder.iterdir()) == [other]

@@ -171,14 +171,14 @@ def test_fuzz_says_what_it_cannot_do() -> None:
         assert isinstance(result.exception, UsageError)
 
 
-def test_generate_writes_a_source_that_runs(tmp_path: Path) -> None:
-    for name, arguments in (("a.c", ("-l", "c")), ("b.thumb.S", ("-a", "thumb")), ("c.arm64.S", ("-a", "aarch64"))):
-        result = CliRunner().invoke(cli, ["generate", "f8c1+f", *arguments, "-o", str(tmp_path / name)])
+def test_fuzz_writes_a_source_that_runs(tmp_path: Path) -> None:
+    for name, arguments in (("a.c", ()), ("b.thumb.S", ("-a", "thumb")), ("c.arm64.S", ("-a", "aarch64"))):
+        result = CliRunner().invoke(cli, ["fuzz", "--write", "f8c1+f", *arguments, "-o", str(tmp_path / name)])
         assert (result.exit_code, result.stdout) == (0, "")
         assert CliRunner().invoke(cli, ["run", str(tmp_path / name), "-u", "stack_scan"]).exit_code == 0
-    printed = CliRunner().invoke(cli, ["generate", "f8c1+f", "-a", "arm64"]).stdout
+    printed = CliRunner().invoke(cli, ["fuzz", "--write", "f8c1+f", "-a", "arm64"]).stdout
     assert printed == (tmp_path / "c.arm64.S").read_text()
-    refused = CliRunner().invoke(cli, ["generate", "f8", "-l", "c", "-a", "arm64"])
+    refused = CliRunner().invoke(cli, ["fuzz", "--write", "f8", "-o", str(tmp_path / "d.c"), "-a", "arm64"])
     assert isinstance(refused.exception, UsageError)
 
 

@@ -1,4 +1,4 @@
-"""What a shell is told when it asks for names, and the scripts that make it ask."""
+"""What a shell is told when it asks for names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from click.shell_completion import BashComplete
 
 from testbed.cli import cli
-from tests.cli.command import Testbed, tells
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,17 +46,12 @@ def test_a_path_is_completed_where_no_program_is_meant() -> None:
     assert names("run", "./mine") == ["./mine"]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_asks_for_names(testbed: Testbed, shell: str) -> None:
-    tells(testbed, 0, ("completion", shell), out=[f"_TESTBED_COMPLETE={shell}_complete"])
-
-
 @pytest.mark.skipif(shutil.which("bash") is None, reason="apt-get install bash")
-def test_bash_asks_the_command(testbed: Testbed, tmp_path: Path) -> None:
+def test_bash_asks_the_command(tmp_path: Path) -> None:
     command = tmp_path / "testbed"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m testbed.cli "$@"\n')
     command.chmod(0o755)
-    script = testbed("completion", "bash").out + (
+    script = BashComplete(cli, {}, "testbed", "_TESTBED_COMPLETE").source() + (
         'COMP_WORDS=(testbed run leaf_n); COMP_CWORD=2; _testbed_completion testbed; echo "${COMPREPLY[@]}"\n'
     )
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"

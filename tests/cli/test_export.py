@@ -198,10 +198,10 @@ def test_names_come_from_the_debug_file_where_a_folder_is_given(testbed: Testbed
 
 def test_a_table_of_a_debug_file_is_shown(testbed: Testbed, snapshot: Path) -> None:
     program = str(snapshot.parent / "program")
-    assert testbed("table", program, "-f", "debug_frame").status == 2
-    tells(testbed, 0, ("table", program, "-f", "debug_frame", "--debug-dir", str(snapshot.parent)), out=["inner"])
+    assert testbed("rows", program, "-f", "debug_frame").status == 2
+    tells(testbed, 0, ("rows", program, "-f", "debug_frame", "--debug-dir", str(snapshot.parent)), out=["inner"])
     tells(
-        testbed, 2, ("table", program, "--compare", "--debug-dir", str(snapshot.parent)), err=["leave out --debug-dir"]
+        testbed, 2, ("rows", program, "--compare", "--debug-dir", str(snapshot.parent)), err=["leave out --debug-dir"]
     )
 
 

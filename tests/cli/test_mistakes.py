@@ -52,6 +52,9 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["matrix", "-p", "recursion", "-r", "gcc-O3"], "only --all has these units"),
         (["run", "leaf_call", "--htm"], "no option --htm; did you mean --html"),
         (["list", "progams"], "WHAT cannot be 'progams'; did you mean programs"),
+        (["serve"], "no `testbed serve` any more; in its place: testbed edit"),
+        (["generate", "7", "-l", "c"], "in its place: testbed fuzz --write SEED"),
+        (["list", "arches", "--clear"], "--clear goes with cache, not with arches"),
         (["list"], "WHAT is missing; there are: programs, unwinders"),
         (["mtrix"], "no command 'mtrix'; did you mean matrix"),
         (["show"], "error: PROGRAM is missing"),
@@ -61,7 +64,7 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["backtrace", "leaf_call", "--at", "leav"], "no symbol 'leav'; did you mean leaf"),
         (["backtrace", "leaf_call", "--at", "leaf", "-s", "none"], "--style cannot be 'none'; "),
         (["show", "leaf_call", "--step"], "--step needs a terminal"),
-        (["table", "leaf_call", "-a", "arm64", "--compare", "-f", "sframe"], "too few tables to compare: sframe"),
+        (["rows", "leaf_call", "-a", "arm64", "--compare", "-f", "sframe"], "too few tables to compare: sframe"),
         (["list", "assumptions", "-u", "eh_fram"], "no strategy matches 'eh_fram'; did you mean eh_frame"),
         (["names"], "names of what? a program, or --all"),
         (["names", "leaf_call", "--all"], "names of what? a program, or --all"),
@@ -139,6 +142,6 @@ def _no_zig() -> Path:
 def test_the_cache_command_says_how_its_folder_is_chosen(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert "TESTBED_CACHE" in testbed("cache", "--help").out
+    assert "TESTBED_CACHE" in testbed("list", "--help").out
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "mine"))
-    assert testbed("cache").out.startswith(f"{tmp_path / 'mine'}: 0 files")
+    assert testbed("list", "cache").out.startswith(f"{tmp_path / 'mine'}: 0 files")

@@ -30,8 +30,8 @@ COMMANDS = (
     "show tail_chain -a arm64 -r clang-O2 --at last",
     "backtrace tail_chain -a arm64 -r clang-O2 --at leaf",
     "backtrace tail_chain -a arm64 -r clang-O2 --at leaf -u eh_frame -s json",
-    "table leaf_call --arch x86_64 -f eh_frame",
-    "table leaf_call --arch arm32 --compare",
+    "rows leaf_call --arch x86_64 -f eh_frame",
+    "rows leaf_call --arch arm32 --compare",
     "lint leaf_call --arch x86_64",
     "lint leaf_call --arch arm32",
     "lint leaf_call --arch x86_64 -f orc",
@@ -49,7 +49,7 @@ _KEY = re.compile(rf"(?<=\.){KEY_PATTERN}(?=\.elf)")  # of a kept program file: 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_prints_what_it_printed(testbed: Testbed, command: str, request: pytest.FixtureRequest) -> None:
     said = testbed(*command.split())
-    narrow = command.startswith(("run", "show", "table"))
+    narrow = command.startswith(("run", "show", "rows"))
     assert not narrow or max(map(len, said.out.splitlines())) <= 100
     assert "\x1b" not in said.out and said.err == ""
     text = _KEY.sub("0" * KEY_LENGTH, f"{said.out}{said.status}\n")

@@ -22,7 +22,7 @@ def test_what_cannot_be_printed_is_spelled() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["run"], ["run", "--at", "@5"], ["show", "--at", "@5"], ["table"], ["backtrace", "--at", "@5"], ["check"]],
+    [["run"], ["run", "--at", "@5"], ["show", "--at", "@5"], ["rows"], ["backtrace", "--at", "@5"], ["check"]],
 )
 def test_names_of_a_file_do_not_reach_the_terminal_raw(testbed: Testbed, tmp_path: Path, command: list[str]) -> None:
     content = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path.read_bytes()
@@ -32,7 +32,7 @@ def test_names_of_a_file_do_not_reach_the_terminal_raw(testbed: Testbed, tmp_pat
     said = testbed(command[0], str(path), *command[1:])
     assert said.status in (0, 1), said.err
     assert not {"\x1b", "\r", "\x9b"} & set(said.out + said.err)
-    if command[0] in ("run", "table"):
+    if command[0] in ("run", "rows"):
         assert "\\x1b[2Jx\\r" in said.out
 
 

@@ -125,7 +125,7 @@ def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: 
         said = testbed("run", str(path), "--arch", arch)
         assert (said.status, "compact_unwind" in said.out, "exit 187" in said.out) == (0, True, True), said.err
         assert f"both · {arch} · prebuilt" in said.out
-    said = tells(testbed, 0, ("table", str(path), "-a", "arm64"), out=["__TEXT,__unwind_info (compact_unwind)"])
+    said = tells(testbed, 0, ("rows", str(path), "-a", "arm64"), out=["__TEXT,__unwind_info (compact_unwind)"])
     assert re.search(
         r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
     )

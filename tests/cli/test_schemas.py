@@ -45,7 +45,7 @@ def test_every_command_with_json_has_a_schema() -> None:
     assert with_json - {path.stem for path in FOLDER.glob("*.json")} == set()
 
 
-# ``testbed list`` and ``testbed cache``.
+# ``testbed list`` and ``testbed list cache``.
 
 
 @pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])
@@ -64,4 +64,4 @@ def test_list_prints_json_by_its_schema(testbed: Testbed, what: str) -> None:
 
 
 def test_cache_says_where_it_is(testbed: Testbed) -> None:
-    assert re.search(r"\d+ files, [\d.]+ MB", testbed("cache").out)
+    assert re.search(r"\d+ files, [\d.]+ MB", testbed("list", "cache").out)

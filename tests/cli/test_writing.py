@@ -19,7 +19,7 @@ from tests.cli.conftest import Testbed
     [
         (("run", "leaf_call"), ("--html", "--svg", "--plot", "--timeline")),
         (("matrix", "-p", "leaf_call"), ("--json", "--html", "--svg", "--plot", "--junit")),
-        (("generate", "3"), ("--output",)),
+        (("fuzz", "--write", "3"), ("--output",)),
         (("record", "leaf_call"), ("--output",)),
         (("export", "leaf_call", "--at", "@0"), ("--output",)),
     ],

@@ -30,7 +30,7 @@ more is refused: the message names the file, the offset, the limit, and the opti
 
 Several readers look at one file. Each has a share of the entries and steps; together they have the whole. The
 expressions of one stack take at most 100,000 operations. Analysing the instructions of *all* functions of a file
-(`testbed table -f prologue_analysis`) is work that was asked for, and has a clock of its own: an honest library of 2 MB
+(`testbed rows -f prologue_analysis`) is work that was asked for, and has a clock of its own: an honest library of 2 MB
 takes about half a minute. It is whole or refused. A mangled name that is long, or may refer to itself often, is read in
 a process with limits (`testbed/image/demangling.py`): 300 bytes can say 30 gigabytes.
 
@@ -38,7 +38,7 @@ a process with limits (`testbed/image/demangling.py`): 300 bytes can say 30 giga
 
 A checksum beside a kept file shows damage, and no intent. Built files, compiled functions, results and checks are taken
 from the cache only where the file, and the folder that it lies in, belong to this user or to root and nobody else may
-write them; otherwise they are as good as absent, and made again (`testbed cache` says which folder is not used).
+write them; otherwise they are as good as absent, and made again (`testbed list cache` says which folder is not used).
 
 ## Inputs that failed, and their tests
 

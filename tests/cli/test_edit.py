@@ -1,4 +1,4 @@
-"""`testbed serve` in a real browser: change a line, and rows, strips and verdicts change."""
+"""`testbed edit` in a real browser: change a line, and rows, strips and verdicts change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from programs import PROGRAMS
-from testbed.cli.serve import editor_server
+from testbed.cli.edit import editor_server
 from testbed.serve.server import EditorServer
 from tests.report.chromium import FLAGS, chromium
 

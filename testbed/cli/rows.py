@@ -1,4 +1,4 @@
-"""``testbed table``: what the unwind tables of a file say, as rows."""
+"""``testbed rows``: what the unwind tables of a file say, as rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from testbed.words.errors import TestbedError, UnwindError, UsageError
 from unwinders import UNWINDERS
 
 
-@click.command("table")
+@click.command("rows")
 @click.argument("program")
 @click.option("--arch", "-a", metavar="ARCH", help="For a program or source: the architecture.")
 @click.option("--recipe", "-r", metavar="RECIPE", help="For a program or source: how to build it.")

@@ -1,4 +1,4 @@
-"""``testbed serve``: an editor beside the stepper, in a browser on this machine."""
+"""``testbed edit``: an editor beside the stepper, in a browser on this machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from testbed.serve.work_process import WorkProcess
 from testbed.trace import Exited
 from testbed.words.errors import TestbedError, UsageError
 
-# What `testbed serve` does for a change, in a process of its own: build, run, judge, and draw the stepper.
+# What `testbed edit` does for a change, in a process of its own: build, run, judge, and draw the stepper.
 
 Question = tuple[EditedSource, Path | None]
 UNENDING = 300  # steps that are shown of a run that does not end
@@ -99,7 +99,7 @@ SECONDS = 20.0  # after which a change is given up; it takes some tenths
 BUDGET = 5_000  # steps
 
 
-@click.command("serve")
+@click.command("edit")
 @click.argument("program", required=False, default="leaf_call")
 @arch_option
 @click.option(
