@@ -16,7 +16,8 @@ _HEAD = """# Findings
 What real unwinders, and the tools that write tables, were seen to do wrong in this testbed: each with the smallest
 program of the corpus that shows it, and the one command that does. Written by `docs/regenerate.py` from `testbed
 findings`, which tries all of them again; nothing here was typed by hand. `testbed findings --check` fails where one
-no longer shows. `testbed findings --report ID DIR` writes one as a bug report, with its files.
+no longer shows. What their authors are told is in
+[docs/reports.md](docs/reports.md).
 
 What a tool says stands beside the truth: `[name]` is a true caller that it lacks, `≠name` a frame that never was, `×`
 how often one repeats.

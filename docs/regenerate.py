@@ -177,6 +177,21 @@ def versions() -> None:
         path.write_text(with_versions(path.read_text(encoding="utf-8"), now), encoding="utf-8")
 
 
+def reports() -> None:
+    """docs/reports.md and docs/reports/, from the reports' own files."""
+    from reports_page import reports_pages
+
+    from testbed.referee.read_reports import read_reports
+
+    folder = ROOT / "docs" / "reports"
+    folder.mkdir(exist_ok=True)
+    pages = reports_pages(read_reports())
+    for stale in {*folder.glob("*.md")} - {ROOT / "docs" / name for name in pages}:
+        stale.unlink()
+    for name, page in pages.items():
+        (ROOT / "docs" / name).write_text(page, encoding="utf-8")
+
+
 def referees() -> None:
     """FINDINGS.md, and docs/referees.md: how the real unwinders that are installed fare."""
     findings()
@@ -268,6 +283,7 @@ PARTS = {
     "names": DocumentPart(names, "docs/names.md; needs binutils for all architectures, and llvm"),
     "tables": DocumentPart(tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and cross compilers"),
     "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
+    "reports": DocumentPart(reports, "docs/reports.md and docs/reports/, from the reports' own files"),
     "versions": DocumentPart(
         versions, "findings.toml of the tools of which every version can be asked; downloads them", by_default=False
     ),

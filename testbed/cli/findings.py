@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +13,9 @@ import click
 from programs import PROGRAMS
 from testbed.campaign.findings import in_all_versions, show
 from testbed.cli.strategies import all_strategies
-from testbed.cli.terminal import console_for_reports, status
-from testbed.contract.unwinder import Unwinder
-from testbed.referee import REFEREES, Finding, Referee
+from testbed.cli.terminal import console_for_reports
+from testbed.referee import REFEREES, Referee
+from testbed.referee.read_reports import read_reports, try_report
 from testbed.referee.versions import of_tool
 from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
@@ -41,10 +41,16 @@ from testbed.words.nearest import nearest
     "--report",
     nargs=2,
     metavar="ID DIR",
-    help="Write one finding as a bug report: source, program file, dumps, what is said, what is true and why.",
+    help="Write the report of one cause for the tool's authors, with its files. ID is its own, or that of a finding.",
 )
+@click.option("--try", "tried", is_flag=True, help="Run the command of --report, and exit with 1 if it prints another.")
 def command(
-    referees: tuple[str, ...], check: bool, all_versions: bool, as_json: bool, report: tuple[str, str] | None
+    referees: tuple[str, ...],
+    check: bool,
+    all_versions: bool,
+    as_json: bool,
+    report: tuple[str, str] | None,
+    tried: bool,
 ) -> None:
     """Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
 
@@ -61,10 +67,12 @@ def command(
         if not _ranges(matching(REFEREES, referees, "referee")) and check:
             sys.exit(1)
         return
-    known = all_strategies()
+    if tried and report is None:
+        raise UsageError("--try runs the command of a report: say --report ID DIR, too")
     if report is not None:
-        _report(*report, known)
+        _report(*report, tried)
         return
+    known = all_strategies()
     chosen = matching(REFEREES, referees, "referee")
     shown = [show(referee, finding, known, PROGRAMS) for referee in chosen for finding in referee.findings]
     if as_json:
@@ -91,25 +99,23 @@ def _ranges(referees: Sequence[Referee]) -> bool:
     return as_recorded
 
 
-def _report(name: str, folder: str, known: Mapping[str, Unwinder]) -> None:
-    found = {finding.id: (referee, finding) for referee in REFEREES.values() for finding in referee.findings}
-    if name not in found:
-        raise UsageError(f"no finding {name!r}; {nearest(name, found)}; `testbed findings` prints each finding's id")
-    with status(f"trying {name} again, and writing what is evidence of it"):
-        paths = _written_report(found[name], known, Path(folder))
-    for path in paths:
-        click.echo(path)
-
-
-def _written_report(found: tuple[Referee, Finding], known: Mapping[str, Unwinder], folder: Path) -> Sequence[Path]:
-    from testbed.campaign.finding_evidence import evidence_for
+def _report(name: str, folder: str, tried: bool) -> None:
     from testbed.report.finding_report import write_report
 
-    name = found[1].id
-    shown = show(*found, known, PROGRAMS)
-    if shown.missing or shown.problem:
-        raise UsageError(f"{name} cannot be shown here: {shown.missing or shown.problem}")
-    if not shown.shows:
-        since = f", gone since {found[1].gone_since}" if found[1].gone_since else ""
-        raise UsageError(f"{name} does not show any more with {shown.tool}{since}: there is nothing to report")
-    return write_report(evidence_for(shown, known, PROGRAMS), folder)
+    known = read_reports()
+    by_finding = {finding: report for report in known.values() for finding in report.findings}
+    found = known.get(name) or by_finding.get(name)
+    if found is None:
+        for finding in (each for referee in REFEREES.values() for each in referee.findings if each.id == name):
+            upstream = f": it is known there, {finding.upstream}" if finding.upstream else ""
+            raise UsageError(f"nobody has written a report of {name}{upstream}")
+        raise UsageError(f"no report {name!r}; {nearest(name, {**known, **by_finding})}; docs/reports.md lists them")
+    for path in write_report(found, Path(folder)):
+        click.echo(path)
+    if tried:
+        trial = try_report(found, Path(folder))
+        if trial.missing:
+            raise UsageError(f"{found.id} cannot be tried here: {', '.join(trial.missing)} is not on the path")
+        click.echo(trial.printed, nl=False)
+        click.echo("as the report says" if trial.as_told else "NOT what the report says", err=True)
+        sys.exit(not trial.as_told)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.contract.unwinder import Unwinder
-from testbed.trace import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +106,7 @@ def _ordered(version: str) -> list[int]:
 class Referee:
     """One real tool: how to find it, what brings it, and a strategy for each way in which it is used.
 
-    ``find`` is None where it is not installed; it never raises and starts no process that could outlive it. The
-    ``by_hand`` is a command that asks the tool without us about
-    ``program`` (the file) and ``snapshot.core`` or ``snapshot.dmp`` (one of its instructions); "" for what is a
-    library. ``own_file`` makes a further file for it of a snapshot, whose program is ``program`` beside it.
+    ``find`` is None where it is not installed; it never raises and starts no process that could outlive it.
     ``others`` is how its other versions are asked (`testbed.referee.versions`).
     """
 
@@ -120,8 +116,6 @@ class Referee:
     find: Find
     unwinders: tuple[Unwinder, ...]
     findings: tuple[Finding, ...] = ()
-    by_hand: str = ""
-    own_file: tuple[str, Callable[[Snapshot], bytes]] | None = None
     others: OtherVersions | None = None
 
     def __str__(self) -> str:

@@ -1,103 +1,55 @@
-"""A finding as a folder that a maintainer can use who has never heard of the testbed.
-
-::
-
-    report.md        what was seen, what is true and why, how to see it
-    program          the program file; program.<format>: another one that belongs to it
-    source/          what it was built from
-    snapshot.core    the process at that instruction, as an ELF core (or .mcore, a Mach-O core)
-    snapshot.dmp     the same as a minidump
-    snapshot.json    the same as text: registers, memory, mapped files
-"""
+"""Findings against real tools for the terminal, and reports of them that the tools' authors can use."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from testbed.campaign.finding_evidence import BackedFinding
 from testbed.campaign.findings import Reproduction
-from testbed.export.write import FORMATS
-from testbed.report.page import render_page
-from testbed.words.distribution import DISTRIBUTION
+from testbed.referee.read_reports import UpstreamReport
 from testbed.words.errors import UsageError
 
-_AROUND = 6  # instructions shown before the one in question
-_EMULATOR = ("unicorn", "capstone")
 
-
-def write_report(evidence: BackedFinding, folder: Path) -> tuple[Path, ...]:
-    """Write the folder; its files. Raises UsageError where it is not empty or cannot be written."""
+def write_report(report: UpstreamReport, folder: Path) -> tuple[Path, ...]:
+    """Write ``report.md`` and its files; which they are. Raises UsageError where the folder is not empty."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise UsageError(f"{folder} is not empty: a report gets a folder of its own")
-        files = dict(_files(evidence))
-        for name, content in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
+        files = {"report.md": report_markdown(report), **report.files}
+        if report.diff:
+            files["change.diff"] = report.diff
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror or error}") from error
     return tuple(folder / name for name in files)
 
 
-def _files(evidence: BackedFinding) -> Iterator[tuple[str, bytes]]:
-    run = evidence.run
-    snapshot = run[evidence.step]
-    yield "report.md", report(evidence).encode("utf-8") + b"\n"
-    yield "program", run.built.image.content or run.built.path.read_bytes()
-    for loaded in run.trace.images[1:]:
-        yield f"program.{loaded.image.path.name}", loaded.image.content
-    source = run.built.source
-    yield f"source/{source.path.name}", source.text.encode("utf-8")
-    for fragment in source.fragments:
-        yield f"source/{fragment.name}", fragment.text.encode("utf-8")
-    if evidence.shown.referee.own_file is not None:
-        name, make = evidence.shown.referee.own_file
-        yield name, make(snapshot)
-    for name in (_core(evidence), "minidump", "json"):
-        yield f"snapshot{FORMATS[name].suffix}", FORMATS[name].encode(snapshot)
+def report_markdown(report: UpstreamReport) -> str:
+    """The text of a report: one block to paste into a shell, what that prints, and the cause."""
+    return "\n\n".join(_paragraphs(report)) + "\n"
 
 
-def report(evidence: BackedFinding) -> str:
-    """report.md."""
-    run, step = evidence.run, evidence.step
-    return render_page(
-        "finding.md",
-        evidence=evidence,
-        shown=evidence.shown,
-        run=run,
-        pc=int(run.trace.pc[step]),
-        steps=[(each, int(run.trace.pc[each])) for each in range(max(0, step - _AROUND), step + 1)],
-        elf=_is_elf(evidence),
-        core=FORMATS[_core(evidence)].suffix,
-        emulator=", ".join(f"{name} {_version(name)}" for name in _EMULATOR),
-        version=_version(DISTRIBUTION),
-        python=platform.python_version(),
-    )
-
-
-def _core(evidence: BackedFinding) -> str:
-    return "core" if _is_elf(evidence) else "macho-core"
-
-
-def _is_elf(evidence: BackedFinding) -> bool:
-    return evidence.run.built.image.content[:4] == b"\x7fELF"
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "of unknown version"
-
-
-# Findings against real tools, for the terminal.
+def _paragraphs(report: UpstreamReport) -> Iterator[str]:
+    yield f"# {report.title}"
+    yield f"Shows in {report.shows_in.strip()}."
+    yield report.wrong.strip()
+    made = "".join(f"cat > {name} <<'END'\n{text.rstrip()}\nEND\n" for name, text in report.files.items())
+    yield f"```sh\n{made}{report.command.strip()}\n```"
+    yield f"prints\n\n```\n{report.prints.strip()}\n```"
+    yield f"**Expected:** {report.expected.strip()}"
+    if report.ordinary:
+        yield f"**Who meets it:** {report.ordinary.strip()}"
+    yield f"**Where:** {report.place.strip()}"
+    if report.diff:
+        yield f"**A change:**\n\n```diff\n{report.diff.rstrip()}\n```"
+    for text in (report.change, report.tests, report.search):
+        if text:
+            yield text.strip()
 
 
 def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:

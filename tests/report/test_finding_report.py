@@ -1,116 +1,114 @@
-"""A finding as a bug report: the files, what they say, and that they are those of the place."""
+"""What the authors of a tool are told: the texts of all reports, and the folder of one."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from programs import PROGRAMS
-from testbed.campaign.finding_evidence import BackedFinding, evidence_for
-from testbed.campaign.findings import show
 from testbed.cli import main
-from testbed.cli.strategies import all_strategies
-from testbed.foreign import Places, read_snapshot
 from testbed.referee import REFEREES
-from testbed.report.finding_report import report, write_report
-from testbed.words.errors import UsageError
-from unwinders import UNWINDERS
+from testbed.referee.read_reports import UpstreamReport, read_reports, try_report
+from testbed.report.finding_report import report_markdown, write_report
+from testbed.words.errors import DataFileError, UsageError
 
-HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
+REPORTS = read_reports()
+FINDINGS = {finding.id: finding for referee in REFEREES.values() for finding in referee.findings}
+DOCS = Path(__file__).parents[2] / "docs"
 
-ALL = {finding.id: (referee, finding) for referee in REFEREES.values() for finding in referee.findings}
-# A compiler's table, a library, a tool with files of its own, one of Apple's files.
-KINDS = (
-    "debug_frame-inlined_call-arm32-leaf+0x2c",
-    "libunwind-simd_saved-x86_64-work+0x56",
-    "perf-function_pointers-x86_64-twice+0xe",
-    "llvm_libunwind_compact-busy_leaf-arm64-busy+0x8",
+PLAIN = UpstreamReport(
+    id="plain",
+    title="cat forgets a line",
+    upstream="cat",
+    to="its list",
+    shows_in="cat 1",
+    needs=("cat",),
+    wrong="One is missing.",
+    command="cat lines; echo 0x7f00",
+    prints="one\ntwo\n0x1",
+    expected="three",
+    place="`cat.c`",
+    files={"lines": "one\ntwo\n"},
 )
 
 
-@pytest.fixture(scope="module")
-def made() -> dict[str, BackedFinding]:
-    return {}
+@pytest.mark.parametrize("report", REPORTS.values(), ids=lambda each: each.id)
+def test_a_report_is_in_words_of_its_authors(report: UpstreamReport) -> None:
+    text = report_markdown(report)
+    assert not re.search(r"testbed|unicorn|keystone|(?<!/)/(root|home|work|tmp)/", text, re.IGNORECASE)
+    assert set(report.needs) <= set(re.findall(r"[\w.+-]+", report.command)), "it needs what its command names"
+    assert report.findings and set(report.findings) <= FINDINGS.keys()
+    assert report.prints.strip() in text and all(content.strip() in text for content in report.files.values())
 
 
-def evidence(made: dict[str, BackedFinding], name: str) -> BackedFinding:
-    """The evidence for a finding, beside few of the strategies: all of them take long."""
-    if name not in made:
-        known = all_strategies()
-        shown = show(*ALL[name], known, PROGRAMS)
-        if shown.missing:
-            pytest.skip(shown.missing)
-        asked = {each: UNWINDERS[each] for each in ("eh_frame", "ehabi", "fp_chain", "compact_unwind")}
-        made[name] = evidence_for(shown, asked, PROGRAMS)
-    return made[name]
+def test_a_cause_is_told_once_and_is_of_today() -> None:
+    told = [name for report in REPORTS.values() for name in report.findings]
+    assert len(told) == len(set(told))
+    assert not [name for name in told if FINDINGS[name].of_technique or FINDINGS[name].gone_since]
 
 
-def test_every_finding_has_an_id_of_its_own() -> None:
-    assert len(ALL) == sum(len(referee.findings) for referee in REFEREES.values())
-    assert all(re.fullmatch(r"[\w+-]+", name) for name in ALL)
+def test_the_pages_are_those_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    from reports_page import reports_pages
+
+    pages = reports_pages(REPORTS)
+    assert {name: (DOCS / name).read_text("utf-8") for name in pages} == pages, "python docs/regenerate.py --reports"
+    assert {path.name for path in (DOCS / "reports").iterdir()} == {f"{name}.md" for name in REPORTS}
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_a_report_says_what_is_true_and_why(name: str, made: dict[str, BackedFinding]) -> None:
-    found = evidence(made, name)
-    text = report(found)
-    shown = found.shown
-    assert shown.finding.title in text and shown.command in text and shown.tool in text
-    assert f"`{shown.truth}`" in text and f"`{shown.said}`" in text and shown.finding.because in text
-    assert "A second method" in text and found.second_witness
-    assert not re.search(r"/(root|home|work|tmp)/", text), "no place of this machine"
-    assert all(len(line) < 1500 for line in text.split("\n"))
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_control_really_came_back_to_each_true_caller(name: str, made: dict[str, BackedFinding]) -> None:
-    found = evidence(made, name)
-    run = found.run
-    assert found.frames[-1].entered is None or found.frames[-1].entered_by
-    back = [frame.came_back for frame in found.frames[1:]]
-    assert all(step is not None and step > found.step for step in back)
-    assert back == sorted(step for step in back if step is not None), "the innermost caller first"
-    for frame in found.frames[1:]:
-        assert frame.came_back is not None and int(run.trace.pc[frame.came_back]) == frame.pc
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_the_folder_has_the_process_at_that_instruction(
-    name: str, made: dict[str, BackedFinding], tmp_path: Path
-) -> None:
-    found = evidence(made, name)
-    files = {path.relative_to(tmp_path).as_posix() for path in write_report(found, tmp_path)}
-    apple = found.run.recipe.name.startswith("macho")
-    core = "snapshot.mcore" if apple else "snapshot.core"
-    assert {"report.md", "program", core, "snapshot.dmp", "snapshot.json"} <= files
-    assert (tmp_path / "program").read_bytes() == found.run.built.image.content
-    assert (tmp_path / "source" / found.run.built.source.path.name).read_text("utf-8") == found.run.built.source.text
-    dump = read_snapshot(tmp_path / core, HERE).snapshot
-    assert dump.pc == found.run[found.step].pc and dump.sp == found.run[found.step].sp
+def test_the_folder_has_what_the_command_reads(tmp_path: Path) -> None:
+    written = write_report(replace(PLAIN, diff="--- a\n"), tmp_path / "new")
+    assert [path.name for path in written] == ["report.md", "lines", "change.diff"]
+    assert all(path.is_file() for path in written)
     with pytest.raises(UsageError, match="not empty"):
-        write_report(found, tmp_path)
+        write_report(PLAIN, tmp_path / "new")
 
 
-def test_perf_shows_it_by_the_command_of_the_report(made: dict[str, BackedFinding], tmp_path: Path) -> None:
-    found = evidence(made, "perf-function_pointers-x86_64-twice+0xe")
-    write_report(found, tmp_path)
-    command = found.shown.referee.by_hand
-    assert command in (tmp_path / "report.md").read_text("utf-8")
-    told = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert told.split()[1::2] == ["twice", "apply"], "two of four frames, as the report says"
+@pytest.mark.parametrize(
+    ("prints", "as_told"), [(PLAIN.prints, True), ("one\n  two\n0x2", True), ("one\n0x1", False), ("", False)]
+)
+def test_a_command_is_held_against_what_it_printed(prints: str, as_told: bool, tmp_path: Path) -> None:
+    write_report(PLAIN, tmp_path)
+    trial = try_report(replace(PLAIN, prints=prints), tmp_path)
+    assert (trial.printed, trial.as_told) == ("one\ntwo\n0x7f00\n", as_told)
 
 
-def test_an_unknown_id_is_told_and_the_nearest_named(
+def test_a_program_that_is_missing_is_named(tmp_path: Path) -> None:
+    assert try_report(replace(PLAIN, needs=("cat", "no-such-program")), tmp_path).missing == ("no-such-program",)
+
+
+def test_a_report_that_lacks_a_key_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "report.toml").write_text('title = "it is wrong"\n')
+    with pytest.raises(DataFileError, match="command: it is missing"):
+        read_reports(tmp_path)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["testbed", "findings", *arguments])
+    main()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("llvm-mc-restore-stat", "did you mean llvm-mc-restore-state"),
+        ("libunwind-null_call-x86_64-on_fault+0x4", "it is known there, https://github.com/libunwind/"),
+    ],
+)
+def test_what_has_no_report_is_told(
+    name: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(monkeypatch, "--report", name, str(tmp_path))
+    assert ended.value.code == 2 and said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_report_is_named_by_a_finding_that_it_explains(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(
-        sys, "argv", ["testbed", "findings", "--report", "debug_frame-inlined_call-arm32", str(tmp_path)]
-    )
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert "did you mean debug_frame-inlined_call-arm32-leaf+0x2c" in " ".join(capsys.readouterr().err.split())
+    run(monkeypatch, "--report", "eh_frame-adjusted_again-x86_64-late_room", str(tmp_path))
+    assert [Path(line).name for line in capsys.readouterr().out.split()] == ["report.md", "t.s", "change.diff"]

@@ -22,6 +22,5 @@ REFEREE = Referee(
     package="apt-get install " + " ".join(dict.fromkeys(package_of(ARCHES[finding.arch]) for finding in FINDINGS)),
     find=find,
     unwinders=(),
-    by_hand="readelf --debug-dump=frames-interp program; objdump -d program",
     findings=FINDINGS,
 )

@@ -171,7 +171,6 @@ GDB = Referee(
     package="pip install 'unwind-testbed[referees]', or apt install gdb-multiarch",
     find=find,
     unwinders=unwinders(find),
-    by_hand="gdb-multiarch -batch -ex bt program snapshot.core",
     findings=read_findings(__file__),
     others=OtherVersions(in_packages=in_packages, by_program=by_program, unwinders=unwinders),
 )

@@ -221,7 +221,6 @@ REFEREE = Referee(
     package="apt-get install libdw1, or pip install drgn, whose wheel contains it",
     find=find,
     unwinders=unwinders(find),
-    by_hand="eu-stack --core=snapshot.core --executable=program",
     findings=read_findings(__file__),
     others=OtherVersions(in_packages=in_packages, unwinders=unwinders),
 )

@@ -153,7 +153,6 @@ LLDB = Referee(
     package="pip install 'unwind-testbed[referees]', or apt install lldb-19 python3-lldb-19 liblldb-19-dev",
     find=find,
     unwinders=unwinders(find),
-    by_hand="lldb --batch -c snapshot.core -o bt program",
     findings=read_findings(__file__),
     others=OtherVersions(in_packages=in_packages, by_program=by_program, unwinders=unwinders),
 )

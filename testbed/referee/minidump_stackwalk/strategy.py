@@ -197,6 +197,5 @@ REFEREE = Referee(
             counted=True,
         ),
     ),
-    by_hand="minidump-stackwalk snapshot.dmp",
     findings=read_findings(__file__),
 )

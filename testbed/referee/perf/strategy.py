@@ -131,12 +131,6 @@ def _reads(snapshot: Snapshot, address: int, code: bytes) -> bool:
         return False
 
 
-def one_sample(snapshot: Snapshot) -> bytes:
-    """A stream with one sample, of a program that lies beside it."""
-    others = (f"program.{loaded.image.path.name}" for loaded in snapshot.images[1:])
-    return opening(snapshot.images, ["program", *others]) + sample(snapshot, 1)
-
-
 def version() -> str:
     found = find()
     return f"perf {found.version}" if found else "perf is not installed"
@@ -163,6 +157,4 @@ REFEREE = Referee(
         ),
     ),
     findings=read_findings(__file__),
-    by_hand="perf script -i - --no-inline -F ip,sym < samples.perf",
-    own_file=("samples.perf", one_sample),
 )

@@ -1,0 +1,46 @@
+"""docs/reports.md and docs/reports/: what is told to the authors of real tools, from the data of the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from testbed.referee import REFEREES
+from testbed.referee.read_reports import UpstreamReport
+from testbed.report.finding_report import report_markdown
+
+_HEAD = """# Reports
+
+One text for each cause, in the words and with the tools of those who can mend it; nothing in it needs this testbed.
+Each command was run in an empty folder, and printed what the report says. `testbed findings --report ID DIR` writes one
+with its files, and with `--try` runs its command. Written by `docs/regenerate.py --reports`; none was sent yet. The
+issue trackers of Sourceware, Android and GCC could not be searched whole: search once more before one is sent.
+"""
+
+
+def reports_pages(reports: Mapping[str, UpstreamReport]) -> dict[str, str]:
+    """Each page by its path below docs/."""
+    texts = {f"reports/{each.id}.md": report_markdown(each) for each in reports.values()}
+    return {"reports.md": "\n".join(_index(reports)), **texts}
+
+
+def _index(reports: Mapping[str, UpstreamReport]) -> Iterator[str]:
+    yield _HEAD
+    for upstream, group in groupby(reports.values(), key=lambda each: each.upstream):
+        mine = list(group)
+        yield f"## {upstream}\n\n{mine[0].to}\n\n| report | shows in | change |\n|---|---|---|"
+        for each in mine:
+            state = "built and tried" if each.change else "proposed" if each.diff else "none"
+            yield f"| [{each.title}](reports/{each.id}.md) | {' '.join(each.shows_in.split())} | {state} |"
+        yield ""
+    told = {name for each in reports.values() for name in each.findings}
+    missing = [
+        each
+        for referee in REFEREES.values()
+        for each in referee.findings
+        if not (each.of_technique or each.gone_since or each.upstream or each.id in told)
+    ]
+    if missing:
+        yield "## Findings without a report\n\nThey show today, no report of them is known, and none is written yet.\n"
+        yield from (f"- {each.title} ({each.id})" for each in missing)
+        yield ""
