@@ -41,11 +41,45 @@ class AddressSpace:
     """All areas of a process. ``journal`` is told what the kernel writes, ``most`` bytes have memory at most."""
 
     def __init__(self, uc: Uc, top: int, end: int, journal: Callable[[int, bytes], None], most: int) -> None:
-        self._uc, self._top, self._end, self._journal, self._most = uc, top, end, journal, most
+        self._uc, self._top, self._end, self._journal, self.most = uc, top, end, journal, most
         self._areas: list[Area] = []
         self._ever: list[tuple[int, int]] = []
         self.initial: list[Region] = []
         self.changed_code: list[tuple[int, int]] = []  # executable bytes that are not what they were
+        self._together = [self]  # those of all processes that live
+
+    def copied(self, uc: Uc, journal: Callable[[int, bytes], None]) -> AddressSpace:
+        """The same memory in another machine, with no part in common. Raises Refusal (ENOMEM)."""
+        self._check_limits(self.mapped)
+        other = AddressSpace(uc, self._top, self._end, journal, self.most)
+        other._areas, other._ever, other.initial = list(self._areas), list(self._ever), list(self.initial)
+        for area in self._areas:
+            if area.backed:
+                uc.mem_map(area.start, area.end - area.start, _allowed(area.protection))
+                content = bytes(self._uc.mem_read(area.start, area.end - area.start))
+                for low, high in used_runs(used_pages(content)):  # the others would get memory of the host
+                    uc.mem_write(area.start + low, content[low:high])
+                other._note_code(area.start, area.end, area.protection)
+        other.joins(self)
+        return other
+
+    def joins(self, others: AddressSpace) -> None:
+        """From now on its memory counts with that of other processes."""
+        self._together = others._together
+        self._together.append(self)
+
+    def release(self) -> None:
+        """Give back all memory of a process that is over."""
+        self._together.remove(self)
+        for area in self._areas:
+            if area.backed:
+                self._uc.mem_unmap(area.start, area.end - area.start)
+        self._areas = []
+
+    @property
+    def mapped(self) -> int:
+        """Bytes that have memory."""
+        return sum(area.end - area.start for area in self._areas if area.backed)
 
     def __iter__(self) -> Iterator[Area]:
         return iter(self._areas)
@@ -185,9 +219,9 @@ class AddressSpace:
     # Inside.
 
     def _check_limits(self, more: int) -> None:
-        used = sum(area.end - area.start for area in self._areas if area.backed)
+        used = sum(each.mapped for each in self._together)
         ever = sum(high - low for low, high in self._ever)
-        if max(used, ever) + more > self._most or len(self._areas) >= MOST_AREAS:
+        if max(used, ever) + more > self.most or len(self._areas) >= MOST_AREAS:
             raise Refusal(errno.ENOMEM)
 
     def _back(self, start: int, end: int, protection: int, content: bytes) -> None:

@@ -6,9 +6,10 @@ import errno
 import os
 from collections.abc import Iterator, Mapping
 
-from testbed.process.open_files import MOST_AT_ONCE, OpenHostFile, OutputStream, PipeEnd, pipe
+from testbed.process.open_files import MOST_AT_ONCE, OpenFile, OpenHostFile, OutputStream, PipeEnd, pipe
 from testbed.process.refusal import Refusal
-from testbed.process.state import KernelCall, Process
+from testbed.process.signals import send, sent_info
+from testbed.process.state import SIGPIPE, KernelCall, Process
 
 MOST_PIECES = 1024  # of one readv or writev
 _DUPLICATE, _GET_FLAGS, _SET_FLAGS, _GET_STATUS, _SET_STATUS = 0, 1, 2, 3, 4
@@ -46,7 +47,7 @@ def readv(process: Process, a: tuple[int, ...]) -> int:
 
 def write(process: Process, a: tuple[int, ...]) -> int:
     file = process.descriptors[process.signed(a[0])]
-    return file.write(process.memory.read(a[1], min(a[2], MOST_AT_ONCE)))
+    return _written(process, file, process.memory.read(a[1], min(a[2], MOST_AT_ONCE)))
 
 
 def writev(process: Process, a: tuple[int, ...]) -> int:
@@ -54,7 +55,18 @@ def writev(process: Process, a: tuple[int, ...]) -> int:
     pieces = list(_pieces(process, a[1], a[2]))
     if sum(size for _, size in pieces) > MOST_AT_ONCE:
         raise Refusal(errno.EINVAL)
-    return file.write(b"".join(process.memory.read(address, size) for address, size in pieces))
+    return _written(process, file, b"".join(process.memory.read(address, size) for address, size in pieces))
+
+
+def _written(process: Process, file: OpenFile, data: bytes) -> int:
+    """What is written to a pipe that nobody reads brings SIGPIPE."""
+    try:
+        return file.write(data)
+    except Refusal as refusal:
+        if refusal.number == errno.EPIPE:
+            info = sent_info(process.arch, process.number, SIGPIPE, 0)
+            send(process, process.current, SIGPIPE, info)
+        raise
 
 
 def _host_file(process: Process, number: int) -> OpenHostFile:

@@ -25,7 +25,39 @@ _ABSOLUTE = 1
 
 
 def pid(process: Process, a: tuple[int, ...]) -> int:
-    return process.current.number if process.current.vfork_child else process.pid
+    return process.current.number if process.current.vfork_child else process.number
+
+
+def getppid(process: Process, a: tuple[int, ...]) -> int:
+    """Of the first process, and of one whose parent is over: who started the run."""
+    if process.current.vfork_child:
+        return process.number
+    return process.parent.number if process.parent else process.kernel.processes[0].number - 1
+
+
+def getpgid(process: Process, a: tuple[int, ...]) -> int:
+    return process.kernel.group_of(process.signed(a[0]) or pid(process, a))
+
+
+def setpgid(process: Process, a: tuple[int, ...]) -> int:
+    own = pid(process, a)
+    target = process.signed(a[0]) or own
+    group = process.signed(a[1]) or target
+    is_child = any(each.number == target and each.parent is process for each in process.kernel.living)
+    if target != own and not is_child:
+        raise Refusal(errno.ESRCH)
+    if group < 0:
+        raise Refusal(errno.EINVAL)
+    process.kernel.groups[target] = group
+    return 0
+
+
+def setsid(process: Process, a: tuple[int, ...]) -> int:
+    own = pid(process, a)
+    if process.kernel.group_of(own) == own:
+        raise Refusal(errno.EPERM)
+    process.kernel.groups[own] = own
+    return own
 
 
 def _becomes(process: Process, wanted: int, own: int) -> int:
@@ -70,7 +102,7 @@ def getrlimit(process: Process, a: tuple[int, ...]) -> int:
 
 
 def prlimit(process: Process, a: tuple[int, ...]) -> int:
-    if a[0] not in (0, process.pid):
+    if a[0] not in (0, process.number):
         raise Refusal(errno.ESRCH)
     if a[3]:
         process.memory.write(a[3], process.pack(_limit(a[1]), _limit(a[1]), size=8))
@@ -78,14 +110,14 @@ def prlimit(process: Process, a: tuple[int, ...]) -> int:
 
 
 def getrusage(process: Process, a: tuple[int, ...]) -> int:
-    word, taken = process.arch.word, process.recorder.total
+    word, taken = process.arch.word, process.own_steps
     times = process.pack(taken // SECOND, taken % SECOND // 1000, 0, 0)
     process.memory.write(a[1], times + bytes(14 * word))
     return 0
 
 
 def times(process: Process, a: tuple[int, ...]) -> int:
-    ticks = process.recorder.total // (SECOND // 100)
+    ticks = process.own_steps // (SECOND // 100)
     if a[0]:
         process.memory.write(a[0], process.pack(ticks, 0, 0, 0))
     return (process.now // (SECOND // 100)) & 0x7FFF_FFFF
@@ -93,7 +125,7 @@ def times(process: Process, a: tuple[int, ...]) -> int:
 
 def _clock(process: Process, number: int) -> int:
     if number in _RUNNING:
-        return process.recorder.total
+        return process.own_steps
     if number in _MONOTONIC:
         return process.monotonic
     return process.now
@@ -211,8 +243,13 @@ def exit_group(process: Process, a: tuple[int, ...]) -> int:
 
 
 CALLS: Mapping[str, KernelCall] = {
-    **dict.fromkeys(("getpid", "getpgrp", "getpgid", "getsid"), pid),
-    "getppid": lambda process, a: process.pid - 1,
+    "getpid": pid,
+    "getpgrp": lambda process, a: getpgid(process, (0,)),
+    "getpgid": getpgid,
+    "setpgid": setpgid,
+    "setsid": setsid,
+    "getsid": lambda process, a: process.kernel.processes[0].number,
+    "getppid": getppid,
     "gettid": lambda process, a: process.current.number,
     **dict.fromkeys(("getuid", "geteuid", "getuid32", "geteuid32"), lambda process, a: USER),
     **dict.fromkeys(("getgid", "getegid", "getgid32", "getegid32"), lambda process, a: GROUP),
@@ -220,7 +257,7 @@ CALLS: Mapping[str, KernelCall] = {
     **dict.fromkeys(("setgid", "setgid32"), lambda process, a: _becomes(process, a[0], GROUP)),
     **dict.fromkeys(("getresuid", "getresgid", "getresuid32", "getresgid32"), three_users),
     **dict.fromkeys(("getgroups", "getgroups32"), groups),
-    **dict.fromkeys(("setpgid", "setpriority", "getpriority", "sched_setaffinity", "membarrier"), done),
+    **dict.fromkeys(("setpriority", "getpriority", "sched_setaffinity", "membarrier"), done),
     "uname": uname,
     "getrandom": random_bytes,
     "getrlimit": getrlimit,

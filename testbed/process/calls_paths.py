@@ -40,7 +40,7 @@ def _made(process: Process, path: str, flags: int) -> OpenFile | None:
         return NullDevice(flags, stat.S_IFCHR | 0o666, zeros=path == "/dev/zero")
     if path in ("/dev/urandom", "/dev/random"):
         return NullDevice(flags, stat.S_IFCHR | 0o666, random=process.random)
-    if path in ("/proc/self/maps", f"/proc/{process.pid}/maps") and process.tree.node(path) is not None:
+    if path in ("/proc/self/maps", f"/proc/{process.number}/maps") and process.tree.node(path) is not None:
         return MadeFile(flags, data=_maps(process))
     return None
 

@@ -12,6 +12,7 @@ from testbed.process.signals import (
     deliverable,
     return_from_handler,
     send,
+    send_to_process,
     sent_info,
     set_alternate,
 )
@@ -89,17 +90,27 @@ def _send_to(process: Process, thread: GuestThread | None, number: int, code: in
     if thread is None:
         raise Refusal(errno.ESRCH)
     if number:
-        send(process, thread, _number(number), sent_info(process, number, code))
+        send(process, thread, _number(number), sent_info(process.arch, process.number, number, code))
     return 0
 
 
 def kill(process: Process, a: tuple[int, ...]) -> int:
-    """To the process itself, and to nobody else: nobody else is there."""
-    target, number = process.signed(a[0]), a[1]
-    if target not in (process.pid, 0, -process.pid):
+    """To a process of this run, a group of them, or all others: nobody else is there."""
+    target, number, kernel = process.signed(a[0]), a[1], process.kernel
+    if target > 0:
+        found = [each for each in kernel.processes if each.number == target and each.wait_status is None]
+        found = found or [each for each in kernel.processes if each.number == target and not each.waited_for]
+    elif target == -1:
+        found = [each for each in kernel.living if each is not process]
+    else:
+        group = -target or kernel.group_of(process.number)
+        found = [each for each in kernel.living if kernel.group_of(each.number) == group]
+    if not found:
         raise Refusal(errno.ESRCH)
-    takers = [thread for thread in (process.current, *process.threads) if not (number and thread.mask & bit(number))]
-    return _send_to(process, (takers or [process.current])[0], number, _BY_USER)
+    for each in found if number else ():
+        info = sent_info(process.arch, process.number, _number(number), _BY_USER)
+        send_to_process(each, number, info)
+    return 0
 
 
 def tkill(process: Process, a: tuple[int, ...]) -> int:
@@ -107,7 +118,7 @@ def tkill(process: Process, a: tuple[int, ...]) -> int:
 
 
 def tgkill(process: Process, a: tuple[int, ...]) -> int:
-    return tkill(process, a[1:]) if process.signed(a[0]) == process.pid else _send_to(process, None, 0, 0)
+    return tkill(process, a[1:]) if process.signed(a[0]) == process.number else _send_to(process, None, 0, 0)
 
 
 def alarm(process: Process, a: tuple[int, ...]) -> int:

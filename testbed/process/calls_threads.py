@@ -1,10 +1,12 @@
-"""System calls about threads: clone, futex, vfork and what waits for its child."""
+"""System calls about threads: what clone does that shares memory, futex, vfork."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
 from functools import partial
+
+from unicorn.unicorn_py3.unicorn import UcContext
 
 from testbed.process.calls_identity import timespec
 from testbed.process.calls_memory import done
@@ -23,7 +25,6 @@ VM, VFORK, THREAD, SET_TLS, PARENT_TID, CLEAR_TID, CHILD_TID = (
 )
 _WAIT, _WAKE, _REQUEUE, _COMPARE_REQUEUE, _WAKE_OPERATION, _WAIT_BITS, _WAKE_BITS = 0, 1, 3, 4, 5, 9, 10
 _PRIVATE, _REALTIME = 128, 256
-_NO_HANG = 1
 
 
 def futex(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
@@ -108,12 +109,11 @@ def set_tid_address(process: Process, a: tuple[int, ...]) -> int:
     return process.current.number
 
 
-def clone(process: Process, a: tuple[int, ...]) -> int:
+def new_thread(process: Process, a: tuple[int, ...]) -> int:
+    """``clone`` with CLONE_VM: a thread, or a vforked child."""
     flags, stack, parent_tid = a[:3]
     tls, child_tid = (a[3], a[4]) if process.abi.tls_first else (a[4], a[3])
-    if not flags & VM or not flags & (THREAD | VFORK):
-        raise Refusal(errno.ENOSYS)  # fork
-    number = process.last_number + 1
+    number = process.kernel.next_number()
     if sum(thread.status is None for thread in process.threads) >= MOST_THREADS:
         raise Refusal(errno.EAGAIN)
     if flags & PARENT_TID:
@@ -122,15 +122,14 @@ def clone(process: Process, a: tuple[int, ...]) -> int:
         process.memory.write(child_tid, process.pack(number, size=4))
     child = GuestThread(number, first=process.recorder.total, mask=process.current.mask)
     child.clear_on_exit = child_tid if flags & CLEAR_TID else 0
-    child.context = _child_context(process, stack, tls if flags & SET_TLS else None)
-    process.last_number = number
+    child.context = child_context(process, stack, tls if flags & SET_TLS else None)
     process.threads.append(child)
     if flags & VFORK:
         _be_vforked(process, child, own_stack=stack not in (0, process.recorder[process.arch.sp]))
     return number
 
 
-def _child_context(process: Process, stack: int, tls: int | None) -> object:
+def child_context(process: Process, stack: int, tls: int | None) -> UcContext:
     """The caller's processor state with what is the child's own: result 0, its stack, its TLS."""
     recorder, arch, abi = process.recorder, process.arch, process.abi
     uc, own = recorder.uc, recorder.uc.context_save()
@@ -161,23 +160,6 @@ def _be_vforked(process: Process, child: GuestThread, *, own_stack: bool) -> Non
     raise MustWait(Wait(lambda: child.status is not None, child_is_gone, what="vfork"))
 
 
-def wait4(process: Process, a: tuple[int, ...]) -> int:
-    """A child that was vforked and is over: its number, its status."""
-    wanted = process.signed(a[0])
-    children = [t for t in process.threads if t.vfork_child and not t.waited_for and wanted in (-1, 0, t.number)]
-    if not children:
-        raise Refusal(errno.ECHILD)
-    over = next((child for child in children if child.status is not None), None)
-    if over is None:
-        if a[2] & _NO_HANG:
-            return 0
-        raise MustWait(Wait(lambda: any(child.status is not None for child in children), restart=True, what="wait"))
-    if a[1]:
-        process.memory.write(a[1], process.pack((over.status or 0) << 8, size=4))
-    over.waited_for = True
-    return over.number
-
-
 def exit_(process: Process, a: tuple[int, ...]) -> None:
     """The running thread ends; what is done about that is the scheduler's."""
     process.current.status = a[0] & 0xFF
@@ -189,8 +171,5 @@ CALLS: Mapping[str, KernelCall] = {
     "set_tid_address": set_tid_address,
     "set_robust_list": done,
     "sched_yield": done,
-    "clone": clone,
-    "vfork": lambda process, a: clone(process, (VM | VFORK, 0, 0, 0, 0)),
-    "wait4": wait4,
     "exit": exit_,
 }

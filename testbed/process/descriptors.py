@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections import Counter
 
 from testbed.process.open_files import OpenFile
 from testbed.process.refusal import Refusal
@@ -16,7 +17,7 @@ class Descriptors:
     def __init__(self, *standard: OpenFile) -> None:
         self._files: dict[int, OpenFile] = dict(enumerate(standard))
         self._close_on_exec: set[int] = set()
-        self._kept: Descriptors | None = None  # whose files are not this table's to close
+        self._held = Counter(standard)  # how often each file stands in any of the tables
 
     def __getitem__(self, number: int) -> OpenFile:
         """Raises Refusal (EBADF)."""
@@ -31,10 +32,11 @@ class Descriptors:
         """The lowest number that is free. Raises Refusal (EMFILE), and closes the file then."""
         number = next((n for n in range(lowest, MOST_DESCRIPTORS) if n not in self._files), None)
         if number is None:
-            if file not in self._files.values():
+            if not self._held[file]:
                 file.close()
             raise Refusal(errno.EMFILE)
         self._files[number] = file
+        self._held[file] += 1
         self.keep_on_exec(number, not close_on_exec)
         return number
 
@@ -45,13 +47,16 @@ class Descriptors:
         if number in self._files:
             self.close(number)
         self._files[number] = file
+        self._held[file] += 1
         self.keep_on_exec(number, True)
 
     def close(self, number: int) -> None:
         file = self[number]
         del self._files[number]
         self._close_on_exec.discard(number)
-        if file not in self._files.values() and (self._kept is None or file not in self._kept._files.values()):
+        self._held[file] -= 1
+        if not self._held[file]:
+            del self._held[file]
             file.close()
 
     def keep_on_exec(self, number: int, keep: bool) -> None:
@@ -64,8 +69,13 @@ class Descriptors:
         for number in list(self._files):
             self.close(number)
 
+    def close_for_exec(self) -> None:
+        for number in list(self._close_on_exec):
+            self.close(number)
+
     def copy(self) -> Descriptors:
         """The same open files, with numbers of their own: they are closed with the last number in any of the tables."""
         other = Descriptors()
-        other._files, other._close_on_exec, other._kept = dict(self._files), set(self._close_on_exec), self
+        other._files, other._close_on_exec, other._held = dict(self._files), set(self._close_on_exec), self._held
+        self._held.update(self._files.values())
         return other

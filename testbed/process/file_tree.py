@@ -10,6 +10,7 @@ deleted below is remembered as gone. Links, devices and everything that is neith
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
 import stat
@@ -40,6 +41,14 @@ class FileNode:
         return stat.S_ISDIR(self.mode)
 
 
+@dataclass(slots=True)
+class _Room:
+    """What may still be written, and how many files and folders were made."""
+
+    left: int
+    entries: int = 0
+
+
 class FileTree:
     """``shown`` are files and folders of the host by their path for the process; ``made`` is what no host has."""
 
@@ -48,8 +57,13 @@ class FileTree:
         self._written = written
         self._made = {node.path: node for node in made}
         self._gone: set[str] = set()
-        self._left = most
-        self._entries = 0
+        self._room = _Room(most)
+
+    def with_made(self, made: Iterable[FileNode]) -> FileTree:
+        """The same files, seen by another process: other ones are made for it."""
+        other = copy.copy(self)
+        other._made = {node.path: node for node in made}
+        return other
 
     def find(self, path: str, folder: str = "/", *, follow: bool = True) -> FileNode:
         """What lies at a path. Raises Refusal (ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG)."""
@@ -152,9 +166,9 @@ class FileTree:
 
     def claim(self, size: int) -> None:
         """``size`` more bytes are written. Raises Refusal (ENOSPC) where that is too much for one run."""
-        if size > self._left:
+        if size > self._room.left:
             raise Refusal(errno.ENOSPC)
-        self._left -= max(size, 0)
+        self._room.left -= max(size, 0)
 
     def make_folder(self, path: str) -> None:
         if self.node(path) is not None:
@@ -194,8 +208,8 @@ class FileTree:
         self._gone.add(old)
 
     def _count_entry(self) -> None:
-        self._entries += 1
-        if self._entries > MOST_ENTRIES:
+        self._room.entries += 1
+        if self._room.entries > MOST_ENTRIES:
             raise Refusal(errno.ENOSPC)
 
     def _make_folders(self, path: str) -> None:

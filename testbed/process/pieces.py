@@ -22,7 +22,7 @@ from testbed.process.known_files import FileReading
 from testbed.process.process_run import ProcessRun, finished, shown_program
 from testbed.process.running import run_on
 from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
-from testbed.process.state import Process, ProcessEnds
+from testbed.process.state import Process
 from testbed.process.tracks import Pieces, ending_of, own_steps
 from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk
@@ -175,18 +175,22 @@ def _pieces(
     free_garbage()  # the run before this one
     with WorkFolder("process") as written:
         process, streams = started(image, inputs, Path(written), piece)
-        running = run_on(process)
         try:
-            ends: ProcessEnds | None = None
-            while ends is None:
-                try:
-                    next(running)
-                except StopIteration as over:
-                    ends = over.value
+            for _ in run_on(process.kernel):
+                _only_one(process)
                 yield _piece(process)
+            _only_one(process)
+            yield _piece(process)
         finally:
-            process.descriptors.close_all()
-        last.append((process, finished(process, image, ends, streams, ()), ends.end))
+            for each in process.kernel.living:
+                each.descriptors.close_all()
+        assert process.ends is not None
+        last.append((process, finished(process, streams, inputs.seed, whole=False), process.ends.end))
+
+
+def _only_one(process: Process) -> None:
+    if len(process.kernel.processes) > 1:
+        raise NotInPieces(f"{process.path} has children, so it cannot be run in pieces: leave out --chunk")
 
 
 def _piece(process: Process) -> ProcessPiece:

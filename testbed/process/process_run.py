@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from testbed.arch import Arch
 from testbed.conventions.chosen import TakenConvention, chosen, taken
@@ -13,10 +15,11 @@ from testbed.image import Image, LoadedImage
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.known_files import FileReading
 from testbed.process.open_files import OutputStream
-from testbed.process.running import run_to_end
+from testbed.process.running import run_on
 from testbed.process.starting import BUDGET, ENVIRONMENT, MOST_MEMORY, ProcessInputs, shown_files, started
-from testbed.process.state import Process, ProcessEnds, RefusedCall
+from testbed.process.state import Process, RefusedCall
 from testbed.process.tracks import Track, WholeRecording, tracks_of
+from testbed.trace import Writes
 from testbed.words.errors import ImageError
 from testbed.words.temporary import WorkFolder
 
@@ -27,14 +30,17 @@ class ProcessRun:
 
     ``status`` is its exit status, or None where it did not exit: ``why`` says what ended it then, and ``signal`` is the
     signal that did, or 0. What ran until then is whole. ``calls`` counts its system calls, ``refused`` are those
-    that it was not let do; ``notes`` say what else is worth knowing.
+    that it was not let do; ``notes`` say what else is worth knowing. ``children`` are the other programs that were
+    executed, in the order in which they began, of all processes: each with its ``number`` and that of its ``parent``.
+    A child has no output of its own. ``becomes`` is the program that its process goes on as, by execve: ``status`` is
+    that one's then.
     """
 
     path: Path
     arguments: tuple[str, ...]
     arch: Arch
     images: tuple[LoadedImage, ...]
-    tracks: tuple[Track, ...]
+    made: Callable[[], tuple[Track, ...]] = field(repr=False)
     steps: int
     status: int | None
     why: str
@@ -44,6 +50,15 @@ class ProcessRun:
     calls: Mapping[str, int] = field(repr=False)
     refused: tuple[RefusedCall, ...] = ()
     notes: tuple[str, ...] = ()
+    number: int = 0
+    parent: int = 0
+    becomes: str = ""
+    children: tuple[ProcessRun, ...] = ()
+
+    @cached_property
+    def tracks(self) -> tuple[Track, ...]:
+        """A track per thread, made when it is first asked for."""
+        return self.made()
 
     def __str__(self) -> str:
         return f"{self.path.name} · {self.arch}: {self.steps} steps, {len(self.tracks)} threads, {self.ending}"
@@ -92,10 +107,12 @@ def run_process(
     with WorkFolder("process") as temporary:
         process, streams = started(image, inputs, Path(written or temporary))
         try:
-            ends = run_to_end(process)
+            for _ in run_on(process.kernel):
+                pass
         finally:
-            process.descriptors.close_all()
-    return _result(process, image, ends, streams, seed)
+            for each in process.kernel.living:
+                each.descriptors.close_all()
+    return finished(process, streams, seed)
 
 
 def shown_program(
@@ -108,11 +125,18 @@ def shown_program(
     return image, shown_files(image, sysroot, folders)
 
 
-def _result(
-    process: Process, image: Image, ends: ProcessEnds, streams: tuple[OutputStream, OutputStream], seed: int
-) -> ProcessRun:
-    registers, sizes, writes = process.recorder.taken()
-    whole = WholeRecording(
+def whole_of(process: Process, seed: int) -> WholeRecording:
+    """All that a process recorded; of a forked one, behind what its parent had recorded till then."""
+    registers, sizes, writes = process.recorder.taken
+    if process.comes is not None:
+        before = whole_of(process.comes, seed)
+        first = process.inherited_writes
+        ours = Writes(writes.step + np.uint32(process.inherited), writes.address, writes.size, writes.value)
+        registers = np.concatenate([before.registers[: process.inherited], registers])
+        sizes = np.concatenate([before.sizes[: process.inherited], sizes])
+        names = ("step", "address", "size", "value")
+        writes = Writes(*(np.concatenate([getattr(before.writes, n)[:first], getattr(ours, n)]) for n in names))
+    return WholeRecording(
         process.arch,
         tuple(process.images),
         registers,
@@ -122,30 +146,45 @@ def _result(
         tuple(process.resumed),
         seed,
     )
-    return finished(process, image, ends, streams, tracks_of(whole, process.threads, ends.end, process.current))
 
 
 def finished(
-    process: Process,
-    image: Image,
-    ends: ProcessEnds,
-    streams: tuple[OutputStream, OutputStream],
-    tracks: tuple[Track, ...],
+    process: Process, streams: tuple[OutputStream, OutputStream], seed: int, *, whole: bool = True
 ) -> ProcessRun:
-    """What a process did that has ended."""
+    """What the first process of a run did, and its children; ``whole``: with its tracks."""
+    recorded = _run_of(process, streams, seed)
+    return recorded if whole else replace(recorded, made=tuple)
+
+
+def _run_of(process: Process, streams: tuple[OutputStream, OutputStream] | None, seed: int) -> ProcessRun:
+    """What became of one program that a process executed; ``streams`` are the run's own, for the first one."""
+    kernel, last = process.kernel, process
+    while last.ends is not None and last.ends.becomes is not None:
+        last = last.ends.becomes
+    own, ends = process.ends, last.ends
+    assert own is not None and ends is not None
+
+    def tracks() -> tuple[Track, ...]:
+        return tracks_of(whole_of(process, seed), process.threads, own.end, process.current)
+
+    followers = [each for each in kernel.processes if each is not process] if streams else []
     return ProcessRun(
-        image.path,
+        process.files[process.path].path,
         process.arguments,
         process.arch,
         tuple(process.images),
         tracks,
-        process.recorder.total,
+        process.own_steps,
         ends.status,
         ends.detail,
         ends.signal,
-        bytes(streams[0].data),
-        bytes(streams[1].data),
+        bytes(streams[0].data) if streams else b"",
+        bytes(streams[1].data) if streams else b"",
         dict(process.calls),
         tuple(process.refused),
         tuple(process.notes),
+        process.number,
+        process.begun_by,
+        own.becomes.path if own.becomes else "",
+        tuple(_run_of(each, None, seed) for each in followers),
     )

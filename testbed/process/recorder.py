@@ -7,6 +7,8 @@ stops the machine, and the process gives it the time that it gives to system cal
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from testbed.arch import Arch
@@ -25,18 +27,21 @@ ROOM = 1 << 18  # steps, and writes, that room is made for at first; then it is 
 class ProcessRecorder(HookedRun):
     """A machine for a process. ``budget`` steps are allowed; ``slice`` steps without a stop are, once that is set.
 
-    With a ``piece`` it stops after that many steps, `piece_is_full`, until these were taken; ``total`` counts all.
+    With a ``piece`` it stops after that many steps, `piece_is_full`, until these were taken; ``total`` counts all,
+    and those that are another machine's, ``before`` this one. ``natively``: the compiled hooks are loaded already.
     """
 
-    def __init__(self, arch: Arch, budget: int, piece: int | None = None) -> None:
+    def __init__(
+        self, arch: Arch, budget: int, piece: int | None = None, before: int = 0, natively: bool = False
+    ) -> None:
         uc = new_engine(arch, UNICORN[arch.name].process_cpu)
         super().__init__(
-            Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops, natively=False
+            Machine(arch, uc, (), 0, {}), lambda run, journal: self._full(journal), KernelStops, natively=natively
         )
         self.arch, self.uc, self.ids = arch, uc, UNICORN[arch.name].registers
         self._clock_read = CLOCK_READS[arch.name]
         self._budget = budget
-        self._piece, self._before = piece or budget + SLACK, 0
+        self._piece, self._before = piece or budget + SLACK, before
         self._room, self._journal_room = min(ROOM, budget + SLACK), ROOM
         self.grow_steps(self._room)
         self.grow_writes(self._journal_room)
@@ -139,8 +144,11 @@ class ProcessRecorder(HookedRun):
         self.add_row(values.values())
 
     def journal_write(self, address: int, data: bytes) -> None:
-        """Entries for what the kernel writes, numbered by the last step; before the first one there are none."""
-        if not self.steps:
+        """Entries for what the kernel writes, numbered by the last step; before the first one there are none.
+
+        A forked process begins behind its parent's last step: -1, in 32 bits.
+        """
+        if not self.total:
             return
         head = min(-address % 8, len(data))
         body = (len(data) - head) // 8
@@ -159,7 +167,7 @@ class ProcessRecorder(HookedRun):
         while first + count > self._journal_room:
             self._journal_room *= 2
         self.grow_writes(self._journal_room)
-        columns = (np.uint32(self.steps - 1), addresses, sizes, parts)
+        columns = (np.uint32((self.steps - 1) & 0xFFFF_FFFF), addresses, sizes, parts)
         for column, piece in zip(self.journal, columns, strict=True):
             column.view(first + count)[first:] = piece
         self.state.writes = first + count
@@ -209,6 +217,7 @@ class ProcessRecorder(HookedRun):
         self.begin(self._budget - self._before)
         return rows, sizes, Writes(*journal)
 
+    @cached_property
     def taken(self) -> tuple[np.ndarray, np.ndarray, Writes]:
         """All rows, sizes and writes; nothing is recorded any more."""
         steps, writes = self.steps, self.writes

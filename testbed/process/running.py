@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from unicorn import unicorn_const as const
@@ -12,11 +12,12 @@ from testbed.image import describe
 from testbed.image.disassembly import disassemble
 from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.stops import FETCHES
+from testbed.process.calls_processes import end_process
 from testbed.process.kernel_entry import Called, Raised, Refused
 from testbed.process.refusal import Refusal
 from testbed.process.scheduling import choose, end_thread, finish_call
 from testbed.process.signals import can_handle, deliver, fault_info, force
-from testbed.process.state import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, Process, ProcessEnds
+from testbed.process.state import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, Kernel, Process, ProcessEnds, RunIsOver
 from testbed.process.system_calls import begin_call
 
 # What the processor refuses, as signals: which one, and whether its instruction executed.
@@ -28,6 +29,7 @@ _VERBS = {
     const.UC_MEM_WRITE_PROT: "writes",
 }
 _MAP_ERROR, _ACCESS_ERROR = 1, 2
+USED_UP = "its steps are used up: raise the budget, or it never ends"
 _LONGEST = 15  # bytes of an instruction
 
 
@@ -119,32 +121,27 @@ def meaning_of(process: Process, raised: Raised) -> FaultMeaning | None:
     return MEANINGS[process.arch.name].get(raised.number)
 
 
-def run_to_end(process: Process) -> ProcessEnds:
-    """Run a process until it ends; how it does."""
-    running = run_on(process)
-    while True:
-        try:
-            next(running)
-        except StopIteration as end:
-            ends: ProcessEnds = end.value
-            return ends
-
-
-def run_on(process: Process) -> Generator[None, None, ProcessEnds]:
-    """Run a process; it waits whenever a piece is full, before anything else executes. At last: how it ends."""
-    recorder = process.recorder
+def run_on(kernel: Kernel) -> Iterator[None]:
+    """Run all processes until each has ended; they wait whenever a piece is full, before anything else executes."""
     try:
-        while True:
-            _execute(process)
-            if not recorder.cut_short:
-                _leave_kernel(process)
+        while kernel.living:
+            process = kernel.current
+            recorder = process.recorder
+            try:
+                _execute(process)
+                if len(kernel.processes) > 1 and not kernel.left:
+                    raise RunIsOver(USED_UP)
+            except ProcessEnds as ends:
+                end_process(process, ends)
+            if process.ends is not None or not recorder.cut_short:
+                _leave_kernel(kernel)
             if recorder.piece_is_full:
                 process.current.ran(process.piece_start, recorder.total)
                 process.piece_start = recorder.total
                 yield
-    except ProcessEnds as ends:
-        process.current.ran(process.piece_start, recorder.total)
-        return ends
+    except RunIsOver as why:
+        for process in list(kernel.living):
+            end_process(process, ProcessEnds(None, str(why)))
 
 
 def _execute(process: Process) -> None:
@@ -154,7 +151,7 @@ def _execute(process: Process) -> None:
     status = recorder.execute(recorder.next_address())
     entered = recorder.kernel_stops.entered
     if recorder.state.over:
-        raise ProcessEnds(None, "its steps are used up: raise the budget, or it never ends")
+        raise RunIsOver(USED_UP)
     if recorder.reads_clock:
         _read_clock(process)
     elif isinstance(entered, Called):
@@ -170,7 +167,7 @@ def _execute(process: Process) -> None:
     elif status == const.UC_ERR_INSN_INVALID:
         take_exception(process, UNDEFINED)
     elif recorder.stopped and status == const.UC_ERR_OK:
-        process.turn_is_over |= not recorder.cut_short
+        process.kernel.turn_is_over |= not recorder.cut_short
     else:
         raise ProcessEnds(None, f"the emulator stopped by itself (Unicorn status {status})")
 
@@ -186,14 +183,19 @@ def _call(process: Process) -> None:
         end_thread(process)
 
 
-def _leave_kernel(process: Process) -> None:
+def _leave_kernel(kernel: Kernel) -> None:
     """Before a thread goes on: whose turn it is, and the signals that have come for it.
 
     A handler may begin on top of another one's first instruction; the last one delivered runs first.
     """
-    choose(process)
-    while deliver(process):
-        pass
+    while kernel.living:
+        try:
+            choose(kernel)
+            while deliver(kernel.current):
+                pass
+            return
+        except ProcessEnds as ends:
+            end_process(kernel.current, ends)
 
 
 def _read_clock(process: Process) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from contextlib import suppress
 
 from testbed.process.calls_signals import is_interrupted
 from testbed.process.calls_threads import wake
 from testbed.process.refusal import Refusal
 from testbed.process.signals import RESTART, deliverable, send, sent_info
-from testbed.process.state import SIGALRM, Process, ProcessEnds, SignalAction
+from testbed.process.state import SIGALRM, Kernel, Process, ProcessEnds, RunIsOver, SignalAction
 from testbed.process.system_calls import perform
 from testbed.process.threads import GuestThread, MustWait, Wait
 
@@ -29,36 +30,42 @@ def finish_call(process: Process) -> None:
         process.recorder[process.abi.result] = result
 
 
-def choose(process: Process) -> None:
-    """Make the thread that runs next the current one; its wait is over then.
+def choose(kernel: Kernel) -> None:
+    """Make the thread that runs next the current one, and its process; its wait is over then.
 
-    Raises ProcessEnds where nobody can run any more.
+    Raises RunIsOver where nobody can run any more.
     """
-    _alarm(process)
+    _alarms(kernel)
     while True:
-        able = [thread for thread in process.threads if thread.status is None and _is_able(process, thread)]
+        able = [turn for turn in _living(kernel) if _is_able(*turn)]
         if not able:
-            _pass_time(process)
+            _pass_time(kernel)
             continue
-        thread = _chosen(process, able)
+        process, thread = _chosen(kernel, able)
+        kernel.turn = process
         if thread is not process.current:
             switch(process, thread)
         if thread.wait is None or _end_wait(process, thread):
             break
-    others = sum(thread.status is None for thread in process.threads) > 1
+    others = len(kernel.processes) > 1 or len(list(_living(kernel))) > 1
     process.recorder.slice = SLICE if others or process.alarm is not None else None
 
 
-def _chosen(process: Process, able: list[GuestThread]) -> GuestThread:
-    current = process.current
+def _living(kernel: Kernel) -> Iterator[tuple[Process, GuestThread]]:
+    """All threads that are not over, with their processes."""
+    return ((each, thread) for each in kernel.living for thread in each.threads if thread.status is None)
+
+
+def _chosen(kernel: Kernel, able: list[tuple[Process, GuestThread]]) -> tuple[Process, GuestThread]:
+    current = (kernel.current, kernel.current.current)
     if current in able:
         if len(able) == 1:
             return current
-        if not process.turn_is_over and process.switching.randrange(SWITCH_AFTER_CALL):
+        if not kernel.turn_is_over and kernel.switching.randrange(SWITCH_AFTER_CALL):
             return current
-    process.turn_is_over = False
-    others = [thread for thread in able if thread is not current]
-    return others[process.switching.randrange(len(others))]
+    kernel.turn_is_over = False
+    others = [turn for turn in able if turn != current]
+    return others[kernel.switching.randrange(len(others))]
 
 
 def switch(process: Process, thread: GuestThread) -> None:
@@ -118,23 +125,28 @@ def _interrupt(process: Process, thread: GuestThread, wait: Wait) -> None:
         process.recorder[process.abi.result] = -errno.EINTR
 
 
-def _pass_time(process: Process) -> None:
+def _pass_time(kernel: Kernel) -> None:
     """Nobody can run before a time comes: it comes now."""
-    waits = [thread.wait for thread in process.threads if thread.status is None and thread.wait is not None]
+    waits = [thread.wait for _, thread in _living(kernel) if thread.wait is not None]
     times = [wait.deadline for wait in waits if wait.deadline is not None]
-    times += [process.alarm] if process.alarm is not None else []
+    times += [process.alarm for process in kernel.living if process.alarm is not None]
     if not times:
         what = ", ".join(sorted({wait.what for wait in waits}))
-        raise ProcessEnds(None, f"every thread waits, and nothing can wake one: {what}")
-    process.slept += max(0, min(times) - process.now)
-    _alarm(process)
+        raise RunIsOver(f"every thread waits, and nothing can wake one: {what}")
+    kernel.slept += max(0, min(times) - kernel.current.now)
+    _alarms(kernel)
+
+
+def _alarms(kernel: Kernel) -> None:
+    for process in kernel.living:
+        _alarm(process)
 
 
 def _alarm(process: Process) -> None:
     if process.alarm is not None and process.alarm <= process.now:
         process.alarm = None
         living = next(thread for thread in process.threads if thread.status is None)
-        send(process, living, SIGALRM, sent_info(process, SIGALRM, 0x80))
+        send(process, living, SIGALRM, sent_info(process.arch, process.number, SIGALRM, 0x80))
 
 
 def end_thread(process: Process) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import struct
 
+from testbed.arch import Arch
 from testbed.process.address_space import WRITE
 from testbed.process.refusal import Refusal
 from testbed.process.signal_frames import FRAME_PARTS, SIGINFO_SIZE, frame_bytes, load_floating
@@ -25,10 +26,10 @@ def bit(number: int) -> int:
     return 1 << number - 1
 
 
-def sent_info(process: Process, number: int, code: int) -> bytes:
-    """The siginfo of a signal that a program sent: who."""
-    head = struct.pack("<iii", number, 0, code).ljust(16 if process.arch.word == 8 else 12, b"\0")
-    return (head + struct.pack("<ii", process.pid, 1000)).ljust(SIGINFO_SIZE, b"\0")
+def sent_info(arch: Arch, sender: int, number: int, code: int, status: int = 0) -> bytes:
+    """The siginfo of a signal that a process sent, or that a child's end is told by: who, with what status."""
+    head = struct.pack("<iii", number, 0, code).ljust(16 if arch.word == 8 else 12, b"\0")
+    return (head + struct.pack("<iii", sender, 1000, status)).ljust(SIGINFO_SIZE, b"\0")
 
 
 def fault_info(process: Process, number: int, code: int, address: int) -> bytes:
@@ -41,6 +42,14 @@ def send(process: Process, thread: GuestThread, number: int, info: bytes) -> Non
     """A signal is on its way to a thread. One that is ignored never comes; one that is there already comes once."""
     if not _is_ignored(process, number) or thread.mask & bit(number):
         thread.pending.setdefault(number, info)
+
+
+def send_to_process(process: Process, number: int, info: bytes) -> None:
+    """A signal is on its way to a process: to a thread that does not block it, if there is one."""
+    living = [thread for thread in (process.current, *process.threads) if thread.status is None]
+    takers = [thread for thread in living if not thread.mask & bit(number)]
+    for thread in (*takers, *living)[:1]:
+        send(process, thread, number, info)
 
 
 def force(process: Process, number: int, info: bytes, why: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -21,15 +21,18 @@ from testbed.process.loader import LoadedProgram, load_program
 from testbed.process.open_files import InputStream, OutputStream
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.refusal import Refusal
-from testbed.process.state import Process
+from testbed.process.state import Kernel, Process
 from testbed.process.threads import GuestThread
 from testbed.words.errors import ImageError, UsageError
 
 # Where a program finds its libraries if nobody says: the host's own, or those of Debian's cross compilers.
 #
-# Only folders of libraries are shown, nothing else of the host.
+# Only folders of libraries and programs are shown, nothing else of the host.
 
-_NATIVE = ("/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
+_NATIVE = (
+    *("/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"),
+    *("/bin", "/usr/bin", "/etc/alternatives"),
+)
 _SYSROOTS = PerArch(
     {
         "x86_64": {path: path for path in _NATIVE},
@@ -86,6 +89,16 @@ def guest_path(image: Image) -> str:
     return f"/program/{image.path.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a program is executed with: its file and that file's path for the process, arguments, environment."""
+
+    image: Image
+    path: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
 def started(
     image: Image, inputs: ProcessInputs, written: Path, piece: int | None = None
 ) -> tuple[Process, tuple[OutputStream, OutputStream]]:
@@ -94,41 +107,85 @@ def started(
     Raises ImageError for a file that no kernel would run, UsageError for arguments that have no room.
     """
     arch, abi, path, seed = image.arch, ABIS[image.arch.name], guest_path(image), inputs.seed
-    pid = Random(f"pid {seed}").randrange(1000, 30000)
+    number = Random(f"pid {seed}").randrange(1000, 30000)
+    kernel = Kernel(seed, inputs.budget, Random(f"switching {seed}"), number)
     recorder = ProcessRecorder(arch, inputs.budget, piece)
-    memory = AddressSpace(recorder.uc, abi.map_top, abi.end, recorder.journal_write, inputs.memory)
-    tree = FileTree(inputs.shown, written, _made_nodes(path, pid), MOST_WRITTEN)
-    for address, code in abi.fixed:
-        memory.map(address, PAGE, READ | EXECUTE, code, name="[vectors]")
-    files = {path: image}
-    libraries = inputs.reading.of_libraries
-    loaded = load_program(image, memory, abi, lambda name: _interpreter(image, name, tree, files, libraries))
-    argv = (path, *inputs.arguments)
-    _set_registers(recorder, loaded, _map_stack(memory, image, loaded, argv, inputs))
     streams = OutputStream(1), OutputStream(1)
-    main = GuestThread(pid)
+    main = GuestThread(number)
     process = Process(
         arch,
         abi,
         recorder,
-        memory,
-        tree,
+        AddressSpace(recorder.uc, abi.map_top, abi.end, recorder.journal_write, inputs.memory),
+        FileTree(inputs.shown, written, _made_nodes(path, number), MOST_WRITTEN),
         Descriptors(InputStream(0, data=inputs.stdin), *streams),
         [main],
         main,
         Random(f"random {seed}"),
-        pid,
+        kernel,
+        number,
         path,
-        argv,
+        (path, *inputs.arguments),
         inputs.folder,
-        images=[each for each in (loaded.program, loaded.interpreter) if each is not None],
-        files=files,
-        reading=libraries,
-        heap=(loaded.end, loaded.end),
-        last_number=pid,
-        switching=Random(f"switching {seed}"),
+        files={path: image},
+        reading=inputs.reading.of_libraries,
     )
+    _load(process, Execution(image, path, process.arguments, inputs.environment))
+    kernel.add(process)
+    kernel.turn = process
     return process, streams
+
+
+def execute(before: Process, program: Execution, number: int) -> Process:
+    """A process with this number that goes on as another program does: what stays over execve is the same.
+
+    Raises ImageError for a file that no kernel would run.
+    """
+    kernel, abi = before.kernel, before.abi
+    recorder = ProcessRecorder(before.arch, kernel.left, natively=kernel.is_native)
+    memory = AddressSpace(recorder.uc, abi.map_top, abi.end, recorder.journal_write, before.memory.most)
+    thread = GuestThread(number)
+    process = Process(
+        before.arch,
+        abi,
+        recorder,
+        memory,
+        before.tree.with_made(_made_nodes(program.path, number)),
+        before.descriptors.copy(),
+        [thread],
+        thread,
+        before.random,
+        kernel,
+        number,
+        program.path,
+        program.argv,
+        before.folder,
+        files={program.path: program.image},
+        reading=before.reading,
+        parent=before.parent,
+        begun_by=before.begun_by,
+        umask=before.umask,
+        alarm=before.alarm,
+    )
+    try:
+        _load(process, program)
+    except BaseException:
+        process.descriptors.close_all()
+        raise
+    memory.joins(before.memory)
+    return process
+
+
+def _load(process: Process, program: Execution) -> None:
+    """Map a program, its dynamic linker and its stack, and set the registers that it starts with."""
+    image, memory, abi = program.image, process.memory, process.abi
+    for address, code in abi.fixed:
+        memory.map(address, PAGE, READ | EXECUTE, code, name="[vectors]")
+    tree, files, reading = process.tree, process.files, process.reading
+    loaded = load_program(image, memory, abi, lambda name: _interpreter(image, name, tree, files, reading))
+    _set_registers(process.recorder, loaded, _map_stack(memory, program, loaded, process.kernel.seed))
+    process.images = [each for each in (loaded.program, loaded.interpreter) if each is not None]
+    process.heap = (loaded.end, loaded.end)
 
 
 def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image], reading: FileReading) -> Image:
@@ -146,14 +203,13 @@ def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image
     return linker
 
 
-def _map_stack(
-    memory: AddressSpace, image: Image, loaded: LoadedProgram, argv: Sequence[str], inputs: ProcessInputs
-) -> int:
+def _map_stack(memory: AddressSpace, program: Execution, loaded: LoadedProgram, seed: int) -> int:
     """Map the stack; SP at the start."""
-    arch, abi, environment = image.arch, ABIS[image.arch.name], inputs.environment
+    image, argv, environment = program.image, program.argv, program.environment
+    arch, abi = image.arch, ABIS[image.arch.name]
     if sum(len(text) + 1 + arch.word for text in (*argv, *environment, *environment.values())) > MOST_STRINGS:
         raise UsageError(f"arguments and environment have more than {MOST_STRINGS} bytes")
-    sp, top = initial_stack(abi, arch.word, loaded, argv[0], argv, environment, inputs.seed)
+    sp, top = initial_stack(abi, arch.word, loaded, program.path, argv, environment, seed)
     protection = READ | WRITE | EXECUTE * image.executable_stack
     content = bytes(STACK_SIZE - len(top)) + top
     memory.map(abi.stack_top - STACK_SIZE, STACK_SIZE, protection, content, name="[stack]")

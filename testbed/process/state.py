@@ -21,6 +21,7 @@ from testbed.trace import Exited
 
 EPOCH = 1_700_000_000 * 10**9  # when every process starts, in nanoseconds
 MOST_THREADS = 256
+MOST_PROCESSES, MOST_EVER = 64, 1000  # at once, and in all of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,14 @@ class RefusedCall:
 class ProcessEnds(Exception):
     """Raised where nothing of a process runs any more: by its exit ``status``, or by ``detail``, a sentence why.
 
-    ``signal`` is the one that ended it, if one did.
+    ``signal`` is the one that ended it, if one did. ``becomes`` is the process that goes on in its place, by execve.
     """
 
-    def __init__(self, status: int | None, detail: str = "", *, signal: int = 0) -> None:
+    def __init__(
+        self, status: int | None, detail: str = "", *, signal: int = 0, becomes: Process | None = None
+    ) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.signal = status, detail, signal
+        self.status, self.detail, self.signal, self.becomes = status, detail, signal, becomes
 
     @property
     def end(self) -> Exited | str:
@@ -59,9 +62,68 @@ class ProcessEnds(Exception):
         return Exited(self.status) if self.status is not None else self.detail
 
 
+class RunIsOver(Exception):
+    """Raised where no process of a run can go on: why."""
+
+
+@dataclass(eq=False)
+class Kernel:
+    """What all processes of a run have in common: who they are, whose turn it is, one clock, the numbers given out.
+
+    ``ended`` are the steps of processes that are over; ``groups`` are process groups by the number of a process.
+    """
+
+    seed: int
+    budget: int
+    switching: Random
+    last_number: int  # of a process or a thread
+    processes: list[Process] = field(default_factory=list)
+    living: list[Process] = field(default_factory=list)
+    turn: Process | None = None  # whose it is
+    slept: int = 0  # nanoseconds
+    ended: int = 0
+    turn_is_over: bool = False
+    groups: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> int:
+        """Of all processes."""
+        return self.ended + sum(process.own_steps for process in self.living)
+
+    @property
+    def left(self) -> int:
+        """How many steps may still be executed."""
+        return max(0, self.budget - self.steps)
+
+    @property
+    def current(self) -> Process:
+        assert self.turn is not None
+        return self.turn
+
+    @property
+    def is_native(self) -> bool:
+        """True once a process ran so long that its hooks are compiled."""
+        return any(process.recorder.is_native for process in self.processes)
+
+    def next_number(self) -> int:
+        self.last_number += 1
+        return self.last_number
+
+    def add(self, process: Process) -> None:
+        self.processes.append(process)
+        self.living.append(process)
+
+    def group_of(self, number: int) -> int:
+        return self.groups.get(number, self.processes[0].number)
+
+
 @dataclass(eq=False)
 class Process:
-    """One process. ``now`` is made of steps and sleeps, so it is the same whenever the same program runs."""
+    """One program that a process executes. ``now`` is made of steps and sleeps, so it is the same in every such run.
+
+    A forked one has ``inherited`` steps and ``inherited_writes`` of its parent's, from which it ``comes``: its thread
+    goes on on a copy of that stack. ``ends`` is how it ended.
+    """
 
     arch: Arch
     abi: KernelAbi
@@ -72,7 +134,8 @@ class Process:
     threads: list[GuestThread]
     current: GuestThread
     random: Random
-    pid: int
+    kernel: Kernel
+    number: int
     path: str
     arguments: tuple[str, ...]
     folder: str = "/"
@@ -81,13 +144,16 @@ class Process:
     reading: FileReading = AS_IT_LIES
     actions: dict[int, SignalAction] = field(default_factory=dict)
     heap: tuple[int, int] = (0, 0)  # its start, and where brk is
-    slept: int = 0  # nanoseconds
+    parent: Process | None = None
+    begun_by: int = 0  # its first parent's number
+    comes: Process | None = None
+    inherited: int = 0
+    inherited_writes: int = 0
+    ends: ProcessEnds | None = None
+    waited_for: bool = False
     alarm: int | None = None  # when SIGALRM comes
     umask: int = 0o22
     waiting: dict[int, list[FutexWaiter]] = field(default_factory=dict)  # by the address of the futex
-    last_number: int = 0  # of a thread
-    switching: Random = field(default_factory=Random)
-    turn_is_over: bool = False
     piece_start: int = 0  # the step at which the running thread came to run
     calls: Counter[str] = field(default_factory=Counter)
     refused: list[RefusedCall] = field(default_factory=list)
@@ -97,12 +163,24 @@ class Process:
     @property
     def now(self) -> int:
         """Nanoseconds since 1970."""
-        return EPOCH + self.recorder.total + self.slept
+        return EPOCH + self.kernel.steps + self.kernel.slept
 
     @property
     def monotonic(self) -> int:
         """Nanoseconds since the machine started, which was a thousand seconds before the process."""
         return self.now - EPOCH + 1000 * 10**9
+
+    @property
+    def own_steps(self) -> int:
+        """How many steps it executed itself."""
+        return self.recorder.total - self.inherited
+
+    @property
+    def wait_status(self) -> int | None:
+        """What its parent's ``wait`` is told; None while it runs. A process that the testbed ended died of SIGSYS."""
+        if self.ends is None or self.ends.becomes is not None:
+            return None
+        return self.ends.signal or SIGSYS if self.ends.status is None else self.ends.status << 8
 
     def thread_numbered(self, number: int) -> GuestThread | None:
         return next((thread for thread in self.threads if thread.number == number), None)
@@ -137,6 +215,7 @@ _NAMES = (
 )
 SIGNALS = MappingProxyType({number: f"SIG{name}" for number, name in enumerate(_NAMES.split(), 1)})
 SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGALRM, SIGCHLD, SIGSTOP = 4, 5, 6, 7, 8, 9, 11, 14, 17, 19
+SIGPIPE, SIGSYS = 13, 31
 
 
 KernelCall = Callable[[Process, tuple[int, ...]], int | None]

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from testbed.arch import PerArch
+from testbed.image import describe
 from testbed.process import (
     calls_files,
     calls_identity,
     calls_memory,
     calls_paths,
+    calls_processes,
     calls_signals,
     calls_stat,
     calls_threads,
@@ -165,6 +167,7 @@ CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
         **calls_identity.CALLS,
         **calls_signals.CALLS,
         **calls_threads.CALLS,
+        **calls_processes.CALLS,
     }
 )
 
@@ -174,7 +177,7 @@ ABSENT = frozenset({"rseq", "clone3", "statx", "faccessat2", "close_range", "epo
 # What this kernel does not let a process do: other programs, other processes, the network, the machine.
 _FORBIDDEN = {
     errno.ENOSYS: """
-        fork execve execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd memfd_create
+        execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd memfd_create
         pidfd_open seccomp name_to_handle_at open_by_handle_at shmget shmat semget msgget mq_open inotify_init1 eventfd2
         timer_create timerfd_create signalfd4 rt_sigqueueinfo rt_sigtimedwait select _newselect pselect6 ppoll
         epoll_wait
@@ -189,7 +192,7 @@ _FORBIDDEN = {
         adjtimex init_module finit_module delete_module kexec_load bpf perf_event_open iopl ioperm unshare setns keyctl
         add_key acct quotactl symlink symlinkat link linkat mknod mknodat chmod fchmod fchmodat chown fchown lchown
         fchownat chown32 fchown32 lchown32 utimensat utime utimes futimesat setreuid setregid setresuid
-        setresgid setgroups setresuid32 setresgid32 setgroups32 setsid""",
+        setresgid setgroups setresuid32 setresgid32 setgroups32""",
 }
 FORBIDDEN = MappingProxyType({name: number for number, names in _FORBIDDEN.items() for name in names.split()})
 MOST_REFUSED = 1000  # refused calls that are kept; all are counted
@@ -220,7 +223,8 @@ def perform(process: Process) -> int | None:
             with refused_by_host():
                 return CALLS[name](process, arguments)
         if name and name not in ABSENT and name not in FORBIDDEN:
-            raise ProcessEnds(None, f"system call {name} is not emulated")
+            where = describe(tuple(process.images), pc)
+            raise ProcessEnds(None, f"system call {name} is not emulated, called at {where}")
         raise Refusal(FORBIDDEN.get(name, errno.ENOSYS))
     except Refusal as refusal:
         if name in FORBIDDEN or name in ("clone", "kill", "tkill", "tgkill"):

@@ -54,6 +54,11 @@ class GuestThread:
     call: tuple[str, tuple[int, ...], int, int] | None = None  # name, arguments, result register before, pc
     status: int | None = None  # of its exit
 
+    @property
+    def wait_status(self) -> int | None:
+        """What the parent of a vforked child is told; None while it runs."""
+        return None if self.status is None else self.status << 8
+
     def ran(self, first: int, end: int) -> None:
         """It executed the steps [first, end)."""
         if self.pieces and self.pieces[-1][1] == first:

@@ -14,6 +14,7 @@ from rich.text import Text
 from testbed.image import LoadedImage, describe
 from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
+from testbed.process import ProcessRun
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of
@@ -23,11 +24,12 @@ from testbed.report.timeline import SPEEDSCOPE
 
 MOST_PLACES = 5
 MOST_FUNCTIONS = 10
+MOST_CHILDREN, MOST_NAME = 20, 60  # programs of other processes, and characters of what one was started with
 
 
 def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> RenderableType:
     """All that is said of a process: first what each strategy shows in the program's own code, by function."""
-    parts: list[RenderableType] = [_title(process), *_threads(process)]
+    parts: list[RenderableType] = [_title(process), *_threads(process), *map(Text, _children(process.run))]
     if shares:
         parts += _summary(process, shares)
         parts += _functions(process, shares)
@@ -66,6 +68,20 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
         yield Text(f"pieces  {process.pieces}: watched and judged one after the other, and none is held")
     if process.run.status is None:
         yield Text(f"ended   {process.run.why}; what ran until then is judged", "bold yellow")
+
+
+def _children(run: ProcessRun) -> Iterator[str]:
+    """The programs that other processes of the run executed, and what the first process became."""
+    if run.becomes:
+        yield f"becomes {run.becomes}, by execve"
+    for child in run.children[:MOST_CHILDREN]:
+        name = " ".join((child.path.name, *child.arguments[1:]))
+        name = name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 3]}..."
+        how = f"goes on as {child.becomes}" if child.becomes else child.ending
+        yield f"process {child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}"
+    if len(run.children) > MOST_CHILDREN:
+        rest = run.children[MOST_CHILDREN:]
+        yield f"and {len(rest)} other programs of processes, {count(sum(each.steps for each in rest), 'step')}"
 
 
 def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Iterator[RenderableType]:

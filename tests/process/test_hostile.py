@@ -11,6 +11,8 @@ import pytest
 
 from testbed.image import describe
 from testbed.process import ProcessRun, run_process
+from testbed.process.scheduling import SLICE
+from testbed.process.state import MOST_PROCESSES
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.truth import observe
 from testbed.words.errors import EmulationError
@@ -74,7 +76,7 @@ def test_every_attempt_is_refused_but_for_those_on_its_own_layer(attack: tuple[P
 
 def test_what_is_not_for_such_a_process_is_told(attack: tuple[ProcessRun, Path, bool]) -> None:
     told = {call.name for call in attack[0].refused}
-    assert {"ptrace", "execve", "socket", "mount", "chroot", "kill"} <= told
+    assert {"ptrace", "socket", "mount", "chroot", "kill"} <= told
 
 
 def test_what_it_writes_lies_in_the_folder_of_the_run(attack: tuple[ProcessRun, Path, bool]) -> None:
@@ -100,7 +102,6 @@ NOTHING = "-1 No such file or directory\n"
     ("what", "printed"),
     [
         ("memory", 2 * NOTHING),
-        ("children", "Function not implemented\n"),
         ("links", NOTHING),
         ("mapping", "Cannot allocate memory\n"),
         ("sparse", "-1 No space left on device\n"),
@@ -109,6 +110,26 @@ NOTHING = "-1 No such file or directory\n"
 def test_what_would_reach_or_take_too_much_is_refused(what: str, printed: str) -> None:
     run = run_process(built("wild", "x86_64", "static", "-O1"), [what], budget=BUDGET)
     assert (run.stdout.decode(), run.status) == (printed, 0)
+
+
+def test_processes_that_fork_without_end_are_refused_more_and_end_with_the_budget() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["children"], budget=BUDGET)
+    every = [run, *run.children]
+    assert {(call.name, call.error) for each in every for call in each.refused} == {("clone", "EAGAIN")}
+    assert MOST_PROCESSES <= len(every) < 2 * MOST_PROCESSES
+    assert any("steps are used up" in each.ending for each in every)
+    assert BUDGET <= sum(each.steps for each in every) <= BUDGET + SLICE
+
+
+def test_children_one_after_the_other_have_one_budget() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["one by one"], budget=BUDGET)
+    steps = [each.steps for each in (run, *run.children)]
+    assert len(steps) > 10 and BUDGET <= sum(steps) <= BUDGET + SLICE and "steps are used up" in run.why
+
+
+def test_a_pipe_that_nobody_reads_ends_with_a_sentence() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["unread"], budget=BUDGET)
+    assert run.why == "every thread waits, and nothing can wake one: wait for a child, write"
 
 
 def test_endless_recursion_ends_at_the_end_of_the_stack() -> None:
@@ -146,8 +167,6 @@ def test_an_endless_loop_ends_with_its_budget() -> None:
 @pytest.mark.parametrize(
     ("what", "call", "told"),
     [
-        ("fork", "clone", "Function not implemented"),
-        ("exec", "execve", "Function not implemented"),
         ("socket", "socket", "Permission denied"),
         ("peer", "getpeername", "Socket operation on non-socket"),
     ],

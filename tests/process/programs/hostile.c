@@ -93,9 +93,15 @@ int main(int argc, char **argv) {
     tell("kill parent", kill(getppid(), SIGKILL));
     tell("kill all", kill(-1, 0));
     tell("ptrace", ptrace(PTRACE_ATTACH, getppid(), 0, 0));
-    char *arguments[] = {"sh", "-c", "echo escaped", NULL};
-    tell("execve", execve("/bin/sh", arguments, NULL));
-    tell("fork", fork());
+    char command[4096];
+    snprintf(command, sizeof command, "cat %s; echo escaped > %s; kill -9 1", secret, secret);
+    char *arguments[] = {"sh", "-c", command, NULL};
+    tell("execve", execve(secret, arguments, NULL));
+    if (!fork()) {
+        execve("/bin/sh", arguments, NULL);
+        _exit(0);
+    }
+    wait(NULL);
 
     tell("huge map", mmap(NULL, (size_t)1 << (sizeof(size_t) * 8 - 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
     int maps = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int deep(int depth) {
@@ -30,6 +31,16 @@ int main(int count, char **arguments) {
     } else if (!strcmp(what, "children")) {
         for (int i = 0; i < 1000 && fork() >= 0; i++) {}
         printf("%s\n", strerror(errno));
+    } else if (!strcmp(what, "one by one")) {
+        for (int i = 0; i < 1000; i++) {
+            if (!fork()) return 0;
+            wait(NULL);
+        }
+    } else if (!strcmp(what, "unread")) {
+        int ends[2];
+        pipe(ends);
+        if (!fork()) for (char words[1024];;) write(ends[1], words, sizeof words);
+        wait(NULL);
     } else if (!strcmp(what, "links")) {
         for (int i = 0; i < 100; i++) {
             unlink("x");

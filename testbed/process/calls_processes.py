@@ -1,0 +1,279 @@
+"""System calls about processes: fork, execve, and what waits for children."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from testbed.image import Image
+from testbed.process.calls_stat import path_at
+from testbed.process.calls_threads import (
+    CHILD_TID,
+    CLEAR_TID,
+    PARENT_TID,
+    SET_TLS,
+    THREAD,
+    VFORK,
+    VM,
+    child_context,
+    new_thread,
+)
+from testbed.process.initial_stack import MOST_STRINGS
+from testbed.process.known_files import image_of_file
+from testbed.process.recorder import ProcessRecorder
+from testbed.process.refusal import Refusal
+from testbed.process.signals import send_to_process, sent_info
+from testbed.process.starting import Execution, execute
+from testbed.process.state import (
+    MOST_EVER,
+    MOST_PROCESSES,
+    SIGCHLD,
+    KernelCall,
+    Process,
+    ProcessEnds,
+    SignalAction,
+)
+from testbed.process.threads import GuestThread, MustWait, Wait
+from testbed.words.errors import TestbedError
+
+_NO_HANG, _NO_WAIT = 1, 0x0100_0000
+_BY_NUMBER, _BY_GROUP = 1, 2
+_NO_CHILD_WAIT = 2  # SA_NOCLDWAIT
+_EXITED, _KILLED = 1, 2
+_MOST_SCRIPTS = 4  # scripts that are the interpreters of scripts
+
+
+# New processes.
+
+
+def clone(process: Process, a: tuple[int, ...]) -> int:
+    flags = a[0]
+    if flags & VM and flags & (THREAD | VFORK):
+        return new_thread(process, a)
+    if flags & (VM | THREAD):
+        raise Refusal(errno.ENOSYS)  # memory that two processes write
+    return fork(process, a)
+
+
+def fork(process: Process, a: tuple[int, ...]) -> int:
+    """A child with a copy of everything. ``a`` is as for clone; its thread's track begins with its parent's steps."""
+    flags, stack, parent_tid = a[:3]
+    tls, child_tid = (a[3], a[4]) if process.abi.tls_first else (a[4], a[3])
+    kernel, recorder, thread = process.kernel, process.recorder, process.current
+    if len(kernel.living) >= MOST_PROCESSES or len(kernel.processes) >= MOST_EVER:
+        raise Refusal(errno.EAGAIN)
+    number = kernel.next_number()
+    if flags & PARENT_TID:
+        process.memory.write(parent_tid, process.pack(number, size=4))
+    own = ProcessRecorder(process.arch, kernel.left, before=recorder.total, natively=kernel.is_native)
+    memory = process.memory.copied(own.uc, own.journal_write)
+    own.uc.context_restore(child_context(process, stack, tls if flags & SET_TLS else None))
+    first = GuestThread(
+        number,
+        first=recorder.total,
+        after=(*thread.after, *thread.pieces, (process.piece_start, recorder.total)),
+        mask=thread.mask,
+        alternate=thread.alternate,
+        clear_on_exit=child_tid if flags & CLEAR_TID else 0,
+    )
+    child = replace(
+        process,
+        recorder=own,
+        memory=memory,
+        descriptors=process.descriptors.copy(),
+        tree=process.tree,
+        threads=[first],
+        current=first,
+        number=number,
+        images=list(process.images),
+        actions=dict(process.actions),
+        parent=process,
+        begun_by=process.number,
+        comes=process,
+        inherited=recorder.total,
+        inherited_writes=process.inherited_writes + recorder.writes,
+        alarm=None,
+        waiting={},
+        piece_start=recorder.total,
+        calls=Counter(),
+        refused=[],
+        resumed=[(first, step) for who, step in process.resumed if who is thread],
+        notes=[],
+    )
+    kernel.groups[number] = kernel.group_of(process.number)
+    if flags & CHILD_TID:
+        memory.write(child_tid, process.pack(number, size=4))
+    kernel.add(child)
+    return number
+
+
+# Another program.
+
+
+def execve(process: Process, a: tuple[int, ...]) -> int | None:
+    """The process goes on as another program, in memory of its own; a vforked child leaves its parent's."""
+    path, argv, environment = path_at(process, a[0]), _strings(process, a[1]), _strings(process, a[2])
+    if sum(len(text) + 1 + process.arch.word for text in (*argv, *environment)) > MOST_STRINGS:
+        raise Refusal(errno.E2BIG)
+    at, image, argv = _program(process, path, argv)
+    variables = {name: value for name, _, value in (each.partition("=") for each in environment)}
+    thread = process.current
+    number = thread.number if thread.vfork_child else process.number
+    try:
+        after = execute(process, Execution(image, at, tuple(argv), variables), number)
+    except TestbedError as error:
+        raise Refusal(errno.ENOEXEC) from error
+    after.descriptors.close_for_exec()
+    after.actions = {n: SignalAction(1) for n, action in process.actions.items() if action.handler == 1}
+    after.current.mask, after.current.pending = thread.mask, dict(thread.pending)
+    if thread.vfork_child:
+        after.parent, after.begun_by, thread.waited_for, thread.status = process, process.number, True, 0
+        process.kernel.groups.setdefault(number, process.kernel.group_of(process.number))
+        process.kernel.add(after)
+        return None
+    raise ProcessEnds(None, f"it goes on as {at}", becomes=after)
+
+
+def _strings(process: Process, address: int) -> list[str]:
+    """The strings of an array of pointers that a null pointer ends."""
+    found: list[str] = []
+    while address:
+        (at,) = process.words(address + len(found) * process.arch.word, 1)
+        if not at:
+            break
+        found.append(os.fsdecode(process.memory.text(at, MOST_STRINGS)))
+        if len(found) > MOST_STRINGS // process.arch.word:
+            raise Refusal(errno.E2BIG)
+    return found
+
+
+def _program(process: Process, path: str, argv: list[str]) -> tuple[str, Image, list[str]]:
+    """The file that a path means as a program, or the interpreter that a script names, and its arguments."""
+    for _ in range(_MOST_SCRIPTS):
+        node = process.tree.find(path, process.folder)
+        if not stat.S_ISREG(node.mode) or node.host is None or not node.mode & 0o111:
+            raise Refusal(errno.EACCES)
+        with open(node.host, "rb") as file:
+            head = file.read(256)
+        if not head.startswith(b"#!"):
+            try:
+                image = image_of_file(node.host, process.reading)
+            except TestbedError as error:
+                raise Refusal(errno.ENOEXEC) from error
+            if image.arch is not process.arch or head[:4] != b"\x7fELF":
+                raise Refusal(errno.ENOEXEC)
+            return node.path, image, argv
+        words = os.fsdecode(head[2:].partition(b"\n")[0]).strip().split(None, 1)
+        if not words:
+            raise Refusal(errno.ENOEXEC)
+        argv = [*words, path, *argv[1:]]
+        path = words[0]
+    raise Refusal(errno.ELOOP)
+
+
+# Their ends.
+
+
+def end_process(process: Process, ends: ProcessEnds) -> None:
+    """A process is over: its files are closed, its memory is given back, its parent is told."""
+    kernel = process.kernel
+    process.current.ran(process.piece_start, process.recorder.total)
+    process.ends = ends
+    kernel.living.remove(process)
+    kernel.ended += process.own_steps
+    process.descriptors.close_all()
+    process.memory.release()
+    if ends.becomes is not None:
+        kernel.add(ends.becomes)
+        kernel.turn = ends.becomes
+        for each in kernel.processes:
+            if each.parent is process:
+                each.parent = ends.becomes
+        return
+    for each in kernel.processes:
+        if each.parent is process:
+            each.parent = None
+    parent = process.parent
+    if parent is None or parent.ends is not None:
+        return
+    action = parent.actions.get(SIGCHLD, SignalAction())
+    process.waited_for = action.handler == 1 or bool(action.flags & _NO_CHILD_WAIT)
+    status = process.wait_status or 0
+    code, value = (_KILLED, status) if status & 0x7F else (_EXITED, status >> 8)
+    send_to_process(parent, SIGCHLD, sent_info(process.arch, process.number, SIGCHLD, code, value))
+
+
+GuestChild = Process | GuestThread  # a vforked one is a thread until it becomes a program
+
+
+def _waited_for(process: Process, choice: tuple[int, int], options: int) -> GuestChild | None:
+    """A child that is over; None where there is none yet and the caller does not wait."""
+    (kind, wanted), kernel = choice, process.kernel
+    every: list[GuestChild] = [each for each in process.kernel.processes if each.parent is process]
+    every += [thread for thread in process.threads if thread.vfork_child]
+    children = [
+        child
+        for child in every
+        if not child.waited_for
+        and not (isinstance(child, Process) and child.ends is not None and child.ends.becomes is not None)
+        and (kind != _BY_NUMBER or child.number == wanted)
+        and (kind != _BY_GROUP or kernel.group_of(child.number) == wanted)
+    ]
+    if not children:
+        raise Refusal(errno.ECHILD)
+    over = next((child for child in children if child.wait_status is not None), None)
+    if over is None and not options & _NO_HANG:
+
+        def one_is() -> bool:
+            numbers = {child.number for child in children}
+            threads = any(isinstance(child, GuestThread) and child.wait_status is not None for child in children)
+            return threads or any(
+                each.number in numbers and each.parent is process and each.wait_status is not None
+                for each in kernel.processes
+            )
+
+        raise MustWait(Wait(one_is, restart=True, what="wait for a child"))
+    if over is not None and not options & _NO_WAIT:
+        over.waited_for = True
+    return over
+
+
+def wait4(process: Process, a: tuple[int, ...]) -> int:
+    wanted = process.signed(a[0])
+    choice = {-1: (0, 0), 0: (_BY_GROUP, process.kernel.group_of(process.number))}.get(wanted)
+    child = _waited_for(process, choice or (_BY_NUMBER if wanted > 0 else _BY_GROUP, abs(wanted)), a[2] & _NO_HANG)
+    if child is None:
+        return 0
+    if a[1]:
+        process.memory.write(a[1], process.pack(child.wait_status or 0, size=4))
+    if a[3]:
+        process.memory.write(a[3], bytes(18 * process.arch.word))
+    return child.number
+
+
+def waitid(process: Process, a: tuple[int, ...]) -> int:
+    kind, wanted, info, options = a[:4]
+    if kind > _BY_GROUP:
+        raise Refusal(errno.EINVAL)
+    child = _waited_for(process, (kind, wanted), options)
+    if info:
+        status = child.wait_status or 0 if child else 0
+        code, value = (_KILLED, status) if status & 0x7F else (_EXITED, status >> 8)
+        told = sent_info(process.arch, child.number, SIGCHLD, code, value) if child else struct.pack("<32x")
+        process.memory.write(info, told)
+    return 0
+
+
+CALLS: Mapping[str, KernelCall] = {
+    "clone": clone,
+    "fork": lambda process, a: fork(process, (0, 0, 0, 0, 0)),
+    "vfork": lambda process, a: new_thread(process, (VM | VFORK, 0, 0, 0, 0)),
+    "execve": execve,
+    "wait4": wait4,
+    "waitid": waitid,
+}
