@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from testbed.arch import Arch, PerArch
+from testbed.arch import Arch
 from testbed.image import Image
 from testbed.image.go_functions import GoEntry, GoFunctionTable, function_table, functions, name_at
 from testbed.rereading.dwarf import SecondReader
@@ -22,9 +22,7 @@ _OUTERMOST = (
     "runtime.goexit",
     "runtime.rt0_go",
 )  # C, and the start code of older versions for arm64, call the second one
-_START_CODE = PerArch[str | None](  # that jumps there
-    {"x86_64": "_rt0_amd64", "arm64": "_rt0_arm64", "arm32": None}, because={"arm32": "its table is not read"}
-)
+_START_CODE = ("_rt0_amd64", "_rt0_arm64")  # that jumps there
 _BY_SIGNAL = ("runtime.sigpanic", "runtime.asyncPreempt", "runtime.debugCallV1", "runtime.debugCallV2")
 # Before Go 1.17 a record has no flags.
 _SET_SP = (
@@ -46,7 +44,7 @@ def gopclntab(image: Image) -> SecondReader:
     table, arch = function_table(image.sections), image.arch
     every = sorted(functions(table))
     flagged = any(_flags(table, each) for each in every)
-    from_start = any(name_at(table, each.name) == _START_CODE[arch.name] for each in every)
+    from_start = any(name_at(table, each.name) in _START_CODE for each in every)
     by_c = not from_start or not any(each.start <= image.entry < each.end for each in every)
 
     def row_at(pc: int) -> SecondRow | NoRow:
