@@ -94,6 +94,8 @@ _RUNTIME = (
     "call_gc|call_realloc_stack|alloc1|alloc2|alloc3|allocN|c_call|c_call_stack_args|ml_array_bound_error|"
     "raise_exn|reraise_exn|perform|reperform|resume|runstack"
 )
+# What ocamlopt makes for a program as a whole, without debug information (asmcomp/cmm_helpers.ml).
+_FOR_ALL = r"program|(apply|curry|send|tuplify)\d+\w*"
 # Numbers: llvm/BinaryFormat/Dwarf.def. DW_CC_LLVM_AAPCS, by which clang marks vector calls, says too little.
 MARKERS = (
     Marker("preserve_most", "its debug information says DW_CC_LLVM_PreserveMost", number=0xC9),
@@ -106,6 +108,8 @@ MARKERS = (
     Marker("go_abi0", "its name ends in .abi0", name=r".*\.abi0"),
     Marker("ocaml", "its name is one of OCaml code, caml and a module", name=r"caml[A-Z]\w*(__|\.|\$).*"),
     Marker("ocaml", "OCaml code calls it by its own convention", name=rf"caml_({_RUNTIME})", file=_OF_OCAML),
+    Marker("ocaml_raise", "it goes on in an OCaml handler", name="caml_raise_exception", file=_OF_OCAML),
+    Marker("ocaml", "ocamlopt makes it for each program", name=rf"caml_({_FOR_ALL})", file=_OF_OCAML),
     Marker("ocaml", "ocamlopt made its unit", producer="ocamlopt"),
     Marker("go", "the file has", file=_OF_GO, span=_code_of_go),
     Marker("go_abi0", "the file has", file=_OF_GO, span=_code_of_go),

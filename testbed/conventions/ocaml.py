@@ -3,18 +3,26 @@
 
 With ``--with-frame-pointers`` rbp is a frame pointer and comes back; without, it is a register as any other, so the
 convention does not promise it.
+
+``ocaml_raise`` is that of ``caml_raise_exception``: C calls it by its own convention, and it goes on in a handler of
+OCaml's, so what is fixed there is changed for good, and nobody comes back.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from testbed.arch.arm32 import ARM32
 from testbed.arch.arm64 import ARM64
 from testbed.arch.x86_64 import X86_64
+from testbed.conventions.aapcs32 import AAPCS32
+from testbed.conventions.aapcs64 import AAPCS64
 from testbed.conventions.model import Convention
+from testbed.conventions.system_v import SYSTEM_V
 
 _TITLE = "OCaml"
 
-OCAML = (
+_CODE = (
     Convention(
         name="ocaml",
         title=_TITLE,
@@ -49,3 +57,15 @@ OCAML = (
         stack_alignment=8,
     ),
 )
+_RAISE = tuple(
+    replace(
+        its,
+        name="ocaml_raise",
+        title="OCaml's way from C to a handler",
+        saved=tuple(each for each in its.saved if each.name not in code.fixed),
+        fixed=code.fixed,
+        record=None,
+    )
+    for its, code in zip((SYSTEM_V, AAPCS64, AAPCS32), _CODE, strict=True)
+)
+OCAML = (*_CODE, *_RAISE)

@@ -27,6 +27,7 @@ def named(text: str) -> Convention:
         ("x86_64 go", "rbp", ""),
         ("x86_64 go_abi0", "rbp", ""),
         ("x86_64 ocaml", "", ""),
+        ("x86_64 ocaml_raise", "rbx rbp r12 r13", ""),
         ("x86_64 preserve_most", "rbx rbp r12 r13 r14 r15 rcx rsi rdi r8 r9 r10", ""),
         ("x86_64 preserve_none", "rbp", ""),
         ("x86_64 sysv-rbx-r12", "rbp r13 r14 r15", ""),
