@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -270,10 +270,11 @@ class _OneFunction:
         alone = all(self._is_gone(function, i, its) for i, its in told.items())
         return replace(worse, gone=tuple(each for each in self.convention.preserved if each in gone) if alone else ())
 
-    def _is_gone(self, function: TriedFunction, i: int, names: Iterable[str]) -> bool:
+    def _is_gone(self, function: TriedFunction, i: int, names: Collection[str]) -> bool:
         """Are these callee-saved registers of which the frame has no copy, and that no return is known to give back?"""
         places = function.tried[i].true.places
-        lost = all(name in self.convention.preserved and name in places and not places[name].kept for name in names)
+        known = [places[name] for name in names if name in self.convention.preserved and name in places]
+        lost = len(known) == len({*names}) and all(place.vague or not place.kept for place in known)
         left = [each.true.places for each in function.tried if each.true.returns]
         return lost and all(not left or any(name in its and not its[name].in_place for its in left) for name in names)
 

@@ -28,6 +28,7 @@ from testbed.words.errors import UnreadableMemory
 _MOST_SLOTS = 2048  # words at either end of a frame that are searched for a saved register
 _NATIVE_FROM = 5_000  # words of memory; fewer are read faster one by one than by a sweep of the trace
 _MOST_PLACES = 32  # of one register, at one instruction
+_FEW_PLACES = 4  # a register that was put away is in one, or in two
 _ABOVE = 16  # the same of one that lies in the caller's
 _Words = NDArray[np.uint64]
 
@@ -44,6 +45,11 @@ class TruePlace:
     def kept(self) -> bool:
         """Is it in the register still, or in the function's frame?"""
         return self.in_place or any(offset < 0 for offset in self.offsets)
+
+    @property
+    def vague(self) -> bool:
+        """Is it in so many places that none says anything, as zero is?"""
+        return not self.in_place and len(self.offsets) > _FEW_PLACES
 
     def __and__(self, other: TruePlace) -> TruePlace:
         return TruePlace(

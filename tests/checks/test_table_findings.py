@@ -18,7 +18,7 @@ from testbed.checks.native.codes import CFA
 from testbed.checks.pc_checks import ResultsByPc
 from testbed.checks.static_rows import StaticDifference, StaticFunction, static_function
 from testbed.checks.table_findings import CodeSpan, span_at, table_findings
-from testbed.checks.true_rows import ObservedRow
+from testbed.checks.true_rows import ObservedRow, TruePlace
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, UnwindRow
 from testbed.image import Image, Segment, Symbol
 from testbed.micro.functions import CodePiece
@@ -158,3 +158,11 @@ def test_left_out_is_what_was_executed_what_is_told_already_and_what_cannot_be_c
     assert not found(other, counts=told)
     assert not found(replace(ROW, cfa=RegisterPlus("rbp", 24)))
     assert not found(other, name="ehabi"), "that one promises rows at calls only"
+
+
+def test_a_value_that_is_in_many_places_shows_no_save() -> None:
+    """Zero below SP is no slot: BoringSSL's ``_aesni_ctr32_ghash_6x``, called with rbx zero."""
+    slots = frozenset(range(-48, 0, 8))
+    assert TruePlace(in_place=False, offsets=slots).vague
+    assert not TruePlace(in_place=False, offsets=frozenset({-16, -24})).vague
+    assert not TruePlace(in_place=True, offsets=slots).vague
