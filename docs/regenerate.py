@@ -59,11 +59,12 @@ def with_blocks(text: str) -> str:
 
 def names() -> None:
     """docs/names.md: names judged at every site of the corpus, and beside two readers at every executed address."""
+    from names_page import COLUMNS, judge_all_names, total_rows
+
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.campaign.units import units
-    from testbed.cli.names import COLUMNS, judge_all_names, total_rows
     from tests.image.executed import EXPLAINED, SAME, Compared, compared
 
     planned = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())

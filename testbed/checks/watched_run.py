@@ -1,4 +1,4 @@
-"""The tables of one program held against a run of it that was watched: what `testbed lint` says."""
+"""The tables of one program held against a run of it that was watched: what `testbed check --executed` says."""
 
 from __future__ import annotations
 

@@ -116,16 +116,13 @@ Files:
 annotate   Write the unwind directives that the functions of an assembly source lack.
 sweep      Say which functions of many files have wrong unwind tables, by their instructions alone.
 rows       What the unwind tables of PROGRAM say at every pc, as rows.
-lint       Say which rows of PROGRAM's unwind tables are wrong at an instruction it executes, and the fix.
 
 One run:
 show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
 edit       Edit PROGRAM in a browser on this machine, and see rows, outcomes and verdicts change.
 record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
 prove      Compare two witnesses of the call stack at every step of PROGRAM.
-backtrace  The call stack of PROGRAM at LOCATION: inlined calls, tail calls where they are certain, files and lines.
-unwind     Every strategy's backtrace of the snapshot in PATH, with names and lines.
-names      Judge the names of PROGRAM's frames at every instruction: functions, tail calls, declared inlined calls.
+backtrace  The call stack of a snapshot, or of PROGRAM at LOCATION, with names and lines.
 gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
 
 Many runs:
@@ -134,8 +131,7 @@ fuzz       Generate programs from seeds, judge every strategy at every instructi
 findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
 
 For other tools:
-export     PROGRAM's registers and memory at LOCATION as a core file, a minidump, or JSON.
-vectors    Write test vectors to DIR: machines stopped at an instruction, with their true call stacks, as JSON.
+export     PROGRAM's registers and memory at LOCATION as a file for other tools, or test vectors of many programs.
 protocol   Print the protocol that --unwinder-cmd speaks, write an example in DIR, or check a program.
 list       What the catalogues hold, and where built files and results are kept.
 """
@@ -155,8 +151,12 @@ MOVED = MappingProxyType(
         "cache": "testbed list cache",
         "completion": "_TESTBED_COMPLETE=bash_source testbed (zsh_source, fish_source)",
         "generate": "testbed fuzz --write SEED",
+        "lint": "testbed check PROGRAM --executed",
+        "names": "testbed backtrace PROGRAM --judge",
         "serve": "testbed edit",
         "table": "testbed rows",
+        "unwind": "testbed backtrace SNAPSHOT",
+        "vectors": "testbed export --vectors DIR",
     }
 )
 

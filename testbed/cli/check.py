@@ -22,10 +22,15 @@ from testbed.checks.options import MOST_STEPS, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.options import (
+    NamedRun,
+    budget_option,
     cluster_option,
     convention_option,
     jobs_option,
     no_debug_files_option,
+    recipe_option,
+    refuse_others,
+    seed_option,
     unwinder_cmd,
 )
 from testbed.cli.progress import long_work
@@ -137,7 +142,7 @@ class _HowTold:
 )
 @unwinder_cmd
 @convention_option
-@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Of all values that are made up.")
+@seed_option
 @click.option(
     "--runs", type=click.IntRange(1), default=_DEFAULT.runs, show_default=True, help="Most calls of one function."
 )
@@ -173,6 +178,14 @@ class _HowTold:
 )
 @click.option("--diff", is_flag=True, help="Print the corrections of assembly sources as a patch, and nothing else.")
 @click.option("--fix", is_flag=True, help="Write the corrections into the sources: those that a second check confirms.")
+@click.option(
+    "--executed",
+    is_flag=True,
+    help="Run FILE as a program, and check its rows at the instructions that it executes; FILE may be a name from "
+    "`testbed list programs`.",
+)
+@recipe_option
+@budget_option
 @click.option("--coverage", is_flag=True, help="Also say of each function how much of it was tried.")
 @click.option("--notes", is_flag=True, help="Also list what is only counted otherwise: notes, known findings.")
 @click.pass_context
@@ -194,6 +207,9 @@ def command(
     no_debug_files: bool,
     diff: bool,
     fix: bool,
+    executed: bool,
+    recipe: str | None,
+    budget: int,
     **told: Any,
 ) -> None:
     """Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
@@ -210,6 +226,7 @@ def command(
     testbed check f.o --call 'f(buf:64, 3, "text")'    with arguments that lead further
     testbed check @files --baseline known.json         fail only for what is new
     testbed check memcpy.S --diff | git apply          what corrects it, as a patch; --fix writes it
+    testbed check leaf_call --executed                 the rows of a program where it runs; nothing is called
     testbed check memcpy.S --unwinder-cmd ./mine       an unwinder at every instruction, not the tables
 
     Exit status: 0 nothing new is wrong, 1 a finding, 2 what could not be checked, or a mistake in what was typed.
@@ -232,6 +249,12 @@ def command(
         if not any(matches(said, [pattern]) for name in CHECKED for said in (name, f".{name}")):
             raise UsageError(f"no table matches {pattern!r}; {nearest(pattern, CHECKED)}")
     paths = files_named(files)
+    if executed:
+        refuse_others("--executed", *("executed", "arch", "recipe", "seed", "budget", "tables", "form"))
+        if len(files) != 1 or how.form not in ("text", "json"):
+            raise UsageError("--executed takes one program, and tells text or json")
+        named = NamedRun(program=files[0], arch=arch, recipe=recipe, seed=seed, budget=budget)
+        sys.exit(_check_executed(named, tables, as_json=how.form == "json"))
     for path in (how.output, how.html, how.write_baseline):
         if path is not None:
             try_writing(path)
@@ -398,4 +421,38 @@ def judge_and_tell(
         write_text(output, text + "\n")
     else:
         click.echo(text)
+    return status
+
+
+# ``testbed check --executed``: the rows at the instructions that a program executes.
+
+
+def _check_executed(named: NamedRun, tables: Sequence[str], *, as_json: bool) -> int:
+    """Hold a program's rows against its run; the exit status: 2 where nothing is wrong before the run stopped early."""
+    from testbed.checks.watched_run import lint
+    from testbed.cli.table_readers import evaluate_rule, table_readers
+    from testbed.cli.terminal import disagrees
+    from testbed.report.check_json import LintForm, json_text
+    from testbed.report.check_text import table_lines
+    from testbed.store.codec import encoded
+
+    run = named.run()
+    wanted = [name for name in CHECKED if matches(name, tables) or matches(f".{name}", tables)]
+    readers = table_readers(run.built.image, wanted)
+    if run.failure:
+        click.echo(
+            f"{run.program.name} on {run.arch} by {run.recipe.name}: only the {len(run):,} steps before its end are "
+            f"looked at: {run.failure}",
+            err=True,
+        )
+    said = [lint(run, reader, evaluate_rule) for reader in readers]
+    differs = not run.failure and disagrees(run)  # of a run that was cut nobody knows what it would have executed
+    status = 1 if differs or any(table.fails for table in said) else 2 if run.failure else 0
+    if as_json:
+        click.echo(json_text(encoded(LintForm, {"run": run, "tables": said, "status": status})), nl=False)
+    else:
+        console = console_for_reports()
+        for table in said:
+            for line in table_lines(table):
+                console.print(line, soft_wrap=True)
     return status

@@ -12,13 +12,11 @@ from collections.abc import Sequence
 
 import click
 
-from testbed.cli.corpus import corpus
-from testbed.cli.options import arch_option, budget_option, from_option, recipe_option, seed_option
+from testbed.cli.options import NamedRun, at_option, takes
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
 from testbed.remote import Replay, listen, serve
 from testbed.remote.gdb_targets import GDB_TARGETS
-from testbed.runs.by_name import named_run
 from testbed.runs.run import Run
 from testbed.words.errors import ToolchainMissing
 
@@ -32,26 +30,12 @@ _SETTINGS = (
 
 
 @click.command("gdb", context_settings={"ignore_unknown_options": True})
-@click.argument("program")
+@takes(NamedRun)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@arch_option
-@recipe_option
-@from_option
+@at_option
 @click.option("--serve", "serving", is_flag=True, help="Start no gdb: print the command to type, and wait for it.")
 @click.option("--port", default=0, metavar="N", help="Listen at this port of 127.0.0.1 (default: a free one).")
-@seed_option
-@budget_option
-def command(
-    program: str,
-    arguments: tuple[str, ...],
-    arch: str | None,
-    recipe: str | None,
-    location: str,
-    serving: bool,
-    port: int,
-    seed: int,
-    budget: int,
-) -> None:
+def command(named: NamedRun, arguments: tuple[str, ...], location: str | None, serving: bool, port: int) -> None:
     """Open the recorded run of PROGRAM in gdb, at LOCATION.
 
     gdb's stepi, nexti, continue, breakpoints and watchpoints move in recorded time, and so do reverse-stepi and
@@ -60,9 +44,9 @@ def command(
     """
     if not serving and shutil.which(_DEBUGGER) is None:
         raise ToolchainMissing(_DEBUGGER, f"apt install {_DEBUGGER}, or use --serve and any gdb that knows the target")
-    with status(f"building and running {program}"):
-        run = named_run(corpus(names=[program]), program, arch, recipe, seed=seed, budget=budget, fresh=False)
-    step = run.step_at(location)
+    with status(f"building and running {named.program}"):
+        run = named.run()
+    step = run.step_at(location or "@0")
     listener = listen(port)
     typed = _gdb_command(run, listener.getsockname()[1], arguments)
     if not serving:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import click
 
 from testbed.words.budget import DEFAULT, KINDS, OPTION, VARIABLE, budget_of
+from testbed.words.errors import UsageError
+
+if TYPE_CHECKING:
+    from testbed.runs.run import Run
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 _SOME = partial(click.option, multiple=True)
@@ -25,10 +30,10 @@ seed_option = click.option(
     "--seed", default=1, show_default=True, help="Of the values planted in registers before entry."
 )
 at_option = click.option(
-    "--at", "location", required=True, metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 or @17."
-)
-from_option = click.option(
-    "--at", "location", default="@0", metavar="LOCATION", help="symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17."
+    "--at",
+    "location",
+    metavar="LOCATION",
+    help="One place in the run: symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17.",
 )
 rebuild_option = click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
 arches_option = _SOME("--arch", "-a", "arches", metavar="ARCH", help="Only these architectures; repeatable.")
@@ -85,8 +90,36 @@ budget_option = _budget(help=_GIVE_UP.format(""))
 budget_of_processes_too = _budget(help=_GIVE_UP.format("; of a process 4000000"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRun:
+    """One run as a user names it: the program, how it is built, and how it is started."""
+
+    program: Annotated[str, click.argument("program")]
+    arch: Annotated[str | None, arch_option]
+    recipe: Annotated[str | None, recipe_option]
+    seed: Annotated[int, seed_option]
+    budget: Annotated[int, budget_option]
+
+    def run(self) -> Run:
+        """The program, built, run and watched. Raises UsageError for a name that means nothing."""
+        from testbed.cli.corpus import corpus
+        from testbed.runs.by_name import named_run
+
+        known, how = corpus(names=[self.program]), (self.arch, self.recipe)
+        return named_run(known, self.program, *how, seed=self.seed, budget=self.budget, fresh=False)
+
+
+def refuse_others(goes_with: str, *names: str) -> None:
+    """Raise UsageError for an option that was typed and is none of these parameters: it would change nothing."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        typed = context.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+        if typed and isinstance(param, click.Option) and param.name not in ("file_limit", *names):
+            raise UsageError(f"{max(param.opts, key=len)} does not go with {goes_with}: leave it out")
+
+
 def takes(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command that is given a value of each of these, before its own options.
+    """A command that is given a value of each of these, before its own arguments and options.
 
     Their fields are options in this order, each ``name: Annotated[type, click.option(...)]``.
     """
@@ -99,6 +132,7 @@ def takes(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
             command(*values, **given)
 
         called.__doc__, shown = command.__doc__, called
+        called.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
         for hint in reversed([hint for hints in typed.values() for hint in hints.values()]):
             shown = hint.__metadata__[0](shown)
         return shown
@@ -117,12 +151,9 @@ READ_FILES = frozenset(
         "record",
         "prove",
         "rows",
-        "lint",
         "backtrace",
-        "names",
         "gdb",
         "export",
-        "unwind",
     )
 )
 

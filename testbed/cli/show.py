@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from testbed.cli.corpus import corpus
-from testbed.cli.options import arch_option, budget_option, from_option, recipe_option, seed_option, unwinder_cmd
+from testbed.cli.options import arch_option, at_option, budget_option, recipe_option, seed_option, unwinder_cmd
 from testbed.cli.strategies import strategies_named, telling
 from testbed.cli.terminal import console_for_reports, status
 from testbed.contract.unwinder import Unwinder
@@ -24,7 +24,7 @@ from testbed.words.errors import UsageError
 @recipe_option
 @click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies (default: six).")
 @unwinder_cmd
-@from_option
+@at_option
 @click.option("--step", "stepping", is_flag=True, help="Move about in the run, full screen.")
 @seed_option
 @budget_option
@@ -34,7 +34,7 @@ def command(
     recipe: str | None,
     names: tuple[str, ...],
     commands: tuple[str, ...],
-    location: str,
+    location: str | None,
     stepping: bool,
     seed: int,
     budget: int,
@@ -51,7 +51,7 @@ def command(
     applicable = [unwinder for unwinder in chosen if unwinder.applies_to(run.built.image)]
     if not applicable:
         raise UsageError("none of the strategies that were asked for applies to this file")
-    step = run.step_at(location)
+    step = run.step_at(location or "@0")
     if stepping:
         _step_through(run, step, applicable)
     else:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import unwinders
 from testbed.checks.readers import Readers
+from testbed.checks.watched_run import TableReader
 from testbed.contract.rows import ExpressionRule, ValExpression
-from testbed.image import image_covering
+from testbed.image import Image, image_covering
 from testbed.trace import Snapshot
-from testbed.words.errors import UnknownRegister, UnsupportedRule
-from testbed.words.table_formats import CHECKED
+from testbed.words.catalogue import matching
+from testbed.words.errors import UnknownRegister, UnsupportedRule, UsageError
+from testbed.words.table_formats import AT_CALLS, CHECKED, OF_DIRECTIVES
+from unwinders import UNWINDERS
 from unwinders.rows.expression import evaluate
 
 
@@ -25,6 +31,18 @@ def evaluate_rule(rule: ExpressionRule | ValExpression, at: Snapshot, cfa: int |
         return evaluate(rule.operations, at.arch, at.registers, at.memory, initial, bias=bias)
     except (UnknownRegister, UnsupportedRule):
         return None
+
+
+def table_readers(image: Image, names: Sequence[str]) -> list[TableReader]:
+    """The tables of an image that strategies of these names read. Raises UsageError where there is none."""
+    readers = []
+    for unwinder in matching(UNWINDERS, names, "strategy"):
+        if unwinder.rows is not None and unwinder.applies_to(image):
+            read = partial(unwinder.rows, image)
+            readers.append(TableReader(unwinder.name, read, unwinder.name in AT_CALLS, unwinder.name in OF_DIRECTIVES))
+    if not readers:
+        raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")
+    return readers
 
 
 READERS = Readers(

@@ -1,4 +1,4 @@
-"""Checks as JSON: what ``testbed check --format json`` and ``testbed lint --json`` write, as types.
+"""Checks as JSON: what ``testbed check --format json`` also with ``--executed``, writes, as types.
 
 A form says what is written of a value, and its schema is made from it (`testbed.report.schemas`).
 """

@@ -219,7 +219,7 @@ def _columns(rows: Iterable[Sequence[str]]) -> Iterator[Text]:
         yield Text("  ".join([*(n.rjust(width) for n, width in zip(numbers, widths, strict=True)), name]))
 
 
-# What ``testbed lint`` prints: a line per finding, and per table how much of the run it was held against.
+# What ``testbed check --executed`` prints: a line per finding, and per table how much of the run it was held against.
 
 
 def finding_line(finding: TableFinding) -> str:

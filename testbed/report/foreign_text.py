@@ -39,7 +39,7 @@ def foreign_text(of: Foreign, said: Mapping[str, Backtrace]) -> Iterator[str]:
 
 
 def foreign_data(of: Foreign, said: Mapping[str, Backtrace]) -> dict[str, Any]:
-    """The same as values of JSON: ``schema/unwind.json``."""
+    """The same as values of JSON: ``schema/backtrace.json``."""
     return {
         "schema": JSON_VERSION,
         "file": str(of.dump.path),

@@ -39,7 +39,9 @@ PRINTED: Mapping[str, Printed] = {
         TriedFindings, "testbed findings --json", "What real tools were seen to do wrong, each tried again."
     ),
     "fuzz": Printed(FuzzForm, "testbed fuzz --json", "Generated programs that were judged, and what nothing explains."),
-    "lint": Printed(LintForm, "testbed lint --json", "A program's unwind tables, held against a run of it."),
+    "check_executed": Printed(
+        LintForm, "testbed check --executed --format json", "A program's unwind tables, held against a run of it."
+    ),
     "matrix": Printed(MatrixForm, "testbed matrix --json", "Every strategy on every (program, arch, recipe), counted."),
     "process": Printed(
         ProcessForm,

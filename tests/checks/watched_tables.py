@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from testbed.arch import Arch
 from testbed.checks.watched_run import TableLint, lint
-from testbed.cli.lint import table_readers
-from testbed.cli.table_readers import evaluate_rule
+from testbed.cli.table_readers import evaluate_rule, table_readers
 from testbed.contract.rows import (
     RA_SIGNED,
     AtRegister,
@@ -74,6 +73,6 @@ def any_rule(arch: Arch, rng: random.Random) -> Rule:
 
 
 def linted(run: Run, strategy: str) -> TableLint:
-    """A strategy's table of a run's program beside the run, as `testbed lint` reads it."""
+    """A strategy's table of a run's program beside the run, as `testbed check --executed` reads it."""
     (reader,) = table_readers(run.built.image, (strategy,))
     return lint(run, reader, evaluate_rule)

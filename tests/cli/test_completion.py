@@ -32,7 +32,7 @@ def names(*words: str) -> list[str]:
         (("matrix", "-u", "prologue"), ["prologue_analysis"]),
         (("matrix", "-p", "leaf_n"), ["leaf_no_frame"]),
         (("show", "leaf_n"), ["leaf_no_frame"]),
-        (("lint", "leaf_call", "-f", "sfr"), ["sframe"]),
+        (("rows", "leaf_call", "-f", "sfr"), ["sframe"]),
         (("findings", "minidump"), ["minidump_stackwalk"]),
         (("list", "prog"), ["programs"]),
         (("run", "leaf_call", "--diff"), ["--differences"]),

@@ -1,4 +1,4 @@
-"""`testbed export` and `testbed unwind` as a user meets them."""
+"""`testbed export` and `testbed backtrace` as a user meets them."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def test_what_is_exported_unwinds_with_names_and_says_that_nothing_is_judged(
     assert (status, err) == (0, "")
     (file,) = tmp_path.iterdir()
     assert file.name in out and f"{file.stat().st_size:,} bytes" in out
-    status, out, err = testbed("unwind", file.name, "--sysroot", "/")
+    status, out, err = testbed("backtrace", file.name, "--sysroot", "/")
     assert (status, err) == (0, "") and NOTE in out
     table = "debug_frame" if arch == "arm32" else "eh_frame"
     group = next(part for part in out.split("\n\n") if table in part.splitlines()[0])
     assert [line.split(" in ")[1] for line in group.splitlines() if " in " in line] == [
         f"{name} ()" for name in ("leaf", "middle", "main", "_start")
     ]
-    status, out, err = testbed("unwind", file.name, "--sysroot", "/", "--json", "-u", table, "-u", "fp_chain")
+    status, out, err = testbed("backtrace", file.name, "--sysroot", "/", "--json", "-u", table, "-u", "fp_chain")
     data = json.loads(out)
-    jsonschema.validate(data, schema("unwind"))
+    jsonschema.validate(data, schema("backtrace"))
     assert set(data["backtraces"]) == {table, "fp_chain"} and data["judged"] is False
     assert data["backtraces"][table]["root_claimed"] is True
 
@@ -62,10 +62,10 @@ def test_a_folder_with_a_snapshot_and_its_program_file(testbed: Testbed, tmp_pat
     data = json.loads((tmp_path / "one.json").read_text())
     data["images"][0]["path"] = program.name
     (folder / "one.json").write_text(json.dumps(data))
-    status, _, err = testbed("unwind", "folder", "--sysroot", "/")
+    status, _, err = testbed("backtrace", "folder", "--sysroot", "/")
     assert status == 2 and program.name in err and "--skip-missing" in err
     (folder / program.name).write_bytes(program.read_bytes())
-    status, out, _ = testbed("unwind", "folder", "--sysroot", "/", "-u", "eh_frame")
+    status, out, _ = testbed("backtrace", "folder", "--sysroot", "/", "-u", "eh_frame")
     assert status == 0 and "_start ()" in out
 
 
@@ -74,9 +74,9 @@ def test_a_mach_o_core_names_its_program_file(testbed: Testbed, recipe: str) -> 
     program, at = {"macho-O2": ("alloca_vla", "main+0x8"), "keystone": ("leaf_call", "leaf")}[recipe]
     out = testbed("export", program, "-a", "arm64", "-r", recipe, "--at", at, "-f", "macho-core", "-o", "a.mcore")[1]
     file = out.rsplit(": ", 1)[1].strip()
-    status, _, err = testbed("unwind", "a.mcore")
+    status, _, err = testbed("backtrace", "a.mcore")
     assert status == 2 and f"no file for the module {file}" in err and "--sysroot /" in err
-    status, out, err = testbed("unwind", "a.mcore", "--sysroot", "/")
+    status, out, err = testbed("backtrace", "a.mcore", "--sysroot", "/")
     assert (status, err) == (0, "") and f"{file} at 0x" in out and "_start ()" in out
 
 
@@ -88,11 +88,11 @@ def test_a_mach_o_core_without_that_note_needs_to_be_told_where_the_program_lies
     )[1]
     program, core = out.rsplit(": ", 1)[1].strip(), tmp_path / "a.mcore"
     core.write_bytes(core.read_bytes().replace(b"all image infos", b"not known to us"))
-    status, out, err = testbed("unwind", "a.mcore", "-u", "compact_unwind")
+    status, out, err = testbed("backtrace", "a.mcore", "-u", "compact_unwind")
     assert status == 1 and "no image covers" in out and "--file PATH@0x400000" in err
-    status, _, err = testbed("unwind", "a.mcore", "--file", program)
+    status, _, err = testbed("backtrace", "a.mcore", "--file", program)
     assert status == 2 and "@0x..." in err
-    status, out, _ = testbed("unwind", "a.mcore", "--file", f"{program}@0x10a5c4000", "-u", "lr_leaf")
+    status, out, _ = testbed("backtrace", "a.mcore", "--file", f"{program}@0x10a5c4000", "-u", "lr_leaf")
     assert status == 0 and "_start ()" in out
 
 
@@ -101,14 +101,14 @@ def test_without_any_program_file_what_needs_none_is_asked_and_it_is_said_what_w
     testbed: Testbed, form: str
 ) -> None:
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf", "-f", form, "-o", "a")
-    status, out, err = testbed("unwind", "a", "--skip-missing")
+    status, out, err = testbed("backtrace", "a", "--skip-missing")
     assert status == 0 and "no program file is known" in err and "--file PATH@0x" in err
     assert out.splitlines()[0].endswith("arm64, pc 0x41004c, sp 0x7ffffffeffd0")  # the pc once: there is no name
     (chain,) = (part for part in out.split("\n\n") if part.startswith("fp_chain"))
     assert [line.split()[1] for line in chain.splitlines() if " in " in line] == [
         f"{pc:#018x}" for pc in (0x41004C, 0x410024, 0x41000C)
     ]
-    status, out, err = testbed("unwind", "a", "--skip-missing", "--json")
+    status, out, err = testbed("backtrace", "a", "--skip-missing", "--json")
     assert status == 0 and len(json.loads(out)["backtraces"]["fp_chain"]["frames"]) == 3
     assert "no program file is known" in err
 
@@ -125,14 +125,14 @@ def test_without_any_program_file_what_needs_none_is_asked_and_it_is_said_what_w
 )
 def test_mistakes_are_one_message(testbed: Testbed, arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
-    status, out, err = testbed("unwind", *arguments)
+    status, out, err = testbed("backtrace", *arguments)
     assert (status, out) == (2, "") and said in err and "Traceback" not in err
 
 
 def test_a_strategy_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
     status, out, err = testbed(
-        "unwind", "a.core", "--sysroot", "/", *(part for name in UNWINDERS for part in ("-u", name))
+        "backtrace", "a.core", "--sysroot", "/", *(part for name in UNWINDERS for part in ("-u", name))
     )
     assert (status, err) == (0, "")
     assert all(name in out for name in UNWINDERS)
@@ -141,16 +141,16 @@ def test_a_strategy_without_its_table_says_so_and_nothing_breaks(testbed: Testbe
 def test_a_strategy_for_other_architectures_says_so(testbed: Testbed) -> None:
     """A tool for one of them would look for its registers among those of another one."""
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
-    status, out, err = testbed("unwind", "a.core", "--sysroot", "/", "-u", "ehabi", "-u", "orc")
+    status, out, err = testbed("backtrace", "a.core", "--sysroot", "/", "-u", "ehabi", "-u", "orc")
     assert (status, err) == (1, "no strategy found a caller\n")
     assert "NoUnwindInfo: ehabi is for arm32, not for arm64" in out
     assert "NoUnwindInfo: orc is for x86_64, not for arm64" in out
 
 
-# ``--debug-dir`` of ``testbed unwind`` and ``table``: names from separate debug files, only where the user says so.
+# ``--debug-dir`` of ``testbed backtrace`` and ``table``: names from separate debug files, only where the user says so.
 
 NO_EH_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
-SCHEMA = Path(__file__).parents[2] / "testbed" / "report" / "schema" / "unwind.json"
+SCHEMA = Path(__file__).parents[2] / "testbed" / "report" / "schema" / "backtrace.json"
 
 
 @pytest.fixture
@@ -188,10 +188,10 @@ def snapshot(tmp_path: Path) -> Path:
 
 
 def test_names_come_from_the_debug_file_where_a_folder_is_given(testbed: Testbed, snapshot: Path) -> None:
-    without = testbed("unwind", str(snapshot), "--sysroot", "/", "-u", "eh_frame")
+    without = testbed("backtrace", str(snapshot), "--sysroot", "/", "-u", "eh_frame")
     assert without.status == 1 and "no strategy found a caller" in without.err  # no table, and a stack of zeros
     assert "inner" not in without.out and "debug information" not in without.out
-    found = testbed("unwind", str(snapshot), "--sysroot", "/", "-u", "eh_frame", "--debug-dir", str(snapshot.parent))
+    found = testbed("backtrace", str(snapshot), "--sysroot", "/", "-u", "eh_frame", "--debug-dir", str(snapshot.parent))
     assert f"debug information from {snapshot.parent / 'program.debug'}" in found.out
     assert "inner" in found.out and "x.c:1" in found.out
 
@@ -207,13 +207,13 @@ def test_a_table_of_a_debug_file_is_shown(testbed: Testbed, snapshot: Path) -> N
 
 def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
     said = json.loads(
-        testbed("unwind", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
+        testbed("backtrace", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
     )
     jsonschema.validate(said, json.loads(SCHEMA.read_text()))
     assert said["images"][0]["debug_file"] == str(snapshot.parent / "program.debug")
     (snapshot.parent / "program.debug").write_bytes(b"another file")
     said = json.loads(
-        testbed("unwind", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
+        testbed("backtrace", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
     )
     jsonschema.validate(said, json.loads(SCHEMA.read_text()))
     assert "debug_file" not in said["images"][0] and "the CRC is" in said["images"][0]["notes"][0]

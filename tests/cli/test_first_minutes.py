@@ -52,7 +52,7 @@ def test_what_is_told_of_a_module_of_theirs_names_no_file_of_ours(
 
 def test_a_folder_of_vectors_that_is_a_pipe_is_told(testbed: Testbed, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    said = testbed("vectors", str(tmp_path / "pipe"))
+    said = testbed("export", "--vectors", str(tmp_path / "pipe"))
     assert (said.status, said.err) == (2, f"error: {tmp_path / 'pipe'} exists, and is no folder: name a new one\n")
 
 

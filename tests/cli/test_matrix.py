@@ -15,8 +15,6 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml
 
-from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
 from testbed.report.schemas import schema
 from tests.cli.command import Testbed, tells
 
@@ -98,17 +96,3 @@ def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
     assert done and 0 < int(done[1]) < int(done[2]), out
     assert "INTERRUPTED" in out
     assert "Traceback" not in err
-
-
-# ``testbed names``: how many sites have the right names.
-
-
-@pytest.mark.everything
-def test_names_of_all_programs_are_counted_by_recipe(testbed: Testbed) -> None:
-    said = tells(testbed, 0, ("names", "--all", "-a", "arm64", "-r", "clang-O2*"))
-    head, *rows, whole = [line.split() for line in said.out.splitlines()]
-    assert head[-4:] == ["exact", "ambiguous", "missing", "invented"]
-    here = [recipe for recipe in RECIPES.values() if recipe.isa_on(ARCHES["arm64"])]
-    assert {row[1] for row in rows} == {recipe.name for recipe in here if recipe.name.startswith("clang-O2")}
-    numbers = [[int(cell.replace(",", "")) for cell in row[2:]] for row in rows]
-    assert [int(cell.replace(",", "")) for cell in whole[1:]] == [sum(column) for column in zip(*numbers, strict=True)]

@@ -89,13 +89,13 @@ def test_a_dump_is_unwound_by_a_program(testbed: Testbed, python_example: str, t
     said = tells(
         testbed,
         0,
-        ("unwind", str(core), "--sysroot", "/", "--unwinder-cmd", python_example),
+        ("backtrace", str(core), "--sysroot", "/", "--unwinder-cmd", python_example),
         out=["frame_pointers_in_python", "in middle ()"],
     )
     assert "eh_frame" not in said.out
 
 
-@pytest.mark.parametrize("command", [("run", "leaf_call"), ("matrix", "-p", "leaf_call"), ("unwind", "/dev/null")])
+@pytest.mark.parametrize("command", [("run", "leaf_call"), ("matrix", "-p", "leaf_call"), ("backtrace", "/dev/null")])
 def test_a_command_that_does_not_start_is_one_message(testbed: Testbed, command: tuple[str, ...]) -> None:
     said = tells(testbed, 2, (*command, "--unwinder-cmd", "./no such unwinder"))
     assert said.err == "error: --unwinder-cmd './no such unwinder' does not start: No such file or directory\n"

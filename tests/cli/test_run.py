@@ -72,9 +72,15 @@ def declared_wrong(folder: Path) -> tuple[Path, int]:
 
 def test_declared_frames_that_were_not_watched_fail_lint_too(testbed: Testbed, tmp_path: Path) -> None:
     source = PROGRAMS["leaf_call"].sources["arm64"]
-    assert testbed("lint", str(source.path))[::2] == (0, "")
+    assert testbed("check", str(source.path), "--executed")[::2] == (0, "")
     copy, line = declared_wrong(tmp_path)
-    tells(testbed, 1, ("lint", str(copy)), out=["every row is right"], err=[f"{copy}:{line + 1}: leaf (step "])
+    tells(
+        testbed,
+        1,
+        ("check", str(copy), "--executed"),
+        out=["every row is right"],
+        err=[f"{copy}:{line + 1}: leaf (step "],
+    )
 
 
 @pytest.mark.parametrize("pieces", [(), ("--chunk", "20")])

@@ -16,7 +16,6 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.fuzz import KNOWN_DEFECTS
 from testbed.campaign.units import units
-from testbed.cli.names import judge_all_names, total_rows
 from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 
@@ -100,9 +99,10 @@ def test_every_program_can_be_named_on_the_command_line() -> None:
 def test_the_page_of_names_is_what_the_command_counts_today() -> None:
     """Two of its rows, and that nothing is invented or unexplained; python docs/regenerate.py --names."""
     text = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+    page = script("names_page")
     for arch, recipe in (("arm64", "clang-O2"), ("x86_64", "keystone")):
-        totals = judge_all_names(units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]]))
-        row, _ = total_rows(totals)
+        totals = page.judge_all_names(units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]]))
+        row, _ = page.total_rows(totals)
         assert f"| {' | '.join(row)} |" in text, row
     assert re.search(r"^\| all \|  \| .* \| 0 \|$", text, re.M)
     assert re.search(r"^\| unexplained \| none may be \| 0 \| 0 \|$", text, re.M)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from testbed.cli.vectors import command
+from testbed.cli.export import command
 
 PROGRAMS = (
     *("leaf_call", "leaf_no_frame", "callee_saved", "early_return", "signal", "noreturn_last_call", "pac_ret"),
@@ -22,7 +22,7 @@ RECIPES = ("keystone", "clang-O2", "clang-O2-sframe", "macho-O2")
 
 def write_set(folder: Path, *options: str) -> str:
     """Write a set of vectors as the command line does; what was printed."""
-    done = CliRunner().invoke(command, [str(folder), "-j", "1", *options])
+    done = CliRunner().invoke(command, ["--vectors", str(folder), "-j", "1", *options])
     assert done.exit_code == 0, f"{done.output} {done.exception!r}"
     return done.output
 

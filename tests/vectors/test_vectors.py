@@ -18,7 +18,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
-from testbed.cli.vectors import command
+from testbed.cli.export import command
 from testbed.runs.run import Run
 from testbed.vectors.collect import BELOW_SP, BLOCK, chosen_units, with_generated
 from testbed.words.traps import TRAPS
@@ -132,7 +132,7 @@ def test_every_program_architecture_and_trap_is_in_the_whole_set() -> None:
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("precious")
-    done = CliRunner().invoke(command, [str(tmp_path), *chosen(("leaf_call",), ("keystone",))])
+    done = CliRunner().invoke(command, ["--vectors", str(tmp_path), *chosen(("leaf_call",), ("keystone",))])
     assert "is not empty" in str(done.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
@@ -142,9 +142,9 @@ def test_a_site_that_nothing_explains_is_told_and_its_program_left_out(
 ) -> None:
     """Nobody can say what to expect there: the rest of the set is written, and the exit status is 1."""
     scan = replace(UNWINDERS["stack_scan_strict"], assumption=UNWINDERS["eh_frame"].assumption)  # that is false
-    monkeypatch.setattr("testbed.cli.vectors.UNWINDERS", {"stack_scan_strict": scan})
+    monkeypatch.setattr("testbed.cli.export.UNWINDERS", {"stack_scan_strict": scan})
     options = ["-a", "x86_64", "-j", "1", *chosen(("leaf_call", "cold_split"), ("keystone",))]
-    done = CliRunner().invoke(command, [str(tmp_path / "set"), *options])
+    done = CliRunner().invoke(command, ["--vectors", str(tmp_path / "set"), *options])
     assert done.exit_code == 1, done.output
     assert re.search(r"cold_split-x86_64-keystone failed, and is left out: .*is not foretold", done.output)
     index = json.loads((tmp_path / "set" / "index.json").read_text())

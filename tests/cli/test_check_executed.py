@@ -1,4 +1,4 @@
-"""`testbed lint`: exit statuses, what is printed, JSON, and what it does with runs and tables that are broken."""
+"""`testbed check --executed`: exit statuses, JSON, and runs and tables that are broken."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def test_many_functions_without_a_row_are_one_finding(testbed: Testbed, tmp_path
     start, _, _ = STOPS.partition("    call work\n")
     ends = "    mov edi, 0\n    mov eax, 60\n    syscall\n    .cfi_endproc\n.size _start, . - _start\n"
     path.write_text(f"{start}{calls}{ends}{bodies}")
-    out = testbed("lint", str(path), "-f", "eh_frame").out
+    out = testbed("check", str(path), "--executed", "-t", "eh_frame").out
     assert f"no row covers 6 functions that are called: {', '.join(names[:5])} and bare5: add `.cfi_startproc`" in out
     assert "11 more instructions in 5 more functions by the same cause" in out
     assert out.count("\n") == 2
 
 
 def test_json_follows_its_schema(testbed: Testbed) -> None:
-    said = testbed("lint", "early_return_wrong", "--arch", "x86_64", "--json")
+    said = testbed("check", "early_return_wrong", "--executed", "--arch", "x86_64", "--format", "json")
     data = json.loads(said.out)
-    jsonschema.Draft202012Validator.check_schema(schema("lint"))
-    jsonschema.validate(data, schema("lint"))
+    jsonschema.Draft202012Validator.check_schema(schema("check_executed"))
+    jsonschema.validate(data, schema("check_executed"))
     assert (said.status, data["status"], data["failure"]) == (1, 1, None)
     table = data["tables"][0]
     assert (table["strategy"], table["table"]) == ("eh_frame", ".eh_frame")
@@ -69,7 +69,7 @@ def test_json_follows_its_schema(testbed: Testbed) -> None:
     assert table["findings"][0]["repair"]["directives"] == [".cfi_restore_state"]
     for spoiled in ({"tables": None}, {"surprise": 1}, {"status": 3}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(data | spoiled, schema("lint"))
+            jsonschema.validate(data | spoiled, schema("check_executed"))
 
 
 def test_a_run_that_stopped_early_is_looked_at_as_far_as_it_went(testbed: Testbed, tmp_path: Path) -> None:
@@ -78,14 +78,14 @@ def test_a_run_that_stopped_early_is_looked_at_as_far_as_it_went(testbed: Testbe
     tells(
         testbed,
         1,
-        ("lint", str(source), "-f", "eh_frame"),
+        ("check", str(source), "--executed", "-t", "eh_frame"),
         out=["work+0x2 (ret): the row says CFA = rsp+16, the true CFA is rsp+8 here"],
         err=["only the", "steps before its end are looked at"],
     )
-    as_json = json.loads(testbed("lint", str(source), "-f", "eh_frame", "--json").out)
+    as_json = json.loads(testbed("check", str(source), "--executed", "-t", "eh_frame", "--format", "json").out)
     assert "pc 0x0" in as_json["failure"]
     source.write_text(STOPS.replace("    ret\n", "    .cfi_def_cfa_offset 8\n    ret\n"))
-    right = testbed("lint", str(source), "-f", "eh_frame")
+    right = testbed("check", str(source), "--executed", "-t", "eh_frame")
     assert (right.status, "only the" in right.err, "every row is right" in right.out) == (2, True, True)
 
 
@@ -100,7 +100,7 @@ def test_a_malformed_table_is_a_finding_and_no_traceback(testbed: Testbed, tmp_p
     said = tells(
         testbed,
         1,
-        ("lint", str(broken), "-f", "eh_frame"),
+        ("check", str(broken), "--executed", "-t", "eh_frame"),
         out=["eh_frame: ", "the row says nothing that can be read, .eh_frame"],
     )
     assert "every row is right" not in said.out
@@ -113,11 +113,17 @@ def test_lines_come_from_debug_information(testbed: Testbed, tmp_path: Path) -> 
         'void __attribute__((naked, noinline)) odd(void) { asm volatile("push rbx\\n pop rbx\\n ret"); }\n'
         "int main(void) {\n    odd();\n    return 0;\n}\n"
     )
-    data = json.loads(testbed("lint", str(source), "-a", "x86_64", "-r", "clang-O0", "-f", "eh_frame", "--json").out)
+    data = json.loads(
+        testbed(
+            "check", str(source), "--executed", "-a", "x86_64", "-r", "clang-O0", "-t", "eh_frame", "--format", "json"
+        ).out
+    )
     (finding,) = data["tables"][0]["findings"]
     assert (Path(finding["source"]).name, finding["line"], finding["where"]) == ("debugged.c", 3, "odd+0x1")
 
 
 def test_a_run_that_was_cut_disagrees_with_no_header(testbed: Testbed) -> None:
-    said = tells(testbed, 2, ("lint", "leaf_call", "--arch", "x86_64", "--budget", "5"), err=["only the 5 steps"])
+    said = tells(
+        testbed, 2, ("check", "leaf_call", "--executed", "--arch", "x86_64", "--budget", "5"), err=["only the 5 steps"]
+    )
     assert "declares" not in said.err and "never executed" not in said.err
