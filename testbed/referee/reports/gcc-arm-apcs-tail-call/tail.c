@@ -1,0 +1,2 @@
+int last(int);
+int work(int x) { return last(last(x) - 2); }

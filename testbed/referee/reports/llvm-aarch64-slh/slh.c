@@ -1,0 +1,2 @@
+int leaf(int);
+int work(int x) { return leaf(x) + 1; }

@@ -1,0 +1,1 @@
+int leaf(int x) { volatile int here = x; return here; }

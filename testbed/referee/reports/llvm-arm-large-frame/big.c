@@ -1,0 +1,2 @@
+void fill(char *);
+void big(void) { char bytes[20532]; fill(bytes); }
