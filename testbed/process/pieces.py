@@ -23,7 +23,7 @@ from testbed.process.process_run import ProcessRun, finished, shown_program
 from testbed.process.running import run_on
 from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
 from testbed.process.state import Process
-from testbed.process.tracks import Pieces, ending_of, own_steps
+from testbed.process.tracks import LeftStacks, Pieces, ending_of, own_steps
 from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk
 from testbed.trace.rolling_memory import RollingMemory
@@ -49,11 +49,12 @@ class ProcessPiece:
 
 @dataclass(frozen=True, slots=True)
 class LongThread:
-    """A thread of a long process: how many steps it made, and how it ended."""
+    """A thread of a long process: how many steps it made, how it ended, and where it took over a stack."""
 
     number: int
     steps: int
     ending: Exited | Fault
+    taken_over: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,7 @@ class LongProcess:
             initial,
             end=EmulationError(0, "the run goes on in the next chunk"),
             seed=self.inputs.seed,
+            taken_over=tuple(step - first for step in thread.taken_over if first <= step < first + len(sizes)),
         )
         end = None
         if first + len(sizes) == thread.steps:
@@ -154,14 +156,23 @@ def run_in_pieces(
     image, shown = shown_program(path, sysroot, folders or {}, reading)
     inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
     last: list[tuple[Process, ProcessRun, Exited | str]] = []
+    left, taken = LeftStacks(image.arch.word), dict[int, list[int]]()
     for each in _pieces(image, inputs, piece, last):
+        sp = each.registers[:, image.arch.index[image.arch.sp]]
+        for number, steps in left.taken_over(sp, each.spans).items():
+            taken[number] = taken.get(number, []) + [each.first + step for step in steps]
         if not each.sizes.all():
             raise NotInPieces(f"{image.path.name} handles a signal, so it cannot be run in pieces: leave out --chunk")
     process, run, end = last[0]
     if any(thread.after for thread in process.threads):
         raise NotInPieces(f"{image.path.name} calls vfork, so it cannot be run in pieces: leave out --chunk")
     threads = tuple(
-        LongThread(thread.number, sum(b - a for a, b in thread.pieces), ending_of(thread, end, process.current))
+        LongThread(
+            thread.number,
+            sum(b - a for a, b in thread.pieces),
+            ending_of(thread, end, process.current),
+            tuple(own_steps(thread.pieces, np.array(taken.get(thread.number, ()), np.int64)).tolist()),
+        )
         for thread in process.threads
         if thread.pieces
     )

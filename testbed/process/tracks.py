@@ -6,7 +6,7 @@ before it was made, after which it is visible. What was written before a thread 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,7 @@ from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace.rolling_memory import RollingMemory
 
 Pieces = Sequence[tuple[int, int]]
+NEAR = 256  # bytes that SP moves without a switch to another stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +54,48 @@ class WholeRecording:
     seed: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class LeftStacks:
+    """Where threads left stacks: the thread that did so last, by SP. ``last`` is SP of each thread."""
+
+    word: int
+    left: dict[int, int] = field(default_factory=dict)
+    last: dict[int, int] = field(default_factory=dict)
+
+    def taken_over(self, sp: NDArray[np.uint64], pieces: Mapping[int, Pieces]) -> dict[int, list[int]]:
+        """By thread, the steps at which its SP comes from afar to where another thread's went away.
+
+        There, or one word further up, where the call of who switched away had put its return address.
+        """
+        leaps: list[tuple[int, int, int]] = []
+        for number, spans in pieces.items():
+            steps = np.concatenate([np.arange(a, b) for a, b in spans])
+            earlier = np.concatenate((sp[steps[:1]], sp[steps[:-1]]))
+            earlier[0] = self.last.get(number, earlier[0])
+            far = np.flatnonzero(sp[steps] - earlier + np.uint64(NEAR) > np.uint64(2 * NEAR))
+            leaps += zip(steps[far].tolist(), earlier[far].tolist(), [number] * len(far), strict=True)
+            self.last[number] = int(sp[steps[-1]])
+        found: dict[int, list[int]] = {}
+        for step, before, number in sorted(leaps):
+            came = int(sp[step])
+            if {self.left.pop(place, number) for place in (came, came - self.word)} != {number}:
+                found.setdefault(number, []).append(step)
+            self.left[before] = number
+        return found
+
+
 def tracks_of(
     whole: WholeRecording, threads: Sequence[GuestThread], end: Exited | str, last: GuestThread
 ) -> tuple[Track, ...]:
     """A track per thread that executed anything. ``end`` is how the process ended, while ``last`` was running."""
     found, starts = {}, _StartingMemory(whole)
+    spans = {thread.number: thread.pieces for thread in threads if thread.pieces}
+    taken = LeftStacks(whole.arch.word).taken_over(whole.registers[:, whole.arch.index[whole.arch.sp]], spans)
     own = {thread.number: (*thread.after, *thread.pieces) for thread in threads if thread.pieces}
     by_number = {thread.number: thread for thread in threads}
     for number, pieces in sorted(own.items(), key=lambda item: item[1][0][0]):  # memory is rolled forward once
         thread = by_number[number]
-        trace = _trace(whole, thread, pieces, starts, ending_of(thread, end, last))
+        trace = _trace(whole, thread, pieces, starts, ending_of(thread, end, last), taken.get(number, ()))
         found[number] = Track(number, trace, sum(b - a for a, b in thread.after))
     return tuple(found[number] for number in own)
 
@@ -95,7 +128,12 @@ class _StartingMemory:
 
 
 def _trace(
-    whole: WholeRecording, thread: GuestThread, pieces: Pieces, starts: _StartingMemory, ending: Exited | Fault
+    whole: WholeRecording,
+    thread: GuestThread,
+    pieces: Pieces,
+    starts: _StartingMemory,
+    ending: Exited | Fault,
+    taken_over: Sequence[int],
 ) -> Trace:
     registers, sizes, writes, initial = whole.registers, whole.sizes, whole.writes, whole.initial
     if list(pieces) != [(0, len(sizes))]:
@@ -117,6 +155,7 @@ def _trace(
         end=Exited(0),  # known below: an error is told with what was recorded
         seed=whole.seed,
         resumed=tuple(step for step in resumed.tolist() if step < len(sizes)),
+        taken_over=tuple(own_steps(pieces, np.array(taken_over, np.int64)).tolist()),
     )
     object.__setattr__(trace, "end", told_ending(trace, ending))
     return trace

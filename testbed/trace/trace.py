@@ -33,10 +33,10 @@ class Trace:
 
     ``registers[k]`` is the state *before* instruction ``k`` executes, one column per ``arch.registers``;
     ``sizes[k]`` is that instruction's length in bytes; 0 where a signal arrived instead, so that the next step is the
-    first one of its handler. ``resumed`` are the steps that go on after a signal, with the registers of its frame.
-    Memory at ``k`` is ``initial`` plus every write with
-    ``step < k``. ``end`` is how the run ended: an exit, or the error that stopped it (what was recorded before
-    stays valid). ``planted`` are the values given to the callee-saved registers before entry, from ``seed``.
+    first one of its handler. ``resumed`` are the steps that go on after a signal, with the registers of its frame;
+    ``taken_over`` those at which SP is where another thread left a stack. Memory at ``k`` is ``initial`` plus every
+    write with ``step < k``. ``end`` is how the run ended: an exit, or the error that stopped it (what was recorded
+    before stays valid). ``planted`` are the values given to the callee-saved registers before entry, from ``seed``.
     """
 
     arch: Arch
@@ -48,6 +48,7 @@ class Trace:
     end: Exited | EmulationError
     seed: int
     resumed: tuple[int, ...] = ()
+    taken_over: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.registers)

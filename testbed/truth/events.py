@@ -22,7 +22,7 @@ from testbed.conventions import platform
 from testbed.trace import Trace
 from testbed.trace.trace import changed_bits
 from testbed.trace.words import words_before
-from testbed.truth.native.state import CALLS, HANDLER, RESUMED, TRANSFER, UNDONE, Events
+from testbed.truth.native.state import CALLS, HANDLER, RESUMED, TAKEN, TRANSFER, UNDONE, Events
 
 Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]
@@ -73,6 +73,8 @@ class Transfers:
         what[np.isin(row, entered)] |= HANDLER
         if trace.resumed:
             what[np.isin(row, np.array(trace.resumed))] |= RESUMED
+        if trace.taken_over:
+            what[np.isin(row, np.array(trace.taken_over))] |= TAKEN
         at = np.zeros(len(row), np.uint64)
         if len(kept) and len(row):
             place = np.searchsorted(row, kept)
@@ -86,7 +88,7 @@ class Transfers:
         trace, chosen = self.trace, self.transfer | self.call
         chosen[1:] &= (trace.pc[1:] != trace.pc[:-1]) | (trace.sp[1:] != trace.sp[:-1]) | self.call[1:]
         chosen[1:] |= trace.sizes[:-1] == 0
-        chosen[list(trace.resumed)] = True
+        chosen[[*trace.resumed, *trace.taken_over]] = True
         chosen[self._kept()[0]] = True
         chosen[:1] = False
         return chosen

@@ -14,7 +14,7 @@ from testbed.arch.tables import PerArch
 from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.trace.flat.memory import memory_of
-from testbed.truth.events import Bools, Ints, Transfers, Words, code_of, distinct, find_transfers
+from testbed.truth.events import Bools, Ints, Transfers, Words, code_of, find_transfers
 from testbed.truth.model import Activations
 from testbed.truth.native import state as names
 from testbed.truth.native.ending import index_places, mark_needed, resolve, settle
@@ -189,21 +189,12 @@ def go_on(
     return state, Log(log.change_rows[:changes], log.change_nodes[:changes], log.jumps[:jumps])
 
 
-def makers_in(state: State) -> Words:
-    """The addresses, put at the return place by who made a stack, that control came back to."""
-    rows = slice(0, int(state.now[names.USED]))
-    came = state.marks[rows, names.MADE] & state.marks[rows, names.RETURNED]
-    return distinct(state.addresses[rows][came, names.RETURN])
-
-
-def read(
-    state: State, log: Log, makers: Words, later: Mapping[int, RowReading] = _NO_READINGS, *, natively: bool
-) -> FollowedRows:
+def read(state: State, log: Log, later: Mapping[int, RowReading] = _NO_READINGS, *, natively: bool) -> FollowedRows:
     """All rows as they are read at the end; ``later`` is what the rest of the run says of them."""
     used = int(state.now[names.USED])
     mine = state._replace(links=state.links.copy())
     doubt, whose, none = np.zeros(used, np.bool_), np.empty(used, np.int64), mine.links[:used, names.KIND] == names.AWAY
-    native(settle, when=natively)(mine, makers, doubt)
+    native(settle, when=natively)(mine, doubt)
     if later:
         serial = mine.links[:used, names.SERIAL]
         numbers = np.fromiter(later, np.int64)
@@ -251,7 +242,7 @@ def path_of(trace: Trace, transfers: Transfers | None = None, natively: bool | N
         return Path(Activations.of(()), np.empty(0, np.int32), np.empty(0, np.bool_), None)
     events = (transfers or find_transfers(trace)).events()
     state, log = go_on(trace, state_at_start(trace), events, natively=natively)
-    found = read(state, log, makers_in(state), natively=natively)
+    found = read(state, log, natively=natively)
     whose = found.whose
     chosen = np.flatnonzero(whose == np.arange(len(found)))
     number = np.full(len(found), -1, np.int32)

@@ -294,7 +294,7 @@ class _Follower:
             if self.extents.start(address) is None or address == after[self.pc]:
                 break
             function = pc if self.extents.same(address, pc) else address
-            kind = Birth.CALL if address == behind else Birth.JUMP
+            kind = Birth.CALL if address == behind else Birth.PUT if one is None and key == place else Birth.JUMP
             made = self.create(kind, step, address, cfa, function, after[self.pc])
             self.labels.set(key, made)
             made_here.append(made)

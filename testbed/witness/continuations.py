@@ -13,6 +13,7 @@ class Birth(Enum):
 
     CALL = "a call instruction"
     JUMP = "a jump, with the address to come back to where a return address belongs"
+    PUT = "the same, where no call had put what lies there"
     SIGNAL = "the kernel: a handler's restorer"
     COPY = "a jump: the continuation in the link register, told apart from its other copies"
 

@@ -14,8 +14,8 @@ A continuation that control never goes on at has an activation as long as it cou
   and a function that never returns need not keep its link register (``__cxa_end_cleanup`` on 32-bit ARM);
 * **another stack**: a jump to another function on a stack that nobody further out was on begins a new stack, unless the
   caller's continuation is used from the copy that went along. Its first function has the caller whose address the
-  maker put there, if a return goes to that address, this one's or another's that was made the same way (`makecontext`,
-  Go's ``goexit``). A stack that was left goes on with who left it, also where that function jumps to its own code;
+  maker put at the return place (`makecontext`, Go's ``goexit``), whether or not control ever comes there. A stack that
+  was left goes on with who left it, also where that function jumps to its own code;
 * **a stack that was copied** (Go's ``morestack``): SP at a continuation is another one than at its call, and all that
   is returned to further out lies shifted by the same distance: these activations go on with new CFAs;
 * **a call without its instruction**: a jump that leaves the address right behind it where a return address belongs, or
@@ -90,6 +90,7 @@ class _Stacks:
     def __init__(self, trace: Trace, followed: Followed, extents: Extents, no_calls: Iterable[int]) -> None:
         self.trace, self.arch, self.followed, self.extents = trace, trace.arch, followed, extents
         self.no_calls = frozenset(no_calls)
+        self.targets = {one.target for one in followed.continuations if one.kind is Birth.CALL}
         self.activations: list[Seen] = [Seen(None, None, None, 0, -1, FIRST_STACK)]
         self.current = 0
         self.opened: dict[int, int] = {}  # the activation of a continuation
@@ -231,13 +232,14 @@ class _Stacks:
     def _made(self, happening: Happening, fresh: bool = False, interrupted: int | None = None) -> None:
         """A jump hands over what control goes on at later, or what stands right behind it, as a call would.
 
-        On a ``fresh`` stack also what others went on at: who made it put the same there. From a handler also where its
-        signal ``interrupted``: it makes the call that was to be seen there.
+        On a ``fresh`` stack also what its maker put at the return place, if no call goes to that address. From a
+        handler also where its signal ``interrupted``: it makes the call that was to be seen there.
         """
         for number in happening.made:
             one = self.followed.continuations[number]
             called = one.kind is Birth.CALL or one.address == interrupted
-            if called or self.followed.last[number] > happening.step or (fresh and self.followed.came_back(one)):
+            called = called or (fresh and one.kind is Birth.PUT and one.address not in self.targets)
+            if called or self.followed.last[number] > happening.step:
                 self.hand_over(number, happening.step)
 
     def _other_stack(self, happening: Happening) -> bool:

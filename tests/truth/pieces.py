@@ -40,7 +40,15 @@ def chunks_of_trace(
         table = np.full((SPARE + end - first, len(trace.arch.registers)), 0xDEAD, np.uint64)
         lengths = np.full(SPARE + end - first, 3, np.uint8)
         table[SPARE:], lengths[SPARE:] = trace.registers[first:end], trace.sizes[first:end]
-        piece = replace(trace, registers=table[SPARE:], sizes=lengths[SPARE:], writes=writes, initial=memory.regions())
+        taken = tuple(step - first for step in trace.taken_over if first <= step < end)
+        piece = replace(
+            trace,
+            registers=table[SPARE:],
+            sizes=lengths[SPARE:],
+            writes=writes,
+            initial=memory.regions(),
+            taken_over=taken,
+        )
         yield Chunk(first, piece, trace.end if end == len(trace) else None, table, lengths)
         if len(made := [*made[-1:], (table, lengths)]) == HELD:
             made[0][0][:], made[0][1][:] = 0xBAD, 0

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from testbed.truth import Truth, observe
 from tests.truth.coroutines import COROUTINE
-from tests.truth.watched import labels_where, steps_at, watch
+from tests.truth.pieces import agree_in_pieces
+from tests.truth.watched import agree, labels_where, steps_at, watch
+from tests.witness.rules import MAKER
+from tests.witness.witnessed import witness
 
 
 @pytest.mark.parametrize("isa", COROUTINE)
@@ -28,6 +35,46 @@ def test_a_coroutine_runs_on_a_stack_of_its_own_and_both_stay_alive(isa: str) ->
     marked = labels_where(truth, truth.transition)
     assert "switched" in marked
     assert all(name.startswith("switched") for name in marked), marked
+
+
+@pytest.mark.parametrize("isa", MAKER)
+def test_the_maker_says_who_called_though_nobody_returns_there(isa: str) -> None:
+    never = MAKER[isa].replace("xor edx, edx", "mov edx, 1").replace("mov x2, #0", "mov x2, #1") + "\n"
+    watch(isa, MAKER[isa] + "\n", "in_work#1 = work, gone")
+    watch(isa, never, "in_work = work, gone")
+
+
+@pytest.mark.parametrize("isa", COROUTINE)
+def test_what_goes_on_on_a_stack_that_another_thread_left_is_undecided(isa: str) -> None:
+    """Had another thread run the coroutine meanwhile, nobody here could say who calls there; main is told all along."""
+    stores_link = COROUTINE[isa].replace("mov sp, x9", "mov sp, x9\n    nop\n    str x30, [x1]")
+    here = watch(isa, stores_link, "co = co")
+    trace = replace(here.trace, taken_over=tuple(_arrivals(here)))
+    truth = observe(trace)
+    marked = labels_where(truth, truth.undecided)
+    assert "resumed" in marked and not marked & {"main", "back_1", "back_2"}
+    assert {(isa, name) for name in marked} <= {(isa, name) for name in labels_where(here, ~here.undecided)}
+    agree(trace)
+    for length in (4, 5, 9, 30):
+        agree_in_pieces(truth, length)
+
+
+def _arrivals(truth: Truth) -> list[int]:
+    """The steps at which SP comes to the coroutine's stack."""
+    other = np.abs(truth.trace.sp.astype(np.int64) - int(truth.trace.sp[0])) > 0x10000
+    return (np.flatnonzero(~other[:-1] & other[1:]) + 1).tolist()
+
+
+def test_what_a_call_left_at_the_return_place_is_no_makers() -> None:
+    """outer ran there and came back: its return address still lies where co begins."""
+    body = "fn main\npush rbx\nmov rbx, rsp\nlea rax, [rip + top]\nmov rsp, rax\ncall outer\nbehind: mov rsp, rbx\n"
+    body += "lea rcx, [rip + co]\nlea rdx, [rip + back]\nlea rax, [rip + top - 8]\nmov rsp, rax\njmp rcx\nnop\n"
+    body += "back: mov eax, 42\npop rbx\nret\nfn outer\nin_outer: ret\n"
+    body += "fn co\ncall last\nnop\nfn last\nnop\nin_last: mov rsp, rbx\njmp rdx\n"
+    body += ".bss\n.space 64\ntop: .space 8\n"
+    stacks = ("in_outer = outer, main, _start", "in_last = last, co", "back = main, _start")
+    watch("x86_64", body, *stacks)
+    witness("x86_64", body, *stacks)
 
 
 MANY_STACKS = """

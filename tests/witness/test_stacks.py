@@ -168,14 +168,14 @@ def test_a_pointer_to_data_on_the_stack_hands_nothing_over() -> None:
 
 
 @pytest.mark.parametrize("isa", MAKER)
-def test_a_stack_begins_with_the_caller_that_its_maker_put_there_if_anybody_returns_to_it(isa: str) -> None:
+def test_a_stack_begins_with_the_caller_that_its_maker_put_there(isa: str) -> None:
     witness(isa, MAKER[isa] + "\n", "in_work = work, gone", "back = main, _start")
 
 
 @pytest.mark.parametrize("isa", MAKER)
-def test_what_nobody_returns_to_is_no_caller(isa: str) -> None:
+def test_the_maker_says_who_called_though_nobody_returns_there(isa: str) -> None:
     never = MAKER[isa].replace("xor edx, edx", "mov edx, 1").replace("mov x2, #0", "mov x2, #1")
-    witness(isa, never + "\n", "in_work = work", "back = main, _start")
+    witness(isa, never + "\n", "in_work = work, gone", "back = main, _start")
 
 
 @pytest.mark.parametrize("isa", COPIED)

@@ -14,11 +14,11 @@ from testbed.truth.native.state import (
     BACK,
     CALL,
     CFA,
+    ELSEWHERE,
     ENDED,
     KEPT,
     KIND,
     LOST,
-    MADE,
     PARENT,
     PROMISE,
     READ,
@@ -40,21 +40,15 @@ def index_places(state: Any) -> None:
 
 
 @compiled()
-def settle(state: Any, makers: Any, doubt: Any) -> None:
+def settle(state: Any, doubt: Any) -> None:
     """Give each row its last reading, and mark those in doubt.
 
-    A promise that nobody came back to was none; in doubt, unless a call goes to its address. What began on a fresh
-    stack has a caller if control came, in some instance, to one of the ``makers``' addresses.
+    A promise that nobody came back to was none; in doubt, unless a call goes to its address.
     """
     links, marks = state.links, state.marks
     for index in range(state.now[USED]):
         kind, first = links[index, KIND], links[index, READ]
-        if marks[index, MADE]:
-            known = False
-            for address in makers:
-                known = known or address == state.addresses[index, RETURN]
-            if not known and links[index, PARENT] >= 0:
-                links[links[index, PARENT], READ], links[index, PARENT] = index, -1
+        doubt[index] = marks[index, ELSEWHERE]
         if kind == PROMISE and not marks[index, RETURNED] and first < 0:
             links[index, READ] = links[index, PARENT]
             doubt[index] = not _is_called(state.addresses[index, RETURN], state)

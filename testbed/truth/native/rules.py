@@ -46,6 +46,7 @@ from testbed.truth.native.stacks import (
 )
 from testbed.truth.native.state import (
     ALIVE,
+    ARRIVED,
     AWAY,
     BACK,
     BEGUN,
@@ -55,6 +56,7 @@ from testbed.truth.native.state import (
     CFA,
     CHANGES,
     DROPPED,
+    ELSEWHERE,
     ENDED,
     ENTRY,
     GIVEN,
@@ -68,7 +70,6 @@ from testbed.truth.native.state import (
     LAST_LINK,
     LAST_SP,
     LOST,
-    MADE,
     MADE_ROWS,
     MAYBE,
     NEXT,
@@ -86,6 +87,7 @@ from testbed.truth.native.state import (
     SIGNAL,
     STACK,
     STACKS,
+    TAKEN,
     TARGET,
     TOP,
     TRANSFER,
@@ -107,9 +109,14 @@ def follow(events: Any, state: Any, log: Any, machine: Any, memory: Any, journal
         if now[USED] + SPARE > len(state.links):
             return False
         e = now[NEXT]
+        what = events.what[e]
+        now[ARRIVED] |= what & TAKEN
+        if what == TAKEN:
+            now[NEXT] += 1
+            continue
         if state.marks[now[INNERMOST], DROPPED]:
             _drop(events, e, state)
-        top, what = now[INNERMOST], events.what[e]
+        top = now[INNERMOST]
         if what & HANDLER:
             _interrupt(events, e, state, log, machine, memory, journal)
         elif what & CALLS:
@@ -119,8 +126,12 @@ def follow(events: Any, state: Any, log: Any, machine: Any, memory: Any, journal
         far = events.sp[e] + LEAP < state.last[LAST_SP] or events.sp[e] > state.last[LAST_SP] + LEAP
         if far or now[INNERMOST] != top:
             stand_on(events.sp[e], top, stack_at(events.sp[e], state, machine), state, machine)
+        if state.marks[now[INNERMOST], ELSEWHERE] and events.sp[e] > state.spans[now[ON], BEGUN]:
+            state.spans[now[ON], BEGUN] = events.sp[e]
         state.last[LAST_SP] = events.sp[e]
         _keep(events, e, state, log, machine)
+        if what != 0:  # else only the link register was stored
+            now[ARRIVED] = 0
         now[NEXT] += 1
     return True
 
@@ -186,6 +197,9 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     """Rules 2 to 9, for a jump; false where there is no room for what it does."""
     links, addresses, marks, now = state.links, state.addresses, state.marks, state.now
     row, pc, sp, top = events.row[e], events.pc[e], events.sp[e], now[INNERMOST]
+    if now[ARRIVED] and by_hand(events, e, pc, pc, machine):
+        _take_over(events, e, top, state, log, machine)
+        return True
     # Rule 2: a return.
     inner = caller(top, state) >= 0
     if inner and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
@@ -395,21 +409,45 @@ def _is_used_again(events: Any, e: Any, found: Any, state: Any, machine: Any, me
 def _begin(
     events: Any, e: Any, top: Any, stack: Any, state: Any, log: Any, machine: Any, memory: Any, journal: Any
 ) -> None:
-    """A fresh stack: what begins there has the caller that its maker put there, if a return goes there some day."""
+    """A fresh stack: what begins there has the caller whose address its maker, and no call, put at the return place."""
     row, sp = events.row[e], events.sp[e]
     note_jump(row, state, log, state.now[USED])
     stand_on(sp, top, stack, state, machine)
     bottom = add_row(BOTTOM, np.int64(-1), row, sp, state, machine)
     state.links[bottom, SECOND], state.links[bottom, STACK] = top, state.now[ON]
-    returns, pc = return_word(row, sp, machine, memory, journal), events.pc[e]
+    returns, pc, cfa = return_word(row, sp, machine, memory, journal), events.pc[e], sp + machine.entry_cfa
+    called = state.table[slot(returns, cfa, state)] if machine.link < 0 else top
+    by_call = called >= 0 and state.addresses[called, RETURN] == returns and state.addresses[called, TARGET] != 0
+    outer = top
+    while outer >= 0:  # where a call went to, a function begins: nobody returns there
+        by_call = by_call or state.addresses[outer, TARGET] == returns
+        outer = caller(outer, state)
     new = machine.link >= 0 and returns != state.last[LAST_LINK]
     new = new or events.ahead[e] != 0 or by_hand(events, e, pc, pc, machine)
-    if is_code(returns, machine) and returns != pc and new:
-        first = open_activation(CALL, bottom, row, sp, returns, sp + machine.entry_cfa, state, log, machine)
-        state.marks[first, MADE], state.links[bottom, SECOND] = True, -1
+    if is_code(returns, machine) and returns != pc and new and not by_call:
+        open_activation(CALL, bottom, row, sp, returns, cfa, state, log, machine)
+        state.links[bottom, SECOND] = -1
         return
     give(row, bottom, state, log)
     state.now[WAY] = bottom
+
+
+@compiled()
+def _take_over(events: Any, e: Any, top: Any, state: Any, log: Any, machine: Any) -> None:
+    """A stack that another thread left goes on. Who calls there is seen in that thread: undecided here."""
+    row, sp, on = events.row[e], events.sp[e], state.now[ON]
+    note_jump(row, state, log, np.int64(-1))
+    stack = stack_at(sp, state, machine)
+    stack = stack if stack != on or state.links[top, STACK] != on else np.int64(-1)
+    index = state.owners[stack, TOP] if stack >= 0 else np.int64(-1)
+    while index >= 0 and state.links[index, STACK] == stack:
+        state.marks[index, ALIVE] = False
+        index = state.links[index, PARENT]
+    stand_on(sp, top, stack, state, machine)
+    bottom = add_row(BOTTOM, np.int64(-1), row, sp, state, machine)
+    state.links[bottom, STACK], state.marks[bottom, ELSEWHERE] = state.now[ON], True
+    state.now[WAY] = -1
+    give(row, bottom, state, log)
 
 
 @compiled()

@@ -18,8 +18,8 @@ LINKS = 9
 RETURN, CFA, ENTRY, GOES_ON, KEPT_AT, TARGET = range(6)
 ADDRESSES = 6
 # Columns of `marks`: may it go on; was its return address stored; did its word come off the stack at once; did it
-# return by itself; did it begin a stack with an address that its maker put there.
-ALIVE, KEPT, DROPPED, RETURNED, MADE = range(5)
+# return by itself; of the bottom of a stack: did it begin elsewhere.
+ALIVE, KEPT, DROPPED, RETURNED, ELSEWHERE = range(5)
 MARKS = 5
 # What a row of the columns is: the bottom of a stack; a call; one that may be none; a jump with an address to come back
 # to, which may be a call; a signal's frame. And records: did a jump land, or was it on the way; did an activation
@@ -32,13 +32,13 @@ REGION, TOP = range(2)
 # Places of `now`: how many activations and stacks there are; the innermost activation, and the row to which its steps
 # are given; the stack that SP is on; the next event; how many changes and jumps were noted; a jump to another
 # stack, or up, behind which nothing was called or over yet: its record, or -1; who has just returned, or -1; how many
-# rows the run has had.
-USED, STACKS, INNERMOST, GIVEN, ON, NEXT, CHANGES, JUMPS, WAY, OVER, MADE_ROWS = range(11)
-NOW = 11
+# rows the run has had; whether SP has come to another thread's stack since the last jump.
+USED, STACKS, INNERMOST, GIVEN, ON, NEXT, CHANGES, JUMPS, WAY, OVER, MADE_ROWS, ARRIVED = range(12)
+NOW = 12
 # Places of `last`: SP and the link register at the last event.
 LAST_SP, LAST_LINK = range(2)
-# Bits of `Events.what`.
-TRANSFER, CALLS, UNDONE, HANDLER, RESUMED = 1, 2, 4, 8, 16
+# Bits of `Events.what`; TAKEN: SP has come to where another thread left a stack.
+TRANSFER, CALLS, UNDONE, HANDLER, RESUMED, TAKEN = 1, 2, 4, 8, 16, 32
 
 
 class State(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from testbed.trace import Exited
 from testbed.truth.events import Words
 from testbed.truth.native import state as names
-from testbed.truth.path import FollowedRows, RowReading, makers_in
+from testbed.truth.path import FollowedRows, RowReading
 from testbed.words.errors import EmulationError
 
 _NONE = np.empty(0, np.uint64)
@@ -29,9 +29,8 @@ class Extent(NamedTuple):
 class Known:
     """What is found out about a run of which one window is looked at after the other.
 
-    ``readings`` are of the rows that a later window read in another way, ``before`` those of the passes before,
-    ``makers`` the addresses put at the return place of a fresh stack that control came back to; activations and other
-    rows go by their number in the run.
+    ``readings`` are of the rows that a later window read in another way, ``before`` those of the passes before;
+    activations and other rows go by their number in the run.
     ``revived`` are the activations that were over and went on windows later: found in one pass, they hold in the next.
     ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
     window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
@@ -43,7 +42,6 @@ class Known:
 
     readings: dict[int, RowReading] = field(default_factory=dict)
     before: Mapping[int, RowReading] = field(default_factory=dict)
-    makers: Words = field(default_factory=lambda: _NONE)
     revived: frozenset[int] = frozenset()
     extents: dict[int, Extent] = field(default_factory=dict)
     cuts: set[int] = field(default_factory=set)
@@ -66,7 +64,7 @@ class Known:
         """What the next pass knows beforehand."""
         gone_on = {number if each.whose < 0 else each.whose for number, each in self.readings.items()}
         revived = self.revived | self.reviving | gone_on
-        return Known(dict(self.readings), self.readings, self.makers, revived)
+        return Known(dict(self.readings), self.readings, revived)
 
     def note(self, found: FollowedRows, before: Mapping[int, RowReading], gone_on: Words, first: int, end: int) -> None:
         """Take down what a window from step ``first`` to ``end`` says of earlier ones: how rows were read ``before``,
@@ -79,10 +77,6 @@ class Known:
             if number in now and now[number] != told:
                 self.readings[number], self.read_anew = now[number], True
                 self.revised.append((int(opened[rows[number]]), first))
-        makers = makers_in(found.state)
-        if len(makers) and len(more := np.union1d(self.makers, makers)) > len(self.makers):
-            self.makers, self.read_anew = more, True
-            self.revised.append((0, first))
         own = found.whose == np.arange(len(found))
         self.returns = _with_more(self.returns, np.unique(found.returns[own & (found.parent >= 0)]))
         went = found.addresses(names.GOES_ON)[:old]

@@ -20,7 +20,7 @@ from testbed.truth.events import Bools, Ints, find_transfers
 from testbed.truth.native import state as names
 from testbed.truth.native.ending import mark_callers
 from testbed.truth.native.sites import steps_by_activation
-from testbed.truth.path import forget, go_on, makers_in, read, state_at_start
+from testbed.truth.path import forget, go_on, read, state_at_start
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts, distances, frames, isas
 from testbed.truth.transitions import OwnRows, transitions
@@ -105,10 +105,7 @@ class _Look:
         offset = window.first - window.start
         events = transfers.events(window.start, window.stop)
         after, log = go_on(raw, begin, events, offset, window.start, natively=natively)
-        makers = known.makers if not first_time else np.union1d(known.makers, makers_in(after))
-        self._found = found = read(
-            after, log, makers, known.before if first_time else known.readings, natively=natively
-        )
+        self._found = found = read(after, log, known.before if first_time else known.readings, natively=natively)
         node = found.whose[found.given(window.stop)]
         top = int(found.whose[found.nodes[-1]])
         chosen = np.zeros(len(found), np.bool_)

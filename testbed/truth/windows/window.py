@@ -33,6 +33,7 @@ class Held:
     writes: Writes = field(repr=False)
     before: int
     memory: RollingMemory = field(repr=False)
+    taken_over: tuple[int, ...] = ()
 
     @classmethod
     def nothing(cls, chunk: Chunk) -> Held:
@@ -111,7 +112,12 @@ def windows(chunks: Iterable[Chunk], held: Held | None = None) -> Iterator[Windo
         count = rows + len(chunk)
         stop = count if chunk.end is not None else count - AFTER
         trace = replace(
-            chunk.trace, registers=table[low:], sizes=lengths[low:], writes=writes, initial=held.memory.regions()
+            chunk.trace,
+            registers=table[low:],
+            sizes=lengths[low:],
+            writes=writes,
+            initial=held.memory.regions(),
+            taken_over=(*held.taken_over, *(row + rows for row in chunk.trace.taken_over)),
         )
         if stop > before:
             first = chunk.first - rows + before
@@ -121,7 +127,12 @@ def windows(chunks: Iterable[Chunk], held: Held | None = None) -> Iterator[Windo
         memory = RollingMemory(held.memory.regions())
         memory.apply(_cut(writes, 0, over, 0))
         held = Held(
-            table[low + keep :].copy(), lengths[low + keep :].copy(), _cut(writes, over, len(writes), keep), 1, memory
+            table[low + keep :].copy(),
+            lengths[low + keep :].copy(),
+            _cut(writes, over, len(writes), keep),
+            1,
+            memory,
+            tuple(row - keep for row in trace.taken_over if row >= keep),
         )
 
 

@@ -31,6 +31,16 @@ def test_both_witnesses_say_the_same_at_every_step(case: Case) -> None:
     assert added.steps == run.steps
 
 
+def test_what_goes_on_on_a_stack_that_another_thread_left_is_undecided() -> None:
+    """Nothing that the thread did tells who called. Until it takes over such a stack, all is decided."""
+    run = run_of(next(each for each in CASES if each.name == "Go, other threads"))
+    taken = [track for track in run.tracks if track.trace.taken_over]
+    assert len(taken) > 1
+    for track in taken:
+        truth, first = observe(track.trace), track.trace.taken_over[0]
+        assert not truth.undecided[:first].any() and truth.undecided[first:].any()
+
+
 def words_below(truth: Truth, step: int) -> Iterator[tuple[int, int]]:
     """(what lies where the call put its return address, the return address) of the frames at a step."""
     memory, frames, word = truth.trace.memory(step), truth.stack(step).frames, truth.trace.arch.word
