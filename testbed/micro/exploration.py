@@ -30,6 +30,7 @@ class Exploration:
 
     ``thorough``: what is not executed is not tried at all, so more is done for it: where a path was gone with its
     callees only it is gone alone too, switches are entered from paths that went astray, large functions have more runs.
+    ``wanted`` are sides of branches, (branch, where to), that no path took yet and some path is to take.
     """
 
     piece: CodePiece
@@ -38,6 +39,7 @@ class Exploration:
     thorough: bool = False
     natural: set[int] = field(default_factory=set)
     forced: set[int] = field(default_factory=set)
+    wanted: set[tuple[int, int]] = field(default_factory=set)
     alone: set[int] = field(default_factory=set)  # executed on some path on which callees were answered
     dropped: Counter[str] = field(default_factory=Counter)
     calls: int = 0
@@ -45,5 +47,5 @@ class Exploration:
 
     @property
     def missing(self) -> int:
-        """How many instructions were not executed."""
-        return sum(pc not in self.natural and pc not in self.forced for pc in self.whole.sizes)
+        """How many instructions were not executed, and wanted sides not taken."""
+        return sum(pc not in self.natural and pc not in self.forced for pc in self.whole.sizes) + len(self.wanted)

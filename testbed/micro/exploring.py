@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,11 +153,22 @@ class Explorer:
         return self._pieces[place] if place >= 0 and address < self._pieces[place].end else None
 
     def explore(
-        self, piece: CodePiece, plans: Sequence[ArgumentPlan], *, runs: int, steps: int, thorough: bool = False
+        self,
+        piece: CodePiece,
+        plans: Sequence[ArgumentPlan],
+        *,
+        runs: int,
+        steps: int,
+        thorough: bool = False,
+        ways: Iterable[tuple[int, int]] = (),
     ) -> tuple[Exploration, Iterator[TakenPath]]:
-        """What is found of a piece, filled in while its paths are taken one after the other."""
+        """What is found of a piece, filled in while its paths are taken one after the other.
+
+        Of ``ways``, (from, to), those that are sides of its branches are taken where that can be.
+        """
         whole = with_parts(self._code(piece), [self._code(part) for part in self.parts.of(piece)])
-        found = Exploration(piece, self._code(piece), whole, thorough=thorough)
+        wanted = {(branch, side) for branch, side in ways if side in whole.branches.get(branch, ())}
+        found = Exploration(piece, self._code(piece), whole, thorough=thorough, wanted=wanted)
         return found, self._paths(found, plans, runs, steps)
 
     def _paths(self, found: Exploration, plans: Sequence[ArgumentPlan], runs: int, steps: int) -> Iterator[TakenPath]:
@@ -259,10 +271,13 @@ class Explorer:
         return tuple(step for step in sent if step < len(tape) - 1)
 
     def _note(self, found: Exploration, tape: CallTape, *, forced: bool) -> bool:
-        """Count a tape; whether it executed something that was not executed before."""
+        """Count a tape; whether it executed something that was not executed before, or took a side that is wanted."""
         found.calls += 1
         found.returned += tape.over is Over.RETURNED
-        executed = {pc for pc in np.unique(tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()}
+        pcs = tape.registers[:, self._pc] - np.uint64(self._bias)
+        taken = found.wanted.intersection(pairwise(pcs.tolist())) if found.wanted else set()
+        found.wanted -= taken
+        executed = set(np.unique(pcs).tolist())
         executed &= found.whole.sizes.keys()
         new = executed - found.natural - (found.forced if forced else set())
         if forced:
@@ -270,7 +285,7 @@ class Explorer:
             found.alone |= executed
         else:
             found.natural |= executed
-        return bool(new)
+        return bool(new or taken)
 
     def _way(self, path: CallPath, tape: CallTape) -> _Way:
         pcs = (tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()
@@ -303,9 +318,12 @@ class Explorer:
     def _to(
         self, found: Exploration, way: _Way, step: int, side: int, tries: _Tries, executed: Set[int] | None = None
     ) -> CallPath | None:
-        """The way to a step, and from there to some code, unless that was ``executed``, or tried often enough."""
+        """The way to a step, and from there to some code, unless that was ``executed``, or tried often enough.
+
+        The side of a branch that is wanted is taken wherever it leads.
+        """
         was = side in found.natural or side in found.forced if executed is None else side in executed
-        if was or side not in found.whole.sizes:
+        if (was and (way.pcs[step - 1], side) not in found.wanted) or side not in found.whole.sizes:
             return None
         before = tuple(detour for detour in way.path.forced if detour[0] < step)
         key = (way.pcs[step - 1], side, len(before))
