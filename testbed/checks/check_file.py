@@ -122,16 +122,11 @@ def check_file(
             if options.functions:
                 raise NothingAskedFor(f"{path}: it has no function that matches {' or '.join(options.functions)}")
             raise UsageError(f"{path}: it has no function: no symbol, table or call says that one begins somewhere")
-        starts = {piece.start for piece in chosen}
-        planned = [
-            Group(file, path, first, end, options, readers)
-            for first, end in groups_of(this.pieces)
-            if any(piece.start in starts for piece in this.pieces[first:end])
-        ]
+        planned = planned_groups(this, chosen, Group(file, path, 0, 0, options, readers))
         kept = None if goes_on is None else KeptGroups.of(file, options)
         if kept is not None and not goes_on:
             kept.forget()
-        results = _done(planned, options.jobs, executor, progress, kept)
+        results = groups_done(planned, options.jobs, executor, progress, kept)
         if kept is not None:
             kept.forget()
         parts = codes_of_parts(this, chosen, options.functions)
@@ -152,12 +147,22 @@ def _notes(this: FileAtWork, chosen: Sequence[CodePiece], pieces: Sequence[CodeP
             yield f"--call {plan.name}(...) calls nothing here: of the functions that are checked none has this name"
 
 
-def _done(
+def planned_groups(this: FileAtWork, chosen: Sequence[CodePiece], like: Group) -> list[Group]:
+    """The groups in which some functions of a file are."""
+    starts = {piece.start for piece in chosen}
+    return [
+        replace(like, first=first, end=end)
+        for first, end in groups_of(this.pieces)
+        if any(piece.start in starts for piece in this.pieces[first:end])
+    ]
+
+
+def groups_done(
     planned: Sequence[Group],
     jobs: int,
-    executor: Executor | None,
-    progress: Counted | None,
-    kept: KeptGroups | None,
+    executor: Executor | None = None,
+    progress: Counted | None = None,
+    kept: KeptGroups | None = None,
 ) -> list[GroupResult]:
     """The results of all groups, in order. A function over which the emulator dies costs its own result only."""
     before = {number: kept.get(group) for number, group in enumerate(planned)} if kept is not None else {}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,7 +174,11 @@ GROUP_BYTES = 4096  # code of one group: enough for a batch of steps, little eno
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The functions ``[first, end)`` of a file's pieces. ``file`` is what is loaded, ``path`` its user's name."""
+    """The functions ``[first, end)`` of a file's pieces. ``file`` is what is loaded, ``path`` its user's name.
+
+    ``executes``: only what is executed counts, so more is tried for it, and nothing is compared statically; above all
+    the ``ways``, (from, to), are taken where that can be.
+    """
 
     file: Path
     path: Path
@@ -181,6 +186,8 @@ class Group:
     end: int
     options: CheckOptions
     readers: Readers
+    executes: bool = False
+    ways: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +204,16 @@ class PieceCounts:
     static: Mapping[str, StaticFunction] = field(default_factory=dict)  # by table: what nothing executed
 
 
+class RightWays(NamedTuple):
+    """The ways to instructions at which all that a row says is right, each once: where from in the same activation.
+
+    Pairs of addresses, (before, here); behind a call comes what the call was. Those of ``forced`` paths are apart.
+    """
+
+    natural: NDArray[np.uint64]
+    forced: NDArray[np.uint64]
+
+
 @dataclass(frozen=True, eq=False)
 class TableChecks:
     """What was found of one table on natural and on forced paths, and what is true where something is wrong."""
@@ -205,6 +222,7 @@ class TableChecks:
     forced: tuple[ResultsByPc, ...]
     true: tuple[Mapping[int, ObservedRow], ...]
     unproven: tuple[NDArray[np.uint64], ...] = ()  # right in these calls only, perhaps: `testbed.checks.impossible`
+    right: tuple[RightWays, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,13 +291,13 @@ def check_group(group: Group) -> GroupResult:
     taken: list[TakenPath] = []
     waiting = 0
     dropped: Counter[str] = Counter()
-    thorough = this.tables.keys() <= AT_CALLS  # else what nothing executed is compared statically
+    thorough = group.executes or this.tables.keys() <= AT_CALLS  # else what nothing executed is compared statically
     for piece in this.pieces[group.first : group.end]:
         if not piece.is_entry or not fits(piece, group.options.functions):
             continue
         plans = (*(plan for plan in this.plans if any(map(plan.fits, (str(piece), *piece.names)))), *PLANS)
         found, paths = this.explorer.explore(
-            piece, plans, runs=group.options.runs, steps=group.options.steps, thorough=thorough
+            piece, plans, runs=group.options.runs, steps=group.options.steps, thorough=thorough, ways=group.ways
         )
         for path in paths:
             taken.append(path)
@@ -312,6 +330,7 @@ def joined(parts: Sequence[GroupResult]) -> GroupResult:
             tuple(each for part in parts for each in part.tables[name].forced),
             tuple(each for part in parts for each in part.tables[name].true),
             tuple(each for part in parts for each in part.tables[name].unproven),
+            tuple(each for part in parts for each in part.tables[name].right),
         )
         for name in parts[0].tables
     }
@@ -332,7 +351,7 @@ def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, 
     executed = found.natural | found.forced
     tried_or_none = executed | passed_by(found.code, executed)
     untried = {pc: size for pc, size in sorted(found.code.sizes.items()) if pc not in tried_or_none}
-    if row_at is None or not untried:
+    if group.executes or row_at is None or not untried:
         return {}
     tried = sorted(executed & found.code.sizes.keys())
     return {
@@ -343,10 +362,12 @@ def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, 
 
 
 def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
-    """Whether a function is one of those that were asked for."""
-    return not patterns or any(
-        fnmatchcase(name, pattern) for name in (str(piece), *piece.names) for pattern in patterns
-    )
+    """Whether a function is one of those that were asked for, by a name or its address."""
+    names = {f"{piece.start:#x}", str(piece), *piece.names}
+    if not patterns or not names.isdisjoint(patterns):
+        return True
+    globs = [pattern for pattern in patterns if any(each in pattern for each in "*?[")]
+    return any(fnmatchcase(name, pattern) for name in names for pattern in globs)
 
 
 def counts_of(piece: CodePiece, code: PieceCode) -> PieceCounts:
@@ -381,9 +402,20 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
         checks = _only(checks, own)
         true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
-        tables[name] = TableChecks((natural,), (forced,), (true,), (np.unique(pc[left_out[own[left_out]]]),))
+        unproven = np.unique(pc[left_out[own[left_out]]])
+        right = checks.compared & (checks.wrong == 0) & ~checks.untried
+        ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))
+        tables[name] = TableChecks((natural,), (forced,), (true,), (unproven,), (ways,))
     on_natural, on_forced = (np.unique(pc[own & steps]) for steps in (~batch.forced, batch.forced))
     return GroupResult((), tables, on_natural, on_forced, {}, 0, steps)
+
+
+def _ways(called: Truth, pc: NDArray[np.uint64], asked: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """How control came to some steps: (where from in the same activation, where), each once."""
+    order = np.argsort(called.node, kind="stable")
+    later, earlier = order[1:], order[:-1]
+    kept = (called.node[later] == called.node[earlier]) & asked[later]
+    return np.unique(np.stack([pc[earlier[kept]], pc[later[kept]]], axis=1), axis=0)
 
 
 def held_against(

@@ -114,7 +114,7 @@ score      How an unwinder fares, by architecture, phase and trap, and its place
 
 Files:
 annotate   Write the unwind directives that the functions of an assembly source lack.
-sweep      Say which functions of many files have wrong unwind tables, by their instructions alone.
+sweep      Say which functions of many files have wrong unwind tables, by their instructions, then by executing them.
 rows       What the unwind tables of PROGRAM say at every pc, as rows.
 
 One run:

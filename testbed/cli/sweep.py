@@ -1,92 +1,222 @@
-"""``testbed sweep``: the unwind tables of many files held against their instructions, without executing any."""
+"""``testbed sweep``: the unwind tables of many files held against their instructions, and what is doubted executed."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from testbed.checks.workers import as_finished, worker_pool
-from testbed.cli.options import jobs_option
+from testbed.cli.cluster import cluster_executor
+from testbed.cli.options import cluster_option, jobs_option
 from testbed.cli.progress import long_work
+from testbed.cli.writing import write_text
 from testbed.report.phrases import count
-from testbed.report.sweep_text import sweep_lines
+from testbed.report.sweep_text import difference_lines, sweep_lines
 from testbed.store.codec import encoded
-from testbed.sweep.database import keep_path, keep_swept, opened, report_of
-from testbed.sweep.model import SweepReport
+from testbed.sweep.database import (
+    difference_of,
+    is_sampled,
+    keep_called,
+    keep_path,
+    keep_swept,
+    opened,
+    report_of,
+    to_call,
+)
+from testbed.sweep.model import Sample, SweepDifference, SweepReport, SweptContent
 from testbed.sweep.sweep_file import checksum_of, files_below, sweep_file
 from testbed.words.errors import TestbedError, UsageError
 
 REPORT = "report"
+_DIED = "the process that looked at it died, twice"
+_Task = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SweepWords:
+    """What was typed of how to sweep; each option's help says what it is."""
+
+    jobs: int
+    cluster: str | None
+    execute: bool
+    sample: float
+    seed: int
+
+    def sample_of(self, checksum: str) -> Sample | None:
+        return Sample(self.seed, self.sample, checksum) if self.execute and self.sample else None
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundFile:
+    """A file to sweep: where it is, how it is told, and of which package."""
+
+    path: Path
+    told: str
+    package: str
+    checksum: str
 
 
 @click.command("sweep")
 @click.argument("paths", nargs=-1, metavar="DIR|FILE... | report DB")
-@click.option("--out", "-o", "out", type=click.Path(dir_okay=False, path_type=Path), help="The database to keep it in.")
+@click.option(
+    "--out", "-o", "out", type=click.Path(dir_okay=False, path_type=Path), help="The database; of a report, a page."
+)
+@click.option("--execute", is_flag=True, help="Call what is suspect or cannot be told, and say what came of it.")
+@click.option(
+    "--sample",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="With --execute: call this share of the entries that agree as well, such as 0.001.",
+)
+@click.option("--seed", default=1, show_default=True, help="Of the sample.")
+@click.option(
+    "--against",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="DB",
+    help="Of a report: what is new, and what is gone, since this other sweep.",
+)
 @jobs_option
+@cluster_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON (schema: testbed/report/schema/sweep.json).")
-def command(paths: tuple[str, ...], out: Path | None, jobs: int, as_json: bool) -> None:
-    """Say which functions of many files have wrong unwind tables, by their instructions alone.
+def command(paths: tuple[str, ...], out: Path | None, against: Path | None, as_json: bool, **how: Any) -> None:
+    """Say which functions of many files have wrong unwind tables: by their instructions, then by executing them.
 
-    Every entry of .eh_frame and .debug_frame agrees, is suspect, or cannot be told; nothing is executed. What is said
-    is kept in DB, by content: the same command goes on where it was interrupted, and sweeps what is new.
+    Every entry of .eh_frame and .debug_frame agrees, is suspect, or cannot be told. What is said is kept in DB, by
+    content: the same command goes on where it was interrupted, and sweeps what is new.
 
     \b
     testbed sweep /usr/lib/x86_64-linux-gnu --out sweep.db     all ELF files below a folder
-    testbed sweep report sweep.db                              what is kept: by cause, by producer, the suspects
-    testbed check FILE --function NAME                         a suspect, executed
+    testbed sweep /usr/lib --out sweep.db --execute            what is doubted is called as well
+    testbed sweep report sweep.db -o sweep.html                what is kept, as a page with a search
+    testbed sweep report new.db --against old.db               what is new, and what is gone
 
-    Exit status: 0 nothing is suspect, 1 something is, 2 a mistake in what was typed, 130 interrupted.
+    Exit status: 0 nothing is suspect, or all of it was executed and found right; 1 something is, 2 a mistake in what
+    was typed, 130 interrupted.
     """
     if paths[:1] == (REPORT,):
-        if len(paths) != 2 or out is not None:
-            raise UsageError("say testbed sweep report DB, and nothing besides")
-        with opened(Path(paths[1]), new=False) as database:
-            sys.exit(_tell(report_of(database), as_json))
-    if not paths or out is None:
+        sys.exit(_report(paths[1:], out, against, as_json))
+    if not paths or out is None or against is not None:
         raise UsageError("say what to sweep and where to keep it: testbed sweep DIR --out DB")
-    missing = [path for path in paths if not Path(path).exists()]
-    if missing:
-        raise UsageError(f"{missing[0]} is not there")
+    for path in paths:
+        if not Path(path).exists():
+            raise UsageError(f"{path} is not there")
     with opened(out, new=True) as database:
         try:
-            _sweep(database, tuple(map(Path, paths)), jobs)
+            files = files_below(tuple(map(Path, paths)))
+            _both_passes(database, [(path, str(path), "") for path in files], _SweepWords(**how))
         except KeyboardInterrupt:
             click.echo("interrupted; the same command goes on where it was", err=True)
             sys.exit(130)
         sys.exit(_tell(report_of(database), as_json))
 
 
-def _sweep(database: sqlite3.Connection, paths: tuple[Path, ...], jobs: int) -> None:
-    """Sweep what is not kept yet."""
-    waiting: dict[str, Path] = {}
-    for path in files_below(paths):
+def _both_passes(database: sqlite3.Connection, files: Sequence[tuple[Path, str, str]], how: _SweepWords) -> None:
+    """Sweep some files, and call what is doubted in them if that is asked for."""
+    swept: dict[str, _FoundFile] = {}
+    waiting: list[_FoundFile] = []
+    for path, told, package in files:
         try:
-            checksum = checksum_of(path)
+            found = _FoundFile(path, told, package, checksum_of(path))
         except TestbedError as error:
             click.echo(f"error: {error}", err=True)
             continue
-        if not keep_path(database, path, checksum):
-            waiting.setdefault(checksum, path)
+        if not keep_path(database, told, found.checksum, package) and found.checksum not in swept:
+            waiting.append(found)
+        swept.setdefault(found.checksum, found)
     with long_work("sweeping", "files", len(waiting)) as work:
-        if jobs == 1 or len(waiting) < 2:
-            for checksum, path in waiting.items():
-                keep_swept(database, sweep_file(path, checksum))
-                work.advance(path.name)
-            return
-        with worker_pool(min(jobs, len(waiting))) as pool:
-            futures = [pool.submit(sweep_file, path, checksum) for checksum, path in waiting.items()]
+        for each, result in _done([(each, partial(sweep_file, each.path, each.checksum)) for each in waiting], how):
+            result = result or SweptContent(each.path, each.checksum, failure=f"{each.path}: {_DIED}")
+            keep_swept(database, replace(result, failure=result.failure.replace(str(each.path), each.told)))
+            work.advance(Path(each.told).name)
+    if how.execute:
+        _call(database, list(swept.values()), how)
+
+
+def _call(database: sqlite3.Connection, files: Sequence[_FoundFile], how: _SweepWords) -> None:
+    """Call what is doubted in some files, and was not yet, and a sample of what agrees."""
+    from testbed.checks.second_pass import call_entries, not_decided  # loaded only where something is called
+    from testbed.cli.table_readers import READERS
+
+    asked = {each.checksum: to_call(database, each.checksum) for each in files}
+    samples = {each.checksum: _new_sample(database, how.sample_of(each.checksum)) for each in files}
+    waiting = [each for each in files if asked[each.checksum] or samples[each.checksum]]
+    jobs = how.jobs if len(waiting) == 1 else 1
+    tasks = [
+        (each, partial(call_entries, each.path, asked[each.checksum], samples[each.checksum], READERS, jobs))
+        for each in waiting
+    ]
+    with long_work("executing", "files", len(waiting)) as work:
+        for each, called in _done(tasks, how):
+            if called is None:
+                called = [not_decided(entry, _DIED) for entry in asked[each.checksum]]
+            keep_called(database, each.checksum, called, samples[each.checksum])
+            work.advance(Path(each.told).name)
+
+
+def _new_sample(database: sqlite3.Connection, sample: Sample | None) -> Sample | None:
+    return None if sample is None or is_sampled(database, sample) else sample
+
+
+def _done(tasks: Sequence[tuple[_FoundFile, _Task]], how: _SweepWords) -> Iterator[tuple[_FoundFile, Any]]:
+    """The results of tasks, as they come; None of one over which a process died twice, the second time alone."""
+    if not how.cluster and (how.jobs == 1 or len(tasks) < 2):
+        yield from ((each, task()) for each, task in tasks)
+        return
+    left: list[tuple[_FoundFile, _Task]] = []
+    with cluster_executor(how.cluster) if how.cluster else worker_pool(how.jobs) as pool:
+        futures: dict[Future[Any], tuple[_FoundFile, _Task]] = {}
+        for each in tasks:
             try:
-                for future in as_finished(futures):
-                    swept = future.result()
-                    keep_swept(database, swept)
-                    work.advance(swept.path.name)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+                futures[pool.submit(each[1])] = each
+            except BrokenExecutor:  # it broke already
+                left.append(each)
+        try:
+            for future in as_finished(futures):
+                if isinstance(future.exception(), BrokenExecutor):
+                    left.append(futures[future])
+                else:
+                    yield futures[future][0], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    yield from ((found, _alone(task)) for found, task in left)
+
+
+def _alone(task: _Task) -> Any:
+    """The result of a task in a process of its own; None if that dies."""
+    with worker_pool(1) as pool, suppress(BrokenExecutor):
+        return pool.submit(task).result()
+
+
+def _report(typed: Sequence[str], page: Path | None, against: Path | None, as_json: bool) -> int:
+    """Tell what a database has; the exit status."""
+    if len(typed) != 1 or (page is not None and page.suffix not in (".html", ".json")):
+        raise UsageError("say testbed sweep report DB, and -o PAGE.html or -o FILE.json for a file")
+    with opened(Path(typed[0]), new=False) as database:
+        report = report_of(database)
+    if against is not None:
+        with opened(against, new=False) as database:
+            return _tell_difference(difference_of(report_of(database), report), as_json)
+    if page is None:
+        return _tell(report, as_json)
+    if page.suffix == ".json":
+        write_text(page, json.dumps(encoded(SweepReport, report), indent=1) + "\n")
+    else:
+        from testbed.report.sweep_html import sweep_html
+
+        write_text(page, sweep_html(report))
+    return _status(report)
 
 
 def _tell(report: SweepReport, as_json: bool) -> int:
@@ -98,4 +228,19 @@ def _tell(report: SweepReport, as_json: bool) -> int:
             click.echo(line)
         if report.failures:
             click.echo(f"{count(len(report.failures), 'file')} could not be swept", err=True)
-    return 1 if report.suspect else 0
+    return _status(report)
+
+
+def _status(report: SweepReport) -> int:
+    """1 where something is suspect that execution did not find right, or wrong by execution."""
+    return 1 if any(each.severity != "note" and each.execution != "right" for each in report.suspects) else 0
+
+
+def _tell_difference(difference: SweepDifference, as_json: bool) -> int:
+    """Print a comparison; the exit status: 1 where a suspect is new."""
+    if as_json:
+        click.echo(json.dumps(encoded(SweepDifference, difference), indent=1))
+    else:
+        for line in difference_lines(difference):
+            click.echo(line)
+    return 1 if difference.new else 0

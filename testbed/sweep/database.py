@@ -1,32 +1,53 @@
 """What a sweep keeps: an SQLite database of contents, the paths where they lie, and their doubtful entries.
 
-A content that is kept is not swept again: so a sweep that was interrupted goes on where it was. What another version of
-the static pass said is forgotten.
+A content that is kept is not swept again: so a sweep that was interrupted goes on where it was. The same holds of
+entries that were called. What another version of the testbed said is forgotten.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from testbed.sweep.model import CauseCount, EntryAnswer, ReportedDoubt, SweepReport, SweptContent
+from testbed.sweep.model import (
+    AskedEntry,
+    CalledEntry,
+    CauseCount,
+    DoubtfulEntry,
+    EntryAnswer,
+    ExecutedAnswer,
+    ExecutedCount,
+    ReportedDoubt,
+    Sample,
+    SweepDifference,
+    SweepReport,
+    SweptContent,
+)
 from testbed.words.code_versions import code_of
 from testbed.words.errors import UsageError
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS made_by (code TEXT);
 CREATE TABLE IF NOT EXISTS contents (
-    checksum TEXT PRIMARY KEY, arch TEXT, producer TEXT, entries INTEGER, instructions INTEGER, agreed INTEGER,
-    private INTEGER, seconds REAL, failure TEXT);
-CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, checksum TEXT);
+    checksum TEXT PRIMARY KEY, arch TEXT, producer TEXT, compiler TEXT, entries INTEGER, instructions INTEGER,
+    agreed INTEGER, private INTEGER, seconds REAL, failure TEXT);
+CREATE TABLE IF NOT EXISTS files (path TEXT, checksum TEXT, package TEXT, PRIMARY KEY (path, package));
+CREATE INDEX IF NOT EXISTS files_of ON files (checksum);
 CREATE TABLE IF NOT EXISTS doubts (
     checksum TEXT, section TEXT, first INTEGER, past INTEGER, function TEXT, answer TEXT, cause TEXT, at INTEGER,
-    row INTEGER, words TEXT);
+    row INTEGER, words TEXT, came INTEGER, is_part INTEGER);
 CREATE INDEX IF NOT EXISTS doubts_of ON doubts (checksum);
+CREATE TABLE IF NOT EXISTS samples (checksum TEXT, seed INTEGER, share REAL, PRIMARY KEY (checksum, seed, share));
+CREATE TABLE IF NOT EXISTS calls (
+    checksum TEXT, section TEXT, first INTEGER, answer TEXT, verdict TEXT, severity TEXT, words TEXT, executed INTEGER,
+    instructions INTEGER, PRIMARY KEY (checksum, section, first));
 """
+_NAMES = ("made_by", "contents", "files", "doubts", "samples", "calls")
 _SUSPECT, _CANNOT_TELL = EntryAnswer.SUSPECT.value, EntryAnswer.CANNOT_TELL.value
+_WRONG = ExecutedAnswer.CONFIRMED.value, ExecutedAnswer.CONFIRMED_FORCED.value
+_HELD = "checksum IN (SELECT checksum FROM files)"
 
 
 @contextmanager
@@ -46,53 +67,95 @@ def opened(path: Path, *, new: bool) -> Iterator[sqlite3.Connection]:
 
 
 def _begin(database: sqlite3.Connection) -> None:
+    code = code_of("testbed")
     with database:
+        others = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        there = {name for (name,) in database.execute(others)}
+        if there and "made_by" not in there:
+            raise sqlite3.DatabaseError("it has tables of something else")
+        if there and database.execute("SELECT code FROM made_by").fetchall() != [(code,)]:
+            for name in there.intersection(_NAMES):
+                database.execute(f"DROP TABLE {name}")
         database.executescript(_TABLES)
-        code = code_of("testbed")
-        if database.execute("SELECT code FROM made_by").fetchall() != [(code,)]:
-            for name in ("made_by", "contents", "files", "doubts"):
-                database.execute(f"DELETE FROM {name}")
+        if not database.execute("SELECT code FROM made_by").fetchall():
             database.execute("INSERT INTO made_by VALUES (?)", (code,))
 
 
-def keep_path(database: sqlite3.Connection, path: Path, checksum: str) -> bool:
+def keep_path(database: sqlite3.Connection, path: str, checksum: str, package: str = "") -> bool:
     """Keep where a content lies; whether what is said of it is kept, too."""
     with database:
-        database.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (str(path), checksum))
+        database.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", (path, checksum, package))
     return database.execute("SELECT 1 FROM contents WHERE checksum = ?", (checksum,)).fetchone() is not None
 
 
 def keep_swept(database: sqlite3.Connection, swept: SweptContent) -> None:
     """Keep what is said of a content: all of it, or nothing."""
+    made_by = swept.arch, swept.producer, swept.compiler
     counts = swept.entries, swept.instructions, swept.agreed, swept.private, swept.seconds, swept.failure
     with database:
-        database.execute("DELETE FROM doubts WHERE checksum = ?", (swept.checksum,))
+        for name in ("doubts", "calls", "samples"):
+            database.execute(f"DELETE FROM {name} WHERE checksum = ?", (swept.checksum,))
         database.execute(
-            "INSERT OR REPLACE INTO contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (swept.checksum, swept.arch, swept.producer, *counts),
+            "INSERT OR REPLACE INTO contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (swept.checksum, *made_by, *counts),
         )
         database.executemany(
-            "INSERT INTO doubts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (swept.checksum, d.section, d.start, d.end, d.function, d.answer.value, d.cause, d.at, d.row, d.words)
-                for d in swept.doubts
-            ],
+            "INSERT INTO doubts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [_doubt_row(swept.checksum, each) for each in swept.doubts],
+        )
+
+
+def _doubt_row(checksum: str, doubt: DoubtfulEntry) -> tuple[object, ...]:
+    place = doubt.section, doubt.start, doubt.end, doubt.function
+    said = doubt.answer.value, doubt.cause, doubt.at, doubt.row, doubt.words
+    return checksum, *place, *said, doubt.came, doubt.is_part
+
+
+def _call_row(checksum: str, called: CalledEntry) -> tuple[object, ...]:
+    said = called.answer.value, called.verdict.value, called.severity, called.words
+    return checksum, called.section, called.start, *said, called.executed, called.instructions
+
+
+def to_call(database: sqlite3.Connection, checksum: str) -> tuple[AskedEntry, ...]:
+    """The doubtful entries of a content that were not called yet."""
+    rows = database.execute(
+        "SELECT section, first, past, answer, at, came, is_part FROM doubts WHERE checksum = ? AND NOT EXISTS "
+        "(SELECT 1 FROM calls WHERE (checksum, section, first) = (doubts.checksum, doubts.section, doubts.first)) "
+        "ORDER BY section, first",
+        (checksum,),
+    )
+    return tuple(AskedEntry(s, a, b, EntryAnswer(said), at, came, bool(part)) for s, a, b, said, at, came, part in rows)
+
+
+def is_sampled(database: sqlite3.Connection, sample: Sample) -> bool:
+    """Whether a sample of a content's agreeing entries was called."""
+    found = database.execute("SELECT 1 FROM samples WHERE (checksum, seed, share) = (?, ?, ?)", _sample(sample))
+    return found.fetchone() is not None
+
+
+def _sample(sample: Sample) -> tuple[str, int, float]:
+    return sample.checksum, sample.seed, sample.share
+
+
+def keep_called(
+    database: sqlite3.Connection, checksum: str, called: Iterable[CalledEntry], sample: Sample | None
+) -> None:
+    """Keep what execution says of entries of a content, all of it or nothing."""
+    with database:
+        if sample is not None:
+            database.execute("INSERT OR IGNORE INTO samples VALUES (?, ?, ?)", _sample(sample))
+        database.executemany(
+            "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [_call_row(checksum, each) for each in called],
         )
 
 
 def report_of(database: sqlite3.Connection) -> SweepReport:
     """All that is kept of contents that lie somewhere, added up."""
-    held = "contents WHERE checksum IN (SELECT checksum FROM files)"
     totals = "total(entries), total(instructions), total(agreed), total(private), total(seconds)"
-    counts = database.execute(f"SELECT count(*), {totals} FROM {held}").fetchone()
+    counts = database.execute(f"SELECT count(*), {totals} FROM contents WHERE {_HELD}").fetchone()
     contents, entries, instructions, agreed, private = map(int, counts[:5])
-    doubts = "doubts WHERE checksum IN (SELECT checksum FROM files)"
-    answers = dict(database.execute(f"SELECT answer, count(*) FROM {doubts} GROUP BY answer").fetchall())
-    suspects = database.execute(
-        "SELECT (SELECT min(path) FROM files WHERE files.checksum = doubts.checksum) AS path, first, function, cause, "
-        f"words FROM {doubts} AND answer = ? ORDER BY path, first",
-        (_SUSPECT,),
-    ).fetchall()
+    answers = dict(database.execute(f"SELECT answer, count(*) FROM doubts WHERE {_HELD} GROUP BY answer").fetchall())
     failures = database.execute(
         "SELECT path, failure FROM files JOIN contents USING (checksum) WHERE failure <> '' ORDER BY path"
     ).fetchall()
@@ -106,18 +169,83 @@ def report_of(database: sqlite3.Connection) -> SweepReport:
         answers.get(_SUSPECT, 0),
         answers.get(_CANNOT_TELL, 0),
         counts[5],
-        _counted(database, "cause", doubts),
-        _counted(database, "producer", f"doubts JOIN contents USING (checksum) WHERE {doubts.partition('WHERE ')[2]}"),
-        tuple(ReportedDoubt(*each) for each in suspects),
+        _counted(database, "cause", "doubts"),
+        _counted(database, _MADE_BY, "doubts JOIN contents USING (checksum)"),
+        _counted(database, "nullif(package, '')", f"doubts JOIN ({_LYING}) USING (checksum)", named_only=True),
+        tuple(_executed(database)),
+        tuple(_told(database)),
         tuple(failures),
     )
 
 
-def _counted(database: sqlite3.Connection, column: str, doubts: str) -> tuple[CauseCount, ...]:
+_MADE_BY = "CASE WHEN compiler <> '' THEN compiler ELSE producer END"
+_LYING = "SELECT checksum, min(path) AS path, package FROM files GROUP BY checksum"
+
+
+def _counted(
+    database: sqlite3.Connection, column: str, table: str, *, named_only: bool = False
+) -> tuple[CauseCount, ...]:
     """Doubtful entries by a column, the most suspects first."""
     rows = database.execute(
-        f"SELECT {column}, total(answer = ?), total(answer = ?) FROM {doubts} GROUP BY {column} "
-        f"ORDER BY 2 DESC, 3 DESC, {column}",
+        f"SELECT {column} AS what, total(answer = ?), total(answer = ?) FROM {table} WHERE {_HELD} GROUP BY what "
+        "ORDER BY 2 DESC, 3 DESC, what",
         (_SUSPECT, _CANNOT_TELL),
     ).fetchall()
+    rows = [row for row in rows if row[0]] if named_only else rows
     return tuple(CauseCount(name or "not said", int(suspect), int(undecided)) for name, suspect, undecided in rows)
+
+
+def _executed(database: sqlite3.Connection) -> Iterator[ExecutedCount]:
+    """What execution said, by what the static pass had said."""
+    rows = database.execute(
+        f"SELECT answer, verdict, severity = 'note', count(*) FROM calls WHERE {_HELD} GROUP BY 1, 2, 3"
+    ).fetchall()
+    for answer in EntryAnswer:
+        of = {(verdict, bool(note)): number for said, verdict, note, number in rows if said == answer.value}
+        if of:
+            wrong, forced, right, right_forced, open_ones = (of.get((each.value, False), 0) for each in ExecutedAnswer)
+            notes = sum(number for (_, note), number in of.items() if note)
+            called = sum(of.values())
+            yield ExecutedCount(answer.value, called, wrong, forced, notes, right, right_forced, open_ones)
+
+
+def _told(database: sqlite3.Connection) -> Iterator[ReportedDoubt]:
+    """The suspects, then what agrees and is wrong; with what execution says of each."""
+    lying = f"JOIN ({_LYING}) AS lying USING (checksum) JOIN contents USING (checksum)"
+    said = "coalesce(verdict, ''), coalesce(severity, ''), coalesce(calls.words, '')"
+    where = f"path, package, {_MADE_BY}, first"
+    for row in database.execute(
+        f"SELECT {where}, function, doubts.answer, cause, doubts.words, {said} FROM doubts {lying} "
+        "LEFT JOIN calls USING (checksum, section, first) WHERE doubts.answer = ? OR verdict IN (?, ?) "
+        "ORDER BY doubts.answer DESC, cause, path, first",
+        (_SUSPECT, *_WRONG),
+    ):
+        yield ReportedDoubt(*row)
+    for row in database.execute(
+        f"SELECT {where}, '', answer, 'executed: wrong, and the first pass agreed', '', {said} FROM calls {lying} "
+        "WHERE answer = ? AND verdict IN (?, ?) ORDER BY path, first",
+        (EntryAnswer.AGREES.value, *_WRONG),
+    ):
+        yield ReportedDoubt(*row)
+
+
+def difference_of(before: SweepReport, now: SweepReport) -> SweepDifference:
+    """Two sweeps compared by what their suspects are: in which file, function and class."""
+
+    def by_key(report: SweepReport) -> dict[tuple[str, str, str], ReportedDoubt]:
+        return {
+            (Path(each.file).name, each.function or f"{each.start:#x}", each.cause): each
+            for each in report.suspects
+            if each.answer == _SUSPECT
+        }
+
+    first, second = by_key(before), by_key(now)
+    counts = [{each.name: each.suspect for each in report.causes} for report in (before, now)]
+    names = sorted(counts[0].keys() | counts[1].keys())
+    causes = [(name, counts[0].get(name, 0), counts[1].get(name, 0)) for name in names]
+    return SweepDifference(
+        tuple(each for key, each in first.items() if key not in second),
+        tuple(each for key, each in second.items() if key not in first),
+        len(first.keys() & second.keys()),
+        tuple(each for each in causes if each[1] != each[2]),
+    )

@@ -19,7 +19,8 @@ class EntryAnswer(Enum):
 class DoubtfulEntry:
     """An entry of ``section`` whose rows are suspect, or of which nothing can be said, for the code ``[start, end)``.
 
-    ``at`` is the instruction whose row it is about, ``row`` where that row begins; ``cause`` is the class.
+    ``at`` is the instruction whose row it is about, ``row`` where that row begins; ``cause`` is the class. ``came`` and
+    ``is_part``: see `AskedEntry`.
     """
 
     section: str
@@ -31,11 +32,68 @@ class DoubtfulEntry:
     at: int
     row: int
     words: str
+    came: int = -1
+    is_part: bool = False
+
+
+class ExecutedAnswer(Enum):
+    """What execution says of an entry."""
+
+    CONFIRMED = "wrong"
+    CONFIRMED_FORCED = "wrong on a forced path"
+    ACQUITTED = "right"
+    ACQUITTED_FORCED = "right on a forced path"
+    NOT_DECIDED = "not decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Which of the entries that agree are called as well: a ``share`` of them, drawn by a seed and their content."""
+
+    seed: int
+    share: float
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedEntry:
+    """An entry to be called: what the static pass says of it, and the way to the instruction that it doubts.
+
+    ``came`` is the instruction before, -1 where it names none; ``is_part``: its first row is no function's.
+    """
+
+    section: str
+    start: int
+    end: int
+    answer: EntryAnswer
+    at: int
+    came: int
+    is_part: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CalledEntry:
+    """What execution says of an entry of which the static pass said ``answer``.
+
+    ``severity`` is that of `testbed check`'s finding; ``words`` what was wrong, or why nothing is decided; ``executed``
+    how many of its ``instructions`` were.
+    """
+
+    section: str
+    start: int
+    answer: EntryAnswer
+    verdict: ExecutedAnswer
+    severity: str
+    words: str
+    executed: int
+    instructions: int
 
 
 @dataclass(frozen=True, slots=True)
 class SweptContent:
-    """A file's sweep. ``checksum`` is its content's SHA-256, ``producer`` the last line of ``.comment``.
+    """A file's sweep. ``checksum`` is its content's SHA-256, ``producer`` all lines of ``.comment``, each once.
+
+    ``compiler`` is what DWARF's ``DW_AT_producer`` says, of each unit once, without its options.
 
     ``private`` counts entries that agree but for registers that their functions give back changed: those have a
     convention of their own. ``failure`` says why a file could not be read; all counts are zero then.
@@ -45,6 +103,7 @@ class SweptContent:
     checksum: str
     arch: str = ""
     producer: str = ""
+    compiler: str = ""
     entries: int = 0
     instructions: int = 0
     agreed: int = 0
@@ -64,14 +123,40 @@ class CauseCount:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutedCount:
+    """How many entries of one answer were called, and what execution said of them.
+
+    ``notes`` are those that are wrong in a way that no reader of a stack sees; they are not among the ``wrong``.
+    """
+
+    answer: str
+    called: int
+    wrong: int
+    wrong_on_a_forced_path: int
+    notes: int
+    right: int
+    right_on_a_forced_path: int
+    not_decided: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReportedDoubt:
-    """A suspect entry of a report, and the file that it is in."""
+    """A suspect entry of a report, and the file that it is in; an entry that agrees, if execution says it is wrong.
+
+    ``execution`` is what execution says of it, "" where it was not called; ``executed`` the words for that.
+    """
 
     file: str
+    package: str
+    producer: str
     start: int
     function: str
+    answer: str
     cause: str
     words: str
+    execution: str
+    severity: str
+    executed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +174,20 @@ class SweepReport:
     seconds: float
     causes: tuple[CauseCount, ...]
     producers: tuple[CauseCount, ...]
+    packages: tuple[CauseCount, ...]
+    executed: tuple[ExecutedCount, ...]
     suspects: tuple[ReportedDoubt, ...]
     failures: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDifference:
+    """Two sweeps compared: suspects by file, function and cause that only one of them has, and those of both.
+
+    ``causes`` are (cause, how many before, how many now), of those that differ.
+    """
+
+    gone: tuple[ReportedDoubt, ...]
+    new: tuple[ReportedDoubt, ...]
+    both: int
+    causes: tuple[tuple[str, int, int], ...]

@@ -5,7 +5,7 @@ What is found is in columns of numbers; the words for it stand below.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +17,7 @@ from testbed.arch import Arch, PerArch
 from testbed.conventions import platform
 from testbed.image import Image
 from testbed.native.compiled import sooner
-from testbed.sweep.native import check, codes, entries, room, rows, state
+from testbed.sweep.native import check, codes, entries, flow, room, rows, state
 from testbed.sweep.native.codes import CFA_BASE, KIND, SIGNED
 from testbed.sweep.native.room import MachineNumbers, SweptFile, WorkRoom
 
@@ -115,11 +115,9 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     """What the instructions of a file say of its rows."""
     machine = machine_numbers(image.arch)
     cies, found, told = read_tables(image, name)
-    segments = np.array([(s.address, s.offset, len(s.data)) for s in image.segments] or [(0, 0, 0)], np.int64)
+    octets, segments = _code_of(image)
     nothing = np.zeros(0, np.int64)
-    swept = SweptFile(
-        np.frombuffer(image.content, np.uint8), segments, found, cies, told, nothing, nothing, *_lists(found, calls=0)
-    )
+    swept = SweptFile(octets, segments, found, cies, told, nothing, nothing, *_lists(found, calls=0))
     ends, called = np.zeros(len(found) + 1, np.int64), np.zeros(len(image.content) // 5 + 1, np.int64)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
     ended, calls = sooner(check.survey, much)(swept, work_room(), machine, ends, called)
@@ -137,6 +135,36 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
             break
         swept = swept._replace(endless=endless)
     return StaticPass(swept, machine, out)
+
+
+def is_part(made: StaticPass, i: int) -> bool:
+    """Whether an entry's first row is no function's: it is a part of one, or begins in the midst of a frame."""
+    entry = made.swept.entries[i]
+    if entry[entries.FIRST_ROW] >= entry[entries.LAST_ROW]:
+        return False
+    return not flow.begins_function(made.swept.rows[entry[entries.FIRST_ROW]], made.machine)
+
+
+def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """The entries whose code jumps into some ranges, which are in order and do not overlap, from outside of them."""
+    _, found, _ = read_tables(image, name)
+    if not len(found):
+        return found
+    octets, segments = _code_of(image)
+    nothing = np.zeros(0, np.int64)
+    swept = SweptFile(octets, segments, found, found, found, nothing, nothing, *_lists(found, calls=0))
+    into = np.zeros(len(found), np.uint8)
+    ranges = np.array(asked, np.int64).reshape(-1, 2)
+    much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
+    sooner(check.jumps_into, much)(swept, work_room(), machine_numbers(image.arch), ranges, into)
+    jumping: NDArray[np.int64] = found[into != 0]
+    return jumping
+
+
+def _code_of(image: Image) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """A file's bytes, and which of them lie where."""
+    segments = np.array([(s.address, s.offset, len(s.data)) for s in image.segments] or [(0, 0, 0)], np.int64)
+    return np.frombuffer(image.content, np.uint8), segments
 
 
 def _lists(found: NDArray[np.int64], calls: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:

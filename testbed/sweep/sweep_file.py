@@ -8,16 +8,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from testbed.arch import Arch
 from testbed.image import Image, read_image
+from testbed.image.debug.dwarf_numbers import Attribute
+from testbed.image.debug.entries import read_units
 from testbed.image.file_bytes import file_content
-from testbed.sweep.model import DoubtfulEntry, EntryAnswer, SweptContent
+from testbed.sweep.model import AskedEntry, DoubtfulEntry, EntryAnswer, Sample, SweptContent
 from testbed.sweep.native import entries, room
-from testbed.sweep.static_pass import StaticPass, cause_of, has_numbers, sentence_of, static_pass
+from testbed.sweep.static_pass import StaticPass, cause_of, has_numbers, is_part, sentence_of, static_pass
 from testbed.words.errors import ImageError, TestbedError
 from testbed.words.printable import printable
 
 TABLES = (".eh_frame", ".debug_frame")
+_MOST_DEBUG_INFO = 1 << 20  # bytes: reading more takes longer than all else
 ELF = b"\x7fELF"
 _ANSWERS = {room.SUSPECT: EntryAnswer.SUSPECT, room.CANNOT_TELL: EntryAnswer.CANNOT_TELL}
 
@@ -76,6 +78,7 @@ def _swept(image: Image, path: Path, checksum: str, began: float) -> SweptConten
         checksum,
         image.arch.name,
         _producer(image),
+        _compiler(image),
         sum(len(out) for out in outs),
         sum(int(out[:, room.INSTRUCTIONS].sum()) for out in outs),
         sum(int((out[:, room.VERDICT] == room.AGREES).sum()) for out in outs),
@@ -100,14 +103,23 @@ def _doubts(image: Image, section: str, made: StaticPass) -> Iterator[DoubtfulEn
             cause_of(found, told),
             int(found[room.OUT_AT]),
             int(told[0]) if told is not None else start,
-            _sentence(image.arch, made, int(i)),
+            sentence_of(image.arch, found, told),
+            int(found[room.OUT_FROM]),
+            is_part(made, int(i)),
         )
 
 
-def _sentence(arch: Arch, made: StaticPass, i: int) -> str:
-    found = made.out[i]
-    told = made.swept.rows[found[room.OUT_ROW]] if found[room.ABOUT] < room.NO_INSTRUCTION else None
-    return sentence_of(arch, found, told)
+def agreeing(image: Image, sample: Sample) -> Iterator[AskedEntry]:
+    """Entries of a file that agree, drawn: each by itself, whatever else is swept, and the same ones every time."""
+    limit = int(sample.share * (1 << 64))
+    for name in (name for name in TABLES if image.sections.get(name)):
+        made = static_pass(image, name)
+        for i in (made.out[:, room.VERDICT] == room.AGREES).nonzero()[0]:
+            start = int(made.swept.entries[i][entries.START])
+            drawn = hashlib.sha256(f"{sample.seed} {sample.checksum} {name} {start}".encode()).digest()
+            if int.from_bytes(drawn[:8], "little") < limit:
+                end = int(made.swept.entries[i][entries.END])
+                yield AskedEntry(name, start, end, EntryAnswer.AGREES, start, -1, is_part(made, int(i)))
 
 
 def _producer(image: Image) -> str:
@@ -117,3 +129,16 @@ def _producer(image: Image) -> str:
         return ""
     lines = section.data[:4096].split(b"\0")
     return printable("; ".join(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line)))
+
+
+def _compiler(image: Image) -> str:
+    """What the units of debug information say who compiled them, each once, without options; "" where it is long."""
+    section = image.sections.get(".debug_info")
+    if section is None or len(section.data) > _MOST_DEBUG_INFO:
+        return ""
+    try:
+        units, _ = read_units(image)
+        said = [unit.top.text(Attribute.PRODUCER) for unit in units if unit.top is not None]
+    except TestbedError:
+        return ""
+    return "; ".join(dict.fromkeys(text.partition(" -")[0] for text in said if text))

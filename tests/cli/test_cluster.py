@@ -20,6 +20,7 @@ from testbed.campaign.matrix import judge_units, judge_units_by
 from testbed.campaign.results import Unit, UnitResult
 from testbed.campaign.units import units
 from testbed.checks.check_file import check_file
+from testbed.checks.inputs import program_file
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.cli.cluster import cluster_executor
@@ -124,3 +125,18 @@ def test_where_no_scheduler_answers_that_is_said(monkeypatch: pytest.MonkeyPatch
         cluster_executor("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+def test_a_sweep_by_the_cluster_says_the_same(testbed: Testbed, cluster: Any, tmp_path: Path) -> None:
+    source, folder = tmp_path / "short.S", tmp_path / "files"
+    source.write_text(".text\n" + BODY.replace(" .zero 1400, 0x90\n", ""), encoding="utf-8")
+    folder.mkdir()
+    with program_file(source, "x86_64", ()) as built:
+        for name in ("a.so", "b.so"):
+            (folder / name).write_bytes(built.read_bytes() + name.encode())
+    command = ("sweep", str(folder), "--execute", "--json", "-j", "1")
+    by = (("--cluster", cluster.scheduler_address), ())
+    both = [testbed(*command, "-o", str(tmp_path / f"{k}.db"), *how).out for k, how in enumerate(by)]
+    first, second = ({**json.loads(said), "seconds": 0} for said in both)
+    assert first == second
+    assert first["executed"][0]["wrong"] == 4

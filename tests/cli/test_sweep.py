@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import jsonschema
 import pytest
 
 from testbed.checks.inputs import program_file
+from testbed.report.page import unpacked
 from testbed.report.schemas import schema
 from testbed.sweep.model import SweptContent
 from testbed.sweep.sweep_file import sweep_file
@@ -101,6 +105,66 @@ def test_it_goes_on_where_it_was(
     assert [path.name for path in swept] == ["again.so", "wrong.so"]
     assert testbed(*command).out == first.out
     assert len(swept) == 2
+
+
+def test_what_is_doubted_is_executed_once(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
+    """Suspects are confirmed, a sample of what agrees is right; what is kept is not called again."""
+    command = ("sweep", str(folder), "--out", str(tmp_path / "sweep.db"), "-j", "1", "--execute", "--sample", "1")
+    first = testbed(*command, "--json")
+    data = json.loads(first.out)
+    jsonschema.validate(data, schema("sweep"))
+    counts = {each["answer"]: each for each in data["executed"]}
+    assert (counts["suspect"]["called"], counts["suspect"]["wrong"]) == (1, 1)
+    assert (counts["agrees"]["called"], counts["agrees"]["right"]) == (1, 1)
+    assert data["suspects"][0]["execution"] == "wrong"
+    again = testbed(*command)
+    assert first.status == again.status == 1
+    assert "executed, wrong:" in again.out
+    assert "was wrong about 0" in again.out
+
+
+def test_a_file_over_which_every_process_dies_is_not_swept(
+    testbed: Testbed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one is swept all the same."""
+
+    def sweep_or_die(path: Path, checksum: str) -> SweptContent:
+        if path.name == "wrong.so":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return sweep_file(path, checksum)
+
+    monkeypatch.setattr("testbed.cli.sweep.sweep_file", sweep_or_die)
+    monkeypatch.setattr(f"{__name__}.sweep_or_die", sweep_or_die, raising=False)
+    sweep_or_die.__qualname__ = "sweep_or_die"  # pickled by its name
+    said = testbed("sweep", str(folder), "--out", str(tmp_path / "sweep.db"), "-j", "2", "--json")
+    data = json.loads(said.out)
+    assert (data["contents"], data["agreed"], data["suspect"]) == (2, 1, 0)
+    ((file, why),) = data["failures"]
+    assert file.endswith("wrong.so") and "died, twice" in why
+
+
+def test_two_sweeps_are_compared(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
+    old, new = str(tmp_path / "old.db"), str(tmp_path / "new.db")
+    testbed("sweep", str(folder / "right.so"), "--out", old)
+    testbed("sweep", str(folder), "--out", new, "-j", "1")
+    said = testbed("sweep", "report", new, "--against", old)
+    assert (said.status, said.out.splitlines()[0]) == (1, "1 suspect new, 0 gone, 0 in both")
+    said = testbed("sweep", "report", old, "--against", new)
+    assert (said.status, said.out.splitlines()[0]) == (0, "0 suspects new, 1 gone, 0 in both")
+    assert testbed("sweep", "report", new, "--against", new).out.splitlines() == ["0 suspects new, 0 gone, 1 in both"]
+
+
+def test_a_page_holds_all_suspects(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
+    database, page = str(tmp_path / "sweep.db"), tmp_path / "sweep.html"
+    testbed("sweep", str(folder), "--out", database, "-j", "1")
+    testbed("sweep", "report", database, "-o", str(page))
+    text = page.read_text()
+    data = re.search(r'id="data">([^<]*)<', text)
+    assert data is not None
+    facts, _ = unpacked(data[1])
+    assert facts["suspects"][0][0] == str(folder / "wrong.so")
+    assert facts["suspects"][0][1].startswith("g [")
+    assert "<link" not in text and "src=" not in text
 
 
 def test_an_object_file_says_what_to_do(testbed: Testbed, folder: Path, tmp_path: Path) -> None:

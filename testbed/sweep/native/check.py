@@ -119,6 +119,26 @@ def survey(swept: Any, room: Any, machine: Any, ends: Any, called: Any) -> Any:
     return ended, calls
 
 
+@compiled(pays_from=150000)
+def jumps_into(swept: Any, room: Any, machine: Any, ranges: Any, into: Any) -> None:
+    """Mark the entries whose code jumps into some ranges from outside; the ranges are in order."""
+    for i in range(len(swept.entries)):
+        entry = swept.entries[i]
+        size = entry[END] - entry[START]
+        begin, limit = place_in_file(swept.segments, entry[START])
+        if entry[STATE] != READ or begin < 0 or begin + size > limit:
+            continue
+        at = begin
+        while at < begin + size:
+            pc = entry[START] + at - begin
+            length, flow, target, _ = decode(machine.which, swept.octets, at, begin + size, pc, room)
+            if flow in (JUMP, BRANCH) and length > 0:
+                k = last_not_above(ranges, 0, 0, len(ranges), target)
+                if k >= 0 and target < ranges[k, 1] and not ranges[k, 0] <= pc < ranges[k, 1]:
+                    into[i] = 1
+            at += length if length > 0 else 1 if machine.which == X86_64 else 4
+
+
 @compiled(inline=True)
 def mark(pc: Any, entry: Any, room: Any) -> None:
     """Make a place a head."""

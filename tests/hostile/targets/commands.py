@@ -34,6 +34,8 @@ _COMMANDS = (
     ("S", "check FILE --runs 1 --steps 50 --jobs 1 -- gcc -DPIC"),
     ("list", "check @FILE FILE --runs 1 --jobs 1"),
     ("json", "check prog --runs 1 --fresh --jobs 1 --steps 20 --baseline FILE"),
+    ("elf", "sweep FILE --out a.db --jobs 1"),
+    ("elf", "sweep report FILE --json"),
     ("elf", "run FILE -u fp_chain --budget 1000 --seed 3"),
     ("elf", "run FILE -u eh_frame --frame-record NESTED_CALL --at @3"),
     ("S", "run FILE -a x86_64 -u eh_* --budget 2000 --html a.html --svg b.svg"),

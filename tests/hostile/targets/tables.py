@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from testbed.conventions.chosen import chosen
 from testbed.image import Image, LoadedImage, Section
@@ -12,6 +14,7 @@ from testbed.image.debug import debug_info
 from testbed.image.go_functions import go_symbols
 from testbed.naming.symbolize import symbolize
 from testbed.rereading import reread
+from testbed.sweep.sweep_file import sweep_file
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 from tests.hostile import real
@@ -166,7 +169,38 @@ def _read_code(content: bytes) -> None:
                 continue
 
 
+_SWEPT = (".eh_frame", ".debug_frame", ".gcc_except_table", ".text")
+
+
+def _sweep(content: bytes) -> None:
+    """Parts of a program file overwritten by an input, as far as it reaches: the static pass over the whole file."""
+    parts = unpacked(content)
+    if not parts or len(parts) != 1 + len(_SWEPT) or len(parts[0]) != 1 or parts[0][0] >= len(real.built()):
+        return
+    image = real.built()[parts[0][0]].image
+    made = bytearray(image.content)
+    for name, data in zip(_SWEPT, parts[1:], strict=True):
+        if name in image.sections:
+            section = image.sections[name]
+            made[section.offset : section.offset + len(section.data)] = (data + section.data[len(data) :])[
+                : len(section.data)
+            ]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "damaged")
+        path.write_bytes(made)
+        swept = sweep_file(path, "0")
+    assert swept.failure or swept.agreed + len(swept.doubts) == swept.entries
+
+
 TARGETS = (
+    Target(
+        "sweep",
+        "tables, landing pads and code of a program file: the static pass over all of it",
+        partial(_seeds, _SWEPT),
+        _sweep,
+        among_parts([_whole, damaged_bytes]),
+        weight=0.25,
+    ),
     *(
         Target(
             name,
