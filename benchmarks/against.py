@@ -85,7 +85,7 @@ FIGURES = {
     "run": _of_workload("`testbed run`, 23,000 steps", "at most 1/40", SHORT),
     "all": _of_workload("`testbed run -u '*'`, 23,000 steps", "", SHORT, "-u", "*"),
     "json": _of_workload("`--json` of it: bytes", "at most 1/5", SHORT, "--json", of_bytes=True),
-    "plot": _of_workload("`--plot` of it", "seconds", SHORT, "--plot", os.devnull + ".svg"),
+    "plot": _of_workload("`-o FILE.plot.svg` of it", "seconds", SHORT, "-o", os.devnull + ".plot.svg"),
     "long": _of_workload(
         "`testbed run`, 1.4 million steps", "no more than the judging", LONG, "--budget", "100000000", once=True
     ),

@@ -38,16 +38,16 @@ def testbed(*arguments: str) -> None:
 
 def terminal() -> None:
     """What the terminal shows: a run, some of the matrix, the full-screen program."""
-    testbed(*LEAF, "--svg", "docs/run.svg")
+    testbed(*LEAF, "-o", "docs/run.svg")
     some = (*(("-p", name) for name in SOME), *(("-u", name) for name in TOLD))
     chosen = (word for pair in some for word in pair)
-    testbed("matrix", "-a", "arm64", "-r", "keystone", *chosen, "--svg", "docs/matrix.svg")
+    testbed("matrix", "-a", "arm64", "-r", "keystone", *chosen, "-o", "docs/matrix.svg")
     drawn = re.sub(r"@font-face \{.*?\}", "", asyncio.run(_full_screen()), flags=re.S)  # a font from the network
     (DOCS / "show.svg").write_text(drawn, encoding="utf-8")
 
 
 async def _full_screen() -> str:
-    """`testbed show leaf_call --arch arm64 --at leaf+0x4 --step`, in 100 columns and 30 lines."""
+    """`testbed run leaf_call --arch arm64 --at leaf+0x4 --step`, in 100 columns and 30 lines."""
     sys.path.insert(0, str(ROOT))
     import testbed as package
     from testbed.cli.step_screen import StepScreen
@@ -60,7 +60,7 @@ async def _full_screen() -> str:
     app = StepScreen(ScreenRun(run, unwinders, tuple(judge_all(run, u) for u in unwinders)), run.step_at("leaf+0x4"))
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
-        return app.export_screenshot(title="testbed show leaf_call --arch arm64 --at leaf+0x4 --step")
+        return app.export_screenshot(title="testbed run leaf_call --arch arm64 --at leaf+0x4 --step")
 
 
 def pages() -> None:
@@ -73,11 +73,11 @@ def pages() -> None:
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright, _editor() as editor:
         place = Path(folder)
-        testbed(*LEAF, "--html", f"{folder}/stepper.html")
+        testbed(*LEAF, "-o", f"{folder}/stepper.html")
         some = (word for name in (*SOME, *MORE) for word in ("-p", name))
-        testbed("matrix", "-r", "keystone", *some, "--html", f"{folder}/matrix.html")
-        testbed("check", "docs/examples/sum.S", "--arch", "arm64", "--html", f"{folder}/check.html")
-        testbed("score", "-u", "fp_chain", "--html", f"{folder}/score.html")
+        testbed("matrix", "-r", "keystone", *some, "-o", f"{folder}/matrix.html")
+        testbed("check", "docs/examples/sum.S", "--arch", "arm64", "-o", f"{folder}/check.html")
+        testbed("score", "-u", "fp_chain", "-o", f"{folder}/score.html")
         shown = {
             "stepper": f"{(place / 'stepper.html').as_uri()}#step=12&focus=fp_chain",
             "matrix": (place / "matrix.html").as_uri(),

@@ -15,8 +15,8 @@ from tests.process.builds import built
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
-    ("every unit of the corpus", "prove --all -j 1"),
-    ("programs from 200 seeds, on each instruction set", "prove --generated 200 -r keystone* -j 1"),
+    ("every unit of the corpus", "matrix --cross-check -j 1"),
+    ("programs from 200 seeds, on each instruction set", "fuzz --cross-check -n 200 -r keystone* -j 1"),
 )
 PROCESSES = {
     "contexts": ("x86_64", "arm64", "a32", "thumb"),
@@ -33,8 +33,10 @@ def proofs_page(introduction: str) -> str:
     rows = [_row(what, f"testbed {' '.join(_quoted(words))}", [words]) for what, words in _of_the_corpus()]
     for name, targets in PROCESSES.items():
         files = [built(name, target, "static") for target in targets]
-        commands = [["prove", "--budget", BUDGET, str(file)] for file in files]
-        rows.append(_row(f"`{name}`: {', '.join(targets)}", f"testbed prove --budget {BUDGET} ./program", commands))
+        commands = [["run", "--cross-check", "--budget", BUDGET, str(file)] for file in files]
+        rows.append(
+            _row(f"`{name}`: {', '.join(targets)}", f"testbed run --cross-check --budget {BUDGET} ./program", commands)
+        )
     return introduction.format(rows="\n".join(rows), date=time.strftime("%Y-%m-%d", time.gmtime()))
 
 

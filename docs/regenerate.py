@@ -205,7 +205,7 @@ def referees() -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         cells = Path(folder, "matrix.json")
-        testbed(*arguments, "--json", str(cells))
+        testbed(*arguments, "-o", str(cells))
         data = json.loads(cells.read_text(encoding="utf-8"))
     page = referees_markdown(data["cells"], REFEREES, " ".join(["testbed", *arguments]))
     print(f"docs/referees.md: {time.monotonic() - began:.0f} s", file=sys.stderr)

@@ -118,10 +118,7 @@ sweep      Say which functions of many files have wrong unwind tables, by their 
 rows       What the unwind tables of PROGRAM say at every pc, as rows.
 
 One run:
-show       Show one step of PROGRAM: code, registers, the stack word by word, unwind rows, every strategy's frames.
 edit       Edit PROGRAM in a browser on this machine, and see rows, outcomes and verdicts change.
-record     Run PROGRAM and write all that was recorded to one file, for `testbed run --trace`.
-prove      Compare two witnesses of the call stack at every step of PROGRAM.
 backtrace  The call stack of a snapshot, or of PROGRAM at LOCATION, with names and lines.
 gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
 
@@ -153,7 +150,10 @@ MOVED = MappingProxyType(
         "generate": "testbed fuzz --write SEED",
         "lint": "testbed check PROGRAM --executed",
         "names": "testbed backtrace PROGRAM --judge",
+        "prove": "testbed run PROGRAM --cross-check",
+        "record": "testbed run PROGRAM -o FILE.trace",
         "serve": "testbed edit",
+        "show": "testbed run PROGRAM --at PLACE --machine",
         "table": "testbed rows",
         "unwind": "testbed backtrace SNAPSHOT",
         "vectors": "testbed export --vectors DIR",

@@ -37,7 +37,7 @@ from testbed.cli.progress import long_work
 from testbed.cli.terminal import console_for_reports
 from testbed.cli.writing import try_writing, write_text
 from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
-from testbed.report.check_formats import FORMATS
+from testbed.report.check_formats import FORMAT_OF_END, FORMATS
 from testbed.report.check_report import BrokenInput, CheckReport
 from testbed.report.check_text import called_text, print_check
 from testbed.report.phrases import count
@@ -97,7 +97,6 @@ class _HowTold:
     cluster: str | None
     form: str
     output: Path | None
-    html: Path | None
     baseline: Path | None
     write_baseline: Path | None
     fail_on: str
@@ -156,10 +155,14 @@ class _HowTold:
     type=click.Choice(["text", *FORMATS]),
     default="text",
     show_default=True,
-    help="How to print: for people, programs, code scanning, GitHub's annotations, JUnit.",
+    help="How to print: for people, programs, code scanning, GitHub's annotations, JUnit, as a page.",
 )
-@click.option("--output", "-o", type=_FILE, help="Print to this file, and only the answer to the terminal.")
-@click.option("--html", type=_FILE, help="Also write a self-contained page.")
+@click.option(
+    "--output",
+    "-o",
+    type=_FILE,
+    help="Print to this file (.json, .sarif, .xml, .html: so), and only the answer to the terminal.",
+)
 @click.option("--baseline", type=_FILE, help="Findings in this file are known: they fail nothing.")
 @click.option("--write-baseline", type=_FILE, help="Write all findings of now as a baseline, and fail for none.")
 @click.option(
@@ -231,6 +234,8 @@ def command(
 
     Exit status: 0 nothing new is wrong, 1 a finding, 2 what could not be checked, or a mistake in what was typed.
     """
+    if told["output"] and told["form"] == "text":
+        told["form"] = FORMAT_OF_END.get(told["output"].suffix, "text")
     how = _HowTold(**told)
     options = CheckOptions(
         functions=functions,
@@ -255,17 +260,17 @@ def command(
             raise UsageError("--executed takes one program, and tells text or json")
         named = NamedRun(program=files[0], arch=arch, recipe=recipe, seed=seed, budget=budget)
         sys.exit(_check_executed(named, tables, as_json=how.form == "json"))
-    for path in (how.output, how.html, how.write_baseline):
+    for path in (how.output, how.write_baseline):
         if path is not None:
             try_writing(path)
     if names or commands:
-        if how.html or how.baseline or how.write_baseline or tables:
-            raise UsageError("--html, baselines and --table are of tables: leave them out with -u or --unwinder-cmd")
+        if how.baseline or how.write_baseline or tables:
+            raise UsageError("baselines and --table are of tables: leave them out with -u or --unwinder-cmd")
         sys.exit(judge_and_tell(paths, options, (names, commands), how.form, how.output))
     if diff or fix:
         from testbed.cli.fixing import fix_and_tell
 
-        if (diff and fix) or how.form != "text" or how.html or how.baseline or how.write_baseline:
+        if (diff and fix) or how.form != "text" or how.baseline or how.write_baseline:
             raise UsageError("--diff and --fix each stand alone: leave out the other, --format, --html and baselines")
         sys.exit(fix_and_tell(paths, options, how.weight, writes=fix, base=how.relative_to))
     sys.exit(_check_and_tell(paths, options, how))
@@ -291,10 +296,6 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
         how.relative_to and how.relative_to.resolve(),
     )
     _tell(report, how)
-    if how.html:
-        from testbed.report.check_html import check_html
-
-        write_text(how.html, check_html(report))
     if interrupted:
         again = "" if how.fresh else "; the same command goes on where it was"
         click.echo(f"interrupted: {len(checks)} of {count(len(paths), 'file')} checked{again}", err=True)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -21,7 +22,15 @@ from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures,
 from testbed.campaign.matrix import judge_units, native_for, unit_died
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Unit
-from testbed.cli.options import FILE, arches_option, jobs_option, recipes_option, strategies_option, unwinder_cmd
+from testbed.cli.options import (
+    FILE,
+    arches_option,
+    jobs_option,
+    recipes_option,
+    refuse_others,
+    strategies_option,
+    unwinder_cmd,
+)
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named, words_for
 from testbed.cli.terminal import console_for_reports
@@ -34,6 +43,7 @@ from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
 from testbed.words.temporary import WorkFolder
 
+_NOT_BUILT = "no generated program is built that way (testbed list recipes)"
 _BATCH = 32  # seeds between two looks at the clock that may end the run
 
 
@@ -77,6 +87,11 @@ class _Report:
     show_default=True,
     help="Where the commands that show what was found are written.",
 )
+@click.option(
+    "--cross-check",
+    is_flag=True,
+    help="Instead of strategies, compare two witnesses of the call stack (testbed run --help).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def command(
     seeds: int | None,
@@ -91,6 +106,7 @@ def command(
     shape: str | None,
     output: Path | None,
     save: Path,
+    cross_check: bool,
     as_json: bool,
 ) -> None:
     """Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
@@ -116,11 +132,16 @@ def command(
     report = _Report()
     interrupted = False
     until = time.monotonic() + 60 * minutes if minutes else None
-    # Nobody builds these programs twice: they are not kept among the built files of the user. Compiled functions are.
-    with WorkFolder("fuzz") as folder:
-        places = {"TESTBED_CACHE": str(folder), VARIABLE: str(CODE.folder)}
-        before = {name: os.environ.get(name) for name in places}
-        os.environ.update(places)
+    if cross_check:
+        from testbed.cli.cross_check import check_units
+
+        refuse_others("--cross-check", "cross_check", "seeds", "first", "arches", "recipes", "flags", "jobs", "as_json")
+        planned = list(make(range(first, first + (seeds or 20)), wanted, how))
+        if not planned:
+            raise UsageError(_NOT_BUILT)
+        with _builds_dropped():
+            sys.exit(check_units(planned, jobs, as_json=as_json))
+    with _builds_dropped():
         try:
             for numbers in _batches(first, seeds or 20, until):
                 _fuzz(list(make(numbers, wanted, how)), chosen, jobs, until, report)
@@ -130,13 +151,24 @@ def command(
                 ]
         except KeyboardInterrupt:
             interrupted = True
+    if not report.units and not interrupted:
+        raise UsageError(_NOT_BUILT)
+    _tell(report, first, save, as_json)
+    sys.exit(130 if interrupted else 1 if report.findings else 0)
+
+
+@contextmanager
+def _builds_dropped() -> Iterator[None]:
+    """Nobody builds generated programs twice: what is built here is gone afterwards. Compiled functions are kept."""
+    with WorkFolder("fuzz") as folder:
+        places = {"TESTBED_CACHE": str(folder), VARIABLE: str(CODE.folder)}
+        before = {name: os.environ.get(name) for name in places}
+        os.environ.update(places)
+        try:
+            yield
         finally:
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
-    if not report.units and not interrupted:
-        raise UsageError("no generated program is built that way (testbed list recipes)")
-    _tell(report, first, save, as_json)
-    sys.exit(130 if interrupted else 1 if report.findings else 0)
 
 
 def _write_source(shape: str, arches: tuple[str, ...], path: Path | None) -> None:

@@ -21,12 +21,12 @@ from testbed.campaign.units import one_of_each, units
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.corpus import chosen_programs
 from testbed.cli.options import (
-    FILE,
     arches_option,
     cluster_option,
     jobs_option,
     programs_option,
     recipes_option,
+    refuse_others,
     some_programs_option,
     strategies_option,
     takes,
@@ -35,7 +35,7 @@ from testbed.cli.options import (
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_from_outside, strategies_named
 from testbed.cli.terminal import console_for_reports, save
-from testbed.cli.writing import written
+from testbed.cli.writing import Outputs, outputs_option, written
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.referee import present
@@ -128,15 +128,27 @@ class MatrixOptions:
     fresh: Annotated[
         bool, click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
     ]
-    json_file: Annotated[Path | None, click.option("--json", "json_file", type=FILE, help="Write every cell as JSON.")]
-    html: Annotated[Path | None, click.option("--html", type=FILE, help="Write a self-contained page.")]
+    as_json: Annotated[bool, click.option("--json", "as_json", is_flag=True, help="Print every cell as JSON.")]
+    outputs: Annotated[
+        Outputs,
+        outputs_option(
+            json="every cell",
+            html="a page",
+            svg="a picture of the table",
+            plot="a heat map",
+            junit="JUnit XML, a test case per cell",
+        ),
+    ]
     steppers: Annotated[
         bool,
-        click.option("--steppers", is_flag=True, help="With --html: a stepper for each unit, to which its cells link."),
+        click.option("--steppers", is_flag=True, help="With a page: a stepper for each unit, to which its cells link."),
     ]
-    junit: Annotated[Path | None, click.option("--junit", type=FILE, help="Write JUnit XML, a test case per cell.")]
-    svg: Annotated[Path | None, click.option("--svg", type=FILE, help="Write a picture of the table.")]
-    plot: Annotated[Path | None, click.option("--plot", type=FILE, help="Write a heat map, as .svg or .png.")]
+    cross_check: Annotated[
+        bool,
+        click.option(
+            "--cross-check", is_flag=True, help="Instead, compare two witnesses of the call stack (testbed run --help)."
+        ),
+    ]
 
     @property
     def words(self) -> MatrixWords:
@@ -160,10 +172,15 @@ def command(options: MatrixOptions) -> None:
     Some recipes build only the programs that show what they are for; --all runs the rest too.
     What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
     """
-    if options.steppers and options.html is None:
-        raise UsageError("--steppers writes pages that the one of --html links to: give --html too")
+    if options.steppers and options.outputs.html is None:
+        raise UsageError("--steppers writes pages that another one links to: give -o FILE.html too")
     programs = options.words.chosen_programs()
     planned = _planned(options, list(programs.values()))
+    if options.cross_check:
+        from testbed.cli.cross_check import check_units
+
+        refuse_others("--cross-check", "cross_check", "arches", "programs", "recipes", "everything", "jobs", "as_json")
+        sys.exit(check_units(planned, options.jobs, as_json=options.as_json))
     chosen = options.words.chosen_strategies()
     matrix, interrupted = _judge_all(planned, programs, chosen, options)
     _show(matrix, programs, chosen, options)
@@ -195,28 +212,34 @@ def _show(
     """Print the matrix, and write it in every way that was asked for."""
     from testbed.report.matrix_text import matrix_page
 
-    console = console_for_reports(record=bool(options.svg))
-    console.print(matrix_page(matrix))
-    if options.json_file:
+    files = options.outputs
+    console = console_for_reports(record=bool(files.svg))
+    if options.as_json or files.json:
         from testbed.report.json_data import MatrixForm
         from testbed.store.codec import encoded
 
-        with written(options.json_file):
-            options.json_file.write_text(json.dumps(encoded(MatrixForm, matrix), indent=1) + "\n", encoding="utf-8")
-    if options.html:
-        with written(options.html):
-            _write_page(matrix, programs, unwinders, options.html, steppers=options.steppers)
-    if options.junit:
+        cells = json.dumps(encoded(MatrixForm, matrix), indent=1) + "\n"
+    if files.json:
+        with written(files.json):
+            files.json.write_text(cells, encoding="utf-8")
+    if options.as_json:
+        click.echo(cells, nl=False)
+    else:
+        console.print(matrix_page(matrix))
+    if files.html:
+        with written(files.html):
+            _write_page(matrix, programs, unwinders, files.html, steppers=options.steppers)
+    if files.junit:
         from testbed.report.junit import write_matrix_junit
 
-        with written(options.junit):
-            write_matrix_junit(matrix, options.junit)
-    if options.plot:
+        with written(files.junit):
+            write_matrix_junit(matrix, files.junit)
+    if files.plot:
         from testbed.report.plots import plot_matrix
 
-        with written(options.plot):
-            plot_matrix(matrix, options.plot)
-    save(console, "testbed matrix", options.svg)
+        with written(files.plot):
+            plot_matrix(matrix, files.plot)
+    save(console, "testbed matrix", files.svg)
 
 
 def _write_page(

@@ -8,6 +8,17 @@ import click
 
 from testbed.words.nearest import nearest
 
+# Options of earlier versions, each with the end of the name of the file that is written now.
+_MOVED = {
+    "--html": ".html",
+    "--svg": ".svg",
+    "--badge": ".svg",
+    "--plot": ".plot.svg",
+    "--timeline": ".timeline.json",
+    "--junit": ".xml",
+    "--markdown": ".md",
+}
+
 
 def told(error: click.ClickException, commands: Iterable[str]) -> str:
     """The lines for standard error: what is wrong, and where the help is. ``commands`` are those that there are."""
@@ -23,6 +34,8 @@ def _sentence(error: click.ClickException, context: click.Context | None, comman
         options = [name for param in context.command.params for name in param.opts] if context else []
         # Only of commands with arguments for somebody else: a program, a compiler.
         others = context and any(isinstance(p, click.Argument) and p.nargs == -1 for p in context.command.params)
+        if error.option_name in _MOVED and "--output" in options:
+            return f"no option {error.option_name} any more; in its place: -o FILE{_MOVED[error.option_name]}"
         hint = "; what is not for testbed stands behind --" if others else ""
         return f"no option {error.option_name}; {nearest(error.option_name, options)}{hint}"
     if isinstance(error, click.MissingParameter) and error.param is not None:

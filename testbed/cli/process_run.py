@@ -116,12 +116,12 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
     from testbed.profiling.result import WatchedProcess, reaches_own_code
 
     _only_of_short_runs(options, own)
-    timeline = options.timeline
-    for path in (own.stdout, timeline, options.html):
+    timeline = options.outputs.timeline
+    for path in (own.stdout, timeline, options.outputs.html):
         if path is not None:
             try_writing(path)
     budget = budget_of(options.budget)
-    if options.location is not None or options.html is not None:
+    if options.location is not None or options.outputs.html is not None:
         _show_thread(options, own, named, budget)
         return
     process: WatchedProcess | CountedProcess
@@ -210,13 +210,13 @@ def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
     Raises UsageError where it is too long for that.
     """
     if options.chunk or budget > BUDGET:
-        raise UsageError("--at and --html need a process that is held whole: up to 4 million steps, without --chunk")
+        raise UsageError("--at and a page need a process that is held whole: up to 4 million steps, without --chunk")
     process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
     images = [loaded.image for loaded in process.run.images]
     applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
     told = options.location is None or show_step(process, options.location, applicable, explain=options.explain)
-    if options.html is not None:
-        show_page(process, applicable, options.html)
+    if options.outputs.html is not None:
+        show_page(process, applicable, options.outputs.html)
     if not told:
         sys.exit(1)
 
@@ -299,8 +299,8 @@ def budget_of(budget: int) -> int:
 
 def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
     """Raise UsageError for what is not shown of a process."""
-    if options.timeline is not None and own.sample is None:
-        raise UsageError("--timeline of a process shows samples: with --sample N, every N-th step")
-    single = ("differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records")
+    if options.outputs.timeline is not None and own.sample is None:
+        raise UsageError("A timeline of a process shows samples: with --sample N, every N-th step")
+    single = ("machine", "stepping", "differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records")
     for option in options.given(*single):
         raise UsageError(f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)")

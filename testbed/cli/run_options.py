@@ -21,6 +21,7 @@ from testbed.cli.options import (
     seed_option,
     unwinder_cmd,
 )
+from testbed.cli.writing import Outputs, outputs_option
 from testbed.trace.chunk import LEAST
 
 _SPELLED = {
@@ -28,6 +29,7 @@ _SPELLED = {
     "as_json": "--json",
     "frame_records": "--frame-record",
     "conventions": "--convention",
+    "stepping": "--step",
 }
 
 
@@ -58,6 +60,27 @@ class RunOptions:
             "location",
             metavar="LOCATION",
             help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.",
+        ),
+    ]
+    machine: Annotated[
+        bool,
+        click.option(
+            "--machine",
+            is_flag=True,
+            help="The whole site (default: @0): code, registers, the stack word by word, unwind rows, frames.",
+        ),
+    ]
+    stepping: Annotated[
+        bool, click.option("--step", "stepping", is_flag=True, help="Move about in the run from there, full screen.")
+    ]
+    cross_check: Annotated[
+        bool,
+        click.option(
+            "--cross-check",
+            is_flag=True,
+            help="Instead, compare two witnesses of the call stack at every step. One watches what instructions have "
+            "as their effect: it is the truth that everything is judged by. The other follows every return address "
+            "from the call that made it to the jump that uses it, with a disassembler.",
         ),
     ]
     differences: Annotated[
@@ -110,13 +133,15 @@ class RunOptions:
             help="Print JSON (testbed/report/schema/run.json, or process.json).",
         ),
     ]
-    html: Annotated[
-        Path | None, click.option("--html", type=FILE, help="Also write a page that steps through the run.")
-    ]
-    svg: Annotated[Path | None, click.option("--svg", type=FILE, help="Also write a picture to this file.")]
-    plot: Annotated[Path | None, click.option("--plot", type=FILE, help="Also write plots, as .svg or .png.")]
-    timeline: Annotated[
-        Path | None, click.option("--timeline", type=FILE, help="Also write the stacks for speedscope and Perfetto.")
+    outputs: Annotated[
+        Outputs,
+        outputs_option(
+            html="a page that steps through the run",
+            svg="a picture of what is printed",
+            plot="plots",
+            timeline="the stacks for speedscope and Perfetto",
+            trace="only the recorded run, for --trace",
+        ),
     ]
 
     @property
@@ -124,9 +149,15 @@ class RunOptions:
         """True where strategies were asked for, by name or command."""
         return bool(self.names or self.commands)
 
+    @property
+    def place(self) -> str | None:
+        """The one step that is shown, where one is; None: the whole run."""
+        return self.location or ("@0" if self.machine or self.stepping else None)
+
     def given(self, *names: str) -> list[str]:
         """Those of some options that were given, as they are typed."""
-        return [_SPELLED.get(name, f"--{name}") for name in names if getattr(self, name)]
+        files = [f"-o {path}" for name in names if (path := getattr(self.outputs, name, None))]
+        return [_SPELLED.get(name, f"--{name}") for name in names if getattr(self, name, None)] + files
 
     def of_every_step(self) -> list[str]:
         """The options given that show every step, or nothing."""
@@ -175,7 +206,7 @@ class ProcessOptions:
             "--sample",
             type=click.IntRange(1),
             metavar="N",
-            help="Also what a sampling profiler sees at every N-th step; --timeline FILE for speedscope.",
+            help="Also what a sampling profiler sees at every N-th step; -o FILE.timeline.json for speedscope.",
         ),
     ]
     asked_at: Annotated[

@@ -29,10 +29,11 @@ from testbed.campaign.score_card import (
     write_known,
 )
 from testbed.campaign.units import units
-from testbed.cli.options import FILE, arches_option, jobs_option, takes, unwinder_cmd
+from testbed.cli.options import FILE, arches_option, jobs_option, refuse_others, takes, unwinder_cmd
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import is_spec, strategies_named
 from testbed.cli.terminal import console_for_reports
+from testbed.cli.writing import Outputs, outputs_option, write_text
 from testbed.contract.unwinder import Unwinder
 from testbed.words.errors import UsageError
 
@@ -65,9 +66,9 @@ class ScoreOptions:
         bool,
         click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/score.json)."),
     ]
-    markdown: Annotated[bool, click.option("--markdown", is_flag=True, help="Print the ranking as tables of Markdown.")]
-    html: Annotated[Path | None, click.option("--html", type=FILE, help="Write the card as a self-contained page.")]
-    badge: Annotated[Path | None, click.option("--badge", type=FILE, help="Write a badge, as SVG.")]
+    outputs: Annotated[
+        Outputs, outputs_option(html="the card as a page", svg="a badge", markdown="the ranking as tables")
+    ]
     known: Annotated[
         Path | None,
         click.option(
@@ -113,9 +114,7 @@ def _versions(name: str, arches: Sequence[Arch], options: ScoreOptions) -> None:
     from testbed.campaign.version_history import VersionedUnit, VersionHistory, versioned
     from testbed.report.score_text import history_page
 
-    outputs = (options.known, options.html, options.badge, options.as_json, options.markdown)
-    if options.names or options.commands or any(outputs):
-        raise UsageError("--versions prints a history: of the other options it takes --arch, --everything and --jobs")
+    refuse_others("--versions", "versions", "arches", "everything", "jobs")
     asked = strategies_named([f"{name}@*"])
     planned = every_unit(arches) if options.everything else sample_of(known_scores(), arches)
     work = partial(versioned, programs=PROGRAMS, unwinders=asked, most=VERSION_SITES)
@@ -199,29 +198,18 @@ def _show(card: ScoreCard, told: dict[str, str], options: ScoreOptions) -> None:
 
         json.dump(score_data(card, told, everything=options.everything), sys.stdout, indent=1)
         sys.stdout.write("\n")
-    elif options.markdown:
-        from testbed.report.score_text import score_markdown
-
-        click.echo(score_markdown(card), nl=False)
     else:
         from testbed.report.score_text import score_page
 
         console = console_for_reports()
         console.print(score_page(card, told, everything=options.everything, width=console.width))
-    if options.html:
-        from testbed.report.score_text import score_html
+    from testbed.report import score_text
 
-        _write(options.html, score_html(card, told, everything=options.everything))
-    if options.badge:
-        from testbed.report.score_text import badge
-
+    if options.outputs.html:
+        write_text(options.outputs.html, score_text.score_html(card, told, everything=options.everything))
+    if options.outputs.markdown:
+        write_text(options.outputs.markdown, score_text.score_markdown(card))
+    if options.outputs.svg:
         if len(card.names) != 1:
             raise UsageError("a badge is of one unwinder: name one")
-        _write(options.badge, badge(card.overall(card.names[0])))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        write_text(options.outputs.svg, score_text.badge(card.overall(card.names[0])))

@@ -1,4 +1,4 @@
-"""``testbed show --step``: a full-screen program that moves about in a run; the report room draws its parts."""
+"""``testbed run --step``: a full-screen program that moves about in a run; the report room draws its parts."""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -15,9 +17,7 @@ import click
 from testbed.words.errors import UsageError
 from testbed.words.files import said
 
-_OUTPUTS = frozenset(
-    ("--output", "--html", "--svg", "--plot", "--timeline", "--junit", "--json", "--save", "--badge", "--write-known")
-)
+_OUTPUTS = frozenset(("--output", "--save", "--write-known"))
 
 
 def try_writing(path: Path) -> None:
@@ -40,6 +40,66 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+# What a file that is written holds, by the end of its name: the longer end counts.
+_ENDS = MappingProxyType(
+    {
+        "plot": (".plot.svg", ".png"),
+        "timeline": (".timeline.json",),
+        "json": (".json",),
+        "html": (".html",),
+        "svg": (".svg",),
+        "trace": (".trace",),
+        "junit": (".xml",),
+        "markdown": (".md",),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """The files that a command is to write, by what each holds."""
+
+    plot: Path | None = None
+    timeline: Path | None = None
+    json: Path | None = None
+    html: Path | None = None
+    svg: Path | None = None
+    trace: Path | None = None
+    junit: Path | None = None
+    markdown: Path | None = None
+
+    def __bool__(self) -> bool:
+        return self != Outputs()
+
+
+def outputs_option(**kinds: str) -> Callable[[Any], Any]:
+    """``-o FILE`` of a command that writes these kinds of files, each with the words for it in the help."""
+    told = "; ".join(f"{' or '.join(_ENDS[kind])}: {words}" for kind, words in kinds.items())
+
+    def read(context: click.Context, param: click.Parameter, given: tuple[Path, ...]) -> Outputs:
+        del param
+        found: dict[str, Path] = {}
+        for path in given:
+            kind = next((each for each in _ENDS if each in kinds and path.name.endswith(_ENDS[each])), None)
+            if kind is None:
+                raise UsageError(f"-o {path}: the end of its name says what to write ({told})")
+            if not context.resilient_parsing:
+                try_writing(path)
+            found[kind] = path
+        return Outputs(**found)
+
+    return click.option(
+        "--output",
+        "-o",
+        "outputs",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=read,
+        help=f"Also write FILE, as its name ends: {told}. Repeatable.",
+    )
 
 
 @contextmanager

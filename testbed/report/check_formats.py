@@ -33,9 +33,18 @@ def _junit(report: CheckReport) -> str:
     return check_junit(report)
 
 
+def _html(report: CheckReport) -> str:
+    from testbed.report.check_html import check_html
+
+    return check_html(report)
+
+
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
     "json": _json,
     "sarif": _sarif,
     "github": _github,
     "junit": _junit,
+    "html": _html,
 }
+# What a file holds by the end of its name, where no format is asked for.
+FORMAT_OF_END: Mapping[str, str] = {".json": "json", ".sarif": "sarif", ".xml": "junit", ".html": "html"}

@@ -70,7 +70,7 @@ def _left_out(run: Run, differ: int, kinds: int, shown: int) -> str:
     return (
         f"A run of {count(len(run), 'step')}: shown are {first}the {count(kinds, 'instruction')} at which a strategy "
         f"is not exact, once for each row of marks (×: at so many steps; {differ:,} in all).\n"
-        "--differences shows each of these steps, --steps every step, --html FILE a page that steps through the run."
+        "--differences shows each of these steps, --steps every step, -o FILE.html a page that steps through the run."
     )
 
 

@@ -48,8 +48,10 @@ PRINTED: Mapping[str, Printed] = {
         "testbed run --json of a process",
         "A real Linux program, run and judged: its threads, and every strategy over all steps of all of them.",
     ),
-    "prove": Printed(
-        ProofsForm, "testbed prove --json", "Two witnesses of the call stack, compared at every step of some runs."
+    "cross_check": Printed(
+        ProofsForm,
+        "testbed run --cross-check --json",
+        "Two witnesses of the call stack, compared at each step.",
     ),
     "sweep": Printed(
         SweepReport, "testbed sweep --json", "Entries of many files' unwind tables, held against their instructions."

@@ -1,4 +1,4 @@
-"""One step on the terminal: whole (`testbed show`), or the stack and what strategies say of it (`testbed run --at`)."""
+"""One step on the terminal: the stack and what strategies say of it (`testbed run --at`), or whole (`--machine`)."""
 
 from __future__ import annotations
 

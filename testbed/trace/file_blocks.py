@@ -141,7 +141,7 @@ class Blocks:
     def _start(self, start: bytes) -> tuple[int, int]:
         """Size and checksum of the header."""
         if start[:8] != MAGIC[: len(start)] or not start:
-            raise self.error(0, "no trace file of testbed (testbed record writes them)")
+            raise self.error(0, "no trace file of testbed (testbed run -o FILE.trace writes them)")
         if len(start) < _START.size:
             raise self.error(len(start), "the file ends inside its first bytes")
         _, version, size, checksum = _START.unpack(start)

@@ -36,7 +36,7 @@ def encoded(file: VectorFile) -> dict[str, Any]:
         "recipe": run.recipe.name,
         "recipe_summary": plain(run.recipe.summary),
         "tools": plain(run.built.tools),
-        "show": f"testbed show {file.named} --arch {run.arch} --recipe {run.recipe.name} --at @ID",
+        "show": f"testbed run {file.named} --arch {run.arch} --recipe {run.recipe.name} --machine --at @ID",
         "traps": [
             {"number": trap.number, "trap": plain(TRAPS[trap.number]), "references": list(trap.references)}
             for trap in header.traps

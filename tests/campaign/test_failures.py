@@ -137,7 +137,7 @@ def matrix(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 
     def run(*options: str) -> tuple[str, str]:
         out = tmp_path / "matrix.json"
-        chosen = ["-p", "leaf_call", "-r", "clang-asm*", "-r", "keystone*", "-j", "1", "--json", str(out), *options]
+        chosen = ["-p", "leaf_call", "-r", "clang-asm*", "-r", "keystone*", "-j", "1", "-o", str(out), *options]
         monkeypatch.setattr(sys, "argv", ["testbed", "matrix", *chosen])
         main()  # returns where the status is 0
         return capsys.readouterr().out.strip().rpartition("\n")[2], out.read_text(encoding="utf-8")

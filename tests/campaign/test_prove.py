@@ -19,7 +19,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.prove import prove, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
-from testbed.cli.prove import command
+from testbed.cli import cli
 from testbed.runs.run import Run
 from testbed.trace import Trace
 from testbed.truth import Truth, observe
@@ -229,21 +229,23 @@ def test_a_disagreement_is_told_in_words() -> None:
 
 
 def invoked(*arguments: str) -> Result:
-    return CliRunner().invoke(command, arguments)
+    return CliRunner().invoke(cli, arguments)
 
 
 def test_the_command_compares_a_program_and_refuses_nonsense() -> None:
-    assert "25 steps compared, 25 agree, 0 disagree" in invoked("leaf_call").stdout
-    done = invoked("--generated", "1", "-r", "keystone", "-a", "arm64", "-j", "1")
+    assert "25 steps compared, 25 agree, 0 disagree" in invoked("run", "leaf_call", "--cross-check").stdout
+    done = invoked("fuzz", "--cross-check", "-n", "1", "-r", "keystone", "-a", "arm64", "-j", "1")
     assert (done.exit_code, done.stdout.count("gen:0-arm64-keystone")) == (0, 1)
-    for wrong in ([], ["leaf_call", "--all"], ["--all", "-r", "no-such-recipe"]):
-        assert isinstance(invoked(*wrong).exception, UsageError)
+    done = invoked("matrix", "--cross-check", "-p", "leaf_call", "-r", "keystone", "-a", "arm64", "-j", "1")
+    assert (done.exit_code, done.stdout.count("leaf_call-arm64-keystone")) == (0, 1)
+    for wrong in (["run", "leaf_call", "--explain"], ["matrix", "-r", "no-such-recipe"], ["fuzz", "--save", "x"]):
+        assert isinstance(invoked(*wrong, "--cross-check").exception, UsageError)
 
 
 def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its JSON is as its schema says, with a disagreement in it and without one."""
-    schema = json.loads(Path(schemas.__file__ or "").parent.joinpath("schema", "prove.json").read_text())
-    fine = invoked("leaf_call", "--json")
+    schema = json.loads(Path(schemas.__file__ or "").parent.joinpath("schema", "cross_check.json").read_text())
+    fine = invoked("run", "leaf_call", "--cross-check", "--json")
     jsonschema.validate(json.loads(fine.stdout), schema)
     assert fine.exit_code == 0
 
@@ -252,11 +254,11 @@ def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatc
         return replace(said, node=np.zeros_like(said.node))
 
     monkeypatch.setattr("testbed.campaign.prove.attest", blind)
-    wrong = invoked("leaf_call", "--json")
+    wrong = invoked("run", "leaf_call", "--cross-check", "--json")
     found = json.loads(wrong.stdout)
     jsonschema.validate(found, schema)
     assert (wrong.exit_code, found["runs"][0]["disagreed"], found["disagreed"]) == (1, 20, 20)
-    assert "by provenance:     leaf\n" in invoked("leaf_call").stdout
+    assert "by provenance:     leaf\n" in invoked("run", "leaf_call", "--cross-check").stdout
 
 
 @pytest.mark.parametrize("isa", ["arm64", "a32", "thumb"])

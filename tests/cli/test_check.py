@@ -161,7 +161,7 @@ def test_a_name_that_is_no_text_is_told_in_every_format(testbed: Testbed, asked:
     for name in ("odd\udcff.o", "line\nfeed.o"):
         Path(name).write_bytes(b"\x7fELF")
         for form in ("text", *FORMATS):
-            tells(testbed, 0, ("check", name, "--format", form, "--fresh", "--html", "page.html", "-o", "out"))
+            tells(testbed, 0, ("check", name, "--format", form, "--fresh", "-o", "out"))
             Path("out").read_text(encoding="utf-8")
 
 
@@ -227,11 +227,11 @@ def test_a_baseline_knows_what_was_written(testbed: Testbed, asked: Asked, monke
         (["check", "good.o", "-a", "arm65"], "no architecture 'arm65'; did you mean arm64"),
         (["check", "good.o", "-t", "eh_fram"], "no table matches 'eh_fram'; did you mean eh_frame"),
         (["check", "good.o", "-o", "no/where"], "no/where cannot be written: No such file"),
-        (["check", "good.o", "--html", "no/where"], "no/where cannot be written"),
+        (["check", "good.o", "-o", "no/where.html"], "no/where.html cannot be written"),
         (["check", "good.o", "--write-baseline", "no/where"], "no/where cannot be written"),
         (["check", "good.o", "--baseline", "none.json"], "none.json cannot be read"),
         (["check", "good.o", "--baseline", "source.S"], "source.S is no baseline"),
-        (["check", "good.o", "--format", "xml"], "--format cannot be 'xml'; there are: text, json"),
+        (["check", "good.o", "--format", "xml"], "--format cannot be 'xml'; did you mean html"),
         (["check", "good.o", "--runs", "0"], "invalid value for '--runs'"),
     ],
 )

@@ -113,7 +113,7 @@ def test_the_command_keeps_what_the_cluster_judged(testbed: Testbed, cluster: An
     files = [tmp_path / name for name in ("cluster.json", "kept.json")]
     chosen = ("-p", "leaf_call", "-r", "clang-asm", "-u", "eh_frame", "-u", "stack_scan", "-j", "1")
     for file, how in zip(files, (("--fresh", "--cluster", cluster.scheduler_address), ()), strict=True):
-        tells(testbed, 0, ("matrix", *chosen, *how, "--json", str(file)))
+        tells(testbed, 0, ("matrix", *chosen, *how, "-o", str(file)))
     first, second = (json.loads(file.read_text(encoding="utf-8")) for file in files)
     assert first["cells"] == second["cells"] != []
 

@@ -31,7 +31,7 @@ def names(*words: str) -> list[str]:
         (("run", "leaf_call", "-r", "clang-thumb-Os"), ["clang-thumb-Os", "clang-thumb-Os-fp"]),
         (("matrix", "-u", "prologue"), ["prologue_analysis"]),
         (("matrix", "-p", "leaf_n"), ["leaf_no_frame"]),
-        (("show", "leaf_n"), ["leaf_no_frame"]),
+        (("gdb", "leaf_n"), ["leaf_no_frame"]),
         (("rows", "leaf_call", "-f", "sfr"), ["sframe"]),
         (("findings", "minidump"), ["minidump_stackwalk"]),
         (("list", "prog"), ["programs"]),

@@ -164,7 +164,7 @@ def test_an_encoding_without_lines_and_arrows_gets_similar_signs(encoding: str) 
 
 
 def test_lines_in_a_pipe_end_where_their_text_ends() -> None:
-    for words in ("run leaf_call", "list assumptions -u fp_chain", "show leaf_call --at leaf"):
+    for words in ("run leaf_call", "list assumptions -u fp_chain", "run leaf_call --at leaf --machine"):
         said = subprocess.run(
             [sys.executable, "-m", "testbed.cli", *words.split()],
             capture_output=True,

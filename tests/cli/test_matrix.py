@@ -20,8 +20,8 @@ from tests.cli.command import Testbed, tells
 
 
 def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
-    files = {kind: tmp_path / f"matrix.{kind}" for kind in ("json", "html", "junit", "svg")}
-    options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
+    files = {kind: tmp_path / f"matrix.{kind}" for kind in ("json", "html", "xml", "svg")}
+    options = [part for kind, path in files.items() for part in ("-o", str(path))]
     said = tells(testbed, 0, ("matrix", "-p", "leaf_call", "-p", "tail_call", "-r", "clang-asm*", "-j", "2", *options))
     assert max(map(len, said.out.splitlines())) <= 100
     data = json.loads(files["json"].read_text())
@@ -29,7 +29,7 @@ def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
     assert data["complete"]
     assert data["totals"]["sites"] == sum(cell["sites"] for cell in data["cells"]) > 0
     assert data["totals"]["unexplained"] == 0
-    xml = JUnitXml.fromfile(str(files["junit"]))
+    xml = JUnitXml.fromfile(str(files["xml"]))
     assert sum(suite.tests for suite in xml) == len(data["cells"])
     page = files["html"].read_text()
     assert "leaf_call" in page
@@ -42,7 +42,7 @@ def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
 
 def test_the_whole_matrix_has_what_the_selection_leaves_out(testbed: Testbed, tmp_path: Path) -> None:
     out = tmp_path / "matrix.json"
-    chosen = ("-p", "switch_table", "-a", "x86_64", "-r", "clang-O3", "-r", "clang-O2", "-j", "1", "--json", str(out))
+    chosen = ("-p", "switch_table", "-a", "x86_64", "-r", "clang-O3", "-r", "clang-O2", "-j", "1", "-o", str(out))
     recipes = []
     for options in ((), ("--all",)):
         tells(testbed, 0, ("matrix", *chosen, *options))
@@ -68,7 +68,7 @@ def test_matrix_in_one_process_or_two_is_the_same(testbed: Testbed, tmp_path: Pa
     results = []
     for jobs in ("1", "2"):
         out = tmp_path / f"{jobs}.json"
-        tells(testbed, 0, ("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "--json", str(out)))
+        tells(testbed, 0, ("matrix", "-p", "leaf_*", "-a", "x86_64", "-r", "keystone", "-j", jobs, "-o", str(out)))
         results.append(json.loads(out.read_text()))
     assert results[0] == results[1]
     assert {cell["program"] for cell in results[0]["cells"]} == {"leaf_call", "leaf_no_frame"}

@@ -23,11 +23,11 @@ COMMANDS = (
     "run leaf_call --arch x86_64 -u orc -u builtin_return_address",
     "run recursion --arch x86_64 --recipe clang-O2 -u fp_chain -u eh_frame",
     "run signal --arch arm64 -u fp_chain -u stack_scan -u eh_frame -u sframe",
-    "show leaf_call --arch arm64 --at leaf+0x4",
-    "show recursion --arch x86_64 --recipe clang-O2 --at bottom",
-    "show signal_alternate --arch x86_64 --at on_second",
-    "show inline_chain -a arm64 -r clang-O2 --at at_level2",
-    "show tail_chain -a arm64 -r clang-O2 --at last",
+    "run leaf_call --arch arm64 --at leaf+0x4 --machine",
+    "run recursion --arch x86_64 --recipe clang-O2 --at bottom --machine",
+    "run signal_alternate --arch x86_64 --at on_second --machine",
+    "run inline_chain -a arm64 -r clang-O2 --at at_level2 --machine",
+    "run tail_chain -a arm64 -r clang-O2 --at last --machine",
     "backtrace tail_chain -a arm64 -r clang-O2 --at leaf",
     "backtrace tail_chain -a arm64 -r clang-O2 --at leaf -u eh_frame -s json",
     "rows leaf_call --arch x86_64 -f eh_frame",
@@ -49,7 +49,7 @@ _KEY = re.compile(rf"(?<=\.){KEY_PATTERN}(?=\.elf)")  # of a kept program file: 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_prints_what_it_printed(testbed: Testbed, command: str, request: pytest.FixtureRequest) -> None:
     said = testbed(*command.split())
-    narrow = command.startswith(("run", "show", "rows"))
+    narrow = command.startswith(("run", "rows"))
     assert not narrow or max(map(len, said.out.splitlines())) <= 100
     assert "\x1b" not in said.out and said.err == ""
     text = _KEY.sub("0" * KEY_LENGTH, f"{said.out}{said.status}\n")

@@ -107,7 +107,7 @@ def test_a_strategy_is_named_by_its_module(testbed: Testbed) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("show", "leaf_call", "--at", "leaf"), "mine"),
+        (("run", "leaf_call", "--at", "leaf", "--machine"), "mine"),
         (("backtrace", "leaf_call", "--at", "leaf"), "#0"),
         (("matrix", "-p", "leaf_call", "-r", "keystone", "-j", "2"), "mine"),
         (("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "2"), "35 sites judged, everything explained"),

@@ -22,7 +22,14 @@ def test_what_cannot_be_printed_is_spelled() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["run"], ["run", "--at", "@5"], ["show", "--at", "@5"], ["rows"], ["backtrace", "--at", "@5"], ["check"]],
+    [
+        ["run"],
+        ["run", "--at", "@5"],
+        ["run", "--at", "@5", "--machine"],
+        ["rows"],
+        ["backtrace", "--at", "@5"],
+        ["check"],
+    ],
 )
 def test_names_of_a_file_do_not_reach_the_terminal_raw(testbed: Testbed, tmp_path: Path, command: list[str]) -> None:
     content = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path.read_bytes()
@@ -44,7 +51,7 @@ def test_a_message_about_a_file_is_spelled_too(testbed: Testbed, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "command", [["run"], ["run", "--at", "@5"], ["show", "--at", "@5"], ["backtrace", "--at", "@5"]]
+    "command", [["run"], ["run", "--at", "@5"], ["run", "--at", "@5", "--machine"], ["backtrace", "--at", "@5"]]
 )
 def test_the_name_of_a_file_is_on_one_line(testbed: Testbed, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "we ird\nna\x1b[2Jme"

@@ -20,8 +20,8 @@ from unwinders.rows import walk
 
 
 def test_a_program_with_a_libc_is_run_as_a_process_and_judged(testbed: Testbed, tmp_path: Path) -> None:
-    hello, out, profile = built("hello", "x86_64", "static"), tmp_path / "out", tmp_path / "profile.json"
-    sampled = ("--sample", "100", "--timeline", str(profile), "--stdout", str(out))
+    hello, out, profile = built("hello", "x86_64", "static"), tmp_path / "out", tmp_path / "profile.timeline.json"
+    sampled = ("--sample", "100", "-o", str(profile), "--stdout", str(out))
     said = tells(testbed, 0, ("run", str(hello), "-u", "eh_frame", *sampled, "--", "abc"))
     assert out.read_text().startswith("hello 2 abc")
     assert "1 thread, exit 7" in said.out and "eh_frame is right at 9" in said.out
@@ -48,7 +48,7 @@ def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> N
 def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
     hello = str(built("hello", "x86_64", "static"))
     assert "not for a process" in testbed("run", hello, "--differences").err
-    assert "with --sample N" in testbed("run", hello, "--timeline", "x.json").err
+    assert "with --sample N" in testbed("run", hello, "-o", "x.timeline.json").err
     tells(
         testbed,
         2,
@@ -127,13 +127,11 @@ def test_a_page_steps_through_the_first_thread(
     testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page, threads = tmp_path / "page.html", str(built("threads", "x86_64", "static"))
-    said = tells(testbed, 0, ("run", threads, "-u", "eh_frame", "--html", str(page)))
+    said = tells(testbed, 0, ("run", threads, "-u", "eh_frame", "-o", str(page)))
     assert "3 other threads are not on it" in said.out and page.read_text().startswith("<!doctype html>")
     monkeypatch.setattr("testbed.cli.process_run.MOST_ON_A_PAGE", 2_000)
-    tells(
-        testbed, 2, ("run", threads, "-u", "eh_frame", "--html", str(page)), err=["--budget 2000 shows the first 2,000"]
-    )
-    tells(testbed, 0, ("run", threads, "-u", "eh_frame", "--html", str(page), "--budget", "2000"), out=["2,000 steps"])
+    tells(testbed, 2, ("run", threads, "-u", "eh_frame", "-o", str(page)), err=["--budget 2000 shows the first 2,000"])
+    tells(testbed, 0, ("run", threads, "-u", "eh_frame", "-o", str(page), "--budget", "2000"), out=["2,000 steps"])
 
 
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
@@ -190,7 +188,7 @@ def test_the_two_witnesses_are_compared_on_a_process(testbed: Testbed) -> None:
     tells(
         testbed,
         0,
-        ("prove", str(built("hello", "x86_64", "static")), "--", "abc"),
+        ("run", "--cross-check", str(built("hello", "x86_64", "static")), "--", "abc"),
         out=[" agree, 0 disagree"],
         err=["0 of 18,", "in transition"],
     )

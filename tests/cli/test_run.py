@@ -102,7 +102,7 @@ def test_declared_frames_that_were_not_watched_fail_the_run(
 
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
     html, svg = tmp_path / "run.html", tmp_path / "run.svg"
-    assert testbed("run", "leaf_call", "--arch", "arm64", "--html", str(html), "--svg", str(svg)).status == 0
+    assert testbed("run", "leaf_call", "--arch", "arm64", "-o", str(html), "-o", str(svg)).status == 0
     assert "leaf_call · arm64 · keystone" in html.read_text()
     assert svg.read_text().startswith("<svg")
 
@@ -147,7 +147,7 @@ def test_a_source_of_ones_own_needs_no_header(testbed: Testbed, tmp_path: Path, 
     path, kept = tmp_path / "mine.arm64.S", tmp_path / "mine.trace"
     path.write_text(begin + OWN)
     tells(testbed, 0, ("run", str(path), "-u", "fp_chain"), out=["exit 7"])
-    assert testbed("record", str(path), "-o", str(kept)).status == 0
+    assert testbed("run", str(path), "-o", str(kept)).status == 0
     assert "exit 7" in testbed("run", "--trace", str(kept), "-u", "fp_chain").out
 
 

@@ -1,4 +1,4 @@
-"""``testbed show --step``: the full-screen program, by its library's pilot and in a real terminal."""
+"""``testbed run --step``: the full-screen program, by its library's pilot and in a real terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from testbed.runs.judging import judge_all
 from unwinders import UNWINDERS
 
 ROOT = Path(__file__).parents[2]
-COMMAND = "-m testbed.cli show leaf_call --arch arm64 -u fp_chain -u eh_frame --at leaf --step"
+COMMAND = "-m testbed.cli run leaf_call --arch arm64 -u fp_chain -u eh_frame --at leaf --step"
 NAMES = ("fp_chain", "lr_leaf", "eh_frame", "sframe", "prologue_analysis", "stack_scan")
 
 

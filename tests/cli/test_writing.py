@@ -17,10 +17,9 @@ from tests.cli.conftest import Testbed
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        (("run", "leaf_call"), ("--html", "--svg", "--plot", "--timeline")),
-        (("matrix", "-p", "leaf_call"), ("--json", "--html", "--svg", "--plot", "--junit")),
+        (("run", "leaf_call"), ("--output",)),
+        (("matrix", "-p", "leaf_call"), ("--output",)),
         (("fuzz", "--write", "3"), ("--output",)),
-        (("record", "leaf_call"), ("--output",)),
         (("export", "leaf_call", "--at", "@0"), ("--output",)),
     ],
     ids=lambda value: value[0],
@@ -28,9 +27,9 @@ from tests.cli.conftest import Testbed
 def test_a_file_that_cannot_be_written_is_told_before_the_work(
     testbed: Testbed, tmp_path: Path, command: tuple[str, ...], options: tuple[str, ...]
 ) -> None:
-    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.svg")
     for option in options:
-        for path in (tmp_path / "nowhere" / "x.svg", tmp_path / "pipe", tmp_path / ("n" * 300)):
+        for path in (tmp_path / "nowhere" / "x.svg", tmp_path / "pipe.svg", tmp_path / f"{'n' * 300}.svg"):
             status, out, err = testbed(*command, option, str(path))
             assert (status, out) == (2, ""), f"{command} {option} {path}"
             assert "cannot be written" in err
@@ -46,7 +45,7 @@ def test_what_cannot_be_written_in_the_end_loses_nothing(testbed: Testbed, monke
     monkeypatch.setattr(timeline, "write_timeline", full)
     whole = testbed("run", "leaf_call")
     status, out, err = testbed(
-        *("run", "leaf_call", "--plot", "a.svg", "--html", "a.html", "--timeline", "a.json"),
+        *("run", "leaf_call", "-o", "a.plot.svg", "-o", "a.html", "-o", "a.timeline.json"),
     )
     assert (status, out) == (2, whole.out)
     assert err.count("No space left on device") == 3

@@ -50,7 +50,7 @@ def test_the_example_in_c_follows_frame_pointers_as_our_strategy_does(
     without = run(checker, *sorted((small_set / arch).glob("*.json")), cwd=tmp_path)
     assert totals(without.stdout) == [exact, stop, 0, 0, foretold]
     assert without.returncode == 1
-    assert re.search(r"^ +testbed show \S+ --arch \w+ --recipe \S+ --at @\d+$", without.stdout, re.M)
+    assert re.search(r"^ +testbed run \S+ --arch \w+ --recipe \S+ --machine --at @\d+$", without.stdout, re.M)
 
 
 @pytest.mark.parametrize(

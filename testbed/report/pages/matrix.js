@@ -62,7 +62,7 @@ async function start() {
       first ? el("p", {}, el("b", {}, cell.first_unexplained ? "First unexplained difference: " : "First difference: "), first.sentence) : el("p", {}, "Exact at every site."),
       cell.page ? el("p", {}, el("a", { class: "to-stepper", href: cell.page }, "Step through it, from there")) : null,
       el("p", { class: "muted" }, cell.page ? "Or write that page anew:" : "See it step by step:"),
-      el("pre", {}, `testbed run ${cell.program} --arch ${cell.arch} --recipe ${cell.recipe} --html page.html` + (first ? `\n# then open page.html#step=${first.step}&focus=${cell.unwinder}` : "")));
+      el("pre", {}, `testbed run ${cell.program} --arch ${cell.arch} --recipe ${cell.recipe} -o page.html` + (first ? `\n# then open page.html#step=${first.step}&focus=${cell.unwinder}` : "")));
     document.getElementById("difference").showModal();
   }
 
