@@ -7,7 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,19 +27,24 @@ from testbed.sweep.database import (
     difference_of,
     is_sampled,
     keep_called,
+    keep_package,
     keep_path,
     keep_swept,
+    kept_packages,
     opened,
     report_of,
     to_call,
 )
+from testbed.sweep.debian import PREFIX, UnpackedPackage, check_name, unpacked
 from testbed.sweep.model import Sample, SweepDifference, SweepReport, SweptContent
 from testbed.sweep.sweep_file import checksum_of, files_below, sweep_file
 from testbed.words.errors import TestbedError, UsageError
+from testbed.words.files import cache_folder
 
 REPORT = "report"
 _DIED = "the process that looked at it died, twice"
 _Task = Callable[[], Any]
+_AT_ONCE = 8  # packages that lie unpacked at the same time, for each process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +72,7 @@ class _FoundFile:
 
 
 @click.command("sweep")
-@click.argument("paths", nargs=-1, metavar="DIR|FILE... | report DB")
+@click.argument("paths", nargs=-1, metavar="DIR|FILE|deb:PACKAGE... | report DB")
 @click.option(
     "--out", "-o", "out", type=click.Path(dir_okay=False, path_type=Path), help="The database; of a report, a page."
 )
@@ -93,32 +98,69 @@ def command(paths: tuple[str, ...], out: Path | None, against: Path | None, as_j
     """Say which functions of many files have wrong unwind tables: by their instructions, then by executing them.
 
     Every entry of .eh_frame and .debug_frame agrees, is suspect, or cannot be told. What is said is kept in DB, by
-    content: the same command goes on where it was interrupted, and sweeps what is new.
+    content: the same command goes on where it was interrupted, and sweeps what is new. deb:PACKAGE is one of Debian,
+    deb:PACKAGE:arm64 of another architecture, deb:./FILE.deb a file; it is unpacked, and not installed.
 
     \b
     testbed sweep /usr/lib/x86_64-linux-gnu --out sweep.db     all ELF files below a folder
+    testbed sweep deb:zlib1g:arm64 deb:librsvg2-2 -o sweep.db  Debian's packages
     testbed sweep /usr/lib --out sweep.db --execute            what is doubted is called as well
     testbed sweep report sweep.db -o sweep.html                what is kept, as a page with a search
     testbed sweep report new.db --against old.db               what is new, and what is gone
 
     Exit status: 0 nothing is suspect, or all of it was executed and found right; 1 something is, 2 a mistake in what
-    was typed, 130 interrupted.
+    was typed, or a package that could not be had, 130 interrupted.
     """
     if paths[:1] == (REPORT,):
         sys.exit(_report(paths[1:], out, against, as_json))
     if not paths or out is None or against is not None:
         raise UsageError("say what to sweep and where to keep it: testbed sweep DIR --out DB")
     for path in paths:
-        if not Path(path).exists():
+        if path.startswith(PREFIX):
+            check_name(path.removeprefix(PREFIX))
+        elif not Path(path).exists():
             raise UsageError(f"{path} is not there")
     with opened(out, new=True) as database:
         try:
-            files = files_below(tuple(map(Path, paths)))
-            _both_passes(database, [(path, str(path), "") for path in files], _SweepWords(**how))
+            missing = _sweep(database, paths, _SweepWords(**how))
         except KeyboardInterrupt:
             click.echo("interrupted; the same command goes on where it was", err=True)
             sys.exit(130)
-        sys.exit(_tell(report_of(database), as_json))
+        status = _tell(report_of(database), as_json)
+        sys.exit(2 if missing else status)
+
+
+def _sweep(database: sqlite3.Connection, paths: Sequence[str], how: _SweepWords) -> int:
+    """Sweep what is not kept yet; how many packages could not be had."""
+    asked = [path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)]
+    files = tuple(Path(path) for path in paths if not path.startswith(PREFIX))
+    _both_passes(database, [(path, str(path), "") for path in files_below(files)], how)
+    return _sweep_packages(database, asked, how)
+
+
+def _sweep_packages(database: sqlite3.Connection, asked: Sequence[str], how: _SweepWords) -> int:
+    """Sweep packages, some at a time; how many could not be had."""
+    kept, missing = kept_packages(database), 0
+    done = f" executed {how.sample} {how.seed}" if how.execute else ""
+    waiting = [name for name in dict.fromkeys(asked) if name + done not in kept]
+    size = _AT_ONCE * how.jobs
+    with long_work("packages", "packages", len(waiting)) as work:
+        for first in range(0, len(waiting), size):
+            names = waiting[first : first + size]
+            with ExitStack() as stack:
+                found: list[UnpackedPackage] = []
+                for name in names:
+                    try:
+                        found.append(stack.enter_context(unpacked(name, cache_folder() / "apt")))
+                    except TestbedError as error:
+                        click.echo(f"error: {PREFIX}{name}: {error}", err=True)
+                        missing += 1
+                files = [(each.path, each.told, package.title) for package in found for each in package.files]
+                _both_passes(database, files, how)
+                for package in found:
+                    keep_package(database, package.asked + done, package.title)
+            work.at(first + len(names))
+    return missing
 
 
 def _both_passes(database: sqlite3.Connection, files: Sequence[tuple[Path, str, str]], how: _SweepWords) -> None:

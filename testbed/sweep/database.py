@@ -1,7 +1,7 @@
 """What a sweep keeps: an SQLite database of contents, the paths where they lie, and their doubtful entries.
 
 A content that is kept is not swept again: so a sweep that was interrupted goes on where it was. The same holds of
-entries that were called. What another version of the testbed said is forgotten.
+entries that were called, and of packages. What another version of the testbed said is forgotten.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from testbed.words.errors import UsageError
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS made_by (code TEXT);
+CREATE TABLE IF NOT EXISTS packages (asked TEXT PRIMARY KEY, title TEXT);
 CREATE TABLE IF NOT EXISTS contents (
     checksum TEXT PRIMARY KEY, arch TEXT, producer TEXT, compiler TEXT, entries INTEGER, instructions INTEGER,
     agreed INTEGER, private INTEGER, seconds REAL, failure TEXT);
@@ -44,7 +45,7 @@ CREATE TABLE IF NOT EXISTS calls (
     checksum TEXT, section TEXT, first INTEGER, answer TEXT, verdict TEXT, severity TEXT, words TEXT, executed INTEGER,
     instructions INTEGER, PRIMARY KEY (checksum, section, first));
 """
-_NAMES = ("made_by", "contents", "files", "doubts", "samples", "calls")
+_NAMES = ("made_by", "packages", "contents", "files", "doubts", "samples", "calls")
 _SUSPECT, _CANNOT_TELL = EntryAnswer.SUSPECT.value, EntryAnswer.CANNOT_TELL.value
 _WRONG = ExecutedAnswer.CONFIRMED.value, ExecutedAnswer.CONFIRMED_FORCED.value
 _HELD = "checksum IN (SELECT checksum FROM files)"
@@ -86,6 +87,17 @@ def keep_path(database: sqlite3.Connection, path: str, checksum: str, package: s
     with database:
         database.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", (path, checksum, package))
     return database.execute("SELECT 1 FROM contents WHERE checksum = ?", (checksum,)).fetchone() is not None
+
+
+def keep_package(database: sqlite3.Connection, asked: str, title: str) -> None:
+    """Keep that all of a package is done."""
+    with database:
+        database.execute("INSERT OR REPLACE INTO packages VALUES (?, ?)", (asked, title))
+
+
+def kept_packages(database: sqlite3.Connection) -> frozenset[str]:
+    """The packages that are done."""
+    return frozenset(asked for (asked,) in database.execute("SELECT asked FROM packages"))
 
 
 def keep_swept(database: sqlite3.Connection, swept: SweptContent) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +169,34 @@ def test_a_page_holds_all_suspects(testbed: Testbed, folder: Path, tmp_path: Pat
     assert "<link" not in text and "src=" not in text
 
 
+@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
+def test_a_package_is_swept(testbed: Testbed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are told as the package has them; the package is a column of its own."""
+    root = tmp_path / "root"
+    (root / "DEBIAN").mkdir(parents=True)
+    (root / "DEBIAN" / "control").write_text(
+        "Package: some\nVersion: 2\nArchitecture: amd64\nMaintainer: nobody <a@b>\nDescription: none\n"
+    )
+    (root / "lib.so").write_bytes((folder / "wrong.so").read_bytes())
+    subprocess.run(["dpkg-deb", "--build", str(root), str(tmp_path / "s.deb")], check=True, capture_output=True)
+    command = ("sweep", f"deb:{tmp_path / 's.deb'}", "--out", str(tmp_path / "sweep.db"), "-j", "1")
+    said = testbed(*command, "--json")
+    (suspect,) = json.loads(said.out)["suspects"]
+    assert (suspect["file"], suspect["package"]) == ("deb:some/lib.so", "some 2 amd64")
+    (tmp_path / "s.deb").write_bytes(b"no package")
+    assert testbed(*command).status == 1  # it is kept
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    if shutil.which("apt-get") is not None:
+        tells(
+            testbed, 2, ("sweep", "deb:zlib1g", "--out", str(tmp_path / "none.db")), err=["error: deb:zlib1g: apt-get"]
+        )
+    other = tmp_path / "other.deb"
+    other.write_bytes(b"no package")
+    tells(testbed, 2, ("sweep", f"deb:{other}", "--out", str(tmp_path / "sweep.db")), err=["error: deb:"])
+
+
 def test_an_object_file_says_what_to_do(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "object.o"
     content = bytearray((folder / "right.so").read_bytes())
@@ -183,6 +213,9 @@ def test_an_object_file_says_what_to_do(testbed: Testbed, folder: Path, tmp_path
         (("sweep",), "say what to sweep"),
         (("sweep", "/usr/lib"), "where to keep it"),
         (("sweep", "/no/such/folder", "--out", "x.db"), "/no/such/folder is not there"),
+        (("sweep", "deb:-o", "--out", "x.db"), "deb:-o is no package"),
+        (("sweep", "deb:../x", "--out", "x.db"), "is no package"),
+        (("sweep", "deb:/no/such.deb", "--out", "x.db"), "is not there"),
         (("sweep", "report"), "say testbed sweep report DB"),
         (("sweep", "report", "/no/such.db"), "is no database of a sweep"),
         (("sweep", "report", __file__), "is no database of a sweep"),

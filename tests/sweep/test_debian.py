@@ -1,0 +1,91 @@
+"""Debian's packages: unpacked without being installed, whatever they hold, and named safely."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from testbed.sweep import debian
+from testbed.sweep.debian import check_name, unpacked
+from testbed.words.errors import TestbedError, UsageError
+
+needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
+ELF = b"\x7fELF" + bytes(60)
+
+
+def package(folder: Path) -> Path:
+    """A package with an ELF file, a link to it, and a text."""
+    root = folder / "root"
+    (root / "DEBIAN").mkdir(parents=True)
+    fields = "Package: some\nVersion: 1:2-3\nArchitecture: arm64\nMaintainer: nobody <a@b>\nDescription: none\n"
+    (root / "DEBIAN" / "control").write_text(fields)
+    (root / "usr" / "lib").mkdir(parents=True)
+    (root / "usr" / "lib" / "libsome.so.1").write_bytes(ELF)
+    (root / "usr" / "lib" / "libsome.so").symlink_to("libsome.so.1")
+    (root / "usr" / "lib" / "text").write_text("text")
+    subprocess.run(["dpkg-deb", "--build", str(root), str(folder / "some.deb")], check=True, capture_output=True)
+    return folder / "some.deb"
+
+
+@needs_dpkg
+def test_the_elf_files_of_a_package(tmp_path: Path) -> None:
+    with unpacked(str(package(tmp_path)), tmp_path) as found:
+        assert found.title == "some 1:2-3 arm64"
+        (file,) = found.files
+        assert file.told == "deb:some/usr/lib/libsome.so.1"
+        assert file.path.read_bytes() == ELF
+    assert not file.path.exists()
+
+
+@needs_dpkg
+@pytest.mark.parametrize("cut", [0, 100, 400])
+def test_a_damaged_package_is_an_error(tmp_path: Path, cut: int) -> None:
+    path = package(tmp_path)
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(TestbedError), unpacked(str(path), tmp_path):
+        pass
+
+
+def test_a_name_in_an_archive_leads_nowhere_else(tmp_path: Path) -> None:
+    """Files are copied under names that are made here."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name in ("../../out", "/out", "./usr/\x1b[31mout"):
+            member = tarfile.TarInfo(name)
+            member.size = len(ELF)
+            tar.addfile(member, io.BytesIO(ELF))
+    archive.seek(0)
+    with tarfile.open(fileobj=archive, mode="r|") as members:
+        found = list(debian._copied(members, tmp_path, "some"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2"]
+    assert not any("\x1b" in each.told for each in found)
+
+
+def test_a_package_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debian, "_MOST_BYTES", 200)
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for number in range(8):
+            member = tarfile.TarInfo(str(number))
+            member.size = len(ELF)
+            tar.addfile(member, io.BytesIO(ELF))
+    archive.seek(0)
+    with tarfile.open(fileobj=archive, mode="r|") as members, pytest.raises(TestbedError, match="more than"):
+        list(debian._copied(members, tmp_path, "some"))
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 200 + len(ELF)
+
+
+@pytest.mark.parametrize("asked", ["", "-o", "../x", "a b", "A", "zlib1g:ARM", "zlib1g=1;rm", "/no/such.deb", "x\n"])
+def test_what_is_no_package(asked: str) -> None:
+    with pytest.raises(UsageError):
+        check_name(asked)
+
+
+@pytest.mark.parametrize("asked", ["zlib1g", "libstdc++6:arm64", "g++=4:12.2.0-3", "libc6:armhf=2.36-9+deb12u10"])
+def test_what_is_one(asked: str) -> None:
+    check_name(asked)
