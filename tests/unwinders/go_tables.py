@@ -64,7 +64,7 @@ def made(*functions: Go, version: str = "1.20", arch: Arch = X86_64, module: int
     """An image with these functions; ``module``: where the code begins, said there and not in the header."""
     content = section(functions, version, arch, text=START if module is None else 0)
     more = {} if module is None else {"_go.module": (0x5000, bytes(22 * arch.word) + u(arch.word, module))}
-    return image(arch, _gopclntab=(AT, content), **more)
+    return image(arch, symbols=(), _gopclntab=(AT, content), **more)
 
 
 EVERY = (
