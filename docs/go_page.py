@@ -138,7 +138,7 @@ def _judged(process: WatchedProcess, strategy: str) -> _StepKinds:
     for thread in process.threads:
         trace, some = thread.watched.trace, slice(thread.begins, thread.stop)
         swept = unwinder.unwind_trace(trace)
-        said = judge_trace(thread.watched, swept, unwinder, steps=(some.start, some.stop), most_alike=len(trace))
+        said = judge_trace(thread.watched, swept, unwinder, steps=(some.start, some.stop))
         counted = ~thread.watched.transition[some]
         judged += int(counted.sum())
         outcome, clause, accord = (each[some][counted] for each in (said.outcome, said.clause, said.accord))

@@ -170,7 +170,6 @@ class Matrix:
             "foretold",
             "luck",
             "open",
-            "unasked",
             "unexplained",
             "lying",
             "transition",

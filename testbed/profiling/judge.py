@@ -175,7 +175,7 @@ def _natively(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64
     assert unwinder.unwind_trace is not None
     asked = replace(unwinder, assumption=None) if follows_tables(unwinder) else unwinder
     swept, counted = unwinder.unwind_trace(watched.trace), (thread.begins, thread.stop)
-    said = judge_trace(watched, swept, asked, steps=counted, most_alike=len(watched.trace))
+    said = judge_trace(watched, swept, asked, steps=counted)
     return _ThreadVerdicts(steps, said.outcome[steps], said.frame[steps, 0], said.accord[steps], said.clause[steps])
 
 

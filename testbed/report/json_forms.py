@@ -71,7 +71,6 @@ SharesForm = TypedDict(
         "foretold": Natural,
         "luck": Annotated[Natural, BESIDE["luck"]],
         "open": Annotated[Natural, BESIDE["open"]],
-        "unasked": Annotated[Natural, BESIDE["unasked"]],
         "unexplained": Annotated[Natural, BESIDE["unexplained"]],
         "sampled": Annotated[bool, "Only some steps were chosen, by the seed."],
         "outcomes": Mapping[Outcome, Natural],

@@ -32,7 +32,6 @@ BESIDE: Mapping[str, str] = MappingProxyType(
     {
         "luck": "exact, although the assumption fails",
         "open": "what the trace shows does not decide the assumption, and the answer is otherwise",
-        "unasked": "of many answers alike in a long run: the assumption was evaluated at others of them",
         "unexplained": "not what the unwinder is held to",
         "undecided": "no effect tells whose step it is: nobody is judged",
     }

@@ -147,12 +147,7 @@ def _by_cause(cell: Cell, causes: Causes) -> str:
         steps[causes.letter(cause.because)] += cause.steps
     if len(steps) < 2:
         return ""
-    some = " as far as they were asked" if cell.unasked else ""
-    return (
-        f" Its steps by cause{some}: "
-        + ", ".join(f"{number:,} {letter}" for letter, number in steps.most_common())
-        + "."
-    )
+    return " Its steps by cause: " + ", ".join(f"{number:,} {letter}" for letter, number in steps.most_common()) + "."
 
 
 def _paragraph(text: Text) -> Text:

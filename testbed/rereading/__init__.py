@@ -3,11 +3,11 @@
 Whoever asks the reader of a technique whether its row is right hears that reader's own mistakes repeated as truth. So
 this room shares no code and no constants with `unwinders/` and with the writers of `testbed/build/tables/`::
 
-    row = reread(image, ".eh_frame", pc)             # a SecondRow, or a NoRow that says why there is none
-    caller = evaluate(row, registers, read_word)     # CFA, return address, registers; None is unknown
+    row = reread(image, ".eh_frame", pc)                 # a SecondRow, or a NoRow that says why there is none
+    callers = evaluate([rules_of(row)], which, frames)   # CFA, return address, registers, in columns
 """
 
-from testbed.rereading.evaluation import Evaluated, evaluate
+from testbed.rereading.evaluation import Evaluated, Known, RowFrames, RowRules, evaluate, rules_of
 from testbed.rereading.reading import reread
 from testbed.rereading.rows import CFA, ByExpression, Lost, NoRow, Plus, SecondRow, SecondRule, Word
 
@@ -15,12 +15,16 @@ __all__ = [
     "CFA",
     "ByExpression",
     "Evaluated",
+    "Known",
     "Lost",
     "NoRow",
     "Plus",
+    "RowFrames",
+    "RowRules",
     "SecondRow",
     "SecondRule",
     "Word",
     "evaluate",
     "reread",
+    "rules_of",
 ]

@@ -178,11 +178,6 @@ class Counts:
         return self.number(lambda kind: kind.accord is Accord.OPEN)
 
     @property
-    def unasked(self) -> int:
-        """Sites of a long run that were not held to the assumption, though others like them were."""
-        return self.number(lambda kind: kind.accord is Accord.UNASKED)
-
-    @property
     def unexplained(self) -> int:
         return self.number(lambda kind: kind.unexplained)
 

@@ -31,13 +31,13 @@ from testbed.verdicts.assumptions.along import (
     promised_of,
     standing,
 )
+from testbed.verdicts.assumptions.code_rows import CodeRows
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
 from testbed.verdicts.one import Verdict, counted, exact_verdict, judge_backtrace
 from testbed.words.outcome import Outcome
 
 NOTHING_SAID = Backtrace((), None)
 EXACT = OUTCOMES.index(Outcome.EXACT)
-MOST_ALIKE = 1000  # answers held to an assumption though others like them were: all of a short run
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
 
 
@@ -118,12 +118,10 @@ def judge_trace(
     unwinder: Unwinder,
     *,
     steps: tuple[int, int] | None = None,
-    most_alike: int = MOST_ALIKE,
 ) -> Verdicts:
     """The verdicts on an unwinder's backtraces of every step.
 
-    ``steps``: only those from the first to before the second count, of a trace that has rows besides. ``most_alike``:
-    of so many answers that are like others the assumption is evaluated too.
+    ``steps``: only those from the first to before the second count, of a trace that has rows besides.
     """
     from testbed.verdicts.native import UNJUDGED
 
@@ -148,7 +146,7 @@ def judge_trace(
         kinds[i], frames[i] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
         callers += verdict.callers * int(times[i])
     outcome[left], frame[left] = kinds[place], frames[place]
-    accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span, most_alike)
+    accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span)
     return Verdicts(unwinder, backtraces, truth, outcome, frame, accords, clause, callers)
 
 
@@ -181,12 +179,10 @@ def _accords(
     outcome: NDArray[np.uint8],
     frame: NDArray[np.int32],
     span: range,
-    most_alike: int,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """By step how the answer stands to what the unwinder is held to, and the clause that fails.
 
-    An assumption is evaluated once for each answer to an activation: many steps share both. In a long run it is
-    evaluated at some of them (`_asked`).
+    An assumption is evaluated once for each answer to an activation: many steps share both.
     """
     held_to, clauses = unwinder.held_to, clause_names(unwinder)
     if unwinder.assumption is None:
@@ -197,22 +193,13 @@ def _accords(
     told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
     answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
     first, place = distinct_rows(answers)
-    kinds = np.column_stack((told[first], truth.trace.pc[steps[first]]))
-    asked = _asked(kinds, first, most_alike) if _one_by_one(unwinder) else np.arange(len(first))
-    where = _failing(truth, backtraces, unwinder, steps[first[asked]])
-    beside = np.column_stack((told[first[asked]].astype(np.int64), where.frame, where.foretold))
+    where = _failing(truth, backtraces, unwinder, steps[first])
+    beside = np.column_stack((told[first].astype(np.int64), where.frame, where.foretold))
     ways, way = distinct_rows(beside)
     accords = [ACCORDS.index(_standing(held_to, *each)) for each in beside[ways].tolist()]
-    stands, failing = np.full(len(first), ACCORDS.index(Accord.UNASKED), np.uint8), np.zeros(len(first), np.uint8)
-    stands[asked] = np.array(accords, np.uint8)[way]
-    failing[asked] = _numbers(clauses)[where.clause]
-    found[steps], clause[steps] = stands[place], failing[place]
+    found[steps] = np.array(accords, np.uint8)[way][place]
+    clause[steps] = _numbers(clauses)[where.clause][place]
     return found, clause
-
-
-def _one_by_one(unwinder: Unwinder) -> bool:
-    """True of an assumption that is not evaluated in columns."""
-    return isinstance(unwinder.assumption, TableRow | CodeRow)
 
 
 def _standing(held_to: HeldTo, outcome: int, last: int, innermost: int, at: int, foretold: int) -> Accord:
@@ -232,11 +219,13 @@ def _failing(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     """Where an assumption fails at some steps; an answer that was made by itself is looked at by itself."""
     assumption = unwinder.assumption
     assert assumption is not None
-    alone = np.isin(steps, backtraces.slow_steps) | isinstance(assumption, CodeRow)
+    if isinstance(assumption, CodeRow):
+        return CodeRows.of(truth, steps).failing()
+    alone = np.isin(steps, backtraces.slow_steps)
     many = len(steps)
     found = Failing(np.full(many, -1, np.int32), np.zeros(many, np.uint8), np.zeros(many, np.bool_))
     together = np.flatnonzero(~alone)
-    if len(together) and not isinstance(assumption, CodeRow):
+    if len(together):
         sites = Sites(truth, steps[together])
         some = check_assumption(sites, read_along(sites, assumption), backtraces)
         found.frame[together], found.clause[together] = some.frame, some.clause
@@ -250,18 +239,6 @@ def _failing(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
         said = backtraces.innermost(int(steps[i]), failed.frame + 2) if failed.foretold else NOTHING_SAID
         found.foretold[i] = failed.foretold is None or failed.foretold.is_said(said, failed.frame)
     return found
-
-
-def _asked(kinds: NDArray[np.uint64], first: NDArray[np.int64], most_alike: int) -> NDArray[np.int64]:
-    """Which answers are held to the assumption: of each kind the first one, and of the others so many, evenly.
-
-    ``kinds`` says what an answer came out as and at which instruction, ``first`` where it was given first.
-    """
-    in_order = np.argsort(first)
-    new, _ = distinct_rows(kinds[in_order])
-    others = np.delete(in_order, new)
-    some = np.linspace(0, len(others) - 1, min(len(others), most_alike)).astype(np.int64)
-    return np.concatenate((in_order[new], others[some]))
 
 
 def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: NDArray[np.int64]) -> NDArray[np.uint64]:

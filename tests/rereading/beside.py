@@ -7,14 +7,16 @@ give different values, so nothing needs to be known of how either reader writes 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
-from testbed.rereading import Evaluated, NoRow, SecondRow, evaluate, reread
+from testbed.rereading import Known, NoRow, RowFrames, SecondRow, evaluate, reread, rules_of
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 from unwinders import UNWINDERS
@@ -85,12 +87,42 @@ def first(row: UnwindRow, arch: Arch, pc: int) -> Said | str:
     return Said(cfa, caller.pc, registers, caller.kind is FrameKind.INTERRUPTED)
 
 
+class OneEvaluated(NamedTuple):
+    """The caller that a row gives of one frame; None is unknown."""
+
+    cfa: int | None
+    return_address: int | None
+    registers: dict[str, int | None]
+
+
+def evaluated(
+    row: SecondRow, registers: Mapping[str, int], read: Callable[[int, int], int | None] = word_at
+) -> OneEvaluated:
+    """A row evaluated on one frame; ``read`` is its memory, of an address and a size."""
+    arch = row.arch
+
+    def words(frames: Any, addresses: Any, size: int) -> Any:
+        found = [read(address, size) for address in addresses.tolist()]
+        return np.array([each or 0 for each in found], np.uint64), np.array([each is not None for each in found])
+
+    values = np.array([[registers.get(name, 0) for name in arch.index]], np.uint64)
+    known = np.array([[name in registers for name in arch.index]])
+    frames = RowFrames(arch, values, known, words, np.zeros(1, object))
+    said = evaluate([rules_of(row)], np.zeros(1, np.int64), frames)
+
+    def one(found: Known) -> int | None:
+        return int(found.value[0]) if found.known[0] else None
+
+    columns = {name: Known(said.values[:, i], said.known[:, i]) for name, i in arch.index.items()}
+    return OneEvaluated(one(said.cfa), one(said.return_address), {name: one(each) for name, each in columns.items()})
+
+
 def second(row: SecondRow, pc: int) -> Said | str:
     """By the row as it was read again."""
     arch = row.arch
     if row.undefined_return:
         return "outermost"
-    said: Evaluated = evaluate(row, registers_at(arch, pc), word_at)
+    said = evaluated(row, registers_at(arch, pc))
     if said.return_address is None or (said.cfa is None and row.cfa is not None):
         return "no caller: unknown"
     address = arch.without_signature(said.return_address) if row.signed else arch.code_address(said.return_address)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from testbed.arch import Arch
-from testbed.rereading import NoRow, SecondRow, evaluate, reread
-from tests.rereading.beside import differences
+from testbed.rereading import NoRow, SecondRow, reread
+from tests.rereading.beside import differences, evaluated
 from tests.rereading.shown import shown
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, cie, entry, fde, image, u
 
@@ -106,7 +106,7 @@ def test_halves_of_a_register_are_put_together() -> None:
     row = reread(image(ARM32, _debug_frame=(0, section)), ".debug_frame", START)
     assert isinstance(row, SecondRow)
     registers = dict.fromkeys(ARM32.index, 0) | {"sp": 0x100}
-    caller = evaluate(row, registers, lambda address, size: address)
+    caller = evaluated(row, registers, lambda address, size: address | (address + 4) << 32 if size == 8 else address)
     assert (caller.registers["d8"], caller.registers["d9"], caller.cfa) == (0xFC_0000_00F8, 0, 0x100)
 
 
@@ -237,7 +237,7 @@ def test_expressions(code: str, value: int | None) -> None:
         assert value is None
         return
     registers = {"rsp": 0x100, "rbp": 0x77}
-    found = evaluate(row, registers, lambda address, size: address + 0x1000).registers["rbx"]
+    found = evaluated(row, registers, lambda address, size: address + 0x1000).registers["rbx"]
     assert found == (None if value is None else value & (1 << 64) - 1)
 
 
@@ -248,4 +248,4 @@ def test_a_plt_counts_what_its_pc_has_pushed() -> None:
     row = reread(image(_debug_frame=(0, section)), ".debug_frame", START)
     assert isinstance(row, SecondRow)
     for pc, cfa in ((0x100A, 0x108), (0x100B, 0x110)):
-        assert evaluate(row, {"rsp": 0x100, "rip": pc}, lambda address, size: None).cfa == cfa
+        assert evaluated(row, {"rsp": 0x100, "rip": pc}, lambda address, size: None).cfa == cfa

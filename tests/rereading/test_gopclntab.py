@@ -10,8 +10,8 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.image import Section, go_functions
-from testbed.rereading import NoRow, evaluate, gopclntab, reread
-from tests.rereading.beside import differences, registers_at, word_at
+from testbed.rereading import NoRow, gopclntab, reread
+from tests.rereading.beside import differences, evaluated, registers_at, word_at
 from tests.unwinders.frames import ARM64, START, X86_64
 from tests.unwinders.go_tables import AT, EVERY, MAGIC, SIZE, made
 from tests.unwinders.mutations import mutated
@@ -95,5 +95,5 @@ def test_of_a_damaged_table_there_are_rows_or_it_is_said_why_not(arch: Arch, ver
             row = reread(damaged, ".gopclntab", pc)
             found[isinstance(row, NoRow)] += 1
             if not isinstance(row, NoRow):
-                evaluate(row, registers_at(arch, pc), word_at)
+                evaluated(row, registers_at(arch, pc), word_at)
     assert min(found.values()) > 1000, found

@@ -15,9 +15,9 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.rereading import NoRow, evaluate, reread
+from testbed.rereading import NoRow, reread
 from testbed.words.errors import ToolchainMissing
-from tests.rereading.beside import differences, registers_at, word_at
+from tests.rereading.beside import differences, evaluated, registers_at, word_at
 from tests.unwinders.mutations import mutated
 
 TABLES = {
@@ -54,5 +54,5 @@ def test_a_damaged_table_has_rows_or_says_why_not(format: str) -> None:
             if format in (".eh_frame", ".debug_frame"):
                 assert not [*differences(damaged, format, [pc])]
             if not isinstance(row, NoRow):
-                evaluate(row, registers_at(image.arch, pc), word_at)
+                evaluated(row, registers_at(image.arch, pc), word_at)
     assert found[True] and found[False]

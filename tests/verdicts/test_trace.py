@@ -23,7 +23,6 @@ from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.phases import phases
 from testbed.verdicts import trace
-from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers
 from testbed.verdicts.one import counted, judge_backtrace
 from testbed.verdicts.trace import Verdicts, clause_names, judge_trace
@@ -119,30 +118,6 @@ def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPat
     exact = np.flatnonzero(found.outcome == OUTCOMES.index(Outcome.EXACT)).tolist()
     assert len(exact) > 100
     assert [found[step] for step in exact] == expected
-
-
-@pytest.mark.parametrize("name", ["fp_chain", "fp_chain_entry", "stack_scan"])
-def test_an_assumption_without_rows_is_evaluated_for_every_answer(name: str) -> None:
-    run, unwinder = run_program(PROGRAMS["recursion"], ARCHES["x86_64"]), UNWINDERS[name]
-    assert unwinder.unwind_trace is not None
-    assert not judge_trace(run.watched, unwinder.unwind_trace(run.trace), unwinder, most_alike=0).counts().unasked
-
-
-@pytest.mark.parametrize("name", ["eh_frame", "prologue_analysis"])
-def test_of_many_answers_alike_the_assumption_is_evaluated_at_some_of_each_instruction(name: str) -> None:
-    run, unwinder = run_program(PROGRAMS["recursion"], ARCHES["x86_64"]), UNWINDERS[name]
-    assert unwinder.unwind_trace is not None
-    said = unwinder.unwind_trace(run.trace)
-    every, some = judge_trace(run.watched, said, unwinder), judge_trace(run.watched, said, unwinder, most_alike=3)
-    asked = some.accord != ACCORDS.index(Accord.UNASKED)
-    assert (some.accord[asked].tolist(), some.clause[asked].tolist()) == (
-        every.accord[asked].tolist(),
-        every.clause[asked].tolist(),
-    )
-    assert some.outcome.tolist() == every.outcome.tolist() and not every.counts().unasked
-    kinds = set(zip(run.trace.pc.tolist(), every.outcome.tolist(), strict=True))
-    assert {(int(run.trace.pc[k]), int(some.outcome[k])) for k in np.flatnonzero(asked)} == kinds
-    assert some.counts().unasked == np.count_nonzero(~asked & ~some.transition) > 0
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -58,7 +58,7 @@ async function start() {
     const first = cell.first_unexplained ?? cell.first_difference;
     body.replaceChildren(
       el("ul", { class: "counts" }, parts.map(([name, count]) => el("li", { class: `chip o-${name}` }, `${name} ${number(count)}`)),
-        ...["foretold", "luck", "open", "unasked", "unexplained", "lying", "transition", "undecided"].filter((key) => cell[key]).map((key) => el("li", { class: "chip" }, `${key} ${number(cell[key])}`))),
+        ...["foretold", "luck", "open", "unexplained", "lying", "transition", "undecided"].filter((key) => cell[key]).map((key) => el("li", { class: "chip" }, `${key} ${number(cell[key])}`))),
       first ? el("p", {}, el("b", {}, cell.first_unexplained ? "First unexplained difference: " : "First difference: "), first.sentence) : el("p", {}, "Exact at every site."),
       cell.page ? el("p", {}, el("a", { class: "to-stepper", href: cell.page }, "Step through it, from there")) : null,
       el("p", { class: "muted" }, cell.page ? "Or write that page anew:" : "See it step by step:"),

@@ -38,7 +38,7 @@ function timeOf(model, shown, go) {
     sentence.replaceChildren(...(strategy ? [el("b", {}, strategy.name), " ", ...worded(strategy.sentence), "."] : []));
   }
 
-  const beside = (counts) => ["luck", "open", "unasked", "unexplained", "undecided"].filter((word) => counts[word]).map((word) => ` ${number(counts[word])} ${word}`).join("");
+  const beside = (counts) => ["luck", "open", "unexplained", "undecided"].filter((word) => counts[word]).map((word) => ` ${number(counts[word])} ${word}`).join("");
   facts.strategies.forEach((strategy, i) => {
     const canvas = el("canvas", { role: "img", "aria-label": `${strategy.name}: ${share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition - strategy.counts.undecided)} of the steps exact` });
     const label = el("button", {

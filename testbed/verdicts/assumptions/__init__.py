@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -16,10 +15,10 @@ from testbed.verdicts.assumptions.along import (
     ReadingAlong,
     Sites,
     all_failed,
-    one_by_one,
 )
+from testbed.verdicts.assumptions.code_rows import CodeRows
 from testbed.verdicts.assumptions.records import chained, record_list, shadow_stack
-from testbed.verdicts.assumptions.rows import code_rows_fail_at, table_rows
+from testbed.verdicts.assumptions.rows import table_rows
 from testbed.verdicts.assumptions.scans import scanned
 
 __all__ = ["Failed", "ForetoldEnd", "FoundCaller", "failed_at", "read_along"]
@@ -28,7 +27,7 @@ __all__ = ["Failed", "ForetoldEnd", "FoundCaller", "failed_at", "read_along"]
 def failed_at(truth: Truth, steps: Sequence[int], assumption: Assumption) -> list[Failed | None]:
     """Where an assumption fails at some steps; None where it holds at every frame of the true stack."""
     if isinstance(assumption, CodeRow):
-        return [code_rows_fail_at(truth, step) for step in steps]
+        return CodeRows.of(truth, np.array(steps, np.int64)).in_words()
     sites = Sites(truth, np.array(steps, np.int64))
     return all_failed(sites, read_along(sites, assumption))
 
@@ -45,4 +44,4 @@ def read_along(sites: Sites, assumption: Record | RecordList | ShadowStack | Sta
         case StackWords():
             return scanned(sites, assumption)
         case TableRow():
-            return one_by_one(sites, partial(table_rows, assumption=assumption))
+            return table_rows(sites, assumption)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,14 @@ from testbed.contract.unwinder import HeldTo
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth
 from testbed.truth.native.near import NEAR
+from testbed.words.errors import UnreadableMemory
 from testbed.words.outcome import Outcome
 
 Filling = Mapping[str, object]
 Numbers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Bools = NDArray[np.bool_]
+Clauses = NDArray[np.uint8]  # numbers of CLAUSE_OF
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +112,16 @@ def promised_of(truth: Truth) -> tuple[Bools, Numbers]:
 
     A row of all registers by entry, and the row of each activation.
     """
-    _, entered, place = np.unique(truth.trace.pc[truth.activations.opened], return_index=True, return_inverse=True)
-    names, sp = truth.trace.arch.index, truth.trace.arch.sp
-    rows = [[name == sp or name in truth.promised(index) for name in names] for index in entered.tolist()]
-    return np.array(rows, np.bool_), place.reshape(-1)
+    if truth not in _PROMISED:
+        _, entered, place = np.unique(truth.trace.pc[truth.activations.opened], return_index=True, return_inverse=True)
+        names, sp = truth.trace.arch.index, truth.trace.arch.sp
+        promised = [truth.promised(index) for index in entered.tolist()]
+        rows = [[name == sp or name in each for name in names] for each in promised]
+        _PROMISED[truth] = np.array(rows, np.bool_), place.reshape(-1)
+    return _PROMISED[truth]
+
+
+_PROMISED: WeakKeyDictionary[Truth, tuple[Bools, Numbers]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +150,6 @@ class Sites:
         """All registers of each site."""
         return np.asarray(self.trace.registers)[self.steps]
 
-    @cached_property
-    def promised(self) -> tuple[Bools, Numbers]:
-        """As `promised_of`."""
-        return promised_of(self.truth)
-
     def register(self, name: str) -> Words:
         return np.ascontiguousarray(self.registers[:, self.arch.index[name]])
 
@@ -156,6 +160,24 @@ class Sites:
         address = addresses[asked] & np.uint64(self.arch.word_mask)
         values[asked], mapped[asked] = self.truth.words.at(self.steps[rows[asked]], address)
         return values, mapped
+
+    def read(self, rows: Numbers, addresses: Words, size: int) -> tuple[Words, Bools]:
+        """As `words`, of so many bytes: one word or two, or fewer bytes of one that cannot be read at once."""
+        word, mask, every = self.arch.word, self.arch.word_mask, np.ones(len(rows), np.bool_)
+        values, mapped = self.words(rows, addresses, every)
+        if size > word:
+            above, there = self.words(rows, addresses + np.uint64(word), every)
+            return values | above << np.uint64(8 * word), mapped & there
+        if size < word:
+            for i, (row, address) in enumerate(zip(rows.tolist(), addresses.tolist(), strict=True)):
+                mapped[i], values[i] = self._part(row, address & mask, size)
+        return values, mapped
+
+    def _part(self, row: int, address: int, size: int) -> tuple[bool, int]:
+        try:
+            return True, self.snapshot(row).memory.unsigned(address, size)
+        except UnreadableMemory:
+            return False, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,34 +281,6 @@ def too_deep(k: Numbers, most: int, *, stops: bool) -> End:
     return k + 1 >= most, MOST, stops, lambda row: {"frame": str(k[row]), "most": str(most)}
 
 
-def one_by_one(sites: Sites, read: Callable[[Snapshot], Iterator[FoundCaller | ForetoldEnd]]) -> ReadingAlong:
-    """A reading of one site, for all of them."""
-    each = [read(sites.snapshot(row)) for row in range(len(sites))]
-    index = sites.arch.index
-    while True:
-        come = [next(site) for site in each]
-        found = found_callers(END, sites, np.zeros(len(come), np.uint64), _of_each(come))
-        for row, this in enumerate(come):
-            found.clause[row] = NUMBERS[this.clause]
-            if isinstance(this, ForetoldEnd):
-                found.ends[row] = STOPS if this.stops else CLAIMS
-                continue
-            found.pc[row], found.interrupted[row] = this.pc, this.kind is FrameKind.INTERRUPTED
-            found.cfa[row], found.cfa_known[row] = this.cfa or 0, this.cfa is not None
-            for name, value in this.registers.items():
-                found.values[row, index[name]], found.known[row, index[name]] = value, True
-        go_on = yield found
-        each = [site for site, is_right in zip(each, go_on.tolist(), strict=True) if is_right]
-
-
-def _of_each(come: Sequence[FoundCaller | ForetoldEnd]) -> Callable[[int], ToldHow]:
-    def tell(row: int) -> ToldHow:
-        this = come[row]
-        return ToldHow(evidence=this.evidence) if isinstance(this, ForetoldEnd) else ToldHow(this.how, this.by, this.at)
-
-    return tell
-
-
 @dataclass(frozen=True, eq=False)
 class Failing:
     """Of each site the frame at which an assumption fails, -1 where it holds; the clause (of CLAUSE_OF), and whether an
@@ -336,10 +330,8 @@ def _held_against(sites: Sites, index: Numbers, come: ComeBy) -> NDArray[np.uint
     """The first difference between what is come by at a frame of each site, of activation ``index``, and the truth: the
     gravest first."""
     true = sites.truth.activations
-    parent, returns, goes_on = true.parent[index], true.return_address[index], true.goes_on[index]
+    parent = true.parent[index]
     is_root, interrupted, ends = parent < 0, true.signal[index], come.ends != CALLER
-    near = (returns < come.pc) & (come.pc < goes_on) & (goes_on <= returns + np.uint64(NEAR))
-    is_at = (come.pc == returns) | (goes_on != 0) & ((come.pc == goes_on) | near)
     calling = ~interrupted & ~true.signal[parent]
     lies = np.zeros(len(index), np.bool_)
     for _, differs in _differences(sites, index, come):
@@ -350,7 +342,7 @@ def _held_against(sites: Sites, index: Numbers, come: ComeBy) -> NDArray[np.uint
             ends & is_root & (come.ends == CLAIMS),
             ends,
             is_root,
-            ~is_at,
+            ~are_at(sites.truth, index, come.pc),
             interrupted & ~come.interrupted,
             calling & come.interrupted,
             come.cfa_known & (come.cfa != true.cfa[index]),
@@ -362,11 +354,19 @@ def _held_against(sites: Sites, index: Numbers, come: ComeBy) -> NDArray[np.uint
     return fails
 
 
+def are_at(truth: Truth, index: Numbers, pcs: Words) -> Bools:
+    """Which pcs are right answers to where the callers of activations go on: as `TrueFrame.is_at` of each."""
+    returns, goes_on = truth.activations.return_address[index], truth.activations.goes_on[index]
+    near = (returns < pcs) & (pcs < goes_on) & (goes_on <= returns + np.uint64(NEAR))
+    right: Bools = (pcs == returns) | (goes_on != 0) & ((pcs == goes_on) | near)
+    return right
+
+
 def _differences(sites: Sites, index: Numbers, come: ComeBy) -> Iterator[tuple[str, Bools]]:
     """Each register with a true value that something is said of, and where that is false: of a caller those that its
     callee promises, of a frame that a signal interrupted every one."""
     true, arch = sites.truth.activations, sites.arch
-    promised, code = sites.promised
+    promised, code = promised_of(sites.truth)
     for name, column in arch.index.items():
         known = come.known[:, column]
         if name in (arch.pc, arch.flags) or not known.any():
@@ -450,7 +450,6 @@ class Accord(Enum):
     UNFOUNDED = "the answer is wrong at a frame at which the assumption holds"
     OTHERWISE = "the assumption fails at a frame, and the answer goes wrong elsewhere or otherwise than foretold"
     OPEN = "what the trace shows does not decide: open"
-    UNASKED = "one answer among many alike: the assumption was evaluated at others of them"
     HONEST = "no assumption is stated, and nothing false is claimed"
     DISHONEST = "no assumption is stated, and something false is claimed, or there is no answer"
     UNCLAIMED = "of this tool nothing is claimed"

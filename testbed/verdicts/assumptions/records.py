@@ -68,7 +68,7 @@ def at_its_first_instruction(images: tuple[LoadedImage, ...], pc: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Here:
+class AtFrame:
     """What a technique knows at a frame of some sites; ``depth`` is how many records it has followed."""
 
     rows: Numbers
@@ -77,10 +77,10 @@ class _Here:
     known: Bools
     depth: Numbers
 
-    def after(self, come: ComeBy, go_on: Bools, again: Bools) -> _Here:
+    def after(self, come: ComeBy, go_on: Bools, again: Bools) -> AtFrame:
         """At the next frame of those that go on; where it is ``again``, the record of this frame is yet to come."""
         wide = again[:, np.newaxis]
-        return _Here(
+        return AtFrame(
             self.rows[go_on],
             np.where(again, self.pc, come.pc)[go_on],
             np.where(wide, self.values, come.values)[go_on],
@@ -89,15 +89,15 @@ class _Here:
         )
 
 
-def _at_first(sites: Sites) -> _Here:
+def at_first(sites: Sites) -> AtFrame:
     rows = np.arange(len(sites))
     known = np.ones(sites.registers.shape, np.bool_)
-    return _Here(rows, sites.register(sites.arch.pc), sites.registers, known, np.zeros(len(rows), np.int64))
+    return AtFrame(rows, sites.register(sites.arch.pc), sites.registers, known, np.zeros(len(rows), np.int64))
 
 
 def chained(sites: Sites, assumption: Record) -> ReadingAlong:
     """The chain of frame records, with what a technique knows besides about the interrupted function."""
-    here = _at_first(sites)
+    here = at_first(sites)
     come, again = _chain(sites, here, assumption), np.zeros(len(sites), np.bool_)
     if assumption.link:
         # The record that the interrupted code's FP leads to is then the caller's.
@@ -127,7 +127,7 @@ def _linked(sites: Sites, first: ComeBy) -> tuple[Bools, ComeBy]:
     return np.array(elsewhere, np.bool_)[place.reshape(-1)] & ~begins_there, found
 
 
-def _from_the_entry(sites: Sites, here: _Here) -> ComeBy:
+def _from_the_entry(sites: Sites, here: AtFrame) -> ComeBy:
     """The call left the return address behind, and every register; from the caller on it is a chain."""
     arch, kept = sites.arch, platform(sites.arch).preserved
     sp = sites.register(arch.sp)
@@ -147,7 +147,7 @@ def _from_the_entry(sites: Sites, here: _Here) -> ComeBy:
     )
 
 
-def _chain(sites: Sites, here: _Here, assumption: Record) -> ComeBy:
+def _chain(sites: Sites, here: AtFrame, assumption: Record) -> ComeBy:
     """What the frame record gives that the frame pointer leads to."""
     arch, rows = sites.arch, here.rows
     # Every caller's pc is taken for a return address.
@@ -164,7 +164,7 @@ def _chain(sites: Sites, here: _Here, assumption: Record) -> ComeBy:
     found.cfa_known[:] = layouts.has_cfa
     sp = arch.index[arch.sp]
     found.values[:, sp], found.known[:, sp] = found.cfa, found.cfa_known
-    stays, back = no_further_out(sites, here, found, here.depth == 0)
+    stays, back = no_further_out(sites, here, found, here.depth == 0, np.zeros(len(rows), np.bool_))
 
     def no_record(row: int) -> Filling:
         at = int(pointer[row] + layouts.returns[row]) & arch.word_mask
@@ -181,10 +181,12 @@ def _chain(sites: Sites, here: _Here, assumption: Record) -> ComeBy:
     )
 
 
-def no_further_out(sites: Sites, here: _Here, there: ComeBy, may_stay: Bools) -> tuple[Bools, Callable[[int], Filling]]:
+def no_further_out(
+    sites: Sites, here: AtFrame, there: ComeBy, may_stay: Bools, may_go_back: Bools
+) -> tuple[Bools, Callable[[int], Filling]]:
     """Where a caller is not further out than the frame, and why: SP decides, else the frame pointer.
 
-    It is further out where neither is known of both.
+    It is further out where neither is known of both. Where it ``may_go_back``, SP may be lower.
     """
     arch = sites.arch
     names = (arch.sp, *arch.frame_pointers)
@@ -197,9 +199,9 @@ def no_further_out(sites: Sites, here: _Here, there: ComeBy, may_stay: Bools) ->
         column = arch.index[name]
         both = undecided & here.known[:, column] & there.known[:, column]
         was, found = here.values[:, column], there.values[:, column]
-        zero = (found == 0) & (name != arch.sp)
+        zero, back = (found == 0) & (name != arch.sp), (found < was) & ~(may_go_back & (name == arch.sp))
         which[both] = i
-        stays |= both & ~zero & ((found < was) | (found == was) & ~may_stay)
+        stays |= both & ~zero & (back | (found == was) & ~may_stay)
         undecided &= ~both
 
     def why(row: int) -> Filling:
