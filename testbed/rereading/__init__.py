@@ -7,7 +7,7 @@ this room shares no code and no constants with `unwinders/` and with the writers
     callers = evaluate([rules_of(row)], which, frames)   # CFA, return address, registers, in columns
 """
 
-from testbed.rereading.evaluation import Evaluated, Known, RowFrames, RowRules, evaluate, rules_of
+from testbed.rereading.evaluation import Evaluated, KnownValues, RowFrames, RowRules, evaluate, rules_of
 from testbed.rereading.reading import reread
 from testbed.rereading.rows import CFA, ByExpression, Lost, NoRow, Plus, SecondRow, SecondRule, Word
 
@@ -15,7 +15,7 @@ __all__ = [
     "CFA",
     "ByExpression",
     "Evaluated",
-    "Known",
+    "KnownValues",
     "Lost",
     "NoRow",
     "Plus",

@@ -24,7 +24,7 @@ WordsReader = Callable[[Numbers, Words, int], tuple[Words, Bools]]
 """Of the numbers of frames, an address for each and a size in bytes: the values there, and where they can be read."""
 
 
-class Known(NamedTuple):
+class KnownValues(NamedTuple):
     """A value of each frame, and where it is known."""
 
     value: Words
@@ -58,9 +58,9 @@ class Evaluated:
     ``return_place`` is where in memory the return address lies.
     """
 
-    cfa: Known
-    return_address: Known
-    return_place: Known
+    cfa: KnownValues
+    return_address: KnownValues
+    return_place: KnownValues
     values: Words
     known: Bools
 
@@ -103,9 +103,9 @@ def evaluate(rows: Sequence[RowRules], which: Numbers, frames: RowFrames) -> Eva
     arch, mask = frames.arch, np.uint64(frames.arch.word_mask)
     used, which = np.unique(which, return_inverse=True)
     chosen = [rows[i] for i in used.tolist()]
-    none = Known(np.zeros(len(which), np.uint64), np.zeros(len(which), np.bool_))
-    cfa = _Evaluation(frames, none, which).by([row.cfa for row in chosen])
-    on_cfa = _Evaluation(frames, Known(cfa.value & mask, cfa.known), which)
+    none = KnownValues(np.zeros(len(which), np.uint64), np.zeros(len(which), np.bool_))
+    cfa = _RuleValues(frames, none, which).by([row.cfa for row in chosen])
+    on_cfa = _RuleValues(frames, KnownValues(cfa.value & mask, cfa.known), which)
     found = Evaluated(
         on_cfa.cfa,
         on_cfa.by([row.return_address for row in chosen]),
@@ -121,48 +121,48 @@ def evaluate(rows: Sequence[RowRules], which: Numbers, frames: RowFrames) -> Eva
 
 
 @dataclass(frozen=True, eq=False)
-class _Evaluation:
+class _RuleValues:
     frames: RowFrames
-    cfa: Known
+    cfa: KnownValues
     which: Numbers
 
-    def by(self, rules: Sequence[SecondRule | None]) -> Known:
+    def by(self, rules: Sequence[SecondRule | None]) -> KnownValues:
         """What each frame's rule gives; of a row's number the rule."""
         numbers: dict[SecondRule | None, int] = {}
         number = np.array([numbers.setdefault(rule, len(numbers)) for rule in rules], np.int64)[self.which]
-        found = Known(np.zeros(len(number), np.uint64), np.zeros(len(number), np.bool_))
+        found = KnownValues(np.zeros(len(number), np.uint64), np.zeros(len(number), np.bool_))
         for rule, i in numbers.items():
             if rule is not None and not isinstance(rule, Lost):
                 some = np.flatnonzero(number == i)
                 found.value[some], found.known[some] = self.value(rule, some)
         return found
 
-    def value(self, rule: SecondRule, some: Numbers) -> Known:
+    def value(self, rule: SecondRule, some: Numbers) -> KnownValues:
         """What one rule gives of some frames."""
         match rule:
             case Plus(base, offset):
                 value, known = self.register(base, some) if isinstance(base, str) else self.value(base, some)
-                return Known(value + np.uint64(offset & (1 << 64) - 1) & np.uint64(self._mask(base)), known)
+                return KnownValues(value + np.uint64(offset & (1 << 64) - 1) & np.uint64(self._mask(base)), known)
             case Word(at, size):
                 address, known = self.value(at, some)
                 where = np.flatnonzero(known)
                 value, there = np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_)
                 value[where], there[where] = self.frames.read(some[where], address[where], size)
-                return Known(value, there)
+                return KnownValues(value, there)
             case ByExpression():
                 computed = [self.computed(rule, i) for i in some.tolist()]
                 value = np.array([each or 0 for each in computed], np.uint64)
-                return Known(value, np.array([each is not None for each in computed], np.bool_))
+                return KnownValues(value, np.array([each is not None for each in computed], np.bool_))
             case Lost():
-                return Known(np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_))
+                return KnownValues(np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_))
 
-    def register(self, name: str, some: Numbers) -> Known:
+    def register(self, name: str, some: Numbers) -> KnownValues:
         if name == CFA:
-            return Known(self.cfa.value[some], self.cfa.known[some])
+            return KnownValues(self.cfa.value[some], self.cfa.known[some])
         column = self.frames.arch.index.get(name)
         if column is None:
-            return Known(np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_))
-        return Known(self.frames.values[some, column], self.frames.known[some, column])
+            return KnownValues(np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_))
+        return KnownValues(self.frames.values[some, column], self.frames.known[some, column])
 
     def computed(self, rule: ByExpression, i: int) -> int | None:
         """What an expression gives of one frame."""

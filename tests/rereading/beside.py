@@ -16,7 +16,7 @@ from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
-from testbed.rereading import Known, NoRow, RowFrames, SecondRow, evaluate, reread, rules_of
+from testbed.rereading import KnownValues, NoRow, RowFrames, SecondRow, evaluate, reread, rules_of
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 from unwinders import UNWINDERS
@@ -110,10 +110,10 @@ def evaluated(
     frames = RowFrames(arch, values, known, words, np.zeros(1, object))
     said = evaluate([rules_of(row)], np.zeros(1, np.int64), frames)
 
-    def one(found: Known) -> int | None:
+    def one(found: KnownValues) -> int | None:
         return int(found.value[0]) if found.known[0] else None
 
-    columns = {name: Known(said.values[:, i], said.known[:, i]) for name, i in arch.index.items()}
+    columns = {name: KnownValues(said.values[:, i], said.known[:, i]) for name, i in arch.index.items()}
     return OneEvaluated(one(said.cfa), one(said.return_address), {name: one(each) for name, each in columns.items()})
 
 

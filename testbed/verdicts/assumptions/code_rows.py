@@ -36,7 +36,7 @@ _LARGEST = 1 << 20  # bytes of a frame
 
 
 @dataclass(frozen=True, eq=False)
-class _Frames:
+class _CodeFrames:
     """Frames of activations, which each executed the step ``last`` last; ``inner`` is who was called by it, or -1."""
 
     truth: Truth
@@ -45,11 +45,11 @@ class _Frames:
     inner: Numbers
 
     @classmethod
-    def innermost(cls, truth: Truth, steps: Numbers) -> _Frames:
+    def innermost(cls, truth: Truth, steps: Numbers) -> _CodeFrames:
         return cls(truth, truth.node[steps].astype(np.int64), steps, np.full(len(steps), -1))
 
     @classmethod
-    def callers(cls, truth: Truth, inner: Numbers) -> _Frames:
+    def callers(cls, truth: Truth, inner: Numbers) -> _CodeFrames:
         """The frames that activations come back to."""
         true = truth.activations
         return cls(truth, true.parent[inner].astype(np.int64), true.opened[inner] - 1, inner)
@@ -187,8 +187,8 @@ class CodeRows:
 
     truth: Truth
     steps: Numbers
-    innermost: _Frames
-    outer: _Frames
+    innermost: _CodeFrames
+    outer: _CodeFrames
 
     @classmethod
     def of(cls, truth: Truth, steps: Numbers) -> CodeRows:
@@ -199,7 +199,7 @@ class CodeRows:
             if lives[index] and parent[index] >= 0:
                 lives[parent[index]] = True
         inner = np.flatnonzero(lives & (parent >= 0))
-        return cls(truth, steps, _Frames.innermost(truth, steps), _Frames.callers(truth, inner))
+        return cls(truth, steps, _CodeFrames.innermost(truth, steps), _CodeFrames.callers(truth, inner))
 
     def failing(self) -> Failing:
         """The first frame of each step of which the code does not say the row. Of answers nothing is foretold."""
