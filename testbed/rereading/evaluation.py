@@ -101,8 +101,10 @@ def _joined(row: SecondRow, whole: str) -> SecondRule | None:
 def evaluate(rows: Sequence[RowRules], which: Numbers, frames: RowFrames) -> Evaluated:
     """The caller of each frame, by the row that ``which`` numbers."""
     arch, mask = frames.arch, np.uint64(frames.arch.word_mask)
-    used, which = np.unique(which, return_inverse=True)
-    chosen = [rows[i] for i in used.tolist()]
+    used = np.flatnonzero(np.bincount(which, minlength=len(rows)))
+    rank = np.zeros(len(rows), np.int64)
+    rank[used] = np.arange(len(used))
+    which, chosen = rank[which], [rows[i] for i in used.tolist()]
     none = KnownValues(np.zeros(len(which), np.uint64), np.zeros(len(which), np.bool_))
     cfa = _RuleValues(frames, none, which).by([row.cfa for row in chosen])
     on_cfa = _RuleValues(frames, KnownValues(cfa.value & mask, cfa.known), which)

@@ -1,4 +1,4 @@
-"""The distinct rows of a table of whole numbers: many steps of a run share what is asked of each."""
+"""Which numbers are equal, in columns and tables of them: many steps of a run share what is asked of each."""
 
 from __future__ import annotations
 
@@ -29,3 +29,17 @@ def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int
         number, room = number * np.uint64(span) + packed.astype(np.uint64), room * span
     _, first, place = np.unique(number, return_index=True, return_inverse=True)
     return first, place
+
+
+def distinct(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The values in order, each once. `numpy.unique` loads numpy.ma, which takes longer than a short run."""
+    ordered = np.sort(values)
+    first = np.ones(len(ordered), np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]
+
+
+def are_among(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which values are some of ``known``, which are in order."""
+    found: NDArray[np.bool_] = np.searchsorted(known, values, side="right") > np.searchsorted(known, values)
+    return found

@@ -48,7 +48,9 @@ class WordHistory:
             known = aligned & stored
             known[known] = self._whole[last[known]]
             values[known] = self._values[last[known]]
-        never = np.flatnonzero(aligned & ~stored)
+        reaches = ~aligned & ~stored  # into the next word
+        reaches[reaches] = np.isin(place[reaches] + np.uint64(1), self._places)
+        never = np.flatnonzero(~stored & ~reaches)
         values[never], mapped[never], apart = _initial(self._trace, addresses[never])
         known[never[~apart]] = True
         seen: dict[tuple[int, int], int | None] = {}

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from testbed.conventions import platform
 from testbed.trace import Trace
+from testbed.trace.distinct_rows import distinct
 from testbed.trace.trace import changed_bits
 from testbed.trace.words import words_before
 from testbed.truth.native.state import CALLS, HANDLER, RESUMED, TAKEN, TRANSFER, UNDONE, Events
@@ -29,14 +30,6 @@ Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 FAR = 4096  # no instruction adds more to SP than this and loads other registers too
 _NONE = np.empty(0, np.uint64)
-
-
-def distinct(values: Words) -> Words:
-    """The values in order, each once. `numpy.unique` loads numpy.ma, which takes longer than a short run."""
-    ordered = np.sort(values)
-    first = np.ones(len(ordered), np.bool_)
-    first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[first]
 
 
 class Stores(NamedTuple):

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from testbed.arch import FrameRecord
 from testbed.image import image_covering
 from testbed.trace import Trace
+from testbed.trace.distinct_rows import distinct
 from testbed.trace.words import WordHistory
-from testbed.truth.events import Bools, distinct
+from testbed.truth.events import Bools
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts

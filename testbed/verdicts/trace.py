@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.contract.assumption import CodeRow, TableRow
+from testbed.contract.assumption import CodeRow, Record, RecordList, ShadowStack, StackWords, TableRow
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import HeldTo, Unwinder
@@ -191,8 +191,11 @@ def _accords(
     found, clause = np.zeros(len(outcome), np.uint8), np.zeros(len(outcome), np.uint8)
     steps = np.arange(span.start, span.stop)
     told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
-    answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
-    first, place = distinct_rows(answers)
+    if isinstance(unwinder.assumption, CodeRow):  # it goes by all that a frame holds at a step: no two share that
+        first = place = np.arange(len(steps))
+    else:
+        answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
+        first, place = distinct_rows(answers)
     where = _failing(truth, backtraces, unwinder, steps[first])
     beside = np.column_stack((told[first].astype(np.int64), where.frame, where.foretold))
     ways, way = distinct_rows(beside)
@@ -226,8 +229,7 @@ def _failing(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     found = Failing(np.full(many, -1, np.int32), np.zeros(many, np.uint8), np.zeros(many, np.bool_))
     together = np.flatnonzero(~alone)
     if len(together):
-        sites = Sites(truth, steps[together])
-        some = check_assumption(sites, read_along(sites, assumption), backtraces)
+        some = _failing_together(truth, backtraces, assumption, steps[together])
         found.frame[together], found.clause[together] = some.frame, some.clause
         found.foretold[together] = some.foretold
     by_themselves = np.flatnonzero(alone).tolist()
@@ -241,11 +243,36 @@ def _failing(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     return found
 
 
+OfForm = Record | RecordList | ShadowStack | StackWords | TableRow
+
+
+def _failing_together(truth: Truth, backtraces: Backtraces, assumption: OfForm, steps: NDArray[np.int64]) -> Failing:
+    """Where an assumption fails at steps whose answers were made together.
+
+    A table's row goes by the pc, at the innermost frame; of those further out nobody asks more than once for each
+    answer to an activation.
+    """
+
+    def checked(steps: NDArray[np.int64], frames: int | None) -> Failing:
+        sites = Sites(truth, steps)
+        return check_assumption(sites, read_along(sites, assumption), backtraces, frames)
+
+    if not isinstance(assumption, TableRow):
+        return checked(steps, None)
+    found = checked(steps, 1)
+    holds = np.flatnonzero(found.frame < 0)
+    first, place = distinct_rows(_pairs(truth, backtraces, steps[holds]))
+    further = checked(steps[holds[first]], None)
+    found.frame[holds], found.clause[holds] = further.frame[place], further.clause[place]
+    found.foretold[holds] = further.foretold[place]
+    return found
+
+
 def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A row for each step: what is said, of which activation. Steps with equal rows share a clause.
 
     Where nothing is said behind the interrupted frame, its own SP and frame pointers say why. What a table says goes by
-    the pc, and what the code says by all that a frame holds at a step: no two steps share it.
+    the pc.
     """
     trace, arch = truth.trace, truth.trace.arch
     registers = np.asarray(trace.registers)[steps]
@@ -254,8 +281,6 @@ def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     columns = [_pairs(truth, backtraces, steps), own]
     if isinstance(unwinder.assumption, TableRow):
         columns.append(registers[:, [arch.index[arch.pc]]])
-    if isinstance(unwinder.assumption, CodeRow):
-        columns.append(steps[:, np.newaxis].astype(np.uint64))
     return np.concatenate(columns, axis=1)
 
 

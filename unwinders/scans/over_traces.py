@@ -21,6 +21,7 @@ from testbed.contract.backtraces import Backtraces, CallerClaims, InnermostClaim
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.native import ROOT, STOPPED
 from testbed.trace import Snapshot, Trace
+from testbed.trace.distinct_rows import are_among
 from testbed.words.errors import UnreadableMemory, UnwindError
 from unwinders.scans.scan_walk import MAX_FRAMES, Scan, code_range, scan
 
@@ -152,7 +153,7 @@ class _Scanned:
         asked = inside & (in_parts | (value > low) & (value <= high | 1))
         some, end = first[asked], last[asked]
         known = np.sort(np.concatenate([*places, some, np.minimum(some + np.uint64(1), end), end]))
-        return np.flatnonzero(inside & (_are_among(known, first) | _are_among(known, last)))
+        return np.flatnonzero(inside & (are_among(first, known) | are_among(last, known)))
 
     def _asked(self, writes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The steps at which a scan may find something else than at the one before."""
@@ -270,9 +271,3 @@ class _Scanned:
             if believed:
                 return place
         return None
-
-
-def _are_among(known: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which words are some of ``known``, which are in order."""
-    found: NDArray[np.bool_] = np.searchsorted(known, words, side="right") > np.searchsorted(known, words)
-    return found

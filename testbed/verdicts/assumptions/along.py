@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from itertools import islice
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -291,10 +292,15 @@ class Failing:
     foretold: Bools
 
 
-def check_assumption(sites: Sites, reading: ReadingAlong, said: Backtraces | None = None) -> Failing:
-    """Where an assumption fails along the true stack of each site; what is ``said`` is held to what that foretells."""
+def check_assumption(
+    sites: Sites, reading: ReadingAlong, said: Backtraces | None = None, frames: int | None = None
+) -> Failing:
+    """Where an assumption fails along the true stack of each site; what is ``said`` is held to what that foretells.
+
+    ``frames``: only so many of each are looked at.
+    """
     found = Failing(np.full(len(sites), -1, np.int32), np.zeros(len(sites), np.uint8), np.zeros(len(sites), np.bool_))
-    for k, rows, come, fails in _along(sites, reading):
+    for k, rows, come, fails in islice(_along(sites, reading), frames):
         failed = np.flatnonzero(fails)
         found.frame[rows[failed]], found.clause[rows[failed]] = k, fails[failed]
         if said is not None and len(failed):

@@ -74,14 +74,25 @@ class _Reread:
     rows: list[SecondRow | NoRow] = field(default_factory=list)
     rules: list[int] = field(default_factory=list)  # of each row, in `distinct`
     biases: list[int] = field(default_factory=list)
+    kinds: list[_Kind] = field(default_factory=list)
     distinct: dict[RowRules, int] = field(default_factory=dict)
     _known: dict[int, int] = field(default_factory=dict)
 
     def at(self, addresses: Words) -> Numbers:
         """The number of the row at each address."""
-        some, which = np.unique(addresses, return_inverse=True)
-        numbers: Numbers = np.array([self._number(at) for at in some.tolist()], np.int64)[which.reshape(-1)]
-        return numbers
+        known = np.sort(np.array([*self._known], np.uint64))
+        place = np.searchsorted(known, addresses)
+        new = (
+            np.ones(len(addresses), np.bool_)
+            if not len(known)
+            else known[np.minimum(place, len(known) - 1)] != addresses
+        )
+        for at in np.unique(addresses[new]).tolist():
+            self._number(at)
+        known = np.sort(np.array([*self._known], np.uint64))
+        numbers = np.array([self._known[at] for at in known.tolist()], np.int64)
+        found: Numbers = numbers[np.searchsorted(known, addresses)]
+        return found
 
     def _number(self, at: int) -> int:
         if at not in self._known:
@@ -91,6 +102,7 @@ class _Reread:
             nothing = RowRules(None, Lost(), (None,) * len(self.sites.arch.index))
             rules = nothing if isinstance(row, NoRow) else rules_of(row)
             self.rows.append(row)
+            self.kinds.append(_kind(row))
             self.biases.append(loaded.bias if loaded else 0)
             self.rules.append(self.distinct.setdefault(rules, len(self.distinct)))
         return self._known[at]
@@ -111,10 +123,7 @@ def _by_rows(
 ) -> ComeBy:
     """What the numbered rows of a table give, each on one frame."""
     arch, rows = sites.arch, table.rows
-    kinds, place = np.unique(number, return_inverse=True)
-    none, root, signal, signed, has_cfa, on_stack, may_go_back = np.array([_kind(rows[i]) for i in kinds.tolist()])[
-        place
-    ].T
+    none, root, signal, signed, has_cfa, on_stack, may_go_back = np.array(table.kinds, np.bool_)[number].T
     frames = RowFrames(
         arch,
         here.values,

@@ -21,6 +21,7 @@ from testbed.arch.tables import PerIsa
 from testbed.contract.assumption import FIRST, MAPPED, REACHED, ROOM, StackWords
 from testbed.image import Image, LoadedImage, image_covering, once_per_image
 from testbed.trace import Trace
+from testbed.trace.distinct_rows import are_among
 from testbed.truth import Truth
 from testbed.verdicts.assumptions.along import (
     Bools,
@@ -191,7 +192,7 @@ def _may_be_code(trace: Trace, first: Words, last: Words, inside: Bools, initial
     known = np.sort(
         np.concatenate((initial, first[some], np.minimum(first[some] + np.uint64(1), last[some]), last[some]))
     )
-    return _are_some(first, known) | _are_some(last, known)
+    return are_among(first, known) | are_among(last, known)
 
 
 @lru_cache(maxsize=16)
@@ -351,9 +352,3 @@ def _thumb(code: bytes, address: int) -> CallEnding | None:
 _DECODERS = PerIsa[Callable[[bytes, int], CallEnding | None]](
     {"x86_64": _x86, "arm64": _arm64, "a32": _a32, "thumb": _thumb}
 )
-
-
-def _are_some(words: Words, known: Words) -> Bools:
-    """Which words are some of ``known``, which are in order."""
-    found: Bools = np.searchsorted(known, words, side="right") > np.searchsorted(known, words)
-    return found
