@@ -51,6 +51,9 @@ class Cursor:
         return int.from_bytes(self.take(count), "little", signed=True)
 
     def uleb(self) -> int:
+        if self.at < self.end and (byte := self.data[self.at]) < 0x80:  # most are of one byte
+            self.at += 1
+            return byte
         value = 0
         for i in range(_LEB_BYTES):
             byte = self.unsigned(1)
