@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from testbed.arch import ARCHES
@@ -10,7 +12,7 @@ from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.code import START, assembled, image_of
 from unwinders.analysis import control_flow, function_code
 from unwinders.analysis.abstract_machine import emulate
-from unwinders.analysis.abstract_state import CFA, EntryValue, StackAddress, entry_state
+from unwinders.analysis.abstract_state import CFA, EntryValue, StackAddress, entry_state, join
 from unwinders.analysis.function_rows import row_at, table_of
 from unwinders.analysis.operations import Combine, Instruction, MemoryOperand, Store
 
@@ -55,3 +57,15 @@ def test_slots_that_many_states_share_are_kept_once(monkeypatch: pytest.MonkeyPa
     deep = assembled("x86_64", "push rbx; " * 30 + "ret")
     with pytest.raises(NoUnwindInfo, match="f keeps too much on its stack to be followed"):
         row_at(image_of("x86_64", deep), START + 1)
+
+
+def test_a_value_that_each_way_keeps_in_another_slot_is_left_out_of_both() -> None:
+    arch = ARCHES["x86_64"]
+    entry = entry_state(arch)
+    registers = {name: value for name, value in entry.registers.items() if name != "rbx"}
+    one, other = (
+        replace(entry, registers=registers, slots={**entry.slots, (CFA, at): (8, EntryValue("rbx"))})
+        for at in (-16, -24)
+    )
+    assert control_flow.left_out(arch, one, other, join(one, other))
+    assert not control_flow.left_out(arch, one, one, join(one, one))

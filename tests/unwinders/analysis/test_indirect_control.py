@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.arch import ARCHES
+from testbed.arch import ARCHES, Arch
 from unwinders.analysis.abstract_state import CFA, Number, StackAddress, entry_state
-from unwinders.analysis.called_functions import control_of
+from unwinders.analysis.called_functions import SIGNAL_RETURNS, control_of
 from unwinders.analysis.operations import Call, Instruction, Jump, Return
 
 JUMPS = {"x86_64": "rax", "arm64": "x9", "arm32": "r3"}
@@ -28,3 +28,8 @@ def test_a_jump_through_a_register_is_a_call_only_where_the_link_register_has_th
     )
     assert control_of(arch, arch.isas[0], instruction, elsewhere) == jump
     assert control_of(arch, arch.isas[0], instruction, behind) == Call()
+
+
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=str)
+def test_a_signal_is_given_back_by_the_system_call_of_its_frame(arch: Arch) -> None:
+    assert arch.signal_frame.call in SIGNAL_RETURNS[arch.name]

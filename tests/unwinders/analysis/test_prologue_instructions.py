@@ -32,6 +32,7 @@ X86 = {
     "sub rsp, 0x18; add rsp, 0x10": (RegisterPlus("rsp", 16), {}),
     "lea rsp, [rsp - 0x28]": (RegisterPlus("rsp", 48), {}),
     "mov eax, 0x5000; sub rsp, rax": (RegisterPlus("rsp", 0x5008), {}),
+    "xor eax, eax; sub rsp, rax": (SP8, {}),
     "movabs rax, 0x100000000; sub rsp, rax": (RegisterPlus("rsp", 0x1_0000_0008), {}),
     "mov [rsp - 8], rbx; sub rsp, 8; inc rbx": (RegisterPlus("rsp", 16), {"rbx": Offset(-16)}),
     "sub rsp, 24; mov [rsp + 8], rbx; dec rbx; mov rbx, [rsp + 8]": (RegisterPlus("rsp", 32), {"rbx": Offset(-24)}),
@@ -206,6 +207,7 @@ def test_the_row_behind(isa: str, text: str, cfa: Rule, rules: dict[str, Rule | 
         ("x86_64", "mov [rsp], rdi"),
         ("arm64", "sub x9, sp, #64; and sp, x9, #-32; mov x9, #0"),
         ("arm64", "mov x30, #0"),
+        ("arm64", "ldr w9, 0x1000; sub sp, sp, x9"),  # not the eight bytes of `ldr x9`
         ("a32", "bic sp, sp, #15"),
         ("a32", "ldr lr, [r0]"),
         ("thumb", "mov sp, r0"),

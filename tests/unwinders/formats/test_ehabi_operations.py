@@ -126,6 +126,7 @@ REFUSED: list[tuple[str, type[Exception], str]] = [
         for text in ("80", "8f", "b1", "b2", "b2 80", "b3", "c6", "c7", "c8", "c9")
     ),
     ("b2 80 80 80 80 80 80 80 80 80 80 01", MalformedTable, "of 77 bits"),
+    ("b2 80 80 80 80 80 80 80 80 80 02", MalformedTable, "of 70 bits"),  # 1 << 64
 ]
 
 

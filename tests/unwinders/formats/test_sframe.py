@@ -86,8 +86,10 @@ MALFORMED: list[tuple[bytes, str, int | None]] = [
     (section((START, 16, [fre(0, 8)]), info=3), "rows of type 3", HEADER),
     (section((START, 16, [fre(0, 8)]), info=0x10, block=0), "blocks of no bytes", HEADER),
     (section((START, 0xFFFF_FFF0, [fre(0, 8)]), info=0x10, block=1), "more than 262144 rows", None),
+    (section((START, 2 * 131073, [fre(0, 8), fre(1, 8)]), info=0x10, block=2), "more than 262144 rows", None),
     (section((START, 32, [fre(0x1000, 24, width=4)]), info=0x12, version=1, flags=0), "a mask of 0x1000", None),
     (section((START, 16, [fre(0, 8)]), version=3, kind=2), "functions of type 2", None),
+    (section((START, 16, [fre(0, 8)]), version=3, kind=0x22), "functions of type 2", None),
     (with_word(HEADER + 8, 100), "past the end of all rows", None),
     # Rows
     (section((START, 16, [fre(0)]), version=1, flags=0), "without words", None),

@@ -42,7 +42,7 @@ MALFORMED: list[tuple[bytes, str, int | None]] = [
         for code in (b"\x03\0", b"\x08", b"\x10\x80", b"\x92\x01", b"\x9e\x05\0", b"\x28\0")
     ),
     # where no operation starts
-    *((b"\x2f" + u(2, distance) + b"\x0a\0\0", "jumps to", 0) for distance in (-4, -2, 2, 100)),
+    *((b"\x96\x2f" + u(2, distance) + b"\x0a\0\0", "jumps to", 1) for distance in (-5, -2, 2, 100)),
     (b"\x96" * 4097, "more than 4096", None),
 ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.contract.rows import RegisterPlus
 from testbed.words.errors import MalformedTable, NoUnwindInfo
-from tests.unwinders.frames import START, u, uleb
+from tests.unwinders.frames import START, X86_64, image, u, uleb
 from tests.unwinders.search_tables import FRAME, HEADER, cfa, frame_section, header, indexed, listed
 from unwinders.formats.eh_frame_hdr import search_table
 from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
@@ -43,6 +43,13 @@ REFUSED: list[tuple[bytes, type[Exception], str]] = [
         for count in (4, 1000, 0xFFFF_FFFF)
     ),
 ]
+
+
+def test_it_is_said_which_of_its_two_sections_an_image_lacks() -> None:
+    with pytest.raises(NoUnwindInfo, match=r"has no \.eh_frame_hdr$"):
+        search_table(image(X86_64, _eh_frame=(FRAME, frame_section()[0])))
+    with pytest.raises(NoUnwindInfo, match=r"has no \.eh_frame$"):
+        search_table(image(X86_64, _eh_frame_hdr=(HEADER, header(listed()))))
 
 
 @pytest.mark.parametrize(("content", "error", "said"), REFUSED)

@@ -41,7 +41,7 @@ from tests.unwinders.rows.native.random_walks import (
 )
 from tests.unwinders.said import said
 from unwinders.chains.fp_chain import FP_CHAIN
-from unwinders.rows.native import traces
+from unwinders.rows.native import plan, traces
 from unwinders.rows.native.traces import over_traces
 from unwinders.rows.walk import MAX_FRAMES, RowFor, walk
 from unwinders.tables.eh_frame import EH_FRAME
@@ -105,6 +105,21 @@ def test_a_frame_whose_return_address_is_its_pc_has_a_caller_there() -> None:
     found = compared(trace_of(ARM64, registers, [], 0), by_pc({P1: leaf, other: leaf}))
     assert [len(backtrace.frames) for backtrace in found] == [2, 2, 2, 2, 2]
     assert found.by_specification == 0
+
+
+def test_a_return_address_that_no_rule_names_is_looked_for_in_its_register_at_each_step() -> None:
+    leaf = UnwindRow(START, START + 1, RegisterPlus("sp", 0), {"x29": SameValue()}, "x30")
+    registers = [{"pc": P0, "sp": 0x8010, "x29": 0x8020, "x30": link} for link in (P1, P2, P2, P1)]
+    found = compared(trace_of(ARM64, registers, [], 0), by_pc({P0: leaf}))
+    assert [backtrace.frames[1].pc for backtrace in found] == [P1, P2, P2, P1]
+
+
+def test_images_too_large_for_a_plan_are_left_to_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "MAX_SPAN", 0)
+    leaf = row(RegisterPlus("sp", 0), fp=SameValue(), ra=SameValue())
+    registers = [{"pc": P0, "sp": 0x8010, "x29": 0x8020, "x30": P1}] * 3
+    found = compared(trace_of(ARM64, registers, [], 0), by_pc({P0: leaf}))
+    assert (found.by_specification, [len(backtrace.frames) for backtrace in found]) == (3, [2, 2, 2])
 
 
 def test_a_caller_may_be_where_the_interrupted_frame_is() -> None:
