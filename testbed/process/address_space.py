@@ -75,6 +75,7 @@ class AddressSpace:
             if area.backed:
                 self._uc.mem_unmap(area.start, area.end - area.start)
         self._areas = []
+        del self._uc, self._journal
 
     @property
     def mapped(self) -> int:

@@ -181,19 +181,6 @@ def _advised(process: Process, number: int, advice: int) -> int:
     return 0
 
 
-def poll(process: Process, a: tuple[int, ...]) -> int:
-    """Every stream here is always ready, but for descriptors that are none (POLLNVAL)."""
-    address, count, ready = a[0], min(a[1], 1024), 0
-    for i in range(count):
-        at = address + 8 * i
-        number = process.signed(process.memory.word(at, 4))
-        wanted = process.memory.word(at + 4, 2)
-        found = 0 if number < 0 else (wanted & 5 if number in process.descriptors else 0x20)
-        process.memory.write(at + 6, process.pack(found, size=2))
-        ready += bool(found)
-    return ready
-
-
 CALLS: Mapping[str, KernelCall] = {
     "read": read,
     "readv": readv,
@@ -218,5 +205,4 @@ CALLS: Mapping[str, KernelCall] = {
     "fdatasync": sync,
     "fadvise64": lambda process, a: _advised(process, a[0], a[3]),
     "arm_fadvise64_64": lambda process, a: _advised(process, a[0], a[1]),
-    "poll": poll,
 }

@@ -40,11 +40,13 @@ from testbed.process.state import (
 )
 from testbed.process.threads import GuestThread, MustWait, Wait
 from testbed.words.errors import TestbedError
+from testbed.words.free_memory import free_garbage
 
 _NO_HANG, _NO_WAIT = 1, 0x0100_0000
 _BY_NUMBER, _BY_GROUP = 1, 2
 _NO_CHILD_WAIT = 2  # SA_NOCLDWAIT
 _EXITED, _KILLED = 1, 2
+_KEPT_MACHINES = 16  # of processes that are over, before their memory is given back
 _MOST_SCRIPTS = 4  # scripts that are the interpreters of scripts
 
 
@@ -70,7 +72,8 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
     number = kernel.next_number()
     if flags & PARENT_TID:
         process.memory.write(parent_tid, process.pack(number, size=4))
-    own = ProcessRecorder(process.arch, kernel.left, before=recorder.total, natively=kernel.is_native)
+    kernel.is_native |= recorder.is_native
+    own = ProcessRecorder(process.arch, kernel.left, kernel.piece, recorder.total, natively=kernel.is_native)
     memory = process.memory.copied(own.uc, own.journal_write)
     own.uc.context_restore(child_context(process, stack, tls if flags & SET_TLS else None))
     first = GuestThread(
@@ -180,14 +183,20 @@ def _program(process: Process, path: str, argv: list[str]) -> tuple[str, Image, 
 
 
 def end_process(process: Process, ends: ProcessEnds) -> None:
-    """A process is over: its files are closed, its memory is given back, its parent is told."""
+    """A process is over: its files are closed, its memory and its machine are given back, its parent is told."""
     kernel = process.kernel
     process.current.ran(process.piece_start, process.recorder.total)
-    process.ends = ends
+    process.executed = process.own_steps
+    process.ends = ends.with_traceback(None)  # which would keep the machine
     kernel.living.remove(process)
-    kernel.ended += process.own_steps
+    kernel.ended += process.executed
     process.descriptors.close_all()
     process.memory.release()
+    if process is not kernel.processes[0]:
+        process.recorded = process.recorder.taken()
+        del process.recorder
+        if not (len(kernel.processes) - len(kernel.living)) % _KEPT_MACHINES:
+            free_garbage()
     if ends.becomes is not None:
         kernel.add(ends.becomes)
         kernel.turn = ends.becomes

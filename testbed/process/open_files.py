@@ -16,6 +16,7 @@ from testbed.process.threads import MustWait, Wait
 MOST_AT_ONCE = 16 << 20  # bytes of one read or write
 MOST_OUTPUT = 64 << 20  # bytes that are kept of a standard stream
 PIPE_SIZE = 65536
+POLL_IN, POLL_OUT, POLL_ERROR, POLL_HUNG_UP = 1, 4, 8, 0x10
 
 
 class OpenFile(Protocol):
@@ -28,6 +29,7 @@ class OpenFile(Protocol):
     def read(self, size: int) -> bytes: ...
     def write(self, data: bytes) -> int: ...
     def seek(self, offset: int, whence: int) -> int: ...
+    def polled(self) -> int: ...
     def close(self) -> None: ...
 
 
@@ -44,6 +46,10 @@ class _Unseekable:
 
     def seek(self, offset: int, whence: int) -> int:
         raise Refusal(errno.ESPIPE)
+
+    def polled(self) -> int:
+        """What ``poll`` says of it now: whatever it is asked for, it does at once."""
+        return POLL_IN | POLL_OUT
 
     def close(self) -> None:
         """Nothing to give back."""
@@ -130,6 +136,12 @@ class PipeEnd(_Unseekable):
         self.buffer.data += taken
         return len(taken)
 
+    def polled(self) -> int:
+        buffer = self.buffer
+        if self.reads:
+            return POLL_IN * bool(buffer.data) | POLL_HUNG_UP * (not buffer.writers)
+        return POLL_OUT * (len(buffer.data) < PIPE_SIZE) | POLL_ERROR * (not buffer.readers)
+
     def close(self) -> None:
         if self.reads:
             self.buffer.readers -= 1
@@ -212,6 +224,9 @@ class OpenHostFile:
     def seek(self, offset: int, whence: int) -> int:
         with refused_by_host():
             return os.lseek(self.host, offset, whence)
+
+    def polled(self) -> int:
+        return POLL_IN | POLL_OUT
 
     def close(self) -> None:
         os.close(self.host)

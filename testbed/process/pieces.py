@@ -79,7 +79,8 @@ class LongProcess:
             if not spans and not first and not made:
                 memory.apply(piece.writes)
                 continue
-            numbers = own_steps(spans, piece.writes.step.astype(np.int64)) if spans else np.full(len(piece.writes), -1)
+            steps = piece.writes.step.astype(np.int32).astype(np.int64)  # -1: before the piece
+            numbers = own_steps(spans, steps) if spans else np.full(len(steps), -1)
             before = int(np.count_nonzero(numbers < 0)) if not first and not made else 0
             memory.apply(_part(piece.writes, 0, before))
             later = _part(piece.writes, before, len(numbers))
@@ -149,7 +150,8 @@ def run_in_pieces(
 ) -> LongProcess:
     """Run a program as `testbed.process.run_process` does, ``piece`` steps at a time, and keep no step.
 
-    Raises NotInPieces where signals are handled or a child goes on on its parent's stack: such a run is held whole.
+    Raises NotInPieces where signals are handled or a child goes on on its parent's stack: such a run is held whole. Of
+    a forked child no step is kept.
     """
     assert piece >= LEAST
     reading = FileReading(debug, conventions)
@@ -187,21 +189,17 @@ def _pieces(
     with WorkFolder("process") as written:
         process, streams = started(image, inputs, Path(written), piece)
         try:
-            for _ in run_on(process.kernel):
-                _only_one(process)
-                yield _piece(process)
-            _only_one(process)
+            for each in run_on(process.kernel):
+                if each is process:
+                    yield _piece(process)
+                else:
+                    each.recorder.next_piece()
             yield _piece(process)
         finally:
             for each in process.kernel.living:
                 each.descriptors.close_all()
         assert process.ends is not None
         last.append((process, finished(process, streams, inputs.seed, whole=False), process.ends.end))
-
-
-def _only_one(process: Process) -> None:
-    if len(process.kernel.processes) > 1:
-        raise NotInPieces(f"{process.path} has children, so it cannot be run in pieces: leave out --chunk")
 
 
 def _piece(process: Process) -> ProcessPiece:

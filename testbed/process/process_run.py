@@ -127,7 +127,8 @@ def shown_program(
 
 def whole_of(process: Process, seed: int) -> WholeRecording:
     """All that a process recorded; of a forked one, behind what its parent had recorded till then."""
-    registers, sizes, writes = process.recorder.taken
+    assert process.recorded is not None
+    registers, sizes, writes = process.recorded
     if process.comes is not None:
         before = whole_of(process.comes, seed)
         first = process.inherited_writes
@@ -152,8 +153,12 @@ def finished(
     process: Process, streams: tuple[OutputStream, OutputStream], seed: int, *, whole: bool = True
 ) -> ProcessRun:
     """What the first process of a run did, and its children; ``whole``: with its tracks."""
-    recorded = _run_of(process, streams, seed)
-    return recorded if whole else replace(recorded, made=tuple)
+    for each in process.kernel.processes if whole else ():
+        each.recorded = each.recorded or each.recorder.taken()
+    run = _run_of(process, streams, seed)
+    if whole:
+        return run
+    return replace(run, made=tuple, children=tuple(replace(each, made=tuple) for each in run.children))
 
 
 def _run_of(process: Process, streams: tuple[OutputStream, OutputStream] | None, seed: int) -> ProcessRun:

@@ -7,7 +7,7 @@ stops the machine, and the process gives it the time that it gives to system cal
 
 from __future__ import annotations
 
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,15 @@ from testbed.process.address_space import WRITE, AddressSpace
 from testbed.process.kernel_entry import KernelStops
 from testbed.trace import Writes
 
-ROOM = 1 << 18  # steps, and writes, that room is made for at first; then it is doubled
+ROOM = 1 << 14  # steps, and writes, that room is made for at first; then it is doubled
+
+
+class Recorded(NamedTuple):
+    """All that one machine recorded."""
+
+    registers: np.ndarray
+    sizes: np.ndarray
+    writes: Writes
 
 
 class ProcessRecorder(HookedRun):
@@ -40,7 +48,7 @@ class ProcessRecorder(HookedRun):
         )
         self.arch, self.uc, self.ids = arch, uc, UNICORN[arch.name].registers
         self._clock_read = CLOCK_READS[arch.name]
-        self._budget = budget
+        self._budget = budget + before
         self._piece, self._before = piece or budget + SLACK, before
         self._room, self._journal_room = min(ROOM, budget + SLACK), ROOM
         self.grow_steps(self._room)
@@ -217,11 +225,10 @@ class ProcessRecorder(HookedRun):
         self.begin(self._budget - self._before)
         return rows, sizes, Writes(*journal)
 
-    @cached_property
-    def taken(self) -> tuple[np.ndarray, np.ndarray, Writes]:
+    def taken(self) -> Recorded:
         """All rows, sizes and writes; nothing is recorded any more."""
         steps, writes = self.steps, self.writes
-        return (
+        return Recorded(
             self.rows.filled(steps).reshape(-1, self.count),
             self.sizes.filled(steps),
             Writes(*(column.filled(writes) for column in self.journal)),

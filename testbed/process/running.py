@@ -121,8 +121,8 @@ def meaning_of(process: Process, raised: Raised) -> FaultMeaning | None:
     return MEANINGS[process.arch.name].get(raised.number)
 
 
-def run_on(kernel: Kernel) -> Iterator[None]:
-    """Run all processes until each has ended; they wait whenever a piece is full, before anything else executes."""
+def run_on(kernel: Kernel) -> Iterator[Process]:
+    """Run all processes until each has ended; all wait whenever a piece of one is full, which is to be taken then."""
     try:
         while kernel.living:
             process = kernel.current
@@ -135,10 +135,10 @@ def run_on(kernel: Kernel) -> Iterator[None]:
                 end_process(process, ends)
             if process.ends is not None or not recorder.cut_short:
                 _leave_kernel(kernel)
-            if recorder.piece_is_full:
+            if process.ends is None and recorder.piece_is_full:
                 process.current.ran(process.piece_start, recorder.total)
                 process.piece_start = recorder.total
-                yield
+                yield process
     except RunIsOver as why:
         for process in list(kernel.living):
             end_process(process, ProcessEnds(None, str(why)))

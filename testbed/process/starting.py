@@ -108,7 +108,7 @@ def started(
     """
     arch, abi, path, seed = image.arch, ABIS[image.arch.name], guest_path(image), inputs.seed
     number = Random(f"pid {seed}").randrange(1000, 30000)
-    kernel = Kernel(seed, inputs.budget, Random(f"switching {seed}"), number)
+    kernel = Kernel(seed, inputs.budget, piece, Random(f"switching {seed}"), number)
     recorder = ProcessRecorder(arch, inputs.budget, piece)
     streams = OutputStream(1), OutputStream(1)
     main = GuestThread(number)
@@ -142,7 +142,8 @@ def execute(before: Process, program: Execution, number: int) -> Process:
     Raises ImageError for a file that no kernel would run.
     """
     kernel, abi = before.kernel, before.abi
-    recorder = ProcessRecorder(before.arch, kernel.left, natively=kernel.is_native)
+    kernel.is_native |= before.recorder.is_native
+    recorder = ProcessRecorder(before.arch, kernel.left, kernel.piece, natively=kernel.is_native)
     memory = AddressSpace(recorder.uc, abi.map_top, abi.end, recorder.journal_write, before.memory.most)
     thread = GuestThread(number)
     process = Process(

@@ -15,7 +15,7 @@ from testbed.process.address_space import AddressSpace
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileTree
 from testbed.process.known_files import AS_IT_LIES, FileReading
-from testbed.process.recorder import ProcessRecorder
+from testbed.process.recorder import ProcessRecorder, Recorded
 from testbed.process.threads import FutexWaiter, GuestThread
 from testbed.trace import Exited
 
@@ -70,11 +70,13 @@ class RunIsOver(Exception):
 class Kernel:
     """What all processes of a run have in common: who they are, whose turn it is, one clock, the numbers given out.
 
-    ``ended`` are the steps of processes that are over; ``groups`` are process groups by the number of a process.
+    ``ended`` are the steps of processes that are over; ``is_native``: one ran so long that its hooks are compiled;
+    ``groups`` are process groups by the number of a process.
     """
 
     seed: int
     budget: int
+    piece: int | None  # steps after which those of a process are taken
     switching: Random
     last_number: int  # of a process or a thread
     processes: list[Process] = field(default_factory=list)
@@ -82,6 +84,7 @@ class Kernel:
     turn: Process | None = None  # whose it is
     slept: int = 0  # nanoseconds
     ended: int = 0
+    is_native: bool = False
     turn_is_over: bool = False
     groups: dict[int, int] = field(default_factory=dict)
 
@@ -100,11 +103,6 @@ class Kernel:
         assert self.turn is not None
         return self.turn
 
-    @property
-    def is_native(self) -> bool:
-        """True once a process ran so long that its hooks are compiled."""
-        return any(process.recorder.is_native for process in self.processes)
-
     def next_number(self) -> int:
         self.last_number += 1
         return self.last_number
@@ -122,7 +120,8 @@ class Process:
     """One program that a process executes. ``now`` is made of steps and sleeps, so it is the same in every such run.
 
     A forked one has ``inherited`` steps and ``inherited_writes`` of its parent's, from which it ``comes``: its thread
-    goes on on a copy of that stack. ``ends`` is how it ended.
+    goes on on a copy of that stack. ``ends`` is how it ended; ``executed`` is how many steps it made then,
+    and ``recorded`` has them.
     """
 
     arch: Arch
@@ -150,6 +149,8 @@ class Process:
     inherited: int = 0
     inherited_writes: int = 0
     ends: ProcessEnds | None = None
+    recorded: Recorded | None = None
+    executed: int = 0
     waited_for: bool = False
     alarm: int | None = None  # when SIGALRM comes
     umask: int = 0o22
@@ -173,7 +174,7 @@ class Process:
     @property
     def own_steps(self) -> int:
         """How many steps it executed itself."""
-        return self.recorder.total - self.inherited
+        return self.executed if self.ends is not None else self.recorder.total - self.inherited
 
     @property
     def wait_status(self) -> int | None:

@@ -20,6 +20,7 @@ from testbed.process import (
     calls_signals,
     calls_stat,
     calls_threads,
+    calls_waiting,
 )
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
@@ -168,6 +169,7 @@ CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
         **calls_signals.CALLS,
         **calls_threads.CALLS,
         **calls_processes.CALLS,
+        **calls_waiting.CALLS,
     }
 )
 
@@ -179,8 +181,7 @@ _FORBIDDEN = {
     errno.ENOSYS: """
         execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd memfd_create
         pidfd_open seccomp name_to_handle_at open_by_handle_at shmget shmat semget msgget mq_open inotify_init1 eventfd2
-        timer_create timerfd_create signalfd4 rt_sigqueueinfo rt_sigtimedwait select _newselect pselect6 ppoll
-        epoll_wait
+        timer_create timerfd_create signalfd4 rt_sigqueueinfo rt_sigtimedwait epoll_wait
         setrlimit statfs fstatfs statfs64 fstatfs64 flock sendfile sendfile64 copy_file_range splice getdents
         capget capset mincore personality syslog get_mempolicy pidfd_send_signal""",
     errno.EACCES: "socket socketpair connect bind listen accept accept4",

@@ -9,13 +9,13 @@ import pytest
 
 from testbed.image import describe
 from testbed.process import ProcessRun, run_process
-from testbed.process.pieces import NotInPieces, run_in_pieces
+from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.truth import observe
 from tests.process.builds import TARGETS, built, elsewhere, host_is_x86_64, ran, told
 from unwinders import UNWINDERS
 
-WAYS = ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "orphan", "missing")
+WAYS = ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing")
 LEFT_TO_NATIVE = {"exec", "vfork"}  # qemu-user hands execve to the host, which has no file there
 SCRIPTS = (
     "echo a b | tr a-z A-Z | cat; echo $?",
@@ -97,6 +97,10 @@ def test_what_a_call_that_is_not_emulated_ends_is_its_process() -> None:
     assert child.status is None and "lookup_dcookie is not emulated, called at syscall+0x" in child.why
 
 
-def test_a_run_with_children_is_not_cut_into_pieces() -> None:
-    with pytest.raises(NotInPieces, match="has children"):
-        run_in_pieces(built("children", "x86_64", "static"), ["fork"], budget=1_000_000)
+def test_a_run_with_children_is_cut_into_pieces_of_the_program_that_was_named() -> None:
+    long = run_in_pieces(built("children", "x86_64", "static"), ["pipe"], budget=1_000_000, piece=4096)
+    whole = ran("children", "x86_64", "static", "pipe")
+    chunks = list(long.chunks(long.threads[0]))
+    assert long.run.steps > 4096 and (long.run.stdout, long.run.steps) == (whole.stdout, whole.steps)
+    assert [each.steps for each in long.run.children] == [each.steps for each in whole.children]
+    assert np.array_equal(np.concatenate([each.trace.registers for each in chunks]), whole.tracks[0].trace.registers)

@@ -1,10 +1,13 @@
 // Children of a process, one way each by argument: what they do, and how they end, is printed.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,6 +113,30 @@ int main(int count, char **arguments) {
             waitid(P_PGID, children[0], &info, WEXITED);
             printf("%d %d\n", info.si_code == CLD_KILLED, info.si_status);
         }
+    } else if (!strcmp(what, "poll")) {
+        pipe(ends);
+        pipe(back);
+        struct pollfd asked[] = {{ends[0], POLLIN, 0}, {back[1], POLLOUT, 0}, {-1, POLLIN, 0}, {99, POLLIN, 0}};
+        struct timespec moment = {0, 1000000};
+        printf("%d %d\n", poll(asked, 1, 0), ppoll(asked, 1, &moment, 0));
+        printf("%d %d %d %d %d\n", poll(asked, 4, -1), asked[0].revents, asked[1].revents, asked[2].revents,
+               asked[3].revents);
+        if (!fork()) {
+            usleep(1000);
+            write(ends[1], "x", 1);
+            _exit(0);
+        }
+        close(ends[1]);
+        fd_set reads;
+        FD_ZERO(&reads);
+        FD_SET(ends[0], &reads);
+        printf("%d ", select(ends[0] + 1, &reads, 0, 0, 0));
+        printf("%d\n", FD_ISSET(ends[0], &reads));
+        wait(&status);
+        read(ends[0], words, sizeof words);
+        printf("%d %d\n", poll(asked, 1, -1), asked[0].revents == POLLHUP);
+        close(back[0]);
+        printf("%d %d\n", poll(asked + 1, 1, -1), !!(asked[1].revents & POLLERR));
     } else if (!strcmp(what, "orphan")) {
         if (!fork()) {
             sleep(1);
