@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from testbed.referee import REFEREES
-from testbed.referee.read_reports import UpstreamReport
+from testbed.referee.read_reports import UpstreamReport, without_reports
 from testbed.report.finding_report import report_markdown
 
 _HEAD = """# Reports
@@ -40,7 +40,7 @@ def _index(reports: Mapping[str, UpstreamReport]) -> Iterator[str]:
         for each in referee.findings
         if not (each.of_technique or each.gone_since or each.upstream or each.id in told)
     ]
-    if missing:
-        yield "## Findings without a report\n\nThey show today, no report of them is known, and none is written yet.\n"
-        yield from (f"- {each.title} ({each.id})" for each in missing)
-        yield ""
+    why = without_reports()
+    yield "## Findings without a report\n\nNo report of them is known, and none is here.\n"
+    yield from (f"- {each.title} ({each.id}): {why.get(each.id, 'none is written yet')}." for each in missing)
+    yield ""

@@ -15,7 +15,7 @@ from testbed.campaign.findings import in_all_versions, show
 from testbed.cli.strategies import all_strategies
 from testbed.cli.terminal import console_for_reports
 from testbed.referee import REFEREES, Referee
-from testbed.referee.read_reports import read_reports, try_report
+from testbed.referee.read_reports import read_reports, try_report, without_reports
 from testbed.referee.versions import of_tool
 from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
@@ -107,8 +107,9 @@ def _report(name: str, folder: str, tried: bool) -> None:
     found = known.get(name) or by_finding.get(name)
     if found is None:
         for finding in (each for referee in REFEREES.values() for each in referee.findings if each.id == name):
-            upstream = f": it is known there, {finding.upstream}" if finding.upstream else ""
-            raise UsageError(f"nobody has written a report of {name}{upstream}")
+            known_there = f"it is known there, {finding.upstream}" if finding.upstream else ""
+            why = known_there or without_reports().get(name, "none is written yet")
+            raise UsageError(f"there is no report of {name}: {why}")
         raise UsageError(f"no report {name!r}; {nearest(name, {**known, **by_finding})}; docs/reports.md lists them")
     for path in write_report(found, Path(folder)):
         click.echo(path)

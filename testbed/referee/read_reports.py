@@ -1,6 +1,7 @@
 """Reports for the authors of real tools: one for each cause, with nothing of ours in it.
 
-``reports/ID/report.toml`` is what is told, beside it the input files and, where a change was tried, ``change.diff``.
+``reports/ID/report.toml`` is what is told, beside it the input files and, where a change is known, ``change.diff``.
+``reports/without.toml`` says of which findings there is none, and why.
 """
 
 from __future__ import annotations
@@ -75,6 +76,13 @@ def _read(path: Path) -> Iterator[UpstreamReport]:
     diff = files.pop("change.diff", "")
     for table in tables_in(path, {"report": [read_toml(path)]}, "report", _KEYS, _NEEDED):
         yield UpstreamReport(id=path.parent.name, files=files, diff=diff, **table.keys)
+
+
+def without_reports(folder: Path = _FOLDER) -> dict[str, str]:
+    """Why there is no report, by the ids of findings. Raises DataFileError."""
+    path, keys = folder / "without.toml", {"findings": WORDS, "why": str}
+    tables = [table.keys for table in tables_in(path, read_toml(path), "without", keys, frozenset(keys))]
+    return {name: keys["why"] for keys in tables for name in keys["findings"]}
 
 
 def try_report(report: UpstreamReport, folder: Path) -> ReportTrial:

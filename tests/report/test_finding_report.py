@@ -11,7 +11,7 @@ import pytest
 
 from testbed.cli import main
 from testbed.referee import REFEREES
-from testbed.referee.read_reports import UpstreamReport, read_reports, try_report
+from testbed.referee.read_reports import UpstreamReport, read_reports, try_report, without_reports
 from testbed.report.finding_report import report_markdown, write_report
 from testbed.words.errors import DataFileError, UsageError
 
@@ -48,6 +48,7 @@ def test_a_cause_is_told_once_and_is_of_today() -> None:
     told = [name for report in REPORTS.values() for name in report.findings]
     assert len(told) == len(set(told))
     assert not [name for name in told if FINDINGS[name].of_technique or FINDINGS[name].gone_since]
+    assert without_reports().keys() <= FINDINGS.keys() - set(told)
 
 
 def test_the_pages_are_those_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +97,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     ("name", "said"),
     [
         ("llvm-mc-restore-stat", "did you mean llvm-mc-restore-state"),
+        ("perf-coroutine-x86_64-step24", "it is libunwind's memory of rows"),
         ("libunwind-null_call-x86_64-on_fault+0x4", "it is known there, https://github.com/libunwind/"),
     ],
 )
