@@ -26,17 +26,17 @@ def cfi(name: str, *operands: int) -> CfiDirective:
 
 @dataclass(frozen=True, slots=True)
 class FnStart:
-    pass
+    """``.fnstart``: an entry of ``.ARM.exidx`` begins here."""
 
 
 @dataclass(frozen=True, slots=True)
 class FnEnd:
-    pass
+    """``.fnend``: the entry that the last ``.fnstart`` began ends here."""
 
 
 @dataclass(frozen=True, slots=True)
 class CantUnwind:
-    pass
+    """``.cantunwind``: nobody can unwind through this function (EXIDX_CANTUNWIND)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,15 @@ class MovSp:
 
 @dataclass(frozen=True, slots=True)
 class Personality:
+    """``.personality SYMBOL``: the routine that handles exceptions in this function."""
+
     symbol: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class PersonalityIndex:
+    """``.personalityindex N``: one of the routines 0 to 2 that the EHABI defines itself."""
+
     index: int
 
 

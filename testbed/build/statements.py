@@ -14,6 +14,8 @@ from testbed.program.model import Source
 
 @dataclass(frozen=True, slots=True)
 class Label:
+    """``NAME:``, a label at the place where the assembler stands."""
+
     place: Place
     isa: Isa
     name: str
@@ -22,6 +24,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class SourceInstruction:
+    """One instruction as the source writes it, with the instruction set that is in force there."""
+
     place: Place
     isa: Isa
     mnemonic: str
@@ -47,6 +51,8 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Align:
+    """Padding up to a boundary in bytes: no-ops of the instruction set that is in force."""
+
     place: Place
     isa: Isa
     boundary: int
@@ -54,24 +60,32 @@ class Align:
 
 @dataclass(frozen=True, slots=True)
 class Cfi:
+    """A ``.cfi_*`` directive and its line."""
+
     place: Place
     directive: CfiDirective
 
 
 @dataclass(frozen=True, slots=True)
 class Ehabi:
+    """A directive of the EHABI (``.fnstart``, ``.save`` ...) and its line."""
+
     place: Place
     directive: EhabiDirective
 
 
 @dataclass(frozen=True, slots=True)
 class MarkGlobal:
+    """``.globl NAME``: other files see this symbol."""
+
     place: Place
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class MarkType:
+    """``.type NAME, %function`` or ``%object``."""
+
     place: Place
     name: str
     is_function: bool
@@ -79,6 +93,8 @@ class MarkType:
 
 @dataclass(frozen=True, slots=True)
 class MarkSize:
+    """``.size NAME, EXPRESSION``, in bytes."""
+
     place: Place
     name: str
     size: Expression

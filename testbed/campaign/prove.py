@@ -82,6 +82,7 @@ class Sum:
 
 
 def total(proofs: Sequence[UnitProof]) -> Sum:
+    """The sum of what was compared in several units."""
     compared = [each.proof for each in proofs if each.proof is not None]
     return Sum(
         units=len(proofs),

@@ -71,6 +71,7 @@ def _unquoted_byte(quoted: re.Match[bytes]) -> bytes:
 
 
 def cfa_words(rule: Rule | None) -> str:
+    """A rule for the CFA as a person writes it: ``rsp+0x10``, ``*(rbp-0x8)``."""
     match rule:
         case RegisterPlus(register, offset):
             return f"{register}{offset:+#x}"

@@ -147,6 +147,7 @@ def _write_known(arches: Sequence[Arch], asked: Sequence[Unwinder], options: Sco
 
 
 def every_unit(arches: Sequence[Arch]) -> Sequence[Unit]:
+    """All units of the corpus on these architectures."""
     return units(PROGRAMS.values(), arches, RECIPES.values())
 
 

@@ -25,6 +25,7 @@ _WIDEST = 10_000
 
 
 def console_for_reports(**options: Any) -> Console:
+    """The console that reports are printed on: as wide as the terminal, or as COLUMNS or 100 columns elsewhere."""
     console = Console(highlight=False, markup=False, **options)
     if not console.is_terminal:
         console.width = _asked_width() or WIDTH
@@ -58,6 +59,7 @@ def status(what: str) -> AbstractContextManager[object]:
 
 
 def save(console: Console, title: str, svg: Path | None) -> None:
+    """Write what the console printed as an SVG that needs no network; nothing without a path."""
     if svg:
         from rich._export_format import CONSOLE_SVG_FORMAT
 

@@ -42,6 +42,7 @@ def dice_of(seed: int) -> Iterator[int]:
 
 
 def one_of(dice: Iterator[int], values: Sequence[T]) -> T:
+    """One of some values, by the next number of the dice."""
     return values[next(dice) % len(values)]
 
 

@@ -34,6 +34,8 @@ class How(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ShapeCall:
+    """One call of a shape: how it is made, and of which function."""
+
     how: How
     callee: int  # the number of a function
 

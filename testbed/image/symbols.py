@@ -58,6 +58,7 @@ def symbol_for(image: Image, address: int) -> Symbol | None:
 
 
 def segment_of(segments: list[Segment], address: int) -> Segment | None:
+    """The segment that an address lies in; None where it lies in none."""
     return next((s for s in segments if s.address <= address < s.address + s.size), None)
 
 

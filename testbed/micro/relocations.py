@@ -34,6 +34,8 @@ from testbed.words.errors import BudgetExceeded, ImageError
 
 
 class RelocationKind(Enum):
+    """What a relocation puts into its place, whatever the architecture numbers it."""
+
     ADDRESS = auto()
     SLOT = auto()
     RELATIVE = auto()

@@ -45,12 +45,15 @@ store, store_step, store_byte = _storer(64), _storer(32), _storer(8)
     forceinline=True, nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
 def copy_words(to: Any, source: Any, count: Any) -> None:
+    """Copy ``count`` words of 8 bytes from one address to another."""
     for k in range(count):
         store(to + 8 * k, load(source + 8 * k))
 
 
 @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
 def call(typing_context: Any, function: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    """Call a C function at an address: four words in, an ``int`` out that nobody looks at."""
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
         kind = ir.FunctionType(ir.IntType(32), [word] * 4)
@@ -62,6 +65,8 @@ def call(typing_context: Any, function: Any, first: Any, second: Any, third: Any
 
 @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
 def lowest(typing_context: Any, word: Any) -> Any:
+    """The number of the lowest bit that is set in a word that is not zero (``cttz``)."""
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], cgutils.true_bit)
 
@@ -70,6 +75,8 @@ def lowest(typing_context: Any, word: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
 def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask the processor to load an address into its cache; this changes nothing else."""
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         octets, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [octets, number, number, number])
@@ -83,6 +90,7 @@ def prefetch(typing_context: Any, address: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
 def record_at(typing_context: Any, kind: Any, address: Any) -> Any:
+    """The record of a type of numpy's that lies at an address."""
     record = kind.dtype
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -35,6 +35,7 @@ def load_id(address: int) -> int:
 
 @_emitted
 def load_byte(address: int) -> int:
+    """The byte at an address of this process."""
     return ctypes.c_uint8.from_address(address).value
 
 
@@ -52,11 +53,13 @@ def store_step(address: int, value: int) -> None:
 
 @_emitted
 def store_byte(address: int, value: int) -> None:
+    """Write a byte at an address of this process."""
     ctypes.c_uint8.from_address(address).value = value
 
 
 @_emitted
 def copy_words(to: int, source: int, count: int) -> None:
+    """Copy ``count`` words of 8 bytes from one address of this process to another."""
     ctypes.memmove(to, source, 8 * count)
 
 

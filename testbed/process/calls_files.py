@@ -28,6 +28,7 @@ def _pieces(process: Process, address: int, count: int) -> Iterator[tuple[int, i
 
 
 def read(process: Process, a: tuple[int, ...]) -> int:
+    """``read(fd, buffer, count)``: how many bytes were read; 0 at the end."""
     file = process.descriptors[process.signed(a[0])]
     data = file.read(min(a[2], MOST_AT_ONCE))
     process.memory.write(a[1], data)
@@ -35,6 +36,7 @@ def read(process: Process, a: tuple[int, ...]) -> int:
 
 
 def readv(process: Process, a: tuple[int, ...]) -> int:
+    """``readv(fd, iov, iovcnt)``: how many bytes were read, into all pieces together."""
     file, done = process.descriptors[process.signed(a[0])], 0
     for address, size in _pieces(process, a[1], a[2]):
         data = file.read(min(size, MOST_AT_ONCE))
@@ -46,11 +48,13 @@ def readv(process: Process, a: tuple[int, ...]) -> int:
 
 
 def write(process: Process, a: tuple[int, ...]) -> int:
+    """``write(fd, buffer, count)``: how many bytes were written."""
     file = process.descriptors[process.signed(a[0])]
     return _written(process, file, process.memory.read(a[1], min(a[2], MOST_AT_ONCE)))
 
 
 def writev(process: Process, a: tuple[int, ...]) -> int:
+    """``writev(fd, iov, iovcnt)``: how many bytes were written; EINVAL above the kernel's limit."""
     file = process.descriptors[process.signed(a[0])]
     pieces = list(_pieces(process, a[1], a[2]))
     if sum(size for _, size in pieces) > MOST_AT_ONCE:
@@ -82,17 +86,20 @@ def _cut(process: Process, number: int, size: int) -> int:
 
 
 def pread64(process: Process, a: tuple[int, ...]) -> int:
+    """``pread64(fd, buffer, count, offset)``: how many bytes were read; the position stays."""
     data = _host_file(process, a[0]).read_at(a[2], process.wide(a, 3))
     process.memory.write(a[1], data)
     return len(data)
 
 
 def pwrite64(process: Process, a: tuple[int, ...]) -> int:
+    """``pwrite64(fd, buffer, count, offset)``: how many bytes were written; the position stays."""
     data = process.memory.read(a[1], min(a[2], MOST_AT_ONCE))
     return _host_file(process, a[0]).write_at(data, process.wide(a, 3))
 
 
 def lseek(process: Process, a: tuple[int, ...]) -> int:
+    """``lseek(fd, offset, whence)``: the new position in bytes."""
     file = process.descriptors[process.signed(a[0])]
     return file.seek(process.signed(a[1], 8 * process.arch.word), a[2])
 
@@ -106,11 +113,13 @@ def llseek(process: Process, a: tuple[int, ...]) -> int:
 
 
 def close(process: Process, a: tuple[int, ...]) -> int:
+    """``close(fd)``: 0, or EBADF."""
     process.descriptors.close(process.signed(a[0]))
     return 0
 
 
 def dup2(process: Process, a: tuple[int, ...]) -> int:
+    """``dup2(old, new)``: the new number; what it stood for is closed."""
     old, new = process.signed(a[0]), process.signed(a[1])
     file = process.descriptors[old]
     if old != new:
@@ -119,6 +128,7 @@ def dup2(process: Process, a: tuple[int, ...]) -> int:
 
 
 def dup3(process: Process, a: tuple[int, ...]) -> int:
+    """``dup3(old, new, flags)``: as ``dup2``, with O_CLOEXEC; EINVAL where both numbers are equal."""
     if process.signed(a[0]) == process.signed(a[1]):
         raise Refusal(errno.EINVAL)
     new = dup2(process, a)
@@ -127,6 +137,7 @@ def dup3(process: Process, a: tuple[int, ...]) -> int:
 
 
 def fcntl(process: Process, a: tuple[int, ...]) -> int:
+    """``fcntl(fd, command, argument)``: what the command answers; EINVAL for one that is not known."""
     number, command, argument = process.signed(a[0]), a[1], a[2]
     table = process.descriptors
     file = table[number]
@@ -151,6 +162,7 @@ def fcntl(process: Process, a: tuple[int, ...]) -> int:
 
 
 def pipe2(process: Process, a: tuple[int, ...]) -> int:
+    """``pipe2(fds, flags)``: 0, and the numbers of both ends at ``fds``."""
     address, flags = a[:2]
     process.memory.write(address, bytes(8))  # EFAULT before anything is open
     ends = pipe(flags & os.O_NONBLOCK)
@@ -166,6 +178,7 @@ def ioctl(process: Process, a: tuple[int, ...]) -> int:
 
 
 def sync(process: Process, a: tuple[int, ...]) -> int:
+    """``fsync(fd)`` and ``fdatasync(fd)``: 0, since files are written at once; EINVAL for a stream or a pipe."""
     file = process.descriptors[process.signed(a[0])]
     if isinstance(file, OutputStream | PipeEnd):
         raise Refusal(errno.EINVAL)

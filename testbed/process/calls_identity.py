@@ -25,6 +25,7 @@ _ABSOLUTE = 1
 
 
 def pid(process: Process, a: tuple[int, ...]) -> int:
+    """``getpid()``: the process's number; that of a child of ``vfork`` in its own thread."""
     return process.current.number if process.current.vfork_child else process.number
 
 
@@ -36,10 +37,12 @@ def getppid(process: Process, a: tuple[int, ...]) -> int:
 
 
 def getpgid(process: Process, a: tuple[int, ...]) -> int:
+    """``getpgid(pid)``: the number of that process's group; of the caller's own for 0."""
     return process.kernel.group_of(process.signed(a[0]) or pid(process, a))
 
 
 def setpgid(process: Process, a: tuple[int, ...]) -> int:
+    """``setpgid(pid, group)``: 0; ESRCH for what is neither the caller nor its child, EINVAL below zero."""
     own = pid(process, a)
     target = process.signed(a[0]) or own
     group = process.signed(a[1]) or target
@@ -53,6 +56,7 @@ def setpgid(process: Process, a: tuple[int, ...]) -> int:
 
 
 def setsid(process: Process, a: tuple[int, ...]) -> int:
+    """``setsid()``: the caller's number, which is its group's from now on; EPERM for the head of a group."""
     own = pid(process, a)
     if process.kernel.group_of(own) == own:
         raise Refusal(errno.EPERM)
@@ -68,24 +72,28 @@ def _becomes(process: Process, wanted: int, own: int) -> int:
 
 
 def three_users(process: Process, a: tuple[int, ...]) -> int:
+    """``getresuid`` and ``getresgid``: 0, and the one user, or group, at all three addresses."""
     for address in a[:3]:
         process.memory.write(address, process.pack(USER, size=4))
     return 0
 
 
 def groups(process: Process, a: tuple[int, ...]) -> int:
+    """``getgroups(size, list)``: 1, and the one group where there is room for it."""
     if a[0]:
         process.memory.write(a[1], process.pack(GROUP, size=4))
     return 1
 
 
 def uname(process: Process, a: tuple[int, ...]) -> int:
+    """``uname(buffer)``: 0, and six names of 65 bytes each."""
     names = ("Linux", "testbed", "6.1.0", "#1 testbed", process.abi.machine, "(none)")
     process.memory.write(a[0], b"".join(name.encode().ljust(65, b"\0") for name in names))
     return 0
 
 
 def random_bytes(process: Process, a: tuple[int, ...]) -> int:
+    """``getrandom(buffer, size, flags)``: how many bytes were written; they follow from the seed."""
     data = process.random.randbytes(min(a[1], MOST_AT_ONCE))
     process.memory.write(a[0], data)
     return len(data)
@@ -96,12 +104,14 @@ def _limit(resource: int) -> int:
 
 
 def getrlimit(process: Process, a: tuple[int, ...]) -> int:
+    """``getrlimit(resource, buffer)``: 0, and the limit twice, cut to a word."""
     value = min(_limit(a[0]), process.arch.word_mask)
     process.memory.write(a[1], process.pack(value, value))
     return 0
 
 
 def prlimit(process: Process, a: tuple[int, ...]) -> int:
+    """``prlimit64(pid, resource, new, old)``: 0, and the old limit; ESRCH for another process. Nothing is set."""
     if a[0] not in (0, process.number):
         raise Refusal(errno.ESRCH)
     if a[3]:
@@ -110,6 +120,7 @@ def prlimit(process: Process, a: tuple[int, ...]) -> int:
 
 
 def getrusage(process: Process, a: tuple[int, ...]) -> int:
+    """``getrusage(who, buffer)``: 0, and the time that was used: a nanosecond for an instruction."""
     word, taken = process.arch.word, process.own_steps
     times = process.pack(taken // SECOND, taken % SECOND // 1000, 0, 0)
     process.memory.write(a[1], times + bytes(14 * word))
@@ -117,6 +128,7 @@ def getrusage(process: Process, a: tuple[int, ...]) -> int:
 
 
 def times(process: Process, a: tuple[int, ...]) -> int:
+    """``times(buffer)``: the clock in ticks of 10 ms, and the time that was used at ``buffer``."""
     ticks = process.own_steps // (SECOND // 100)
     if a[0]:
         process.memory.write(a[0], process.pack(ticks, 0, 0, 0))
@@ -132,18 +144,21 @@ def _clock(process: Process, number: int) -> int:
 
 
 def clock_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+    """``clock_gettime(clock, time)``: 0, and seconds and nanoseconds."""
     now = _clock(process, a[0])
     process.memory.write(a[1], process.pack(now // SECOND, now % SECOND, size=size))
     return 0
 
 
 def clock_getres(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+    """``clock_getres(clock, time)``: 0, and one nanosecond."""
     if a[1]:
         process.memory.write(a[1], process.pack(0, 1, size=size))
     return 0
 
 
 def gettimeofday(process: Process, a: tuple[int, ...]) -> int:
+    """``gettimeofday(time, zone)``: 0, and seconds and microseconds. The zone is left alone."""
     now = process.now
     if a[0]:
         process.memory.write(a[0], process.pack(now // SECOND, now % SECOND // 1000))
@@ -151,6 +166,7 @@ def gettimeofday(process: Process, a: tuple[int, ...]) -> int:
 
 
 def time(process: Process, a: tuple[int, ...]) -> int:
+    """``time(address)``: the seconds, also at the address if there is one."""
     now = process.now // SECOND
     if a[0]:
         process.memory.write(a[0], process.pack(now))
@@ -173,15 +189,18 @@ def _sleep(process: Process, nanoseconds: int) -> int:
 
 
 def nanosleep(process: Process, a: tuple[int, ...]) -> int:
+    """``nanosleep(time, left)``: 0 once the time is over, or EINTR where a signal ended it."""
     return _sleep(process, timespec(process, a[0]))
 
 
 def clock_nanosleep(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+    """``clock_nanosleep(clock, flags, time, left)``: as ``nanosleep``, or up to an absolute time."""
     wanted = timespec(process, a[2], size)
     return _sleep(process, max(0, wanted - _clock(process, a[0])) if a[1] & _ABSOLUTE else wanted)
 
 
 def sysinfo(process: Process, a: tuple[int, ...]) -> int:
+    """``sysinfo(buffer)``: 0, and a machine with 1 GiB of memory, half of it free."""
     word = process.arch.word
     total = 1 << 30
     fields = process.pack(process.monotonic // SECOND, 0, 0, 0, total, total // 2, 0, 0, 0, 0)
@@ -191,6 +210,7 @@ def sysinfo(process: Process, a: tuple[int, ...]) -> int:
 
 
 def affinity(process: Process, a: tuple[int, ...]) -> int:
+    """``sched_getaffinity(pid, size, mask)``: 8, and a mask of one processor; EINVAL for less room."""
     if a[1] < 8:
         raise Refusal(errno.EINVAL)
     process.memory.write(a[2], process.pack(1, size=8))
@@ -198,6 +218,7 @@ def affinity(process: Process, a: tuple[int, ...]) -> int:
 
 
 def processor(process: Process, a: tuple[int, ...]) -> int:
+    """``getcpu(cpu, node)``: 0, and the numbers 0 and 0."""
     for address in a[:2]:
         if address:
             process.memory.write(address, bytes(4))
@@ -205,6 +226,7 @@ def processor(process: Process, a: tuple[int, ...]) -> int:
 
 
 def prctl(process: Process, a: tuple[int, ...]) -> int:
+    """``prctl(operation, ...)``: 0 for the name of a thread, EINVAL for all else."""
     if a[0] == _SET_NAME:
         process.memory.text(a[1], 256)
         return 0
@@ -215,6 +237,7 @@ def prctl(process: Process, a: tuple[int, ...]) -> int:
 
 
 def arch_prctl(process: Process, a: tuple[int, ...]) -> int:
+    """``arch_prctl(operation, address)`` of x86_64: 0, the FS base set or read; EINVAL for all else."""
     register = process.abi.thread_pointer
     if a[0] == _SET_FS:
         process.recorder.uc.reg_write(register, a[1])
@@ -226,6 +249,7 @@ def arch_prctl(process: Process, a: tuple[int, ...]) -> int:
 
 
 def set_tls(process: Process, a: tuple[int, ...]) -> int:
+    """``set_tls(address)`` of arm32: 0, the thread pointer set."""
     process.recorder.uc.reg_write(process.abi.thread_pointer, a[0])
     return 0
 
@@ -239,6 +263,7 @@ def page_changed(process: Process, a: tuple[int, ...]) -> int:
 
 
 def exit_group(process: Process, a: tuple[int, ...]) -> int:
+    """``exit_group(status)``: it ends the process, and does not return."""
     raise ProcessEnds(a[0] & 0xFF)
 
 

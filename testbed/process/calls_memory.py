@@ -19,6 +19,10 @@ MOST_FILE = 256 << 20  # bytes of a file that one mapping reads
 
 
 def mmap(process: Process, a: tuple[int, ...]) -> int:
+    """``mmap(address, size, protection, flags, fd, offset)``: where the pages are mapped.
+
+    A shared, writable file is refused.
+    """
     address, size, protection, flags, number, offset = a[:6]
     offset <<= process.abi.map_shift
     if not size or offset % PAGE or (flags & FIXED and address % PAGE):
@@ -77,16 +81,19 @@ def _bias(image: Image, start: int, offset: int) -> int | None:
 
 
 def munmap(process: Process, a: tuple[int, ...]) -> int:
+    """``munmap(address, size)``: 0."""
     process.memory.unmap(a[0], a[1])
     return 0
 
 
 def mprotect(process: Process, a: tuple[int, ...]) -> int:
+    """``mprotect(address, size, protection)``: 0, or ENOMEM where something is not mapped."""
     process.memory.protect(a[0], a[1], a[2] & 7)
     return 0
 
 
 def mremap(process: Process, a: tuple[int, ...]) -> int:
+    """``mremap(old, size, new size, flags, address)``: where the area lies now."""
     old, size, grown, flags, fixed = a[:5]
     memory = process.memory
     size, grown = -(-size // PAGE) * PAGE, -(-grown // PAGE) * PAGE
@@ -113,6 +120,10 @@ def mremap(process: Process, a: tuple[int, ...]) -> int:
 
 
 def madvise(process: Process, a: tuple[int, ...]) -> int:
+    """``madvise(address, size, advice)``: 0. MADV_DONTNEED clears memory that is of no file.
+
+    Other advice does nothing.
+    """
     start, size, advice = a[:3]
     if start % PAGE:
         raise Refusal(errno.EINVAL)
@@ -123,6 +134,7 @@ def madvise(process: Process, a: tuple[int, ...]) -> int:
 
 
 def brk(process: Process, a: tuple[int, ...]) -> int:
+    """``brk(address)``: where the heap ends; where it ended before, if the address cannot be had."""
     start, now = process.heap
     wanted = a[0]
     old, new = -(-now // PAGE) * PAGE, -(-wanted // PAGE) * PAGE

@@ -26,6 +26,7 @@ def _host_flags(process: Process, flags: int) -> int:
 
 
 def openat(process: Process, a: tuple[int, ...]) -> int:
+    """``openat(folder, path, flags, mode)``: the number of the file that is open now."""
     flags = _host_flags(process, a[2])
     path = path_at(process, a[1])
     follow = not flags & (os.O_NOFOLLOW | os.O_EXCL)
@@ -67,6 +68,7 @@ def _cut(process: Process, address: int, size: int) -> int:
 
 
 def faccessat(process: Process, a: tuple[int, ...]) -> int:
+    """``faccessat(folder, path, mode)``: 0 where the file is there; EACCES for the execution of one that may not be."""
     path = path_at(process, a[1])
     node = process.tree.find(path, folder_of(process, a[0], path))
     if a[2] & os.X_OK and not node.is_folder and not node.mode & 0o111:
@@ -75,6 +77,10 @@ def faccessat(process: Process, a: tuple[int, ...]) -> int:
 
 
 def readlinkat(process: Process, a: tuple[int, ...]) -> int:
+    """``readlinkat(folder, path, buffer, size)``: how many bytes of the link's target were written.
+
+    EINVAL for no link.
+    """
     path = path_at(process, a[1])
     node = process.tree.find(path, folder_of(process, a[0], path), follow=False)
     if not stat.S_ISLNK(node.mode):
@@ -109,6 +115,7 @@ def getdents64(process: Process, a: tuple[int, ...]) -> int:
 
 
 def getcwd(process: Process, a: tuple[int, ...]) -> int:
+    """``getcwd(buffer, size)``: the length of the path with its zero; ERANGE for too little room."""
     data = os.fsencode(process.folder) + b"\0"
     if len(data) > a[1]:
         raise Refusal(errno.ERANGE)
@@ -117,6 +124,7 @@ def getcwd(process: Process, a: tuple[int, ...]) -> int:
 
 
 def chdir(process: Process, a: tuple[int, ...]) -> int:
+    """``chdir(path)``: 0, or ENOTDIR."""
     node = process.tree.find(path_at(process, a[0]), process.folder)
     if not node.is_folder:
         raise Refusal(errno.ENOTDIR)
@@ -125,6 +133,7 @@ def chdir(process: Process, a: tuple[int, ...]) -> int:
 
 
 def fchdir(process: Process, a: tuple[int, ...]) -> int:
+    """``fchdir(fd)``: 0, or ENOTDIR."""
     file = process.descriptors[process.signed(a[0])]
     if not isinstance(file, OpenFolder) or file.node is None:
         raise Refusal(errno.ENOTDIR)
@@ -133,6 +142,7 @@ def fchdir(process: Process, a: tuple[int, ...]) -> int:
 
 
 def unlinkat(process: Process, a: tuple[int, ...]) -> int:
+    """``unlinkat(folder, path, flags)``: 0; a file is removed, or an empty folder."""
     path = path_at(process, a[1])
     at = process.tree.locate(path, folder_of(process, a[0], path), follow=False)
     process.tree.remove(at, folder=bool(a[2] & _REMOVE_FOLDER))
@@ -140,12 +150,14 @@ def unlinkat(process: Process, a: tuple[int, ...]) -> int:
 
 
 def mkdirat(process: Process, a: tuple[int, ...]) -> int:
+    """``mkdirat(folder, path, mode)``: 0, or EEXIST."""
     path = path_at(process, a[1])
     process.tree.make_folder(process.tree.locate(path, folder_of(process, a[0], path)))
     return 0
 
 
 def renameat(process: Process, a: tuple[int, ...]) -> int:
+    """``renameat(folder, path, new folder, new path)``: 0."""
     before, after = path_at(process, a[1]), path_at(process, a[3])
     tree = process.tree
     source = tree.locate(before, folder_of(process, a[0], before), follow=False)
@@ -154,6 +166,7 @@ def renameat(process: Process, a: tuple[int, ...]) -> int:
 
 
 def umask(process: Process, a: tuple[int, ...]) -> int:
+    """``umask(mask)``: the mask before."""
     process.umask, before = a[0] & 0o777, process.umask
     return before
 

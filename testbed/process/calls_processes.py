@@ -54,6 +54,10 @@ _MOST_SCRIPTS = 4  # scripts that are the interpreters of scripts
 
 
 def clone(process: Process, a: tuple[int, ...]) -> int:
+    """``clone(flags, stack, ...)``: the number of the new thread or process, 0 in it.
+
+    ENOSYS for processes that share memory, except for ``vfork``.
+    """
     flags = a[0]
     if flags & VM and flags & (THREAD | VFORK):
         return new_thread(process, a)
@@ -253,6 +257,7 @@ def _waited_for(process: Process, choice: tuple[int, int], options: int) -> Gues
 
 
 def wait4(process: Process, a: tuple[int, ...]) -> int:
+    """``wait4(pid, status, options, usage)``: the number of a child that has ended, or 0 with WNOHANG."""
     wanted = process.signed(a[0])
     choice = {-1: (0, 0), 0: (_BY_GROUP, process.kernel.group_of(process.number))}.get(wanted)
     child = _waited_for(process, choice or (_BY_NUMBER if wanted > 0 else _BY_GROUP, abs(wanted)), a[2] & _NO_HANG)
@@ -266,6 +271,7 @@ def wait4(process: Process, a: tuple[int, ...]) -> int:
 
 
 def waitid(process: Process, a: tuple[int, ...]) -> int:
+    """``waitid(kind, id, info, options)``: 0, and at ``info`` which child has ended and how; zeros with WNOHANG."""
     kind, wanted, info, options = a[:4]
     if kind > _BY_GROUP:
         raise Refusal(errno.EINVAL)

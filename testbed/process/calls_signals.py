@@ -49,6 +49,7 @@ def rt_sigaction(process: Process, a: tuple[int, ...]) -> int:
 
 
 def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> int:
+    """``rt_sigprocmask(how, set, old, size)``: 0, the thread's mask changed, and the old one at ``old``."""
     thread, old = process.current, process.current.mask
     if a[1]:
         given = process.memory.word(a[1], 8) & ~(bit(SIGKILL) | bit(SIGSTOP))
@@ -61,11 +62,13 @@ def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> int:
 
 
 def rt_sigpending(process: Process, a: tuple[int, ...]) -> int:
+    """``rt_sigpending(set, size)``: 0, and the signals that wait for this thread."""
     process.memory.write(a[0], process.pack(sum(map(bit, process.current.pending)), size=8))
     return 0
 
 
 def sigaltstack(process: Process, a: tuple[int, ...]) -> int:
+    """``sigaltstack(new, old)``: 0, the thread's alternate stack set, and the old one at ``old``."""
     old = alternate_bytes(process, process.recorder[process.arch.sp])
     if a[0]:
         set_alternate(process, a[0])
@@ -80,6 +83,7 @@ def _waits_for_signal(process: Process) -> int:
 
 
 def rt_sigsuspend(process: Process, a: tuple[int, ...]) -> int:
+    """``rt_sigsuspend(mask, size)``: EINTR after a handler has run; the old mask is back then."""
     thread = process.current
     mask = process.memory.word(a[0], 8) & ~(bit(SIGKILL) | bit(SIGSTOP))
     thread.saved_mask, thread.mask = thread.mask, mask
@@ -114,14 +118,17 @@ def kill(process: Process, a: tuple[int, ...]) -> int:
 
 
 def tkill(process: Process, a: tuple[int, ...]) -> int:
+    """``tkill(thread, signal)``: 0, or ESRCH."""
     return _send_to(process, process.thread_numbered(process.signed(a[0])), a[1], _BY_TKILL)
 
 
 def tgkill(process: Process, a: tuple[int, ...]) -> int:
+    """``tgkill(process, thread, signal)``: 0, or ESRCH, also for another process."""
     return tkill(process, a[1:]) if process.signed(a[0]) == process.number else _send_to(process, None, 0, 0)
 
 
 def alarm(process: Process, a: tuple[int, ...]) -> int:
+    """``alarm(seconds)``: how many seconds were left of the alarm before, 0 for none."""
     left = 0 if process.alarm is None else max(1, -(-(process.alarm - process.now) // 10**9))
     process.alarm = process.now + a[0] * 10**9 if a[0] else None
     return left

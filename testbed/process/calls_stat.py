@@ -18,6 +18,7 @@ AT_CWD, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
 
 
 def path_at(process: Process, address: int) -> str:
+    """The path that a call was given by its address, in the encoding of this machine's file names."""
     return os.fsdecode(process.memory.text(address))
 
 
@@ -80,11 +81,16 @@ def _stat_open(process: Process, file: OpenFile) -> bytes:
 
 
 def fstat(process: Process, a: tuple[int, ...]) -> int:
+    """``fstat(fd, buffer)``: 0, and what is known of the open file."""
     process.memory.write(a[1], _stat_open(process, process.descriptors[process.signed(a[0])]))
     return 0
 
 
 def fstatat(process: Process, a: tuple[int, ...]) -> int:
+    """``newfstatat(folder, path, buffer, flags)``: 0, and what is known of the file.
+
+    Of an open one with AT_EMPTY_PATH.
+    """
     path, flags = path_at(process, a[1]), a[3]
     if not path and flags & _EMPTY_PATH and process.signed(a[0]) != AT_CWD:
         return fstat(process, (a[0], a[2]))

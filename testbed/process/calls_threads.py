@@ -28,6 +28,7 @@ _PRIVATE, _REALTIME = 128, 256
 
 
 def futex(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
+    """``futex(address, operation, value, ...)``: 0 once a wait has ended, or how many threads were woken."""
     address, operation, value, timeout, other, bits = a[:6]
     operation &= 0xFFFF_FFFF
     command = operation & ~(_PRIVATE | _REALTIME)
@@ -105,6 +106,7 @@ def _wake_operation(process: Process, a: tuple[int, ...]) -> int:
 
 
 def set_tid_address(process: Process, a: tuple[int, ...]) -> int:
+    """``set_tid_address(address)``: the thread's number; the word at the address becomes 0 when it ends."""
     process.current.clear_on_exit = a[0]
     return process.current.number
 

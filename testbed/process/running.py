@@ -118,6 +118,10 @@ def _instruction(process: Process, pc: int) -> str:
 
 
 def meaning_of(process: Process, raised: Raised) -> FaultMeaning | None:
+    """What a processor exception means for a process: the signal, its code and address.
+
+    None where it is none of its own.
+    """
     return MEANINGS[process.arch.name].get(raised.number)
 
 

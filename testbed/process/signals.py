@@ -23,6 +23,7 @@ LEAST_ALTERNATE = 2048
 
 
 def bit(number: int) -> int:
+    """The bit of a signal in a mask: bit 0 is signal 1."""
     return 1 << number - 1
 
 
@@ -65,6 +66,7 @@ def can_handle(process: Process, number: int) -> bool:
 
 
 def name_of(number: int) -> str:
+    """A signal's name, such as ``SIGSEGV``, or its number in words."""
     return SIGNALS.get(number, f"signal {number}")
 
 

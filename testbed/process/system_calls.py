@@ -234,5 +234,6 @@ def perform(process: Process) -> int | None:
 
 
 def note_refused(process: Process, name: str, refusal: Refusal, pc: int) -> None:
+    """Keep that a call was refused, why, at which step and pc; of the first ones only."""
     if len(process.refused) < MOST_REFUSED:
         process.refused.append(RefusedCall(name, str(refusal), process.recorder.total - 1, pc))

@@ -37,6 +37,8 @@ COMPILED = (".c", ".cc")  # C, and C++ without a run-time library: one source fo
 
 
 class Language(Enum):
+    """What a program's source is written in."""
+
     C = "C"
     ASSEMBLY = "assembly"
     ELF = "a program file from elsewhere"

@@ -95,6 +95,7 @@ def instruction(finding: TableFinding) -> str:
 
 
 def of_a_whole_table(finding: TableFinding) -> bool:
+    """True for a finding that is about a table as such, and about no place in the code."""
     return not finding.where and not finding.pc
 
 
@@ -183,6 +184,7 @@ def sentence(finding: TableFinding) -> str:
 
 
 def file_name(check: FileCheck) -> str:
+    """The name of a checked file without its folder, safe to print."""
     return printable(PurePath(check.path).name)
 
 

@@ -45,10 +45,12 @@ def page(*parts: Markup) -> str:
 
 
 def heading(text: str) -> Markup:
+    """A heading of a notebook's output."""
     return Markup("<h4>{}</h4>").format(text)
 
 
 def paragraph(text: TableCell) -> Markup:
+    """A paragraph of a notebook's output."""
     return Markup("<div>{}</div>").format(text)
 
 

@@ -59,6 +59,7 @@ def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: 
 
 
 def shares(share: Counts) -> tuple[str, str, str]:
+    """The shares that are exact, that stopped and that lie, of what was judged, as percentages."""
     return tuple(percent(part, share.judged) for part in (share.exact, share.stopped, share.lying))  # type: ignore[return-value]
 
 
@@ -285,6 +286,7 @@ def placed_data(placed: Placed) -> dict[str, Any]:
 
 
 def share_data(share: Counts) -> dict[str, Any]:
+    """Counts as values of JSON: ``schema/score.json``."""
     return {
         "sites": share.judged,
         "exact": share.exact,

@@ -26,14 +26,17 @@ def stands_anywhere(truth: Watched, at: FrameSite) -> bool:
 
 
 def interrupted(truth: Watched, at: FrameSite) -> bool:
+    """True for a frame that a signal interrupted: it made no call, and goes on at the instruction that has not run."""
     return at.depth > 0 and not truth.activations[at.node].signal and truth.trace.interrupted(at.own)
 
 
 def called(truth: Watched, at: FrameSite) -> bool:
+    """True for a frame that has a caller: for all but the outermost one."""
     return truth.activations[at.node].parent is not None
 
 
 def is_signal(truth: Watched, at: FrameSite) -> bool:
+    """True for a signal frame: the one that the kernel made, which a handler returns to."""
     return truth.activations[at.node].signal
 
 
@@ -61,6 +64,7 @@ def linked(truth: Watched, at: FrameSite) -> bool:
 
 
 def unlinked(truth: Watched, at: FrameSite) -> bool:
+    """True for a called function that has linked no frame record."""
     return called(truth, at) and not is_signal(truth, at) and not linked(truth, at)
 
 
@@ -74,6 +78,7 @@ def reuses_pointer(truth: Watched, at: FrameSite) -> bool:
 
 
 def mixed_isa(truth: Watched, at: FrameSite) -> bool:
+    """True where a frame, or its caller, runs in another instruction set than the step (A32 and Thumb)."""
     now = int(truth.sites.isa[at.step])
     return now != _isa(truth, at) or now != _isa(truth, caller_of(truth, at))
 
@@ -98,6 +103,7 @@ def hand_made(truth: Watched, at: FrameSite) -> bool:
 
 
 def handler(truth: Watched, at: FrameSite) -> bool:
+    """True for the frame of a signal's handler: its parent is the signal frame."""
     parent = truth.activations[at.node].parent
     return parent is not None and truth.activations[parent].signal and not is_signal(truth, at)
 
@@ -110,11 +116,13 @@ def nameless(truth: Watched, at: FrameSite) -> bool:
 
 
 def moved_up(truth: Watched, at: FrameSite) -> bool:
+    """True where SP is above the frame's CFA: the frame has been left, or the stack was switched."""
     cfa = truth.activations[at.node].cfa
     return cfa is not None and not is_signal(truth, at) and int(truth.trace.sp[at.own]) > cfa
 
 
 def last_call(truth: Watched, at: FrameSite) -> bool:
+    """True where a call was its function's last instruction: the return address lies in another function."""
     if at.depth == 0 or stands_anywhere(truth, at) or is_signal(truth, at):
         return False
     return truth.function(at.pc) != truth.function(int(truth.trace.pc[at.own]))
@@ -138,6 +146,7 @@ def link_address(truth: Watched, at: FrameSite) -> int | None:
 
 
 def link_live(truth: Watched, at: FrameSite) -> bool:
+    """True where the link register still holds this frame's return address."""
     return called(truth, at) and link_address(truth, at) == truth.activations[at.node].return_address
 
 
@@ -160,6 +169,7 @@ def return_changed(truth: Watched, at: FrameSite) -> bool:
 
 
 def signed(truth: Watched, at: FrameSite) -> bool:
+    """True where the return address of a frame is signed (pointer authentication)."""
     return bool(truth.signed[at.own]) and not is_signal(truth, at)
 
 

@@ -82,8 +82,10 @@ def by_word(to: tuple[Spot, ...], *sources: tuple[Spot, ...]) -> tuple[Carry, ..
 
 
 def reads(operand: Any) -> bool:
+    """True for an operand that Capstone says is read."""
     return bool(operand.access & CS_AC_READ)
 
 
 def writes(operand: Any) -> bool:
+    """True for an operand that Capstone says is written."""
     return bool(operand.access & CS_AC_WRITE)

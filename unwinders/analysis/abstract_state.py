@@ -44,6 +44,8 @@ class StackAddress:
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """A known number in a register or a word."""
+
     value: int
 
 

@@ -41,10 +41,12 @@ def full_register(insn: Any, operand: Any) -> str | None:
 
 
 def register_names(insn: Any, operands: Any) -> list[str]:
+    """The register operands of an instruction, by name and in order."""
     return [insn.reg_name(o.reg) for o in operands if o.type == arm.ARM_OP_REG]
 
 
 def memory_operand(insn: Any, operand: Any) -> MemoryOperand | None:
+    """Base and displacement of a memory operand; None where there is an index, or no memory."""
     if operand.type != arm.ARM_OP_MEM or operand.mem.index:
         return None
     base = FULL.get(insn.reg_name(operand.mem.base) or "", ())

@@ -25,6 +25,7 @@ from unwinders.chains.qi_stack_frame import MOST_FRAMES
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """LR, then the frame records up to the first that is zero or cannot be read."""
     record = record_in_force(snapshot)
     try:
         found = link_register(snapshot)

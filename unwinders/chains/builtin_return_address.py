@@ -28,6 +28,7 @@ LEVELS = 16
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The return addresses of the frame records, level by level, as ``__builtin_return_address`` finds them."""
     record = record_in_force(snapshot)
     found: list[tuple[int, str]] = []
     try:

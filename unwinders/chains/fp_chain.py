@@ -58,6 +58,7 @@ def chain_rows(arch: Arch) -> RowFor:
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The backtrace along the frame records, from FP on."""
     return walk(snapshot, chain_rows(snapshot.arch))
 
 

@@ -48,6 +48,7 @@ def entry_rows(arch: Arch) -> RowFor:
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The backtrace along the frame records; at a function's entry its caller is where a call has put it."""
     return walk(snapshot, entry_rows(snapshot.arch))
 
 

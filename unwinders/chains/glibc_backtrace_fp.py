@@ -23,6 +23,7 @@ MOST_FRAMES = 1024
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The frame records from FP on, as long as they lie between SP and the end of the stack."""
     record = record_in_force(snapshot)
     found: list[tuple[int, str]] = []
     try:

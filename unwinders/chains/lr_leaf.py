@@ -24,6 +24,7 @@ from unwinders.chains.frame_records import listed
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The chain of frame records, with LR's function put in where the chain lacks it."""
     arch, chain = snapshot.arch, FP_CHAIN.unwind(snapshot)
     assert arch.link is not None
     try:

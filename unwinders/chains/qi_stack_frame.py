@@ -31,6 +31,7 @@ MOST_FRAMES = 50
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """LR, then the frame records up to the first that cannot be read."""
     record = record_in_force(snapshot)
     found: list[tuple[int, str]] = []
     try:

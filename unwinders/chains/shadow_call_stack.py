@@ -24,6 +24,7 @@ MAX_FRAMES = 1024
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The return addresses on the shadow call stack, from its pointer down."""
     arch = snapshot.arch
     assert arch.shadow_pointer is not None
     found: list[tuple[int, str]] = []

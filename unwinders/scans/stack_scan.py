@@ -43,6 +43,7 @@ SCAN = Scan(first_words=WORDS, words=WORDS, plausible=behind_a_call, claims_sp=F
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The backtrace by a scan of the stack: see SCAN."""
     return scan(snapshot, SCAN)
 
 

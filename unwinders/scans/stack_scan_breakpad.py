@@ -26,6 +26,7 @@ SCAN = Scan(first_words=160, words=40, plausible=in_a_function, claims_sp=True)
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The backtrace by a scan of the stack, as Breakpad does it: see SCAN."""
     return scan(snapshot, SCAN)
 
 

@@ -37,6 +37,7 @@ SCAN = Scan(first_words=WORDS, words=WORDS, plausible=calls_the_frame, claims_sp
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
+    """The backtrace by a scan that takes only a word behind a call of the frame's function: see SCAN."""
     return scan(snapshot, SCAN)
 
 

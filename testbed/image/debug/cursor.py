@@ -110,6 +110,7 @@ def account_of(image: Image) -> Account:
 
 
 def has(image: Image, section: str) -> bool:
+    """True for a file with this section, under its ELF name or its Mach-O name."""
     return section in image.sections or _mach_o(section) in image.sections
 
 

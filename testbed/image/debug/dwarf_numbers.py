@@ -6,6 +6,8 @@ from enum import IntEnum
 
 
 class Tag(IntEnum):
+    """What a debugging information entry describes: the tags that are read here (DWARF 5, table 7.3)."""
+
     COMPILE_UNIT = 0x11
     INLINED_SUBROUTINE = 0x1D
     SUBPROGRAM = 0x2E
@@ -20,6 +22,8 @@ class Tag(IntEnum):
 
 
 class Attribute(IntEnum):
+    """What an attribute of an entry says: those that are read here (DWARF 5, table 7.5)."""
+
     NAME = 0x03
     STMT_LIST = 0x10
     LOW_PC = 0x11
@@ -57,6 +61,8 @@ class Attribute(IntEnum):
 
 
 class Form(IntEnum):
+    """How the value of an attribute is encoded (DWARF 5, table 7.6)."""
+
     ADDR = 0x01
     BLOCK2 = 0x03
     BLOCK4 = 0x04
@@ -107,6 +113,8 @@ class Form(IntEnum):
 
 
 class UnitType(IntEnum):
+    """What a unit of ``.debug_info`` is (DWARF 5, table 7.2): those that are read here."""
+
     COMPILE = 1
     PARTIAL = 3
     SKELETON = 4

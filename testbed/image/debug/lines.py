@@ -106,6 +106,7 @@ def read_lines(unit: CompilationUnit) -> LineTable:
 
 
 def joined(folder: str, name: str) -> str:
+    """A file's name with its folder, made plain (no ``..``); empty without a name."""
     return posixpath.normpath(posixpath.join(folder, name)) if name else ""
 
 

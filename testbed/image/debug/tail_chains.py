@@ -27,6 +27,8 @@ MOST_FUNCTIONS = 256  # that tail calls lead to from one call: in compilers' cod
 
 
 class Certainty(Enum):
+    """How much the call sites say of the tail calls between two functions."""
+
     CERTAIN = "exactly one chain of tail calls leads there"
     AMBIGUOUS = "more than one chain of tail calls leads there"
     UNKNOWN = "the call sites do not say"
@@ -71,6 +73,7 @@ def tail_chain(info: DebugInfo, return_pc: int, executing: Function) -> Chain:
 
 
 def chain_between(info: DebugInfo, target: Function, executing: Function) -> Chain:
+    """The tail calls that lead from the called function to the one that executes, where just one chain does."""
     edges, unclear = _reach(info, target)
     into = _reversed(edges)
     on_the_way = _closure(executing, into) if executing in edges else set()

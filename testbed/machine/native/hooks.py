@@ -44,11 +44,13 @@ WRITE_HOOK = "void(int64, int32, int64, int32, int64, int64)"  # engine, type, a
 
 @compiled(signature=CODE_HOOK)
 def on_code(engine: Any, address: Any, size: Any, run: Any) -> None:
+    """Unicorn's hook before each instruction: it records the step."""
     before_instruction(engine, address, size, record_at(RUN, run))
 
 
 @compiled(signature=WRITE_HOOK)
 def on_write(engine: Any, kind: Any, address: Any, size: Any, value: Any, run: Any) -> None:
+    """Unicorn's hook before each memory write: it records what is overwritten."""
     before_write(engine, address, size, value, record_at(RUN, run))
 
 

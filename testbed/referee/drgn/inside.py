@@ -22,6 +22,7 @@ import drgn
 
 
 def frames_of(request: dict[str, Any]) -> dict[str, Any]:
+    """drgn's frames of a core file: pc, CFA and registers of each, or why it gave none."""
     program = drgn.Program()
     program.set_core_dump(request["core"])
     for number, (path, start, end) in enumerate(request["files"]):
@@ -47,6 +48,7 @@ def frames_of(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Answer requests, a line of JSON each, until the pipe ends."""
     requests, replies = int(sys.argv[2]), int(sys.argv[3])
     with os.fdopen(requests, encoding="ascii") as asked, os.fdopen(replies, "w", encoding="ascii") as answers:
         for line in asked:

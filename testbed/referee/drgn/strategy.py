@@ -35,15 +35,18 @@ _INSIDE = Path(__file__).with_name("inside.py")
 
 @cache
 def find() -> Found | None:
+    """The drgn that is installed for this Python; None where there is none."""
     own = own_packages(PACKAGE)
     return in_packages(own) if own else None
 
 
 def in_packages(packages: str) -> Found | None:
+    """The drgn in a folder of packages; None where there is none."""
     return wheel_in(packages, PACKAGE)
 
 
 def version(find: Find = find) -> str:
+    """What a person calls the drgn that is found: its name and version."""
     found = find()
     return f"drgn {found.version}" if found else PACKAGE
 
@@ -55,6 +58,7 @@ def asked_in(packages: str) -> FileTool:
 
 
 def unwind(find: Find, snapshot: Snapshot) -> Backtrace:
+    """drgn's backtrace of a snapshot, by the drgn that ``find`` finds."""
     found = find()
     return unwind_by(asked_in(found.packages if found else ""), snapshot)
 

@@ -120,6 +120,7 @@ def walk_again(count: int) -> None:
 
 
 def run(command: str) -> str:
+    """What gdb prints for a command."""
     return str(gdb.execute(command, to_string=True))
 
 
@@ -131,6 +132,7 @@ REASONS = {
 
 
 def main(requests: int, replies: int) -> None:
+    """Answer requests, a line of JSON each, until the pipe ends: files to open, or registers to unwind from."""
     with os.fdopen(requests, encoding="ascii") as lines, os.fdopen(replies, "w", encoding="ascii") as out:
         for line in lines:
             request = json.loads(line)

@@ -67,11 +67,13 @@ def find() -> Found | None:
 
 
 def by_program(name: str) -> Found | None:
+    """The gdb of this name on PATH; None where there is none."""
     path = shutil.which(name)
     return _saying_its_version(path, "") if path else None
 
 
 def in_packages(packages: str) -> Found | None:
+    """The gdb in a folder of packages; None where there is none."""
     return _saying_its_version(str(Path(packages) / "gdb_for_pwndbg/_vendor/bin/gdb"), packages)
 
 
@@ -97,11 +99,13 @@ def _start(path: str, packages: str) -> Sequence[str]:
 
 
 def version(find: Find = find) -> str:
+    """What a person calls the gdb that is found: its name and version."""
     found = find()
     return f"gdb {found.version}" if found else "gdb"
 
 
 def command(found: Found | None, requests: int, replies: int) -> Sequence[str]:
+    """The command line that starts gdb with two pipes: requests in, replies out."""
     settings = [part for setting in _SETTINGS for part in ("-iex", setting)]
     pipes = f"python testbed_pipes = {requests}, {replies}"
     start = _start(found.path, found.packages) if found else [PROGRAM]

@@ -46,10 +46,12 @@ _ABORT, _GO_ON = 1, 0  # DWARF_CB_ABORT, DWARF_CB_OK
 
 @cache
 def find() -> Found | None:
+    """The libdw that is installed; None where there is none."""
     return _at(library_file(), "")
 
 
 def in_packages(packages: str) -> Found | None:
+    """The libdw in a folder of packages; None where there is none."""
     return _at(file_in(packages), packages)
 
 
@@ -197,6 +199,7 @@ def _passed(arch: Arch) -> Iterable[str]:
 
 
 def version(find: Find = find) -> str:
+    """What a person calls the libdw that is found: its name and version."""
     found = find()
     return f"libdw {found.version}" if found else "libdw is not installed"
 

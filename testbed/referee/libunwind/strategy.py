@@ -199,6 +199,7 @@ def unwind_here(snapshot: Snapshot) -> Backtrace:
 
 
 def version() -> str:
+    """What a person calls the libunwind that is installed: its name and version."""
     found = find()
     return f"libunwind {found.version}" if found else "libunwind is not installed"
 

@@ -132,6 +132,7 @@ def unwind_here(snapshot: Snapshot) -> Backtrace:
 
 
 def version() -> str:
+    """What a person calls the libunwindstack that is installed: its name and version."""
     found = find()
     return f"libunwindstack {found.version}" if found else f"{PACKAGE} is not installed"
 

@@ -138,6 +138,7 @@ def values_of(frame: Any, names: dict[str, str]) -> dict[str, int]:
 
 
 def main(requests: int, replies: int) -> None:
+    """Answer requests, a line of JSON each, until the pipe ends: files to open, or registers to unwind from."""
     debugger = Debugger()
     with os.fdopen(requests, encoding="ascii") as lines, os.fdopen(replies, "w", encoding="ascii") as out:
         for line in lines:

@@ -82,6 +82,7 @@ def python_for(path: str) -> tuple[str, str] | None:
 
 
 def version(find: Find = find) -> str:
+    """What a person calls the LLDB that is found: its name and version."""
     found = find()
     return f"lldb {found.version}" if found else "lldb"
 

@@ -133,6 +133,7 @@ def unwind_here(snapshot: Snapshot, *, exact: bool) -> Backtrace:
 
 
 def tool() -> str:
+    """What a person calls the LLVM libunwind that is found: its name and version."""
     found = find()
     return f"LLVM libunwind {found.version}" if found else "ziglang is not installed"
 

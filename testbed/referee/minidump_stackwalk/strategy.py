@@ -67,6 +67,7 @@ def find() -> Found | None:
 
 
 def version() -> str:
+    """What a person calls the stack walker, and what writes its symbols: names and versions."""
     found, symbols = find(), find_symbolic()
     return f"{PROGRAM} {found.version if found else ''}" + (f", symbolic {symbols.version}" if symbols else "")
 

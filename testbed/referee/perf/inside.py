@@ -14,4 +14,5 @@ _REPLIES = os.fdopen(int(os.environ["TESTBED_REPLIES"]), "w", encoding="ascii")
 
 
 def process_event(event: dict[str, Any]) -> None:
+    """perf's callback for a sample: write its call chain, addresses from the innermost out, as a line of JSON."""
     print(json.dumps([each["ip"] for each in event["callchain"]]), file=_REPLIES, flush=True)

@@ -132,6 +132,7 @@ def _reads(snapshot: Snapshot, address: int, code: bytes) -> bool:
 
 
 def version() -> str:
+    """What a person calls the perf that is installed: its name and version."""
     found = find()
     return f"perf {found.version}" if found else "perf is not installed"
 

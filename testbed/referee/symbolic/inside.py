@@ -19,6 +19,7 @@ from symbolic.exceptions import SymbolicError
 
 
 def text_of(path: str) -> dict[str, Any]:
+    """A file's rows as symbolic writes them (``STACK CFI``), or its error."""
     try:
         objects = list(Archive.open(path).iter_objects())
         stream = CfiCache.from_object(objects[0]).open_stream().read()
@@ -29,6 +30,7 @@ def text_of(path: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Answer requests, a line of JSON each, until the pipe ends."""
     requests, replies = int(sys.argv[2]), int(sys.argv[3])
     with os.fdopen(requests, encoding="ascii") as asked, os.fdopen(replies, "w", encoding="ascii") as answers:
         for line in asked:

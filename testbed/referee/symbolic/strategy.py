@@ -32,15 +32,18 @@ _KEPT = 32  # images whose text is kept
 
 @cache
 def find() -> Found | None:
+    """The package symbolic that is installed for this Python; None where there is none."""
     own = own_packages(PACKAGE)
     return in_packages(own) if own else None
 
 
 def in_packages(packages: str) -> Found | None:
+    """The package symbolic in a folder of packages; None where there is none."""
     return wheel_in(packages, PACKAGE)
 
 
 def version(find: Find = find) -> str:
+    """What a person calls the symbolic that is found: its name and version."""
     found = find()
     return f"symbolic {found.version}" if found else PACKAGE
 
@@ -92,6 +95,7 @@ def texts_of(found: Found | None) -> Texts:
 
 
 def unwind(find: Find, snapshot: Snapshot) -> Backtrace:
+    """The backtrace of a snapshot by the rows that symbolic reads out of its files."""
     return unwind_by(texts_of(find()), snapshot)
 
 

@@ -67,11 +67,13 @@ def decode_arm64(code: Any, at: Any, end: Any, pc: Any, operations: Any) -> Any:
 
 @compiled(inline=True)
 def with_sign(value: Any, bits: Any) -> Any:
+    """A number of so many bits, read as two's complement."""
     return (value ^ 1 << bits - 1) - (1 << bits - 1)
 
 
 @compiled(inline=True)
 def clobber(register: Any, operations: Any, count: Any) -> Any:
+    """Add that a register gets an unknown value; nothing for the zero register."""
     return count if register == ZERO else emit(operations, count, CLOBBER, register, 0, 0, 0)
 
 
@@ -172,6 +174,7 @@ def branches(word: Any, pc: Any, operations: Any) -> Any:
 
 @compiled(inline=True)
 def system(word: Any, operations: Any) -> Any:
+    """What a system instruction does: hints that sign or check LR, barriers, and reads into a register."""
     if word & 0xFFFF_F01F == 0xD503_201F:
         hint = word >> 5 & 127
         if hint == 25 or hint == 27 or hint == 24 or hint == 26:
@@ -206,6 +209,7 @@ def transfer(
 
 @compiled()
 def loads_and_stores(word: Any, operations: Any) -> Any:
+    """What a load or a store does to registers and to the stack."""
     kind, is_vector = word >> 28 & 3, word >> 26 & 1
     register, base = word & 31, word >> 5 & 31
     if kind == 2:
@@ -233,6 +237,7 @@ def loads_and_stores(word: Any, operations: Any) -> Any:
 
 @compiled()
 def pairs(word: Any, operations: Any) -> Any:
+    """What a load or a store of two registers does (LDP, STP and their forms)."""
     is_vector, mode, is_load = word >> 26 & 1, word >> 23 & 3, word >> 22 & 1
     first, second, base = word & 31, word >> 10 & 31, word >> 5 & 31
     which = word >> 30

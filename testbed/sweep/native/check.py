@@ -301,6 +301,7 @@ def check_entry(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> No
 
 @compiled()
 def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> None:
+    """Compare an entry's rows with what its instructions do on every path, and note where they differ."""
     read_sites(swept, entry, room, room.stack)
     first = mark_heads(entry, begin, swept, room, machine)
     if room.counts[HEADS] >= MOST_HEADS:

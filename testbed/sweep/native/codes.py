@@ -57,16 +57,19 @@ X86_64, ARM64 = range(2)
 
 @compiled(inline=True)
 def callers(register: Any) -> Any:
+    """The code of a value: what the caller had in a register."""
     return (CALLERS << KIND) | register
 
 
 @compiled(inline=True)
 def place(base: Any, distance: Any) -> Any:
+    """The code of a value: an address at a distance from what a base had at the entry."""
     return (PLACE << KIND) | (base << 48) | (distance & _MASK)
 
 
 @compiled(inline=True)
 def number(value: Any) -> Any:
+    """The code of a value: a known number."""
     return (NUMBER << KIND) | (value & _MASK)
 
 

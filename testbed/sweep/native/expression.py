@@ -67,6 +67,7 @@ def evaluate(octets: Any, at: Any, pushed: Any, state: Any, stack: Any, pc: Any,
 
 @compiled(inline=True)
 def constant(octets: Any, code: Any, cursor: Any, end: Any) -> Any:
+    """The constant of a DWARF operation; the cursor goes on behind it, or becomes -1 at the end of the expression."""
     if code >= 0x10:
         return leb(octets, cursor, end, code == 0x11)
     size = 8 if code == 0x03 else 1 << ((code - 0x08) >> 1)

@@ -199,6 +199,7 @@ def begins_function(row: Any, machine: Any) -> Any:
 
 @compiled()
 def follow_edge(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> None:
+    """Go on at a jump's target with a state: in this entry's code, or out of it."""
     if entry[START] <= target < entry[END]:
         arrive(state, entry, target, came, swept, room, machine)
     else:

@@ -57,12 +57,14 @@ def kept_register(dwarf: Any, machine: Any) -> Any:
 
 @compiled(inline=True)
 def copy_row(to: Any, source: Any) -> None:
+    """Overwrite a row with another one."""
     for k in range(len(to)):
         to[k] = source[k]
 
 
 @compiled(inline=True)
 def set_rule(row: Any, dwarf: Any, kind: Any, value: Any, machine: Any) -> Any:
+    """Give a register of DWARF's its rule in a row, if the sweep compares that register."""
     register = kept_register(dwarf, machine)
     if register >= 0 and -MOST_OFFSET < value < MOST_OFFSET:
         row[RULES + register] = value << BITS | kind

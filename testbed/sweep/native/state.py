@@ -26,6 +26,7 @@ _DISTANCE = (1 << 48) - 1
 
 @compiled(inline=True)
 def copy_state(to: Any, source: Any) -> None:
+    """Overwrite a state with another one: registers, then the words of the stack that are known."""
     for k in range(FIRST_WORD + 2 * source[WORDS]):
         to[k] = source[k]
 

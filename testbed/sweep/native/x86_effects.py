@@ -163,11 +163,13 @@ def to_operand(fields: Any, source: Any, size: Any, operations: Any, count: Any)
 
 @compiled(inline=True)
 def displacement(fields: Any, size: Any) -> Any:
+    """The displacement of an operand in bytes; EVEX counts one byte of it in operand sizes."""
     return fields[DISPLACEMENT] * (size if fields[SCALED] else 1)
 
 
 @compiled(inline=True)
 def operand_size(fields: Any) -> Any:
+    """The size of an integer operand in bytes, by opcode and prefixes."""
     if fields[OPCODE] & 1 == 0:
         return 1
     return 8 if fields[WIDE] else 2 if fields[SHORT] else 4
@@ -199,12 +201,14 @@ def arithmetic(fields: Any, operation: Any, operations: Any) -> Any:
 
 @compiled(inline=True)
 def push(source: Any, operations: Any, count: Any) -> Any:
+    """Add what a push does: SP goes down by 8, then the register is stored there."""
     count = emit(operations, count, ADD, RSP, RSP, -8, 0)
     return emit(operations, count, STORE, source, RSP, 0, 8)
 
 
 @compiled(inline=True)
 def pop(target: Any, operations: Any) -> Any:
+    """Add what a pop does: the register is loaded, and SP goes up by 8."""
     count = emit(operations, 0, ADD, RSP, RSP, 8, 0)
     if target == RSP:
         return emit(operations, count, HIDE, RSP, 0, 0, 0)
@@ -213,6 +217,7 @@ def pop(target: Any, operations: Any) -> Any:
 
 @compiled()
 def push_or_pop(fields: Any, operations: Any) -> Any:
+    """What PUSH or POP of a register does (50 to 5F)."""
     opcode = fields[OPCODE]
     which = int(DWARF[opcode & 7 | (fields[REX] & 1) << 3])
     if opcode >= 0x58:
@@ -275,6 +280,7 @@ def written(fields: Any, letter: Any, size: Any, operations: Any) -> Any:
 
 @compiled()
 def immediate_arithmetic(fields: Any, operations: Any) -> Any:
+    """What arithmetic with an immediate does (80 to 83): SP and other registers move by a known number."""
     size, operation, value = operand_size(fields), fields[REG] & 7, fields[IMMEDIATE]
     if operation == 7:
         return 0
@@ -292,6 +298,7 @@ def immediate_arithmetic(fields: Any, operations: Any) -> Any:
 
 @compiled()
 def exchange(fields: Any, size: Any, operations: Any) -> Any:
+    """What XCHG does: two registers, or a register and memory."""
     one = register(fields, REG)
     if fields[MOD] == 3 and size == 8:
         two = register(fields, RM)
@@ -397,6 +404,7 @@ def control(fields: Any, pc: Any, operations: Any) -> Any:
 
 @compiled(inline=True)
 def group_five(fields: Any, operations: Any) -> Any:
+    """What opcode FF does: INC, DEC, indirect calls and jumps, PUSH of memory."""
     which = fields[REG] & 7
     if which == 2 or which == 3:
         return CALL_AWAY, 0, 0
@@ -478,6 +486,7 @@ def two_bytes(fields: Any, pc: Any, operations: Any) -> Any:
 
 @compiled()
 def system_effects(fields: Any, operations: Any) -> Any:
+    """What a system instruction overwrites: RAX, and others by its opcode."""
     opcode = fields[OPCODE]
     if opcode == 0x01 and fields[MOD] != 3:
         return to_operand(fields, -1, 2, operations, 0) if fields[REG] & 7 == 4 else 0
@@ -525,6 +534,7 @@ def vector_size(fields: Any) -> Any:
 
 @compiled()
 def vector_or_general(fields: Any, operations: Any) -> Any:
+    """What an opcode writes that is of vectors or of general registers by its prefix."""
     opcode = fields[OPCODE]
     if opcode == 0x6E:  # movq
         return emit(operations, 0, SPILL, register(fields, RM), -1, -1, 0) if fields[WIDE] and fields[MOD] == 3 else 0

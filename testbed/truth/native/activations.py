@@ -204,6 +204,7 @@ def come_to(events: Any, e: Any, came: Any, target: Any, state: Any, log: Any, m
 
 @compiled()
 def note_jump(row: Any, state: Any, log: Any, record: Any) -> None:
+    """Log a jump: its step, the value that it went to, and the record that was in force."""
     now = state.now
     log.jumps[now[JUMPS], 0], log.jumps[now[JUMPS], 1], log.jumps[now[JUMPS], 2] = row, now[GIVEN], record
     now[JUMPS] += 1
@@ -240,4 +241,5 @@ def return_word(row: Any, sp: Any, machine: Any, memory: Any, journal: Any) -> A
 
 @compiled()
 def is_code(address: Any, machine: Any) -> Any:
+    """True for an address in the code of some image."""
     return place_in(address, machine.code_starts, machine.code_ends) >= 0

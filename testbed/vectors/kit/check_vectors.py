@@ -72,10 +72,12 @@ index.json says it in full. It gets nothing on its standard input: a program tha
 
 
 def registers_of(file: Any, vector: Any) -> dict[str, int]:
+    """The registers at a vector, by name: what all of the file have, and its own."""
     return {name: int(value, 16) for name, value in {**file["registers"], **vector["registers"]}.items()}
 
 
 def number(value: Any) -> int:
+    """A number of JSON: as such, or in hexadecimal in a string."""
     return int(value, 16) if isinstance(value, str) else int(value)
 
 
@@ -186,6 +188,7 @@ def answers_in(lines: Iterable[bytes]) -> dict[int, Any]:
 
 
 def main() -> None:
+    """The command: ask about every vector, print the counts, and exit with 1 where a lie was told."""
     own = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     own.add_argument("folder", type=Path, metavar="DIR")
     own.add_argument("--arch", action="append", help="only this architecture; repeatable")

@@ -63,6 +63,7 @@ def layout_at(images: tuple[LoadedImage, ...], arch: Arch, pc: int) -> FrameReco
 
 
 def at_its_first_instruction(images: tuple[LoadedImage, ...], pc: int) -> bool:
+    """True for the pc at which some symbol's function begins."""
     found = symbol_at(images, pc)
     return found is not None and found[0].address + found[1] == pc
 

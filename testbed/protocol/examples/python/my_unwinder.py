@@ -13,6 +13,7 @@ FRAME_POINTER = {"x86_64": "rbp", "arm64": "x29"}
 
 
 def unwind(at):
+    """The frames at a snapshot, innermost first, and why they end: None says at the root."""
     name = FRAME_POINTER[at.arch]
     frames = [{"pc": at.pc}]
     if name not in at.registers:

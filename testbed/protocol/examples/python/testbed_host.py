@@ -51,11 +51,13 @@ class StoppedThread:
 
 
 def write(message):
+    """Write one message: a line of JSON."""
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 
 
 def ask(request):
+    """Ask for memory, and wait for its bytes."""
     write(request)
     return bytes.fromhex(json.loads(sys.stdin.readline())["bytes"])
 
