@@ -67,11 +67,16 @@ def _poll(process: Process, a: tuple[int, ...], deadline: int | None, mask: int 
 
 
 def poll(process: Process, a: tuple[int, ...]) -> int:
+    """``poll(fds, count, milliseconds)``: how many descriptors are ready, 0 once the time is over.
+
+    It waits until then.
+    """
     milliseconds = process.signed(a[2])
     return _poll(process, a, None if milliseconds < 0 else process.now + milliseconds * 1_000_000)
 
 
 def ppoll(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
+    """``ppoll(fds, count, time, mask)``: as ``poll``; a signal mask is in force while it waits."""
     return _poll(process, a, _deadline(process, a[2], time_size), _mask(process, a[3]))
 
 
@@ -104,6 +109,7 @@ def _numbers(descriptors: int) -> Iterator[int]:
 
 
 def select(process: Process, a: tuple[int, ...]) -> int:
+    """``select(count, read, write, except, time)``: how many descriptors are ready, and the sets of these."""
     if not a[4]:
         return _select(process, a, None)
     seconds, rest = process.words(a[4], 2)
@@ -111,6 +117,7 @@ def select(process: Process, a: tuple[int, ...]) -> int:
 
 
 def pselect6(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
+    """``pselect6(count, read, write, except, time, mask)``: as ``select``; a signal mask is in force while it waits."""
     mask = process.words(a[5], 1)[0] if a[5] else 0
     return _select(process, a, _deadline(process, a[4], time_size), _mask(process, mask))
 

@@ -91,6 +91,7 @@ class AtFrame:
 
 
 def at_first(sites: Sites) -> AtFrame:
+    """The interrupted frame of each site: its pc and registers, all known, and no frame further in."""
     rows = np.arange(len(sites))
     known = np.ones(sites.registers.shape, np.bool_)
     return AtFrame(rows, sites.register(sites.arch.pc), sites.registers, known, np.zeros(len(rows), np.int64))
