@@ -80,9 +80,10 @@ def _read(path: Path) -> Iterator[UpstreamReport]:
 
 def without_reports(folder: Path = _FOLDER) -> dict[str, str]:
     """Why there is no report, by the ids of findings. Raises DataFileError."""
-    path, keys = folder / "without.toml", {"findings": WORDS, "why": str}
+    path = folder / "without.toml"
+    keys: dict[str, type | str] = {"findings": WORDS, "why": str}
     tables = [table.keys for table in tables_in(path, read_toml(path), "without", keys, frozenset(keys))]
-    return {name: keys["why"] for keys in tables for name in keys["findings"]}
+    return {name: told["why"] for told in tables for name in told["findings"]}
 
 
 def try_report(report: UpstreamReport, folder: Path) -> ReportTrial:
