@@ -52,7 +52,8 @@ def named_built(
     """
     if not _is_built(programs, name):
         if facts != NOTHING_SAID:
-            raise UsageError(f"--frame-record is for program files; the header of {name} says its own")
+            option = "--frame-record" if facts.frame_records else "--convention"
+            raise UsageError(f"{option} is for program files; the header of {name} says its own")
         program = named_program(programs, name)
         chosen = named_arch(program, arch)
         how = first_recipe(program, chosen) if recipe is None else recipe_named(recipe, program, chosen)
