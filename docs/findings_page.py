@@ -14,16 +14,16 @@ from testbed.report.finding_report import facts, mistakes, of_techniques, repair
 _HEAD = """# Findings
 
 What real unwinders, and the tools that write tables, were seen to do wrong in this testbed: each with the smallest
-program of the corpus that shows it, and the one command that does. Written by `docs/regenerate.py` from `testbed
-findings`, which tries all of them again; nothing here was typed by hand. `testbed findings --check` fails where one
-no longer shows. What their authors are told is in
+program of the corpus that shows it, and the one command that does. Written by `docs/regenerate.py` from
+`testbed matrix --known-bugs`, which tries all of them again; nothing here was typed by hand. With `--check` it fails
+where one no longer shows. What their authors are told is in
 [docs/reports.md](docs/reports.md).
 
 What a tool says stands beside the truth: `[name]` is a true caller that it lacks, `≠name` a frame that never was, `×`
 how often one repeats.
 
 Behind them stand two lists of their own: what shows the limit of a technique, such as code without a table, and what
-was repaired since. *versions* says in which versions of the tool it shows, of those that `testbed findings
+was repaired since. *versions* says in which versions of the tool it shows, of those that `testbed matrix --known-bugs
 --all-versions` can ask; where nothing is said of versions, one was asked.
 """
 _OF_TECHNIQUES = """# What a technique cannot know

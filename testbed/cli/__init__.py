@@ -114,7 +114,7 @@ score      How an unwinder fares, by architecture, phase and trap, and its place
 
 Files:
 annotate   Write the unwind directives that the functions of an assembly source lack.
-sweep      Say which functions of many files have wrong unwind tables, by their instructions, then by executing them.
+sweep      Say which functions of many files have wrong unwind tables: by their instructions, then by executing them.
 rows       What the unwind tables of PROGRAM say at every pc, as rows.
 
 One run:
@@ -125,7 +125,6 @@ gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
 Many runs:
 matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
 fuzz       Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
-findings   Try every finding against real tools again: what each says, what is true, why, and the command that shows it.
 
 For other tools:
 export     PROGRAM's registers and memory at LOCATION as a file for other tools, or test vectors of many programs.
@@ -147,6 +146,7 @@ MOVED = MappingProxyType(
     {
         "cache": "testbed list cache",
         "completion": "_TESTBED_COMPLETE=bash_source testbed (zsh_source, fish_source)",
+        "findings": "testbed matrix --known-bugs",
         "generate": "testbed fuzz --write SEED",
         "lint": "testbed check PROGRAM --executed",
         "names": "testbed backtrace PROGRAM --judge",

@@ -53,7 +53,7 @@ _CATALOGUES: Mapping[str, Callable[[], Mapping[str, str]]] = MappingProxyType(
         "--arch": _arches,
         "--unwinder": _strategies,
         "--format": _strategies,
-        "referees": _referees,
+        "tools": _referees,
     }
 )
 

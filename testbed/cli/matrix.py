@@ -12,7 +12,9 @@ from typing import Annotated
 
 import click
 
+from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
+from testbed.campaign.findings import in_all_versions, show
 from testbed.campaign.kept_results import judge_and_keep, judge_with_key, keep_result, kept_result
 from testbed.campaign.matrix import judge_units, judge_units_by, native_for, unit_died
 from testbed.campaign.results import Matrix, Unit, UnitResult
@@ -33,14 +35,17 @@ from testbed.cli.options import (
     unwinder_cmd,
 )
 from testbed.cli.progress import long_work
-from testbed.cli.strategies import strategies_from_outside, strategies_named
+from testbed.cli.strategies import all_strategies, strategies_from_outside, strategies_named
 from testbed.cli.terminal import console_for_reports, save
 from testbed.cli.writing import Outputs, outputs_option, written
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.referee import present
+from testbed.referee import REFEREES, Referee, present
+from testbed.referee.read_reports import read_reports, try_report, without_reports
+from testbed.referee.versions import of_tool
 from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
+from testbed.words.nearest import nearest
 
 # A unit of a matrix as a job for any machine's processes, told in words: strategies hold code without a name.
 
@@ -164,14 +169,76 @@ class MatrixOptions:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBugs:
+    """What was typed of the findings against real tools, which `--known-bugs` shows in place of a matrix."""
+
+    tools: Annotated[tuple[str, ...], click.argument("tools", nargs=-1, metavar="[REFEREE]...")]
+    known_bugs: Annotated[
+        bool,
+        click.option(
+            "--known-bugs",
+            is_flag=True,
+            help="Instead, try every finding against real tools again: what each says, what is true, why, and the "
+            "command that shows it. REFEREE is a name from `testbed list referees` (default: all).",
+        ),
+    ]
+    check: Annotated[
+        bool,
+        click.option(
+            "--check",
+            is_flag=True,
+            help="With --known-bugs: exit with 1 where a finding does not show, or shows, in a version of which its "
+            "data say otherwise.",
+        ),
+    ]
+    all_versions: Annotated[
+        bool,
+        click.option(
+            "--all-versions",
+            is_flag=True,
+            help="With --known-bugs: ask every version there is in which a finding shows, first and last. What is not "
+            "here yet is brought.",
+        ),
+    ]
+    report: Annotated[
+        tuple[str, str] | None,
+        click.option(
+            "--report",
+            nargs=2,
+            metavar="ID DIR",
+            help="With --known-bugs: write the report of one cause for the tool's authors, with its files. ID is its "
+            "own, or that of a finding.",
+        ),
+    ]
+    tried: Annotated[
+        bool,
+        click.option(
+            "--try", "tried", is_flag=True, help="Run the command of --report, and exit with 1 if it prints another."
+        ),
+    ]
+
+    @property
+    def asked(self) -> bool:
+        """True where something was typed that only findings have."""
+        return bool(self.tools or self.check or self.all_versions or self.report or self.tried)
+
+
 @click.command("matrix")
-@takes(MatrixOptions)
-def command(options: MatrixOptions) -> None:
+@takes(MatrixOptions, KnownBugs)
+def command(options: MatrixOptions, bugs: KnownBugs) -> None:
     """Judge every strategy on every program, architecture and recipe (or on those chosen).
 
     Some recipes build only the programs that show what they are for; --all runs the rest too.
     What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
     """
+    if bugs.known_bugs:
+        refuse_others("--known-bugs", "as_json", *KnownBugs.__slots__)
+        if _tell_known_bugs(bugs, as_json=options.as_json):
+            sys.exit(1)
+        return
+    if bugs.asked:
+        raise UsageError("REFEREE, --check, --all-versions, --report and --try go with --known-bugs")
     if options.steppers and options.outputs.html is None:
         raise UsageError("--steppers writes pages that another one links to: give -o FILE.html too")
     programs = options.words.chosen_programs()
@@ -298,3 +365,68 @@ def _judged(
     if options.steps:
         here = partial(judge_unit_sample, programs=programs, unwinders=unwinders, most=options.steps)
     yield from judge_units(left, here, jobs=min(options.jobs, len(left)), died=unit_died)
+
+
+# ``testbed matrix --known-bugs``: what real tools do wrong, tried again.
+
+
+def _tell_known_bugs(bugs: KnownBugs, *, as_json: bool) -> bool:
+    """Try the findings again, and print them: what is not installed is not tried. True: --check fails."""
+    from testbed.report.finding_report import print_findings
+    from testbed.report.json_forms import TriedFindings
+    from testbed.store.codec import encoded
+
+    chosen = matching(REFEREES, bugs.tools, "referee")
+    if bugs.all_versions:
+        refuse_others("--all-versions", "known_bugs", "all_versions", "check")
+        return not _ranges(chosen) and bugs.check
+    if bugs.report is not None:
+        _report(*bugs.report, bugs.tried)
+        return False
+    if bugs.tried:
+        raise UsageError("--try runs the command of a report: say --report ID DIR, too")
+    known = all_strategies()
+    shown = [show(referee, finding, known, PROGRAMS) for referee in chosen for finding in referee.findings]
+    if as_json:
+        click.echo(json.dumps(encoded(TriedFindings, shown), indent=1))
+    else:
+        print_findings(console_for_reports(), shown)
+    return bugs.check and not all(each.as_recorded for each in shown)
+
+
+def _ranges(referees: Sequence[Referee]) -> bool:
+    """Print the versions in which each finding shows; False where its data say otherwise."""
+    as_recorded = True
+    of_many = [each for each in referees if of_tool(each.name)]
+    for referee, finding in ((each, finding) for each in of_many for finding in each.findings):
+        now, missing = in_all_versions(referee, finding, PROGRAMS, partial(click.echo, err=True))
+        click.echo(f"{finding.id}: {now.versions or 'shows in none of them'}")
+        for version, why in missing.items():
+            click.echo(f"  {version} was not asked: {why}")
+        if now != finding:
+            click.echo(f"  its data say otherwise: {finding.versions or 'nothing'}")
+            as_recorded = False
+    return as_recorded
+
+
+def _report(name: str, folder: str, tried: bool) -> None:
+    from testbed.report.finding_report import write_report
+
+    known = read_reports()
+    by_finding = {finding: report for report in known.values() for finding in report.findings}
+    found = known.get(name) or by_finding.get(name)
+    if found is None:
+        for finding in (each for referee in REFEREES.values() for each in referee.findings if each.id == name):
+            known_there = f"it is known there, {finding.upstream}" if finding.upstream else ""
+            why = known_there or without_reports().get(name, "none is written yet")
+            raise UsageError(f"there is no report of {name}: {why}")
+        raise UsageError(f"no report {name!r}; {nearest(name, {**known, **by_finding})}; docs/reports.md lists them")
+    for path in write_report(found, Path(folder)):
+        click.echo(path)
+    if tried:
+        trial = try_report(found, Path(folder))
+        if trial.missing:
+            raise UsageError(f"{found.id} cannot be tried here: {', '.join(trial.missing)} is not on the path")
+        click.echo(trial.printed, nl=False)
+        click.echo("as the report says" if trial.as_told else "NOT what the report says", err=True)
+        sys.exit(not trial.as_told)

@@ -93,7 +93,7 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """What ``testbed findings --report`` calls it: strategy, program, architecture, place."""
+        """What ``testbed matrix --known-bugs --report`` calls it: strategy, program, architecture, place."""
         return f"{self.unwinder}-{self.program}-{self.arch}-{self.at.replace('@', 'step')}"
 
 

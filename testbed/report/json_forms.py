@@ -119,7 +119,7 @@ ProcessForm = TypedDict(
 TriedFinding = TypedDict(
     "TriedFinding",
     {
-        "id": Annotated[str, taken("finding.id"), "its name for `testbed findings --report ID DIR`"],
+        "id": Annotated[str, taken("finding.id"), "its name for `testbed matrix --known-bugs --report ID DIR`"],
         "title": Annotated[str, taken("finding.title")],
         "referee": Annotated[str, taken("referee.name")],
         "unwinder": Annotated[str, taken("finding.unwinder")],

@@ -36,7 +36,7 @@ PRINTED: Mapping[str, Printed] = {
         "Unwinders at the instructions of functions that were called alone.",
     ),
     "findings": Printed(
-        TriedFindings, "testbed findings --json", "What real tools were seen to do wrong, each tried again."
+        TriedFindings, "testbed matrix --known-bugs --json", "What real tools were seen to do wrong, each tried again."
     ),
     "fuzz": Printed(FuzzForm, "testbed fuzz --json", "Generated programs that were judged, and what nothing explains."),
     "check_executed": Printed(

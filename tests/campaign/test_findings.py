@@ -64,8 +64,8 @@ def a_finding() -> tuple[Referee, Finding]:
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
-    """The exit status of `testbed findings`, and what it prints."""
-    monkeypatch.setattr(sys, "argv", ["testbed", "findings", *options])
+    """The exit status of `testbed matrix --known-bugs`, and what it prints."""
+    monkeypatch.setattr(sys, "argv", ["testbed", "matrix", "--known-bugs", *options])
     status = 0
     try:
         main()
@@ -86,7 +86,7 @@ def test_what_no_longer_shows_is_said_and_fails_the_check(
     assert "DOES NOT SHOW" in findings_markdown([shown])
     for findings, expected in (((finding,), 0), ((finding, fixed), 1)):
         known = {"clang": dataclasses.replace(referee, findings=findings)}
-        monkeypatch.setattr("testbed.cli.findings.REFEREES", known)
+        monkeypatch.setattr("testbed.cli.matrix.REFEREES", known)
         status, out = checked(monkeypatch, capsys, "--check")
         assert status == expected
         assert f"{len(findings)} findings: 1 show" in out
@@ -106,7 +106,7 @@ def test_what_newer_versions_repaired_is_a_list_of_its_own_and_no_failure(
     assert f"--at main -u {finding.unwinder}@0.1` shows it" in repaired and finding.title in mistakes
     back = dataclasses.replace(finding, **said)  # it shows in a version of which the data say that it does not
     for each, expected, told in ((gone, 0, "0 show, 0 do not, 1 repaired"), (back, 1, "1 show, 0 do not, 0 not")):
-        monkeypatch.setattr("testbed.cli.findings.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
+        monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
         status, out = checked(monkeypatch, capsys, "--check")
         assert (status, told in out) == (expected, True), out
 
@@ -132,7 +132,7 @@ def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
             dataclasses.replace(UNWINDERS[strategies[version]], name=patterns[0], tool=lambda: f"{name} {version}"),
         )
 
-    for module in ("testbed.campaign.findings", "testbed.cli.findings"):
+    for module in ("testbed.campaign.findings", "testbed.cli.matrix"):
         monkeypatch.setattr(f"{module}.of_tool", lambda tool: there)
     monkeypatch.setattr("testbed.campaign.findings.strategies_of_versions", bring)
     known = dataclasses.replace(finding, seen_in=("2.0", "3.0"))
@@ -141,7 +141,7 @@ def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
     assert missing == {"3.0": f"{finding.unwinder}@3.0: it is not to be had; wait"}
     assert now.gone_since == "4.0" and now.versions == "1.0 to 3.0; gone since 4.0"
     for each, expected in ((known, 1), (now, 0)):
-        monkeypatch.setattr("testbed.cli.findings.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
+        monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
         status, out = checked(monkeypatch, capsys, "--check", "--all-versions")
         assert status == expected
         assert f"{finding.id}: 1.0 to 3.0; gone since 4.0\n  3.0 was not asked: " in out

@@ -33,7 +33,7 @@ def names(*words: str) -> list[str]:
         (("matrix", "-p", "leaf_n"), ["leaf_no_frame"]),
         (("gdb", "leaf_n"), ["leaf_no_frame"]),
         (("rows", "leaf_call", "-f", "sfr"), ["sframe"]),
-        (("findings", "minidump"), ["minidump_stackwalk"]),
+        (("matrix", "--known-bugs", "minidump"), ["minidump_stackwalk"]),
         (("list", "prog"), ["programs"]),
         (("run", "leaf_call", "--diff"), ["--differences"]),
     ],

@@ -18,7 +18,7 @@ from tests.cli.command import Testbed, tells
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (["findings", "clang", "--json"], "findings"),
+        (["matrix", "--known-bugs", "clang", "--json"], "findings"),
         (["fuzz", "--seeds", "1", "-a", "x86_64", "-r", "keystone", "-u", "eh_frame", "--json"], "fuzz"),
         (["list", "arches", "--json"], "list"),
         (["score", "-u", "fp_chain", "-a", "x86_64", "--json"], "score"),

@@ -76,7 +76,7 @@ _COMMANDS = (
     ("list", "list programs --json"),
     ("list", "list programs --traps"),
     ("list", "list assumptions -u eh_*"),
-    ("list", "findings libdw --json"),
+    ("list", "matrix --known-bugs libdw --json"),
     ("list", "list cache"),
     ("list", "--version"),
 )
