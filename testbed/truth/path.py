@@ -24,6 +24,7 @@ from testbed.truth.native.state import Events, Log, Setting, State
 
 # Can one instruction add to a register and jump there? In A32, where pc is a general register, as a word.
 COMPUTES_PC = PerArch({"x86_64": False, "arm64": False, "arm32": True})
+BOUND = 1 << 20  # steps: what is read in another way later than this is undecided
 NATIVE_FROM = 100_000  # steps; below that, loading compiled code costs more than it saves
 _REFERENCES = [names.PARENT, names.READ, names.SECOND, names.RECORD, names.LOST]
 _KEPT = [names.INNERMOST, names.GIVEN, names.WAY, names.OVER]
@@ -132,6 +133,7 @@ def setting_of(trace: Trace, first: int = 0) -> Setting:
         np.uint64(arch.code_mask & ~arch.signature),
         np.uint64(arch.word if COMPUTES_PC[arch.name] else 0),
         np.int64(first),
+        np.int64(BOUND),
     )
 
 

@@ -24,6 +24,7 @@ from testbed.truth.native.state import (
     JUMPS,
     KEPT,
     KIND,
+    LATE,
     LINKS,
     LOST,
     MADE_ROWS,
@@ -118,9 +119,17 @@ def open_record(kind: Any, events: Any, e: Any, first: Any, second: Any, state: 
 
 
 @compiled()
-def take_back(record: Any, state: Any) -> Any:
+def settle_now(index: Any, row: Any, state: Any, machine: Any) -> None:
+    """The second reading of a row is found. Where it was open for too long, its steps stay undecided."""
+    if machine.first + row - state.links[index, OPENED] > machine.bound:
+        state.marks[index, LATE] = True
+
+
+@compiled()
+def take_back(record: Any, row: Any, state: Any, machine: Any) -> Any:
     """A record is settled: its second reading holds."""
     links, now = state.links, state.now
+    settle_now(record, row, state, machine)
     second = links[record, SECOND]
     state.addresses[second, GOES_ON] = 0
     if record == second:
@@ -136,14 +145,22 @@ def take_back(record: Any, state: Any) -> Any:
 
 
 @compiled()
-def end_activation(events: Any, e: Any, index: Any, state: Any, log: Any) -> None:
+def end_activation(events: Any, e: Any, index: Any, state: Any, log: Any, machine: Any) -> None:
     """An activation is over: control is back in its caller."""
-    state.marks[index, ALIVE], state.marks[index, RETURNED] = False, True
+    _over(index, events.row[e], state, machine)
     if events.pc[e] != state.addresses[index, RETURN]:
         state.addresses[index, GOES_ON] = events.pc[e]
     state.now[WAY] = -1
     go_to(events.row[e], caller(index, state), state, log)
     state.now[OVER] = index
+
+
+@compiled()
+def _over(index: Any, row: Any, state: Any, machine: Any) -> None:
+    """Control came to where somebody comes back. If that was a promise, it is kept."""
+    if state.links[index, KIND] == PROMISE:
+        settle_now(index, row, state, machine)
+    state.marks[index, ALIVE], state.marks[index, RETURNED] = False, True
 
 
 @compiled()
@@ -171,9 +188,11 @@ def throw(events: Any, e: Any, top: Any, outer: Any, record: Any, state: Any, ma
     while ordinary and index != outer:
         above, doubt = caller(index, state), links[index, RECORD]
         if doubt >= 0 and links[doubt, KIND] == BACK and links[doubt, READ] == index:
+            settle_now(doubt, events.row[e], state, machine)
             links[doubt, READ], links[doubt, KIND] = links[index, PARENT], ENDED
             addresses[index, GOES_ON], marks[index, RETURNED] = addresses[doubt, TARGET], True
         else:
+            settle_now(index, events.row[e], state, machine)
             links[index, READ] = links[index, PARENT]
         index = above
     return ordinary and first == top
@@ -196,10 +215,10 @@ def come_to(events: Any, e: Any, came: Any, target: Any, state: Any, log: Any, m
     marks, top = state.marks, state.now[INNERMOST]
     over = marks[came, ALIVE] and is_in_chain(came, top, state)
     if over and throw(events, e, top, came, np.int64(-1), state, machine):
-        end_activation(events, e, came, state, log)
+        end_activation(events, e, came, state, log, machine)
         return
     leave_for(events, e, target, state, log, machine)
-    marks[came, ALIVE], marks[came, RETURNED] = False, True
+    _over(came, events.row[e], state, machine)
 
 
 @compiled()

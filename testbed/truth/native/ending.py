@@ -18,6 +18,7 @@ from testbed.truth.native.state import (
     ENDED,
     KEPT,
     KIND,
+    LATE,
     LOST,
     PARENT,
     PROMISE,
@@ -48,13 +49,13 @@ def settle(state: Any, doubt: Any) -> None:
     links, marks = state.links, state.marks
     for index in range(state.now[USED]):
         kind, first = links[index, KIND], links[index, READ]
-        doubt[index] = marks[index, ELSEWHERE]
+        doubt[index] = marks[index, ELSEWHERE] or marks[index, LATE]
         if kind == PROMISE and not marks[index, RETURNED] and first < 0:
             links[index, READ] = links[index, PARENT]
-            doubt[index] = not _is_called(state.addresses[index, RETURN], state)
+            doubt[index] = doubt[index] or not _is_called(state.addresses[index, RETURN], state)
         elif kind in (ENDED, BACK, AWAY):
             unsettled = kind != AWAY and first >= 0 and marks[first, ALIVE] and links[first, RECORD] == index
-            doubt[index] = unsettled or marks[index, KEPT]
+            doubt[index] = doubt[index] or unsettled or marks[index, KEPT]
 
 
 @compiled()

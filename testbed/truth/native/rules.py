@@ -29,6 +29,7 @@ from testbed.truth.native.activations import (
     open_activation,
     open_record,
     return_word,
+    settle_now,
     take_back,
     throw,
 )
@@ -203,7 +204,7 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     # Rule 2: a return.
     inner = caller(top, state) >= 0
     if inner and pc == addresses[top, RETURN] and sp == addresses[top, CFA]:
-        end_activation(events, e, top, state, log)
+        end_activation(events, e, top, state, log, machine)
         return True
     if _second_reading(events, e, top, state, log, machine):
         return True
@@ -212,13 +213,13 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     target = caller(came, state) if came >= 0 else np.int64(-1)
     lives = target >= 0 and marks[target, ALIVE]
     if lives and now[WAY] >= 0 and _was_on_the_way(events, e, state, machine):
-        take_back(now[WAY], state)
+        take_back(now[WAY], row, state, machine)
         come_to(events, e, came, target, state, log, machine)
         return True
     if came >= 0 and not lives and target >= 0:
         lives = _lives_again(events, e, target, top, state, machine)
     if lives and pc == addresses[top, RETURN] and target == caller(top, state):
-        end_activation(events, e, top, state, log)
+        end_activation(events, e, top, state, log, machine)
         return True
     if machine.link >= 0 and lives and target != top and not by_hand(events, e, pc, pc, machine):
         lives = False
@@ -230,7 +231,7 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
         return True
     if events.what[e] & RESUMED and links[top, KIND] == SIGNAL:
         top_signal = top
-        end_activation(events, e, top, state, log)
+        end_activation(events, e, top, state, log, machine)
         top = now[INNERMOST]
         returns = return_word(row, sp, machine, memory, journal)
         if sp < addresses[top_signal, CFA]:
@@ -244,7 +245,7 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
     own = events.before[e] == addresses[top, ENTRY] and sp == addresses[top, CFA]
     if own and machine.link < 0 and inner and links[top, KIND] != SIGNAL:
         outer = caller(top, state)
-        end_activation(events, e, top, state, log)
+        end_activation(events, e, top, state, log, machine)
         record = open_record(ENDED, events, e, outer, top, state, log, machine)
         marks[record, KEPT] = came >= 0  # somebody who is gone came back there
         return _goes_away(events, e, outer, came, state, log, machine, memory, journal) < 2
@@ -256,7 +257,7 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
         back = _leads_back(events, e, top, state, machine)
         outer = caller(top, state)
         if back == SURELY:
-            end_activation(events, e, top, state, log)
+            end_activation(events, e, top, state, log, machine)
             open_record(ENDED, events, e, outer, top, state, log, machine)
         elif back:
             record = open_record(BACK, events, e, top, outer, state, log, machine)
@@ -281,8 +282,8 @@ def _second_reading(events: Any, e: Any, top: Any, state: Any, log: Any, machine
     second = links[top, SECOND]
     went_on = links[top, KIND] == BOTTOM and second >= 0 and events.pc[e] == addresses[second, RETURN]
     if went_on and events.sp[e] == addresses[second, CFA]:
-        take_back(top, state)
-        end_activation(events, e, second, state, log)
+        take_back(top, events.row[e], state, machine)
+        end_activation(events, e, second, state, log, machine)
         return True
     record = links[top, RECORD]
     if record < 0 or belongs(record, state) != top or links[record, KIND] == AWAY or links[record, KIND] == BACK:
@@ -294,8 +295,8 @@ def _second_reading(events: Any, e: Any, top: Any, state: Any, log: Any, machine
         return False
     if not by_hand(events, e, pc, pc, machine) or (links[record, KIND] == ENDED and not same):
         return False
-    take_back(record, state)
-    end_activation(events, e, second, state, log)
+    take_back(record, events.row[e], state, machine)
+    end_activation(events, e, second, state, log, machine)
     return True
 
 
@@ -305,6 +306,7 @@ def _had_gone_on(events: Any, e: Any, came: Any, target: Any, state: Any, machin
     links, record = state.links, state.links[target, RECORD]
     ended = record >= 0 and links[record, KIND] == ENDED and links[record, SECOND] == came
     if ended and links[record, READ] == target and by_hand(events, e, events.pc[e], events.pc[e], machine):
+        settle_now(record, events.row[e], state, machine)
         links[record, READ], links[record, KIND], state.marks[came, ALIVE] = came, AWAY, True
         state.addresses[came, GOES_ON] = 0
 
@@ -322,6 +324,7 @@ def _lives_again(events: Any, e: Any, dead: Any, top: Any, state: Any, machine: 
         if addresses[index, ENTRY] == addresses[dead, ENTRY]:
             return False
         index = caller(index, state)
+    settle_now(record, events.row[e], state, machine)
     index, first = links[record, SECOND], links[record, READ]
     while index >= 0 and index != first:
         marks[index, ALIVE] = True
@@ -379,7 +382,7 @@ def _goes_away(
         _begin(events, e, top, stack, state, log, machine, memory, journal)
         return 1
     if links[top, KIND] == BOTTOM and links[top, SECOND] == left:
-        give(events.row[e], take_back(top, state), state, log)
+        give(events.row[e], take_back(top, events.row[e], state, machine), state, log)
         return 1
     if not by_hand(events, e, pc, pc, machine):
         return 0
@@ -463,7 +466,7 @@ def _goes_up(events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, mac
         go_to(events.row[e], again, state, log)
         return 1
     if events.pc[e] == addresses[top, RETURN]:
-        end_activation(events, e, top, state, log)
+        end_activation(events, e, top, state, log, machine)
         return 1
     stack = stack_at(sp, state, machine)
     landed = standing_at(sp, top, stack, machine.link < 0, state)
@@ -492,7 +495,7 @@ def _promise(events: Any, e: Any, top: Any, state: Any, log: Any, machine: Any, 
     word, most, dropped = machine.entry_cfa, u64(0), state.links[top, RECORD]
     own = dropped >= 0 and state.links[dropped, SECOND] == dropped and sp + word == state.addresses[dropped, CFA]
     if own and belongs(dropped, state) == top:  # its word is back in its place
-        give(row, take_back(dropped, state), state, log)
+        give(row, take_back(dropped, row, state, machine), state, log)
         return
     while sp + most * word + word != state.addresses[top, CFA]:
         if not is_code(return_word(row, sp + most * word, machine, memory, journal), machine):

@@ -18,9 +18,9 @@ LINKS = 9
 RETURN, CFA, ENTRY, GOES_ON, KEPT_AT, TARGET = range(6)
 ADDRESSES = 6
 # Columns of `marks`: may it go on; was its return address stored; did its word come off the stack at once; did it
-# return by itself; of the bottom of a stack: did it begin elsewhere.
-ALIVE, KEPT, DROPPED, RETURNED, ELSEWHERE = range(5)
-MARKS = 5
+# return by itself; of the bottom of a stack: did it begin elsewhere; was its second reading found too late.
+ALIVE, KEPT, DROPPED, RETURNED, ELSEWHERE, LATE = range(6)
+MARKS = 6
 # What a row of the columns is: the bottom of a stack; a call; one that may be none; a jump with an address to come back
 # to, which may be a call; a signal's frame. And records: did a jump land, or was it on the way; did an activation
 # return, or go on.
@@ -81,7 +81,8 @@ class Log(NamedTuple):
 class Setting(NamedTuple):
     """What is known of the machine: mappings and code, in order; the size of a word, CFA - SP at an entry; the
     registers at each row, those that a jump may take its address from, the link register (-1: calls push), the bits of
-    an address; the size of an instruction that computes pc, or 0; the step of the first row."""
+    an address; the size of an instruction that computes pc, or 0; the step of the first row; how many steps may lie
+    between the two readings of a row."""
 
     starts: NDArray[np.uint64]
     ends: NDArray[np.uint64]
@@ -95,3 +96,4 @@ class Setting(NamedTuple):
     mask: np.uint64
     jump_size: np.uint64
     first: np.int64
+    bound: np.int64
