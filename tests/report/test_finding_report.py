@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from testbed.words.errors import DataFileError, UsageError
 
 REPORTS = read_reports()
 FINDINGS = {finding.id: finding for referee in REFEREES.values() for finding in referee.findings}
+COMPILERS = {"gcc", "aarch64-linux-gnu-gcc", "arm-linux-gnueabihf-gcc", "readelf"}
 DOCS = Path(__file__).parents[2] / "docs"
 
 PLAIN = UpstreamReport(
@@ -75,6 +78,22 @@ def test_a_command_is_held_against_what_it_printed(prints: str, as_told: bool, t
     write_report(PLAIN, tmp_path)
     trial = try_report(replace(PLAIN, prints=prints), tmp_path)
     assert (trial.printed, trial.as_told) == ("one\ntwo\n0x7f00\n", as_told)
+
+
+@pytest.mark.parametrize("name", [name for name, each in REPORTS.items() if set(each.needs) <= COMPILERS])
+def test_what_the_compilers_of_debian_12_print_is_told(name: str, tmp_path: Path) -> None:
+    report = REPORTS[name]
+    if any(_version(compiler) != "12" for compiler in report.needs if compiler.endswith("gcc")):
+        pytest.skip("another GCC, or none")
+    write_report(report, tmp_path)
+    trial = try_report(report, tmp_path)
+    assert trial.as_told, trial.printed
+
+
+def _version(compiler: str) -> str:
+    if shutil.which(compiler) is None:
+        return ""
+    return subprocess.run([compiler, "-dumpversion"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_program_that_is_missing_is_named(tmp_path: Path) -> None:
