@@ -75,8 +75,9 @@ def counted_from(
     rows: Mapping[int, UnwindRow | None],
     true: Mapping[int, ObservedRow],
 ) -> tuple[tuple[str, ...], str] | None:
-    """The advice without what a `.cfi_rel_offset` that stands there will say by itself, behind the adjustment that is
-    missing; and the first such directive. None: there is none, or it would say something wrong.
+    """The advice without what a `.cfi_rel_offset` says by itself behind the missing adjustment, and the first of these.
+
+    None where there is none, or where it would say something wrong.
 
     ``rows`` and ``true`` are those of the instructions from the adjustment on, in order.
     """

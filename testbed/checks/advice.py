@@ -48,8 +48,9 @@ _OF_THE_CFA = (*_ABSOLUTE, f"{ADJUST} ")
 def recounted(
     cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]], table: RowTable, true: Mapping[int, ObservedRow]
 ) -> tuple[int, str, str] | None:
-    """Of the first directive that would count from what is advised: where it stands, what is to stand there for it, and
-    what does. None where there is none, or where its row is wrong now: that has advice of its own.
+    """The first later directive that the advice would throw off: its place, its new text, its text now; or None.
+
+    None, too, where its row is wrong now: that has advice of its own.
 
     ``standing`` are the directives before each instruction behind the cause's, in order, each to as it is written.
     """

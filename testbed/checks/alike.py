@@ -16,8 +16,11 @@ _BEGINNINGS, _ENDS = "before the first instruction of each", "the end of each"
 
 
 def group_findings(findings: Sequence[TableFinding], *, parts: bool = False) -> Sequence[TableFinding]:
-    """The findings, with those that are one cause as one. ``parts``: so is code without a row of functions that have
-    some, where a table has entries for calls only, or none."""
+    """The findings, with those of one cause grouped into one.
+
+    ``parts``: code without a row of functions that have some is one cause, too, where a table has entries for calls
+    only, or none.
+    """
     kinds = ((FindingKind.CANNOT_UNWIND, False), (FindingKind.NO_ROW, not parts))
     for (kind, bare_only), severity in product(kinds, Severity):
         alike, others = list[TableFinding](), list[TableFinding]()
@@ -30,7 +33,7 @@ def group_findings(findings: Sequence[TableFinding], *, parts: bool = False) -> 
 
 
 def as_one(alike: Sequence[TableFinding]) -> TableFinding:
-    """Findings of several functions as one, which lies at the first of them; of a single one itself."""
+    """One finding made of those of several functions; it lies at the first of them."""
     first = alike[0]
     if len(alike) == 1:
         return first
@@ -39,7 +42,7 @@ def as_one(alike: Sequence[TableFinding]) -> TableFinding:
 
 
 def divided(finding: TableFinding, known: Sequence[bool]) -> tuple[tuple[TableFinding, bool], ...]:
-    """A finding, and whether it is known; in two parts where that is so of some of its functions only."""
+    """A finding cut in two: the functions that a baseline knows, and the others; each with whether it is known."""
     own = list(zip(finding.each, known, strict=True))
     sides = {side: [each for each, its in own if its == side] for side in (False, True)}
     return tuple((as_one(each) if len(each) < len(known) else finding, side) for side, each in sides.items() if each)

@@ -56,18 +56,18 @@ def check_in_parts(group: Group) -> GroupResult:
 
 
 def halves(group: Group) -> tuple[Group, Group]:
-    """The two halves of a group of several pieces."""
+    """A group of several pieces cut in two, to find the one that ends its process."""
     first, second = pairwise((group.first, (group.first + group.end) // 2, group.end))
     return replace(group, first=first[0], end=first[1]), replace(group, first=second[0], end=second[1])
 
 
 def died(group: Group) -> GroupResult:
-    """What is said of a group over which the process died."""
+    """The result of a group whose process died."""
     return without_result(group, "the emulator died over it")
 
 
 def without_result(group: Group, note: str, *, failed: bool = False) -> GroupResult:
-    """A group of which nothing is known but its instructions."""
+    """The result of a group of which only the instructions are known."""
     this = opened(group.file, group.path, replace(group.options, jobs=1), group.readers)
     counts = tuple(
         replace(counts_of(piece, piece_code(this.image, piece)), note=note, failed=failed)
@@ -84,7 +84,7 @@ def without_result(group: Group, note: str, *, failed: bool = False) -> GroupRes
 
 
 def codes_of_parts(this: FileAtWork, chosen: Sequence[CodePiece], patterns: Sequence[str]) -> tuple[PieceCounts, ...]:
-    """The instructions of code that is not called; of a file of which some functions were ``chosen``, of theirs."""
+    """The instructions of code that nobody calls; where functions were ``chosen``, of their parts only."""
     parts = parts_of_file(this.image, this.pieces)
     if patterns:
         led_to = {part for piece in chosen for part in this.explorer.parts.of(piece)}

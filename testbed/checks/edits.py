@@ -25,7 +25,9 @@ class Edit:
 
 
 def spread(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> Iterator[tuple[int, FrameState]]:
-    """The states from an instruction on if directives say ``values`` before it, as far as that reaches."""
+    """The states from an instruction on, as they are if directives set ``values`` before it; up to where the table sets
+    them anew.
+    """
     live = dict(values)
     for j in range(i, len(function)):
         state = function.states[j]
@@ -48,7 +50,7 @@ def with_values(state: FrameState, values: Mapping[str, StatePart]) -> FrameStat
 
 
 def _without_what_is_set(function: TriedFunction, j: int, live: Mapping[str, StatePart]) -> dict[str, StatePart]:
-    """The table says something here that it said already: that which is right, where the new values are not."""
+    """Drops edits that a correct directive ends, though it repeats what the table said before."""
     state = function.states[j]
     new = with_values(state, live)
     ended = [part for thing in function.wrong(j, new) - function.wrong(j, state) for part in parts_of(thing)]
@@ -78,7 +80,7 @@ def _is_in_frame(rule: StatePart) -> bool:
 
 
 def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> dict[str, Edit]:
-    """Registers that a later instruction needs, and that lie already in a slot that these edits are about.
+    """Registers that the same forgotten save is about: a later instruction needs them, and they lie in its slots.
 
     A push that the table was not told of moves the CFA at once. That it saved a register shows only where the register
     changes; one directive says the one, another the other, and the author forgot both in one place. Where a save was
@@ -150,7 +152,7 @@ def points_into(true: ObservedRow, base: str, arch: Arch) -> bool:
 def tried_edit(
     function: TriedFunction, i: int, thing: str, values: Mapping[str, StatePart], helps: int | None = None
 ) -> Edit | None:
-    """What comes of a directive for one thing; None where it cannot be said, or does not help (at ``helps``)."""
+    """The edit for one wrong thing, tried; None where no directive says it, or where it does not help at ``helps``."""
     fixed: set[int] = set()
     end = None
     for j, state in spread(function, i, values):

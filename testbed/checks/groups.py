@@ -128,7 +128,7 @@ def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[Co
 
 
 def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
-    """The parts of functions but for those where a stack begins: a new thread jumps there, who started it does not."""
+    """The split-off parts that are checked: those where a stack begins are not, for a new thread jumps there."""
     known = _known(tables)
     return tuple(part for part in parts if not _begins_a_stack(_rows_at(known, part.start)))
 
@@ -269,7 +269,7 @@ def groups_of(pieces: Sequence[CodePiece]) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=2)
 def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> FileAtWork:
-    """A file's image, tables and machine. Raises ImageError, UsageError."""
+    """A file made ready to be checked: its image, tables and machine. Raises ImageError, UsageError."""
     debug = looked_in() if options.debug_files else NOWHERE
     image = replace(read_program(file, path, options.arch, debug), conventions=options.conventions)
     check_said(image.arch, options.conventions)
@@ -362,7 +362,7 @@ def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, 
 
 
 def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:
-    """Whether a function is one of those that were asked for, by a name or its address."""
+    """Is this one of the functions that were asked for, by a name or its address?"""
     names = {f"{piece.start:#x}", str(piece), *piece.names}
     if not patterns or not names.isdisjoint(patterns):
         return True
@@ -427,7 +427,7 @@ def held_against(
     truth: tuple[Truth, LocalCalls | None],
     of_steps: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> tuple[RowChecks, NDArray[np.int64]]:
-    """A table beside a batch, without what only paths show that no run takes, and the steps that prove nothing.
+    """A table compared with a batch of paths, without visits that no real run makes and steps that prove nothing.
 
     ``truth``: and local calls; ``of_steps``: those in code that is jumped to, and those with a frame of any size.
     """

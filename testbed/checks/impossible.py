@@ -1,4 +1,4 @@
-"""Visits that only a path made which no run takes: they count for nothing."""
+"""Drops visits that only forced paths make, and no real run can: they count for nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Pcs = NDArray[np.uint64]
 
 
 def dynamic_frame_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs) -> Bools:
-    """The steps of activations behind a move of SP by what is no constant, until SP is back in their fixed frame.
+    """The steps after a dynamic stack allocation, until SP is back in the fixed frame.
 
     ``pc`` are link-time addresses.
     """
@@ -109,7 +109,10 @@ def _mark(
 def unproven_steps(
     watched: Truth, checks: RowChecks, table: RowTable, sized: Bools, *, at_calls: bool = False
 ) -> NDArray[np.int64]:
-    """The steps with a right row that counts from SP where SP is ``sized``. ``at_calls``: as `check_rows` takes it."""
+    """The steps at which a right row proves nothing: it counts from SP, which moved by an unknown amount (``sized``).
+
+    ``at_calls``: as `check_rows` takes it.
+    """
     steps = np.flatnonzero(sized & checks.compared & (checks.wrong == 0))
     looked_up = checks.pc[steps] + (
         np.maximum(watched.trace.sizes[steps], 1) - np.uint64(1) if at_calls else np.uint64(0)
@@ -122,7 +125,7 @@ def unproven_steps(
 
 
 def without(checks: RowChecks, steps: NDArray[np.int64] | Sequence[int]) -> RowChecks:
-    """The checks without those of some steps."""
+    """The results without those at some steps."""
     compared = checks.compared.copy()
     compared[steps] = False
     return replace(checks, compared=compared)
@@ -172,7 +175,7 @@ def rows_outside(parts: Sequence[CodePiece], row_at: RowAt | None) -> RowAt | No
 
 
 def without_fallen_through(checks: RowChecks, batch: Batch, table: RowTable, steps: Bools) -> RowChecks:
-    """Without what a path did behind a call in a part that its author says never returns."""
+    """Drops what a path did behind a call that never returns, in a split-off part."""
     over = np.zeros(len(steps), np.bool_)
     for step in np.flatnonzero(steps & batch.answered).tolist():
         pc = int(checks.pc[step])
@@ -183,7 +186,7 @@ def without_fallen_through(checks: RowChecks, batch: Batch, table: RowTable, ste
 
 
 def without_led_astray(checks: RowChecks, before: RowChecks, batch: Batch, steps: Bools) -> RowChecks:
-    """Without visits in parts on forced paths that were impossible before: wrong in the function, and dropped there."""
+    """Drops visits of split-off parts on forced paths on which the function itself was dropped before."""
     dropped = before.compared & (before.wrong != 0) & ~checks.compared & batch.forced & ~steps
     over = np.zeros(len(steps), np.bool_)
     for path in np.unique(batch.path[dropped & np.isin(batch.path, np.unique(batch.path[steps]))]).tolist():
@@ -194,7 +197,7 @@ def without_led_astray(checks: RowChecks, before: RowChecks, batch: Batch, steps
 
 
 def without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
-    """Without the visits that only an impossible path makes.
+    """Drops the visits that only an impossible path makes.
 
     A row says one thing of an instruction. Where it is right on some path, a forced path on which it is wrong mixes
     branches that belong together.
@@ -207,7 +210,7 @@ def without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
 def without_never_returning(
     checks: RowChecks, batch: Batch, image: Image, table: RowTable, row_at: RowAt | None
 ) -> RowChecks:
-    """Without what a path did behind a call of what never returns: an import, which everyone here answers.
+    """Drops what a path did behind a call of an import that never returns: here every import is answered.
 
     The row where it comes back is wrong then, and right where another path comes there, or as the instructions say that
     lead there in another way. Who defines the import is not known, so only this tells. Where the instructions say that
@@ -237,7 +240,7 @@ def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: in
 
 
 def without_answered_base(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, image: Image) -> RowChecks:
-    """Without forced visits whose CFA counts from a register that calls do not preserve, and an answered call changed.
+    """Drops forced visits whose CFA counts from a register that an answered call changed, as calls may.
 
     On a forced path nothing that is called is executed. A row that counts from such a register behind a call knows of
     its callee that it leaves that alone, by a contract of their own.
@@ -258,7 +261,7 @@ def without_answered_base(checks: RowChecks, batch: Batch, watched: Truth, table
 
 
 def without_wrong_landings(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:
-    """Without wrong visits of a path that was sent from a wrong place to code that no branch leads to.
+    """Drops wrong visits behind a landing pad that was guessed wrongly: no branch leads there.
 
     A landing pad has the frame of its calls, and a function that saves registers late has several. Which calls lead
     there is guessed. The guess is to blame where the row that it came from says something else, and another row of the
@@ -282,7 +285,7 @@ def _says(row: UnwindRow) -> tuple[Rule | None, dict[str, Rule]]:
 def without_overwritten_frame(
     checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, evaluate: Evaluate | None = None
 ) -> RowChecks:
-    """Without what a path did that did not come back, from where it wrote over what its frame keeps.
+    """Drops a path from where it overwrote its own frame, if it did not come back.
 
     A row says the same slot as before, which lies in the frame still, and what was right there is wrong: a made-up
     length or index led a store there. Likewise a CFA that is read from memory, and is right from the memory of before.
@@ -303,7 +306,7 @@ def without_overwritten_frame(
 
 
 def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChecks:
-    """Without visits of a function that keeps its return address where its caller made room, if rows count from there.
+    """Drops visits of a function that keeps its return address in its caller's room, if rows count from there.
 
     A row whose CFA lies there does not say what SP was at the call, as those of libffi's `ffi_call_unix64` and
     `ffi_call_SYSV` on purpose: nothing says which of the two a row has to give. On x86_64 the function comes back with
@@ -345,7 +348,7 @@ def _is_kept_outside(row: UnwindRow, watched: Truth, step: int, cfa: int) -> boo
 
 
 def without_thrown_away(checks: RowChecks, watched: Truth) -> RowChecks:
-    """Without what code did after it had thrown away who called it.
+    """Drops what code did after it had thrown away its own return address.
 
     A function that raises SP over its return address and jumps on was not called as the ABI says: somebody left words
     for it on the stack, as libffi's trampolines do for `ffi_closure_unix64_alt`. Here nobody did. So its own caller's
@@ -412,7 +415,7 @@ def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: 
 def without_contradicted(
     checks: RowChecks, batch: Batch, image: Image, table: RowTable, row_at: RowAt | None
 ) -> RowChecks:
-    """Without forced visits at which the table is wrong, but says what the instructions before it say.
+    """Drops forced visits at which the table is wrong, but agrees with the instructions before it.
 
     Then it is the path that is wrong: it came there with another frame than any run does.
     """

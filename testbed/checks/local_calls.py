@@ -1,4 +1,4 @@
-"""Calls of a place in the calling function itself that do not come back from there.
+"""Local calls that never return: a function calls a place in itself, and does not come back from there.
 
 A retpoline calls over a trap, writes another address over the one that was pushed, and "returns" there; one that stands
 in a function is called first, so that its target comes back for it; what fills the processor's return predictor calls
@@ -26,8 +26,11 @@ from testbed.truth.native.near import NEAR
 
 @dataclass(frozen=True, eq=False)
 class LocalCalls:
-    """The truth in which such calls are jumps, the ``steps`` at which that is another activation, and the ``doubtful``
-    ones: of a local call that may come back, on a path that was stopped before it did."""
+    """A trace in which local calls that never return are jumps.
+
+    ``steps`` are in another activation by that. ``doubtful`` steps are of a local call that may come back: its path was
+    stopped before it did.
+    """
 
     truth: Truth
     steps: Bools = field(repr=False)
@@ -76,7 +79,7 @@ def rows_beside(
     evaluate: Evaluate | None = None,
     natively: bool = False,
 ) -> RowChecks:
-    """A table held against a trace with its local calls, as calls and as jumps."""
+    """A table compared with a trace twice: its local calls as calls, and as jumps."""
     checks = check_rows(watched, table, loaded, at_calls=at_calls, evaluate=evaluate, natively=natively)
     if local is None:
         return checks

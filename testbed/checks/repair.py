@@ -222,8 +222,7 @@ def _closings(function: TriedFunction, i: int, edits: Iterable[Edit]) -> dict[in
 
 
 def _doubtful_end(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> int | None:
-    """Where a directive is taken to end because the table says there what changes nothing, though perhaps it only
-    remembers the state there, which it restores later."""
+    """Where an edit may end although the directive there changes nothing: perhaps that only remembers the state."""
     reached = [j for j, _ in spread(function, i, values)][-1] + 1
     if reached >= len(function) or function.begins(reached) or function.sets(reached) & values.keys():
         return None

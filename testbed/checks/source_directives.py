@@ -66,7 +66,7 @@ def written_anew(
 
 
 def is_said(directive: str, standing: Sequence[str]) -> bool:
-    """Whether what stands in the source says what a directive would: the last there that says anything of it."""
+    """Does the source already contain this directive? The last one there about the same thing decides."""
     name, arguments = parts_of_directive(directive)
     wanted = [_value(each) for each in arguments]
     for old, its in map(parts_of_directive, reversed(standing)):

@@ -13,7 +13,7 @@ from testbed.checks.fixing import Fixed, annotated
 from testbed.checks.options import CheckOptions
 from testbed.cli.check import FLAGS, BeforeTheCompiler
 from testbed.cli.fixing import tried_source
-from testbed.cli.options import jobs_option
+from testbed.cli.options import arch_option, functions_option, jobs_option
 from testbed.report.phrases import count
 from testbed.words.printable import printable
 
@@ -22,8 +22,8 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 
 @click.command("annotate", cls=BeforeTheCompiler)
 @click.argument("file", type=_PATH, metavar="FILE [-- COMPILER ARGUMENTS]")
-@click.option("--function", "-f", "functions", multiple=True, metavar="GLOB", help="Only these functions; repeatable.")
-@click.option("--arch", "-a", metavar="ARCH", help="x86_64, arm64 or arm32: what the source is built for.")
+@functions_option
+@arch_option
 @click.option("--diff", is_flag=True, help="Print a patch, and not the whole source.")
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file; FILE itself may be it."

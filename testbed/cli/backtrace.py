@@ -17,6 +17,7 @@ from testbed.cli.options import (
     NamedRun,
     at_option,
     debug_dirs_option,
+    json_option,
     refuse_others,
     strategies_option,
     takes,
@@ -81,7 +82,7 @@ class SnapshotOptions:
             help="Of a snapshot: which thread, from 0 (default: the one that stopped).",
         ),
     ]
-    as_json: Annotated[bool, click.option("--json", "as_json", is_flag=True, help="Of a snapshot: print JSON.")]
+    as_json: Annotated[bool, json_option]
 
 
 @click.command("backtrace")

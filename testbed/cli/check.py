@@ -26,6 +26,7 @@ from testbed.cli.options import (
     budget_option,
     cluster_option,
     convention_option,
+    functions_option,
     jobs_option,
     no_debug_files_option,
     recipe_option,
@@ -112,7 +113,7 @@ class _HowTold:
 
 @click.command("check", cls=BeforeTheCompiler)
 @click.argument("files", nargs=-1, metavar="FILE... [-- COMPILER ARGUMENTS]")
-@click.option("--function", "-f", "functions", multiple=True, metavar="GLOB", help="Only these functions; repeatable.")
+@functions_option
 @click.option(
     "--call",
     "calls",

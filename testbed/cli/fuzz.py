@@ -26,6 +26,7 @@ from testbed.cli.options import (
     FILE,
     arches_option,
     jobs_option,
+    json_option,
     recipes_option,
     refuse_others,
     strategies_option,
@@ -92,7 +93,7 @@ class _Report:
     is_flag=True,
     help="Instead of strategies, compare two witnesses of the call stack (testbed run --help).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@json_option
 def command(
     seeds: int | None,
     minutes: float | None,

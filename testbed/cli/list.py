@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from testbed.cli.options import json_option
 from testbed.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ _CATALOGUES: Mapping[str, Callable[[], Mapping[str, Any]]] = MappingProxyType(
 @click.option(
     "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="With assumptions: those of these alone."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/list.json).")
+@json_option
 @click.option("--clear", is_flag=True, help="With cache: remove all that is kept.")
 def command(what: str, traps: bool, names: tuple[str, ...], as_json: bool, clear: bool) -> None:
     """What the catalogues hold, and where built files and results are kept.

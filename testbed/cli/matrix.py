@@ -26,6 +26,7 @@ from testbed.cli.options import (
     arches_option,
     cluster_option,
     jobs_option,
+    json_option,
     programs_option,
     recipes_option,
     refuse_others,
@@ -133,7 +134,7 @@ class MatrixOptions:
     fresh: Annotated[
         bool, click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
     ]
-    as_json: Annotated[bool, click.option("--json", "as_json", is_flag=True, help="Print every cell as JSON.")]
+    as_json: Annotated[bool, json_option]
     outputs: Annotated[
         Outputs,
         outputs_option(

@@ -27,7 +27,10 @@ recipe_option = click.option(
     "--recipe", "-r", metavar="RECIPE", help="How to build it (default: the first; testbed list recipes)."
 )
 seed_option = click.option(
-    "--seed", default=1, show_default=True, help="Of the values planted in registers before entry."
+    "--seed",
+    default=1,
+    show_default=True,
+    help="Of all values that are made up, also of samples.",
 )
 at_option = click.option(
     "--at",
@@ -35,6 +38,8 @@ at_option = click.option(
     metavar="LOCATION",
     help="One place in the run: symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17.",
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (schemas: testbed/report/schema).")
+functions_option = _SOME("--function", "-f", "functions", metavar="GLOB", help="Only these functions; repeatable.")
 rebuild_option = click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")
 arches_option = _SOME("--arch", "-a", "arches", metavar="ARCH", help="Only these architectures; repeatable.")
 some_programs_option = _SOME("--program", "-p", "programs", metavar="GLOB", help="Only these programs; repeatable.")
@@ -84,10 +89,11 @@ no_debug_files_option = click.option(
     "--no-debug-files", is_flag=True, help="Leave separate debug files alone, also those in /usr/lib/debug."
 )
 # After how many instructions to give up, of all commands that run a program.
-_budget = partial(click.option, "--budget", type=click.IntRange(1), metavar="N", default=1_000_000)
-_GIVE_UP = "Give up after this many instructions (default: 1000000{})."
-budget_option = _budget(help=_GIVE_UP.format(""))
-budget_of_processes_too = _budget(help=_GIVE_UP.format("; of a process 4000000"))
+_budget = partial(click.option, "--budget", type=click.IntRange(1), metavar="N")
+_GIVE_UP = "Give up after this many instructions (default: {})."
+budget_option = _budget(default=1_000_000, help=_GIVE_UP.format("1000000"))
+budget_of_processes_too = _budget(default=1_000_000, help=_GIVE_UP.format("1000000; of a process 4000000"))
+budget_of_edits = _budget(default=5_000, help=_GIVE_UP.format("5000"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,17 +148,7 @@ def takes(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 # ``--file-limit NAME=NUMBER``: how much reading one file may cost, for the commands that read files from elsewhere.
 
-READ_FILES = frozenset(
-    (
-        "check",
-        "sweep",
-        "run",
-        "rows",
-        "backtrace",
-        "gdb",
-        "export",
-    )
-)
+READ_FILES = frozenset({"check", "sweep", "run", "rows", "backtrace", "gdb", "export"})
 
 
 def with_limits(name: str, command: click.Command) -> click.Command:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from testbed.cli.corpus import corpus
-from testbed.cli.options import debug_dirs_option
+from testbed.cli.options import arch_option, debug_dirs_option, recipe_option
 from testbed.cli.terminal import console_for_reports
 from testbed.image.separate_debug import DebugDirs
 from testbed.runs.by_name import named_image, named_run
@@ -18,8 +18,8 @@ from unwinders import UNWINDERS
 
 @click.command("rows")
 @click.argument("program")
-@click.option("--arch", "-a", metavar="ARCH", help="For a program or source: the architecture.")
-@click.option("--recipe", "-r", metavar="RECIPE", help="For a program or source: how to build it.")
+@arch_option
+@recipe_option
 @click.option(
     "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these strategies' tables; repeatable."
 )

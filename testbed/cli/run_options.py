@@ -14,6 +14,7 @@ from testbed.cli.options import (
     budget_of_processes_too,
     convention_option,
     debug_dirs_option,
+    json_option,
     no_debug_files_option,
     programs_option,
     rebuild_option,
@@ -124,15 +125,7 @@ class RunOptions:
     ]
     conventions: Annotated[tuple[tuple[str, str], ...], convention_option]
     trace: Annotated[Path | None, click.option("--trace", type=FILE, help="Judge the run in this file instead.")]
-    as_json: Annotated[
-        bool,
-        click.option(
-            "--json",
-            "as_json",
-            is_flag=True,
-            help="Print JSON (testbed/report/schema/run.json, or process.json).",
-        ),
-    ]
+    as_json: Annotated[bool, json_option]
     outputs: Annotated[
         Outputs,
         outputs_option(

@@ -29,7 +29,7 @@ from testbed.campaign.score_card import (
     write_known,
 )
 from testbed.campaign.units import units
-from testbed.cli.options import FILE, arches_option, jobs_option, refuse_others, takes, unwinder_cmd
+from testbed.cli.options import FILE, arches_option, jobs_option, json_option, refuse_others, takes, unwinder_cmd
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import is_spec, strategies_named
 from testbed.cli.terminal import console_for_reports
@@ -62,10 +62,7 @@ class ScoreOptions:
         ),
     ]
     jobs: Annotated[int, jobs_option]
-    as_json: Annotated[
-        bool,
-        click.option("--json", "as_json", is_flag=True, help="As JSON (schema: testbed/report/schema/score.json)."),
-    ]
+    as_json: Annotated[bool, json_option]
     outputs: Annotated[
         Outputs, outputs_option(html="the card as a page", svg="a badge", markdown="the ranking as tables")
     ]

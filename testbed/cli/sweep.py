@@ -17,7 +17,7 @@ import click
 
 from testbed.checks.workers import as_finished, worker_pool
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.options import cluster_option, jobs_option
+from testbed.cli.options import cluster_option, jobs_option, json_option, seed_option
 from testbed.cli.progress import long_work
 from testbed.cli.writing import write_text
 from testbed.report.phrases import count
@@ -84,7 +84,7 @@ class _FoundFile:
     metavar="SHARE",
     help="With --execute: call this share of the entries that agree as well, such as 0.001.",
 )
-@click.option("--seed", default=1, show_default=True, help="Of the sample.")
+@seed_option
 @click.option(
     "--against",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -93,7 +93,7 @@ class _FoundFile:
 )
 @jobs_option
 @cluster_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON (schema: testbed/report/schema/sweep.json).")
+@json_option
 def command(paths: tuple[str, ...], out: Path | None, against: Path | None, as_json: bool, **how: Any) -> None:
     """Say which functions of many files have wrong unwind tables: by their instructions, then by executing them.
 

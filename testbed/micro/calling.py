@@ -77,7 +77,7 @@ class OwnClock:
 
 
 class Detours:
-    """The forced branches of a path that are still to come, and the calls that were answered; at most ``most`` each.
+    """The forced branches of a path that are still to come, and its answered calls; at most ``most`` each.
 
     Answered calls go on at ``answer`` with 0 in Unicorn's register ``result``, or ``value``.
     """

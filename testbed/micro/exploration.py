@@ -1,4 +1,4 @@
-"""What the paths through one function are, and what of it they covered."""
+"""Coverage of one function: the paths through it, and which of its instructions they executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TakenPath:
 
 @dataclass(eq=False)
 class Exploration:
-    """What the paths of one piece covered: instructions by link-time address. ``dropped``: paths that no run takes.
+    """Coverage of one piece by its paths: instructions by link-time address. ``dropped``: paths that no run takes.
     ``whole`` is its code with that of the parts that it jumps to.
 
     ``thorough``: what is not executed is not tried at all, so more is done for it: where a path was gone with its

@@ -20,7 +20,7 @@ from testbed.truth.frame_sites import FrameSites
 
 @dataclass(frozen=True, eq=False)
 class WrongSteps:
-    """Steps that are not exact, the frame at which each goes wrong, why (0: nothing explains it), whether it lies."""
+    """Inexact steps, in columns: the frame at fault, the reason (0: unexplained), whether it is a false claim."""
 
     thread: WatchedThread
     sites: FrameSites

@@ -1,4 +1,4 @@
-"""Why strategies differ, each cause told once: a letter where it applies, the sentence below."""
+"""Reasons as footnotes: a letter where a reason applies, its sentence once, below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from testbed.verdicts.assumptions.along import Accord
 
 
 class Causes:
-    """Letters for sentences, in the order in which they were asked for."""
+    """The footnotes of a report: letters for sentences, in the order in which they were asked for."""
 
     def __init__(self) -> None:
         self._letters: dict[str, str] = {}

@@ -38,8 +38,11 @@ class OwnRows(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The jump that a run of steps ends in: its step; SP, and how far that moved with it; FP, whether it was the same
-    before, and whether it is the target's already, which it is not if the activation was entered with it."""
+    """The jump that ends a run of steps: its step, SP and how far the jump moved it, FP.
+
+    Of FP besides: whether it was the same before, and whether it is the target's already, which it is not if the
+    activation was entered with it.
+    """
 
     step: int
     sp: int

@@ -1,4 +1,4 @@
-"""A tool that reads files: one process that is asked about one file after the other, and what becomes of it.
+"""One long-lived process of a tool that reads snapshot files: it is asked about one file after the other.
 
 A file of a snapshot lives in a folder of this process's own, and only as long as the question. A tool that died or
 hung is started again for the next snapshot; one that hangs at `PATIENCE` snapshots of a program is not asked about

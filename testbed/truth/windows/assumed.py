@@ -1,4 +1,4 @@
-"""What the first look at a window takes for granted of what only later windows can tell.
+"""Speculation: what the first look at a window assumes, and only later windows can confirm.
 
 A window is judged when it is first seen, by what is known then. Most often that turns out to be all there was to know:
 code that a run repeats shows in its first windows what it does. At the end of the pass `Assumed.holds` says whether
