@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from testbed.cli import COMMANDS
+from testbed.cli import COMMANDS, MOVED
 from testbed.report.schemas import schema
 from tests.cli.command import Testbed, tells
 
@@ -25,6 +26,18 @@ def test_help_tells_every_command_in_whole_sentences(
     monkeypatch.setenv("COLUMNS", columns)
     said = " ".join(testbed("--help").out.split())
     assert [name for name, sentence in COMMANDS.items() if f"{name} {sentence}" not in said] == []
+
+
+def test_the_map_of_commands_is_true_and_old_names_say_what_replaces_them(testbed: Testbed) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("takes the place of |\n")[2]
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", text.partition("\n\n")[0], re.M)
+    assert sorted(name for name, _ in rows) == sorted(COMMANDS) and len(COMMANDS) <= 14
+    before = {name for _, names in rows for name in re.findall(r"`(\w+)`", names)} - {*COMMANDS}
+    assert before | {"completion"} == {*MOVED}
+    assert all(words.split()[1] in COMMANDS for name, words in MOVED.items() if name != "completion")
+    for name, words in MOVED.items():
+        said = tells(testbed, 2, (name, "leaf_call", "--at", "leaf"))
+        assert said.err == f"error: there is no `testbed {name}` any more; in its place: {words}\n"
 
 
 @pytest.mark.parametrize(("columns", "width"), [("80", 80), ("60", 60), ("no number", 100), ("0", 100)])
