@@ -18,9 +18,10 @@ from testbed.truth.events import Bools, Ints, Transfers, Words, code_of, find_tr
 from testbed.truth.model import Activations
 from testbed.truth.native import state as names
 from testbed.truth.native.ending import index_places, mark_needed, resolve, settle
-from testbed.truth.native.rules import SPARE, follow
+from testbed.truth.native.rules import follow
 from testbed.truth.native.stacks import region_of
 from testbed.truth.native.state import Events, Log, Setting, State
+from testbed.truth.native.switches import SPARE
 
 # Can one instruction add to a register and jump there? In A32, where pc is a general register, as a word.
 COMPUTES_PC = PerArch({"x86_64": False, "arm64": False, "arm32": True})

@@ -178,7 +178,7 @@ def test_a_spoiled_truth_is_noticed(isa: str) -> None:
         ("testbed.truth.native.rules._leads_back", lambda *_: 0, "inline"),
         ("testbed.truth.native.rules.come_to", lambda *_: None, "longjmp"),
         ("testbed.truth.native.rules._promise", lambda *_: None, "by_hand"),
-        ("testbed.truth.native.rules._begin", lambda *_: None, "left"),
+        ("testbed.truth.native.rules.begin_stack", lambda *_: None, "left"),
     ],
 )
 def test_a_rule_of_the_truth_that_does_not_hold_is_noticed(
