@@ -18,7 +18,8 @@ from testbed.words.table_formats import BY_SECTION
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One condition on a frame: ``holds`` in the field's words, ``fails`` as a sentence about one frame.
+    """One condition on a frame: ``holds`` in the field's words; ``wrong`` is what is so where it fails, ``fails`` a
+    sentence about one frame.
 
     The names in braces in ``fails`` are filled in with evidence. ``here`` is where the frame's function is, ``true``
     where its caller goes on, ``found`` what the technique comes by instead.
@@ -26,58 +27,179 @@ class Clause:
 
     name: str
     holds: str
+    wrong: str
     fails: str
 
 
 # Of every form: what the technique comes by is the caller.
-END = Clause("end", "the technique's end is the root", "{here} is the root, and {how} {found}")
-KIND = Clause("kind", "nobody but a call left the caller", "a signal interrupted {true}, which is behind no call")
-BEHIND = Clause("behind", "a signal interrupted the caller", "a call returns to {true}, which no signal interrupted")
-REGISTER = Clause("register", "each register is the caller's", "by {by} {register} is {found}, truly {true}")
-CFA = Clause("cfa", "the CFA is where SP was before the call", "by {by} the CFA is {found}, truly {true}")
-ASCENDS = Clause("ascends", "each frame lies further out", "{register} would go from {was} to {found}")
-MOST = Clause("most", "the stack is not too deep", "{here} is frame {frame}, and the technique takes {most} at most")
-KNOWN = Clause("known", "the technique knows the registers that it needs", "{register} is not known")
-MAPPED = Clause("mapped", "what it reads is mapped", "{at} cannot be read, where {how}")
+END = Clause(
+    "end", "the technique's end is the root", "it does not end at the root", "{here} is the root, and {how} {found}"
+)
+KIND = Clause(
+    "kind",
+    "nobody but a call left the caller",
+    "a signal interrupted the caller, and it looks for a call",
+    "a signal interrupted {true}, which is behind no call",
+)
+BEHIND = Clause(
+    "behind",
+    "a signal interrupted the caller",
+    "a call left the caller, and it looks for a signal",
+    "a call returns to {true}, which no signal interrupted",
+)
+REGISTER = Clause(
+    "register",
+    "each register is the caller's",
+    "a register is not the caller's",
+    "by {by} {register} is {found}, truly {true}",
+)
+CFA = Clause(
+    "cfa",
+    "the CFA is where SP was before the call",
+    "the CFA is not where SP was before the call",
+    "by {by} the CFA is {found}, truly {true}",
+)
+ASCENDS = Clause(
+    "ascends",
+    "each frame lies further out",
+    "the next frame would not lie further out",
+    "{register} would go from {was} to {found}",
+)
+MOST = Clause(
+    "most",
+    "the stack is not too deep",
+    "the stack is too deep",
+    "{here} is frame {frame}, and the technique takes {most} at most",
+)
+KNOWN = Clause(
+    "known",
+    "the technique knows the registers that it needs",
+    "it needs a register that it does not know",
+    "{register} is not known",
+)
+MAPPED = Clause(
+    "mapped", "what it reads is mapped", "it reads where nothing is mapped", "{at} cannot be read, where {how}"
+)
 
 # Records and lists of records.
-LEADS = Clause("leads", "FP leads to where the caller goes on", "{how} {found}, and the caller goes on at {true}")
-ZERO = Clause("zero", "FP is zero at the root and nowhere else", "{register} is zero, and {here} is not the root")
-NO_LIST = Clause("no list", "there is a first record", "{register} is zero: without a record there is no list")
-NO_RETURN = Clause("no return", "a return address of zero is the root's", "{how} zero, and {here} is not the root")
-ENTRY = Clause("entry", "a function begins as its call left it", "{how} {found}, and the caller goes on at {true}")
-LINK = Clause("link", "the link register is the caller or not believed", LEADS.fails)
-BOUNDS = Clause("bounds", "each record lies in the stack", "{register} is {found}, outside {low} to {high}")
-LAST = Clause("last", "behind each record there is another", "{here}'s is the last record, and is not listed")
+LEADS = Clause(
+    "leads",
+    "FP leads to where the caller goes on",
+    "FP does not lead to where the caller goes on",
+    "{how} {found}, and the caller goes on at {true}",
+)
+ZERO = Clause(
+    "zero",
+    "FP is zero at the root and nowhere else",
+    "FP is zero, and this is not the root",
+    "{register} is zero, and {here} is not the root",
+)
+NO_LIST = Clause(
+    "no list",
+    "there is a first record",
+    "there is no first record",
+    "{register} is zero: without a record there is no list",
+)
+NO_RETURN = Clause(
+    "no return",
+    "a return address of zero is the root's",
+    "the return address is zero, and this is not the root",
+    "{how} zero, and {here} is not the root",
+)
+ENTRY = Clause(
+    "entry",
+    "a function begins as its call left it",
+    "the function does not begin as its call left it",
+    "{how} {found}, and the caller goes on at {true}",
+)
+LINK = Clause(
+    "link",
+    "the link register is the caller or not believed",
+    "it believes the link register, which is not the caller",
+    LEADS.fails,
+)
+BOUNDS = Clause(
+    "bounds",
+    "each record lies in the stack",
+    "a record lies outside the stack",
+    "{register} is {found}, outside {low} to {high}",
+)
+LAST = Clause(
+    "last",
+    "behind each record there is another",
+    "there is no further record",
+    "{here}'s is the last record, and is not listed",
+)
 
 # Scans and rows.
 FIRST = Clause(
     "first",
     "the first word that passes is the return address",
+    "another word passes before the return address",
     "{how} {found} passes first, and the caller goes on at {true}",
 )
-ROOM = Clause("room", "it lies within the words that are tried", "none of {words} words from {at} on passes")
-REACHED = Clause("reached", "the end of the stack is the root's", "no word from {at} to the end of the stack passes")
-THERE = Clause("row", "the table has a row", "{why}")
-ROOT = Clause("root", "the row of the root says so, and no other", "the row says that {here} is the root")
-ADDRESS = Clause("address", "the row gives where the caller goes on", "{how} {found}, and the caller goes on at {true}")
+ROOM = Clause(
+    "room",
+    "it lies within the words that are tried",
+    "the return address lies behind the words that are tried",
+    "none of {words} words from {at} on passes",
+)
+REACHED = Clause(
+    "reached",
+    "the end of the stack is the root's",
+    "no word passes up to the end of the stack",
+    "no word from {at} to the end of the stack passes",
+)
+THERE = Clause("row", "the table has a row", "the table has no row", "{why}")
+ROOT = Clause(
+    "root",
+    "the row of the root says so, and no other",
+    "the row is wrong about the root",
+    "the row says that {here} is the root",
+)
+ADDRESS = Clause(
+    "address",
+    "the row gives where the caller goes on",
+    "the row does not give where the caller goes on",
+    "{how} {found}, and the caller goes on at {true}",
+)
 
 # Rows that a function's own code implies, by what the trace shows.
-NAMED = Clause("named", "a symbol says where the function begins", "no function's symbol covers {at}")
-OUTERMOST = Clause(
-    "outermost", "the root is where the file begins", "{here} is {not_}the root, and the file begins {where}"
+NAMED = Clause(
+    "named",
+    "a symbol says where the function begins",
+    "no symbol says where the function begins",
+    "no function's symbol covers {at}",
 )
-ENTERED = Clause("entered", "a function is entered at its symbol", "{here} was not entered at its symbol, {at}")
+OUTERMOST = Clause(
+    "outermost",
+    "the root is where the file begins",
+    "the root is not where the file begins",
+    "{here} is {not_}the root, and the file begins {where}",
+)
+ENTERED = Clause(
+    "entered",
+    "a function is entered at its symbol",
+    "the function was not entered at its symbol",
+    "{here} was not entered at its symbol, {at}",
+)
 AS_CALLED = Clause(
     "as called",
     "it is entered with the registers of the call",
+    "it was not entered with the registers of the call",
     "{here} was entered with {register} = {found}, not {was}",
 )
 KEPT = Clause(
-    "kept", "the return address is in the link register or the frame", "{true} is in no word of {here}'s frame"
+    "kept",
+    "the return address is in the link register or the frame",
+    "the return address is neither in the link register nor in the frame",
+    "{true} is in no word of {here}'s frame",
 )
 ONE_CFA = Clause(
-    "one CFA", "at each instruction SP or FP is at one distance from the CFA", "at {at} the CFA is at no one distance"
+    "one CFA",
+    "at each instruction SP or FP is at one distance from the CFA",
+    "neither SP nor FP is at one distance from the CFA",
+    "at {at} the CFA is at no one distance",
 )
 
 _ALL = (END, KIND, MOST)

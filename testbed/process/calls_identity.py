@@ -64,9 +64,9 @@ def setsid(process: Process, a: tuple[int, ...]) -> int:
     return own
 
 
-def _becomes(process: Process, wanted: int, own: int) -> int:
-    """Only who one is already."""
-    if wanted != own:
+def _stays(wanted: tuple[int, ...], own: int) -> int:
+    """Its own number, or -1 for "as it is", is all that it may ask for."""
+    if any(each & 0xFFFF_FFFF not in (own, 0xFFFF_FFFF) for each in wanted):
         raise Refusal(errno.EPERM)
     return 0
 
@@ -278,8 +278,12 @@ CALLS: Mapping[str, KernelCall] = {
     "gettid": lambda process, a: process.current.number,
     **dict.fromkeys(("getuid", "geteuid", "getuid32", "geteuid32"), lambda process, a: USER),
     **dict.fromkeys(("getgid", "getegid", "getgid32", "getegid32"), lambda process, a: GROUP),
-    **dict.fromkeys(("setuid", "setuid32"), lambda process, a: _becomes(process, a[0], USER)),
-    **dict.fromkeys(("setgid", "setgid32"), lambda process, a: _becomes(process, a[0], GROUP)),
+    **dict.fromkeys(("setuid", "setuid32"), lambda process, a: _stays(a[:1], USER)),
+    **dict.fromkeys(("setgid", "setgid32"), lambda process, a: _stays(a[:1], GROUP)),
+    **dict.fromkeys(("setreuid", "setreuid32"), lambda process, a: _stays(a[:2], USER)),
+    **dict.fromkeys(("setresuid", "setresuid32"), lambda process, a: _stays(a[:3], USER)),
+    **dict.fromkeys(("setregid", "setregid32"), lambda process, a: _stays(a[:2], GROUP)),
+    **dict.fromkeys(("setresgid", "setresgid32"), lambda process, a: _stays(a[:3], GROUP)),
     **dict.fromkeys(("getresuid", "getresgid", "getresuid32", "getresgid32"), three_users),
     **dict.fromkeys(("getgroups", "getgroups32"), groups),
     **dict.fromkeys(("setpriority", "getpriority", "sched_setaffinity", "membarrier"), done),

@@ -192,8 +192,8 @@ _FORBIDDEN = {
         mount umount2 pivot_root chroot swapon swapoff reboot sethostname setdomainname settimeofday clock_settime
         adjtimex init_module finit_module delete_module kexec_load bpf perf_event_open iopl ioperm unshare setns keyctl
         add_key acct quotactl symlink symlinkat link linkat mknod mknodat chmod fchmod fchmodat chown fchown lchown
-        fchownat chown32 fchown32 lchown32 utimensat utime utimes futimesat setreuid setregid setresuid
-        setresgid setgroups setresuid32 setresgid32 setgroups32""",
+        fchownat chown32 fchown32 lchown32 utimensat utime utimes futimesat
+        setgroups setgroups32""",
 }
 FORBIDDEN = MappingProxyType({name: number for number, names in _FORBIDDEN.items() for name in names.split()})
 MOST_REFUSED = 1000  # refused calls that are kept; all are counted

@@ -221,7 +221,7 @@ def _places(
     why = np.where((why == 0) & gave_up, GAVE_UP, why)
     wrongs = WrongSteps(thread, sites, why, LYING[found.outcome[wrong]])
     clauses = unwinder.assumption.clauses if unwinder.assumption else ()
-    sentences = None if by_table else tuple(f"does not hold: {each.holds}" for each in clauses)
+    sentences = None if by_table else tuple(each.wrong for each in clauses)
     return wrong_places(wrongs, tables, sentences, lambda step: _unforeseen(watched, unwinder, step))
 
 

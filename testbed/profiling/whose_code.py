@@ -2,7 +2,8 @@
 
 A person who runs a program asks about it, and the dynamic linker makes most of a short run's steps. So what becomes of
 a strategy is counted apart for each function of the program's *own files*: the program, and what lies in its folder or
-below. All other libraries are one entry, and so is the dynamic linker, which also runs what starts the program.
+below. All other libraries are one entry, and so is the dynamic linker, with what linkers and compilers put into every
+program to start and end it, and to call libraries.
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ from testbed.micro.functions import table_ranges
 from testbed.process.loader import plan_of
 from testbed.trace import Trace
 
+# Of the files that compilers link to every program of a C library, by name.
+_START_FILES = frozenset(
+    (
+        *("_start", "_start_c", "_init", "_fini", "call_weak_fn", "_dl_relocate_static_pie", "__do_global_dtors_aux"),
+        *("frame_dummy", "register_tm_clones", "deregister_tm_clones", "__libc_csu_init", "__libc_csu_fini"),
+    )
+)
 ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is called
 _START = 0x40  # bytes: it sets up a stack and calls
 
@@ -88,7 +96,17 @@ def _code_at(images: tuple[LoadedImage, ...], parts: dict[int, CodePart], pc: in
     if (part := parts[id(loaded)]) is not CodePart.OWN:
         return ProcessCode(part)
     start, function, _ = function_at(loaded.image, pc - loaded.bias) or (0, f"{loaded.image.path.name}, elsewhere", "")
+    if starts_program(loaded.image, function):
+        return ProcessCode(CodePart.LINKER)
     return ProcessCode(part, function, loaded.image.path, start)
+
+
+def starts_program(image: Image, function: str) -> bool:
+    """True for code of no function of the program's: start files, and a linker's stubs that lead to libraries.
+
+    A program without start files is its own, from `_start` on.
+    """
+    return function.startswith(".plt") or (function in _START_FILES and ".init" in image.sections)
 
 
 def parts_of(images: Iterable[LoadedImage]) -> tuple[CodePart, ...]:

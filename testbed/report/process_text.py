@@ -11,13 +11,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.image import LoadedImage, describe
+from testbed.image import Image, LoadedImage, describe
 from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
 from testbed.profiling.samples import SampledProfile
-from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
 from testbed.report.phrases import besides, count, share
 from testbed.report.timeline import SPEEDSCOPE
@@ -49,7 +49,7 @@ def _title(process: WatchedProcess | CountedProcess) -> Text:
 def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     for thread in process.threads:
         said = f"thread  {thread.number}: {count(thread.steps, 'step')}, {count(thread.activations, 'activation')}"
-        unjudged = {"in transition": thread.transition, "undecided": thread.undecided}
+        unjudged = {"at which no one answer is right": thread.transition, "undecided": thread.undecided}
         parts = [f"{count(number, 'step')} {word}" for word, number in unjudged.items() if number]
         said += f", not judged: {', '.join(parts)}" if parts else ""
         yield Text(said)
@@ -148,7 +148,8 @@ def line_of(images: Sequence[LoadedImage], code: ProcessCode) -> str:
 
 def _places(process: WatchedProcess | CountedProcess, each: StrategyShare) -> Iterator[RenderableType]:
     """Where a strategy goes wrong: at frames of the program's own files, and all that nothing explains."""
-    parts = dict(zip((each.image.path for each in process.run.images), parts_of(process.run.images), strict=True))
+    images = process.run.images
+    parts = {each.image.path: (each.image, part) for each, part in zip(images, parts_of(images), strict=True)}
     told = [place for place in each.places if not place.explained or _part_of(place, parts) is CodePart.OWN]
     elsewhere = [place for place in each.places if place not in told]
     if told:
@@ -171,8 +172,11 @@ def _more(places: Sequence[WrongPlace], head: str, noun: str) -> Text:
     return Text(f"{head} {count(len(places), noun)}, {steps} (--json has them)", "dim")
 
 
-def _part_of(place: WrongPlace, parts: Mapping[Path, CodePart]) -> CodePart:
-    return parts[place.file] if place.file is not None else CodePart.OWN
+def _part_of(place: WrongPlace, parts: Mapping[Path, tuple[Image, CodePart]]) -> CodePart:
+    if place.file is None:
+        return CodePart.OWN
+    image, part = parts[place.file]
+    return CodePart.LINKER if part is CodePart.OWN and starts_program(image, place.function) else part
 
 
 def _place(place: WrongPlace) -> Text:
