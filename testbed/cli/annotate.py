@@ -13,21 +13,17 @@ from testbed.checks.fixing import Fixed, annotated
 from testbed.checks.options import CheckOptions
 from testbed.cli.check import FLAGS, BeforeTheCompiler
 from testbed.cli.fixing import tried_source
-from testbed.cli.options import arch_option, functions_option, jobs_option
+from testbed.cli.options import FILE, arch_option, functions_option, jobs_option
 from testbed.report.phrases import count
 from testbed.words.printable import printable
 
-_PATH = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command("annotate", cls=BeforeTheCompiler)
-@click.argument("file", type=_PATH, metavar="FILE [-- COMPILER ARGUMENTS]")
+@click.argument("file", type=FILE, metavar="FILE [-- COMPILER ARGUMENTS]")
 @functions_option
 @arch_option
 @click.option("--diff", is_flag=True, help="Print a patch, and not the whole source.")
-@click.option(
-    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file; FILE itself may be it."
-)
+@click.option("--output", "-o", type=FILE, help="Write to this file; FILE itself may be it.")
 @jobs_option
 @click.pass_context
 def command(

@@ -22,6 +22,7 @@ from testbed.checks.options import MOST_STEPS, CheckOptions
 from testbed.cli import WIDTH
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.options import (
+    FILE,
     NamedRun,
     budget_option,
     cluster_option,
@@ -77,7 +78,6 @@ def _listed_in(path: Path) -> list[str]:
 FLAGS = "testbed.check.flags"
 _DEFAULT = CheckOptions()
 _STEPS = click.IntRange(1, MOST_STEPS)
-_FILE = click.Path(dir_okay=False, path_type=Path)
 Told = Callable[[int, int], None]
 
 
@@ -161,11 +161,11 @@ class _HowTold:
 @click.option(
     "--output",
     "-o",
-    type=_FILE,
+    type=FILE,
     help="Print to this file (.json, .sarif, .xml, .html: so), and only the answer to the terminal.",
 )
-@click.option("--baseline", type=_FILE, help="Findings in this file are known: they fail nothing.")
-@click.option("--write-baseline", type=_FILE, help="Write all findings of now as a baseline, and fail for none.")
+@click.option("--baseline", type=FILE, help="Findings in this file are known: they fail nothing.")
+@click.option("--write-baseline", type=FILE, help="Write all findings of now as a baseline, and fail for none.")
 @click.option(
     "--fail-on",
     type=click.Choice([*(severity.value for severity in Severity), "never"]),

@@ -17,7 +17,7 @@ from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import recipes_for
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
-from testbed.cli.options import arch_option, budget_of_edits
+from testbed.cli.options import arch_option, budget_of_edits, port_option, strategies_option
 from testbed.cli.strategies import strategies_named, telling
 from testbed.program.model import Program, read_program
 from testbed.report.answers import answers_of
@@ -102,15 +102,8 @@ BUDGET = 5_000  # steps
 @click.command("edit")
 @click.argument("program", required=False, default="leaf_call")
 @arch_option
-@click.option(
-    "--unwinder",
-    "-u",
-    "names",
-    multiple=True,
-    metavar="GLOB",
-    help="These strategies; repeatable. Default: six of ours.",
-)
-@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Of 127.0.0.1 (default: one that is free).")
+@strategies_option
+@port_option
 @budget_of_edits
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def command(program: str, arch: str | None, names: tuple[str, ...], port: int, budget: int, opens: bool) -> None:

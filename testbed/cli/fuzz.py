@@ -83,7 +83,7 @@ class _Report:
 @click.option("--output", "-o", type=FILE, help="With --write: into this file, NAME.c or NAME.ISA.S.")
 @click.option(
     "--save",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     default=Path("fuzz-findings.txt"),
     show_default=True,
     help="Where the commands that show what was found are written.",

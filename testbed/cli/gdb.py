@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-from testbed.cli.options import NamedRun, at_option, takes
+from testbed.cli.options import NamedRun, at_option, port_option, takes
 from testbed.cli.terminal import status
 from testbed.referee.process.without_tables import file_of
 from testbed.remote import Replay, listen, serve
@@ -34,7 +34,7 @@ _SETTINGS = (
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @at_option
 @click.option("--serve", "serving", is_flag=True, help="Start no gdb: print the command to type, and wait for it.")
-@click.option("--port", default=0, metavar="N", help="Listen at this port of 127.0.0.1 (default: a free one).")
+@port_option
 def command(named: NamedRun, arguments: tuple[str, ...], location: str | None, serving: bool, port: int) -> None:
     """Open the recorded run of PROGRAM in gdb, at LOCATION.
 

@@ -38,6 +38,9 @@ at_option = click.option(
     metavar="LOCATION",
     help="One place in the run: symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17.",
 )
+port_option = click.option(
+    "--port", default=0, type=click.IntRange(0, 65535), metavar="N", help="Of 127.0.0.1 (default: a free one)."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (schemas: testbed/report/schema).")
 functions_option = _SOME("--function", "-f", "functions", metavar="GLOB", help="Only these functions; repeatable.")
 rebuild_option = click.option("--fresh", is_flag=True, help="Build again, whatever the cache holds.")

@@ -29,7 +29,16 @@ from testbed.campaign.score_card import (
     write_known,
 )
 from testbed.campaign.units import units
-from testbed.cli.options import FILE, arches_option, jobs_option, json_option, refuse_others, takes, unwinder_cmd
+from testbed.cli.options import (
+    FILE,
+    arches_option,
+    jobs_option,
+    json_option,
+    refuse_others,
+    strategies_option,
+    takes,
+    unwinder_cmd,
+)
 from testbed.cli.progress import long_work
 from testbed.cli.strategies import is_spec, strategies_named
 from testbed.cli.terminal import console_for_reports
@@ -44,10 +53,7 @@ VERSION_SITES = 8  # instructions of a unit that every version is asked about
 class ScoreOptions:
     """What was typed; each option's help says what it is."""
 
-    names: Annotated[
-        tuple[str, ...],
-        click.option("--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="These strategies; repeatable."),
-    ]
+    names: Annotated[tuple[str, ...], strategies_option]
     commands: Annotated[tuple[str, ...], unwinder_cmd]
     arches: Annotated[tuple[str, ...], arches_option]
     everything: Annotated[
