@@ -124,16 +124,22 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     led, doubted, returning = _lists(found, calls)
     swept = swept._replace(endless=np.unique(ends[:ended]), called=np.unique(called[:calls]))
     swept = swept._replace(led=led, doubted=doubted, returning=returning)
-    out = np.zeros((len(found), room.OUT_COLUMNS), np.int64)
-    asked = np.arange(len(found))
+    return rows_held(swept, machine, much)
+
+
+def rows_held(swept: SweptFile, machine: MachineNumbers, much: int) -> StaticPass:
+    """What the instructions say of rows; ``much`` is how many bytes of code they are for."""
+    out = np.zeros((len(swept.entries), room.OUT_COLUMNS), np.int64)
+    asked = np.arange(len(swept.entries))
     for _ in range(_ROUNDS):
         sooner(check.check_entries, much)(swept, asked, work_room(), machine, out)
-        never = np.setdiff1d(doubted[1 : doubted[0] + 1], returning[1 : returning[0] + 1])
-        endless = np.union1d(np.union1d(swept.endless, never), found[_never_returns(out), entries.START])
+        never = np.setdiff1d(swept.doubted[1 : swept.doubted[0] + 1], swept.returning[1 : swept.returning[0] + 1])
+        endless = np.union1d(np.union1d(swept.endless, never), swept.entries[_never_returns(out), entries.START])
         asked = np.flatnonzero(out[:, room.VERDICT] != room.AGREES)
         if not len(asked):
             break
         swept = swept._replace(endless=endless)
+    sooner(check.doubt_parts, len(out))(swept, machine, out)
     return StaticPass(swept, machine, out)
 
 
@@ -197,6 +203,7 @@ _REASONS = {
     room.NO_CODE: "code that the file does not hold",
     room.IN_SIGNAL: "a frame that the kernel makes for a signal",
     room.LEAVES_BADLY: "a jump to a part of another function, perhaps for a case that never comes",
+    room.NO_PART: "its first row is that of a part of a function, and nothing leads to it so",
     room.BAD_TABLE: "an entry that breaks the format, or says what is not known",
 }
 _RULES = {

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from testbed.arch import ARCHES
 from testbed.checks.inputs import program_file
 from testbed.image import Image, read_image
-from testbed.native.compiled import native
 from testbed.sweep import static_pass as module
-from testbed.sweep.native import check, room, rows
-from testbed.sweep.static_pass import StaticPass, static_pass, work_room
+from testbed.sweep.native import room, rows
+from testbed.sweep.static_pass import static_pass
 from testbed.sweep.sweep_file import sweep_file
 from testbed.words.errors import TestbedError
+from tests.sweep.table_damage import again
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -63,14 +63,6 @@ def damages(row: NDArray[np.int64], kept: NDArray[np.int64]) -> Iterator[tuple[s
     unsaved = [rows.RULES + int(k) for k in kept if row[rows.RULES + int(k)] == rows.SAME]
     for column in unsaved[:2]:
         yield f"rule {column - rows.RULES} invented", with_number(column, -64 << rows.BITS | rows.AT_CFA)
-
-
-def again(made: StaticPass, told: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What is said with other rows."""
-    out = np.zeros_like(made.out)
-    swept = made.swept._replace(rows=told)
-    native(check.check_entries)(swept, np.arange(len(out)), work_room(), made.machine, out)
-    return out
 
 
 # Rows whose damage changes nothing for an unwinder: the register has its value still, or has it again.

@@ -52,6 +52,7 @@ from testbed.sweep.native.room import (
     MOST_BYTES,
     MOST_HEADS,
     NO_CODE,
+    NO_PART,
     NOT_ENDING,
     ON_EDGE,
     OUT_AT,
@@ -367,6 +368,23 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
         out[VERDICT] = SUSPECT if found[SURENESS] == CONTRADICTED else CANNOT_TELL
         out[ABOUT], out[OUT_AT], out[OUT_FROM], out[OUT_WAY] = best, found[AT], found[FROM], found[WAY]
         out[OUT_HELD], out[OUT_ROW] = found[HELD], found[ROW_OF]
+
+
+@compiled()
+def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
+    """What begins as a part of a function does, and nothing leads to it as its first row says, is perhaps none.
+
+    `.plt` is nobody's part: its CFA is an expression.
+    """
+    for i in range(len(swept.entries)):
+        entry = swept.entries[i]
+        if out[i, VERDICT] != AGREES or swept.led[i] != 0 or entry[FIRST_ROW] >= entry[LAST_ROW]:
+            continue
+        row = swept.rows[entry[FIRST_ROW]]
+        is_function = begins_function(row, machine) or is_among(swept.called, entry[START])
+        if row[CFA_REGISTER] >= 0 and not is_function:
+            out[i, VERDICT], out[i, ABOUT] = CANNOT_TELL, NO_PART
+            out[i, OUT_AT], out[i, OUT_FROM], out[i, OUT_ROW] = entry[START], -1, entry[FIRST_ROW]
 
 
 @compiled(pays_from=100000)

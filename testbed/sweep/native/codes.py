@@ -53,6 +53,7 @@ ALIGNMENT = 16  # bytes: a multiple of this is every CFA, by the conventions of 
 
 # Architectures, as kernels know them.
 X86_64, ARM64 = range(2)
+X86_FRAME, X86_RETURN, ARM64_FRAME = 6, 16, 29  # by their DWARF numbers: frame pointers, the return address
 
 
 @compiled(inline=True)

@@ -6,15 +6,18 @@ from typing import Any
 
 from testbed.native.compiled import compiled
 from testbed.sweep.native.codes import (
+    ARM64_FRAME,
     BELIEVED_BASE,
     CALLERS,
     CFA_BASE,
     KIND,
     MAYBE,
+    NUMBER,
     OTHER,
     PLACE,
     SIGNED,
     X86_64,
+    X86_FRAME,
     callers,
     low,
     place,
@@ -106,6 +109,8 @@ def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any,
     held = wanted
     if kind == SAME:
         held = state[own]
+        if held == NUMBER << KIND and own == (X86_FRAME if machine.which == X86_64 else ARM64_FRAME):
+            held = MAYBE << KIND  # so a frame pointer says that this is a thread's first function
     elif kind == IN_REGISTER:
         held = state[number] if 0 <= number < REGISTER_COUNT else MAYBE << KIND
     elif kind == AT_CFA:

@@ -202,7 +202,7 @@ def follow_edge(state: Any, entry: Any, target: Any, came: Any, swept: Any, room
     """Go on at a jump's target with a state: in this entry's code, or out of it."""
     if entry[START] <= target < entry[END]:
         arrive(state, entry, target, came, swept, room, machine)
-    else:
+    elif target != entry[END] or state[machine.stack] == place(CFA_BASE, machine.entry):  # else it is never taken
         leave(state, target, came, swept, room, machine)
 
 

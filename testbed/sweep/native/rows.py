@@ -210,8 +210,9 @@ def instruction(octets: Any, code: Any, end: Any, row: Any, initial: Any, cie: A
         row[CFA_REGISTER] = leb(octets, cursor, end, False)
         return set_offset(row, leb(octets, cursor, end, code == 0x12) * (factor if code == 0x12 else 1))
     if code == 0x0D:
+        counts = row[CFA_REGISTER] >= 0  # an expression has no distance that another register could count
         row[CFA_REGISTER] = leb(octets, cursor, end, False)
-        return True
+        return counts
     return rule_instruction(octets, code, end, row, factor, cursor, machine)
 
 

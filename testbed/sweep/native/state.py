@@ -10,7 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from testbed.native.compiled import compiled
-from testbed.sweep.native.codes import BASES, CALLERS, CFA_BASE, KIND, MAYBE, MEETING_BASE, OTHER, PLACE, low, place
+from testbed.sweep.native.codes import (
+    BASES,
+    CALLERS,
+    CFA_BASE,
+    KIND,
+    MAYBE,
+    MEETING_BASE,
+    OTHER,
+    PLACE,
+    X86_RETURN,
+    low,
+    place,
+)
 
 # Behind 40 registers: whether a word that is not followed was never stored to since the function was entered; whether
 # the state came by a way that a row contradicts; the registers that were stored to where nobody follows; whether a row
@@ -75,8 +87,11 @@ def store_word(state: Any, where: Any, size: Any, value: Any) -> Any:
         other = state[FIRST_WORD + 2 * k]
         gap = low(other) - distance
         if other >> 48 == base and -8 < gap < size:
-            exact = gap == 0 and size == 8
-            state[FIRST_WORD + 2 * k + 1] = value if exact else OTHER << KIND
+            exact, at = gap == 0 and size == 8, FIRST_WORD + 2 * k + 1
+            lost, own = value if exact else OTHER << KIND, state[at] & 0xFF
+            if state[at] >> KIND == CALLERS and own != X86_RETURN and state[own] != state[at]:
+                lost = MAYBE << KIND  # who overwrites what it must give back never gets there
+            state[at] = lost
             touched = True
             if exact:
                 return True
