@@ -7,6 +7,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from testbed.campaign.prove import prove
+from testbed.cli.table_readers import evaluate_rule
 from testbed.image import describe
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
@@ -66,6 +68,19 @@ def test_a_forked_child_goes_on_on_its_parents_stack(target: str) -> None:
     assert [name for name in names if name in ("_Fork", "deep", "main")] == ["_Fork", "deep", "main"]
     share = judge_process(watch_process(child), UNWINDERS["fp_chain" if target == "x86_64" else "stack_scan"])
     assert share.sites == child.steps
+
+
+@pytest.mark.parametrize("target", ["x86_64", "arm64"])
+@pytest.mark.parametrize("way", ["fork", "pipe", "exec"])
+def test_the_witnesses_agree_about_parents_and_children_and_tables_are_explained(way: str, target: str) -> None:
+    run = ran("children", target, "static", way)
+    for each in (run, *run.children):
+        process = watch_process(each)
+        for thread in process.threads:
+            proof = prove(thread.watched)
+            assert proof.disagreed == proof.unfollowed == 0, proof.dissents
+            assert proof.steps > 1_000
+        assert judge_process(process, UNWINDERS["eh_frame"], evaluate=evaluate_rule).unexplained == 0
 
 
 def test_the_memory_of_a_child_is_its_own() -> None:

@@ -1,0 +1,170 @@
+"""`python -m tests.process.equal_children`: docs/processes-children.md, programs of the host that start others.
+
+Shells, make, git and perl, each run in the testbed and natively, in a folder of its own. No step is kept, so
+that a run of a hundred million steps takes no more memory than a short one. Exit status 1 where something differs.
+`python -m tests.process.equal_children make git` prints the rows of these interpreters and writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.image.separate_debug import NOWHERE
+from testbed.process import ProcessRun
+from testbed.process.known_files import FileReading
+from testbed.process.process_run import finished, shown_program
+from testbed.process.running import run_on
+from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
+from testbed.words.temporary import WorkFolder
+
+PAGE = Path(__file__).parents[2] / "docs/processes-children.md"
+BUDGET, PIECE, SECONDS = 400_000_000, 1 << 18, 300
+MAKEFILE = """all: one two
+\t@cat one two | tr a-z A-Z
+one: ; @echo one > one
+two: one ; @sed s/one/two/ one > two; echo made $@
+fails: ; @false
+"""
+HEAD = """# Programs that start others
+
+Made by `python -m tests.process.equal_children`. Each is run in the testbed, and natively, on x86_64, as Debian 12 has
+it. *Equal*: the same standard output and exit status. *Steps* and *programs* are those of all processes together.
+
+{equal} of {all} are equal.
+
+| interpreter | script | steps | programs | ended by | equal |
+|---|---|---:|---:|---|---|
+"""
+
+INTERPRETERS = {
+    "bash": ("/bin/bash", "-c"),
+    "dash": ("/bin/dash", "-c"),
+    "perl": ("/usr/bin/perl", "-e"),
+    "make": ("/usr/bin/make", "-s"),
+    "git": ("/bin/sh", "-c"),
+}
+SCRIPTS = {
+    "bash": (
+        "echo a | tr a b",
+        "for i in 3 1 2; do echo $i; done | sort -r | head -n 2",
+        "x=$(seq 1 20 | awk '{s+=$1} END {print s}'); echo $x",
+        "set -o pipefail; false | true; echo $? ${PIPESTATUS[@]}",
+        "coproc cat; echo hi >&${COPROC[1]}; read -u ${COPROC[0]} x; echo got $x",
+        "timeout 1 sleep 5; echo $?",
+        "trap 'echo last' EXIT; (exit 3); echo $?; kill -USR1 $$",
+        "mapfile -t x < words; printf '%s\\n' ${x[@]} | sort | uniq -c",
+    ),
+    "dash": (
+        "echo a b | tr a-z A-Z | cat",
+        "(sleep 2; echo b) & (sleep 1; echo a) & wait; echo done",
+        "yes | head -n 3; echo $?",
+        "find . -type f | sort | xargs -n 1 wc -c",
+        "find . -name words -exec cat {} ';'",
+        "tar cf - words Makefile | tar tf -",
+        "gzip -c words | gzip -dc | cmp - words && echo same",
+        "cat words words | sort -u | tee copy | wc -l; cat copy",
+        "grep -c . words | (read n; expr $n + 1)",
+        "sed -n 2p words | od -c | head -n 1",
+        "trap 'echo term' TERM; kill -TERM $$; wait; echo $?",
+        "sh -c 'kill -KILL $$'; echo $?",
+        "seq 6 | xargs -n 1 -P 2 sh -c 'exit 0'; echo $?",
+        "exec 3<words; read x <&3; cat <&3 | tail -n 1; echo $x",
+        "env -i A=b /usr/bin/env | cat",
+    ),
+    "perl": (
+        "print `echo hi`; system('exit 3'); print $? >> 8, qq(\\n)",
+        "open(P, '-|', 'sort -r words'); print while <P>; close P; print $?, qq(\\n)",
+        "pipe(R, W); if (fork) { close W; print <R>; wait; print $? >> 8 } else { print W qq(child\\n); exit 7 }",
+        "$SIG{CHLD} = sub { print qq(ended\\n) }; $p = fork; exit unless $p; waitpid $p, 0; sleep 1",
+    ),
+    "make": ("all", "fails", "-j2 all", "-n all"),
+    "git": (
+        "git log --format=%s | head -n 2",
+        "git status --short | wc -l",
+        "git diff HEAD~1 | grep '^[+-]' | cat",
+        "git rev-list --count HEAD",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedScript:
+    """A script of an interpreter: what it did here, and what differs from there; "" for nothing."""
+
+    interpreter: str
+    script: str
+    run: ProcessRun
+    differs: str
+
+    def __str__(self) -> str:
+        every = (self.run, *self.run.children)
+        said = self.script.replace("|", "\\|")
+        counts = f"{sum(each.steps for each in every):,} | {len(every)}"
+        return f"| {self.interpreter} | `{said}` | {counts} | {self.run.ending} | {self.differs or 'yes'} |"
+
+
+def main(chosen: list[str]) -> int:
+    rows = []
+    for name in chosen or INTERPRETERS:
+        for script in SCRIPTS[name]:
+            rows.append(_compared(name, script))
+            print(rows[-1], flush=True)
+    equal = sum(not row.differs for row in rows)
+    if not chosen:
+        text = HEAD.format(equal=equal, all=len(rows)) + "".join(f"{row}\n" for row in rows)
+        PAGE.write_text(text, encoding="utf-8")
+    return int(equal < len(rows))
+
+
+def _compared(name: str, script: str) -> ComparedScript:
+    path, *arguments = *INTERPRETERS[name], *(script.split() if name == "make" else [script])
+    with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as other:
+        for folder in (made, other):
+            _fill(Path(folder))
+        run = unkept(path, arguments, Path(made))
+        there = subprocess.run(
+            [path, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(ENVIRONMENT),
+            cwd=other,
+            timeout=SECONDS,
+            check=False,
+        )
+    own = -run.signal if run.signal else run.status
+    found = "" if own == there.returncode else f"**no**: status {own}, {there.returncode} there"
+    if not found and run.stdout != there.stdout:
+        found = f"**no**: {run.stdout[-60:]!r}, {there.stdout[-60:]!r} there"
+    return ComparedScript(name, script, run, found)
+
+
+def _fill(folder: Path) -> None:
+    """The files that scripts work on: words, a makefile, a repository of three commits."""
+    (folder / "words").write_text("pear\napple\nfig\napple\n")
+    (folder / "Makefile").write_text(MAKEFILE)
+    date = {"GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2024-01-01T00:00:00Z"}
+    for command in ("init -q", "add words", "commit -qm words", "add Makefile", "commit -qm rules"):
+        name = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        given = {"PATH": os.environ["PATH"], "HOME": str(folder), **date}
+        subprocess.run(["git", *name, *command.split()], cwd=folder, env=given, check=True)
+
+
+def unkept(path: str, arguments: list[str], folder: Path) -> ProcessRun:
+    """A run in a folder of the host, which is read only: its output, its counts, its children; no step."""
+    reading = FileReading(NOWHERE, ())
+    image, files = shown_program(path, None, {"/here": folder}, reading)
+    inputs = ProcessInputs(tuple(arguments), 1, BUDGET, b"", ENVIRONMENT, files, "/here", MOST_MEMORY, reading)
+    with WorkFolder("process") as written:
+        process, streams = started(image, inputs, Path(written), PIECE)
+        for each in run_on(process.kernel):
+            each.recorder.next_piece()
+        return finished(process, streams, inputs.seed, whole=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
