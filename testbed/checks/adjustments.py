@@ -11,10 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart
-from testbed.checks.source_directives import ADJUST, DEF_CFA, REL_OFFSET, REMEMBER_STATE, register_of
+from testbed.checks.source_directives import (
+    ADJUST,
+    DEF_CFA,
+    DEF_CFA_OFFSET,
+    REL_OFFSET,
+    REMEMBER_STATE,
+    parts_of_directive,
+    register_of,
+)
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.checks.true_rows import ObservedRow
-from testbed.contract.rows import Offset, UnwindRow
+from testbed.contract.rows import Offset, RegisterPlus, UnwindRow
 
 _OF_NO_REGISTER = (DEF_CFA, ADJUST, REMEMBER_STATE, ".cfi_negate")  # how directives begin
 
@@ -82,8 +90,8 @@ def counted_from(
     ``rows`` and ``true`` are those of the instructions from the adjustment on, in order.
     """
     relative = [each for each in standing if each.startswith(f"{REL_OFFSET} ")]
-    name, _, by = advised[0].partition(" ")
-    if name != ADJUST or not relative or any(each.startswith(f"{ADJUST} ") for each in standing):
+    by = _by(advised[0], next(iter(rows.values()), None))
+    if not by or not relative or any(each.startswith(f"{ADJUST} ") for each in standing):
         return None
     registers = {register_of(each) for each in relative}
     for register in registers:
@@ -93,10 +101,20 @@ def counted_from(
             if rule != first or not isinstance(rule, Offset):
                 break
             place = true[pc].places.get(register)
-            if place is None or rule.offset - int(by, 0) not in place.offsets:
+            if place is None or rule.offset - by not in place.offsets:
                 return None
     left = tuple(each for each in advised if each.startswith(_OF_NO_REGISTER) or register_of(each) not in registers)
     return left, relative[0]
+
+
+def _by(directive: str, row: UnwindRow | None) -> int:
+    """By how much a directive changes the CFA's offset that a row has; 0 where that is not known."""
+    name, arguments = parts_of_directive(directive)
+    if name == ADJUST:
+        return int(arguments[0], 0)
+    if name != DEF_CFA_OFFSET or row is None or not isinstance(row.cfa, RegisterPlus):
+        return 0
+    return int(arguments[0], 0) - row.cfa.offset
 
 
 def _missing(function: TriedFunction, i: int) -> int | None:

@@ -6,13 +6,13 @@ corrected or left out, what would count from it is said anew, and a save is told
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
 from testbed.checks.code_words import CodeWords, in_front_of
-from testbed.checks.frame_states import CFA_OFFSET
+from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER
 from testbed.checks.model import LaterDirectives, Repair, SourceEdit
 from testbed.checks.repair import Cause
 from testbed.checks.source_directives import (
@@ -27,11 +27,12 @@ from testbed.checks.source_directives import (
     is_instead,
     is_said,
     parts_of_directive,
+    register_of,
     standing_before,
     written_anew,
 )
 from testbed.checks.source_edits import Idiom, NoPatch, SourceChange, frame_edits, idiom, source_edits
-from testbed.checks.source_statements import Around, around, said_above
+from testbed.checks.source_statements import Around, around, label_of, said_above
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue
@@ -98,7 +99,12 @@ class FunctionSource:
         if pc >= self.end:
             last = next(at for at in range(self.end - 1, self.pcs[-1] - 1, -1) if at in self.sizes)
             return Around(None, (), around(*self.words.source(last), self._number(last), self.words.sources).own)
-        return around(*self.words.source(pc), self._number(pc), self.words.sources)
+        found = around(*self.words.source(pc), self._number(pc), self.words.sources)
+        if found.own is None and pc == self.pcs[0] and self.name:
+            files = (self.words.source(each)[0] for each in self.pcs)
+            file = next(filter(None, files), "")
+            return replace(found, before=label_of(self.name, file, self.words.sources))
+        return found
 
     def standing_at(self, pc: int) -> dict[str, str]:
         """The directives that stand before an instruction in the source, with registers' names: as they are written."""
@@ -184,9 +190,9 @@ class Advisor:
             pc = source.next(each.pc)
             stands = source.standing_at(pc) if pc < source.end else {}
             unsaid = (one for one in each.directives if not is_said(one, list(stands)))
-            if left := tuple(one for one in unsaid if not self._given_back(one, cause.pc, pc)):
+            if left := tuple(one for one in unsaid if not self._given_back(one, cause.pc, max(pc, each.until + 1))):
                 later.append(LaterDirectives(source.place(pc), left))
-                said, replaced = written_anew(left, list(stands), self._unchanged_before(pc))
+                said, replaced = written_anew(left, list(stands), self._said_before(pc))
                 changes += self._told_early(pc, said, tuple(stands[one] for one in replaced), stands, cause.pc)
         behind_it = ((pc, source.standing_at(pc)) for pc in source.pcs if pc > cause.pc)
         true = {each.pc: each.true for each in self.function.tried}
@@ -204,10 +210,11 @@ class Advisor:
         rows = {pc: self.table.at(pc) for pc in source.pcs if pc >= cause.pc}
         if relative := counted_from(cause.directives, list(standing), rows, true):
             said, old = relative
-            edits = source.edits([*changes, SourceChange(cause.pc, said, before=standing[old])])
+            change = replace(self._change(cause.pc, said, (), standing), before=standing[old])
+            edits = source.edits([*changes, change])
             place = f"before `{standing[old]}`"
             return Repair(said, remembered, len(cause.pcs), tuple(later), place=place, edits=edits)
-        said, replaced = written_anew(cause.directives, list(standing), self._unchanged_before(cause.pc))
+        said, replaced = written_anew(cause.directives, list(standing), self._said_before(cause.pc))
         if len(replaced) == 1 and (meant := self._of_another(cause.pc, replaced[0])):
             said = (*(each for each in said if not is_instead(each, replaced[0])), meant)
         as_written = tuple(standing[each] for each in replaced)
@@ -217,37 +224,46 @@ class Advisor:
         edits = source.edits(changes)
         return Repair(said, remembered, len(cause.pcs), tuple(later), as_written, edits=edits)
 
-    def _unchanged_before(self, pc: int) -> frozenset[str]:
-        """The registers of which the row of the instruction before says that they are the caller's."""
-        before = max((each for each in self.source.pcs if each < pc), default=None)
-        row = None if before is None else self.table.at(before)
-        names = (register.name for register in self.function.arch.registers)
-        return frozenset(name for name in names if row is None or row.registers.get(name) in (None, SameValue()))
+    def _said_before(self, pc: int) -> Mapping[str, int | None]:
+        """What the row of the instruction before is to say of registers: slots, None where they are the caller's."""
+        function = self.function
+        behind = next((i for i, each in enumerate(function.tried) if each.pc >= pc), len(function))
+        begins = behind == 0 or (behind < len(function) and function.begins(behind))
+        state = {} if begins else function.states[behind - 1]
+        rules = {each.name: state.get(each.name) for each in function.arch.registers}
+        told = {name: rule for name, rule in rules.items() if rule is None or isinstance(rule, Offset | SameValue)}
+        return {name: rule.offset if isinstance(rule, Offset) else None for name, rule in told.items()}
 
     def _of_another(self, pc: int, old: str) -> str | None:
         """A directive that says of a register what is wrong, where what was said before it is right: the one that it
         was meant of, whose save or return is not told otherwise. None: there is none such, or several."""
-        name, arguments = parts_of_directive(old)
         function, row = self.function, self.table.at(pc)
         i = next((i for i, each in enumerate(function.tried) if each.pc == pc), 0)
-        if name not in OF_REGISTERS or row is None or not i or function.begins(i):
+        if not old.startswith(OF_REGISTERS) or row is None or not i or function.begins(i):
             return None
-        before, state = function.states[i - 1], function.states[i]
-        if before.get(arguments[0]) != state.get(arguments[0]):
+        before, state, own = function.states[i - 1], function.states[i], register_of(old)
+        if before.get(own) != state.get(own):
             return None
-        judged, places, wrong = (
-            function.convention.judged,
-            function.tried[i].true.places,
-            row.registers.get(arguments[0]),
-        )
+        judged, places, wrong = function.convention.judged, function.tried[i].true.places, row.registers.get(own)
         if isinstance(wrong, Offset):
             saved = [each for each in judged if each in places and wrong.offset in places[each].offsets]
             found = [f"{_OFFSET} {each}, {wrong.offset:#x}" for each in saved if state.get(each) in (None, SameValue())]
         else:
             was = function.tried[i - 1].true.places
-            back = [each for each in judged if each in places and places[each].in_place and not was[each].in_place]
-            found = [f"{RESTORE} {each}" for each in back if isinstance(state.get(each), Offset)]
+            there = [each for each in judged if each in places and places[each].in_place]
+            there = [each for each in there if isinstance(state.get(each), Offset)]
+            back = [each for each in there if not was[each].in_place]
+            found = [f"{RESTORE} {each}" for each in back or there if back or not self._is_told_back(i, each)]
         return found[0] if len(found) == 1 else None
+
+    def _is_told_back(self, i: int, name: str) -> bool:
+        """Does the table say of a register, from an instruction to the next return, that it is the caller's again?"""
+        for k in range(i, len(self.function)):
+            if self.function.states[k].get(name) in (None, SameValue()):
+                return True
+            if self.function.tried[k].true.returns or self.function.begins(min(k + 1, len(self.function) - 1)):
+                break
+        return False
 
     def _change(
         self, pc: int, said: Sequence[str], replaced: tuple[str, ...], standing: Mapping[str, str]
@@ -268,7 +284,7 @@ class Advisor:
 
     def _given_back(self, directive: str, start: int, end: int) -> bool:
         """Whether the source gives a register back between two instructions, so that it need not be said again."""
-        between = (pc for pc in self.source.pcs if start < pc < end and directive.startswith(f"{RESTORE} "))
+        between = (pc for pc in self.source.sizes if start < pc < end and directive.startswith(f"{RESTORE} "))
         return any(is_said(directive, list(self.source.standing_at(pc))) for pc in between)
 
     def _said_again(self, pc: int, said: Sequence[str]) -> Iterator[SourceChange]:
@@ -294,6 +310,10 @@ class Advisor:
             early = None
             if name == _OFFSET and not replaced:
                 early = self._saved_from(pc, arguments[0], int(arguments[1], 0))
+            elif name == RESTORE and not replaced:
+                early = self._back_from(pc, arguments[0])
+            elif name == DEF_CFA_REGISTER and not replaced:
+                early = self._points_from(pc, arguments[0])
             if early is None or early == pc or early <= since:
                 left.append(each)
             else:
@@ -304,7 +324,7 @@ class Advisor:
     def _saved_from(self, pc: int, name: str, offset: int) -> int | None:
         """Where it is to be said that a register is in its slot: behind the save, or where its author says others."""
         function = self.function
-        i = max((i for i, each in enumerate(function.tried) if each.pc <= pc), default=0)
+        i = self._index(pc)
         first = self._holds_from(i, name, offset)
         restored = function.restored  # there they are told again
         told = {
@@ -320,6 +340,37 @@ class Advisor:
         }
         blocks = [j for j, since in told.items() if since < j and since <= i and first <= j <= i]
         return function.tried[min(blocks, default=first)].pc
+
+    def _points_from(self, pc: int, base: str) -> int:
+        """Behind what made a register point into the frame, as far away as SP was said to be."""
+        function, sp = self.function, self.function.arch.sp
+
+        def points(k: int) -> bool:
+            said = function.spans[function.tried[k].span].state
+            return said.get(CFA_REGISTER) == sp and function.tried[k].true.cfa.get(base) == said.get(CFA_OFFSET)
+
+        return function.tried[self._since(self._index(pc), points)].pc
+
+    def _index(self, pc: int) -> int:
+        return max((i for i, each in enumerate(self.function.tried) if each.pc <= pc), default=0)
+
+    def _since(self, i: int, holds: Callable[[int], bool]) -> int:
+        """The first instruction before one from which on something holds, without a break."""
+        while i and not self.function.begins(i) and holds(i - 1):
+            i -= 1
+        return i
+
+    def _back_from(self, pc: int, name: str) -> int:
+        """Behind what gave a register back: its slot has its value still, but is below SP from there on."""
+        function, sp = self.function, self.function.arch.sp
+
+        def is_back(k: int) -> bool:
+            true, rule = function.tried[k].true, function.spans[function.tried[k].span].state.get(name)
+            place, depth = true.places.get(name), true.cfa.get(sp)
+            below = isinstance(rule, Offset) and depth is not None and rule.offset < -depth
+            return below and place is not None and place.in_place
+
+        return function.tried[self._since(self._index(pc), is_back)].pc
 
     def _holds_from(self, i: int, name: str, offset: int) -> int:
         """The first instruction before one, without a break, at which a register's value is in a slot of the frame."""

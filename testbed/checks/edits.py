@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from testbed.arch import Arch
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, directives
-from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of
-from testbed.checks.true_rows import ObservedRow
+from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of, points_into
 from testbed.contract.rows import Offset, RegisterPlus, SameValue, Undefined
 
 
@@ -34,7 +32,7 @@ def spread(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> 
         if j > i:
             if function.begins(j):
                 return
-            for part in function.sets(j):
+            for part in (*function.sets(j), *[CFA_REGISTER] * (function.tried[j].pc in function.registers_said)):
                 live.pop(part, None)
             if function.may_set(j):
                 live = _without_what_is_set(function, j, live)
@@ -115,10 +113,11 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
     if function.row(i).signal_frame:  # its registers lie where the kernel puts them, not the code
         return
     if thing == THE_CFA:
-        others = (
-            arch.index if function.tried[i].pc in function.registers_said else ()
-        )  # its author names one right here
-        bases = (state.get(CFA_REGISTER), arch.sp, *arch.frame_pointers, *others)
+        # Its author names one right here; or no distance from SP is a constant further down.
+        others = arch.index if function.tried[i].pc in function.registers_said or function.moves_freely(i) else ()
+        now = state.get(CFA_REGISTER)
+        meant = [each for each in arch.index if each != now] if function.comes_back(i) else ()
+        bases = (*meant, now, arch.sp, *arch.frame_pointers, *others)
         for base in dict.fromkeys(base for base in bases if isinstance(base, str) and points_into(true, base, arch)):
             values: dict[str, StatePart] = {CFA_REGISTER: base, CFA_OFFSET: true.cfa[base]}
             yield {part: value for part, value in values.items() if state.get(part) != value}
@@ -136,28 +135,21 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
             yield {thing: RegisterPlus(register, 0)}
 
 
-def points_into(true: ObservedRow, base: str, arch: Arch) -> bool:
-    """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame.
-
-    Of a register that is not the caller's to keep nothing more is known.
-    """
-    if base == arch.sp or base not in true.cfa:
-        return base in true.cfa
-    place = true.places.get(base)
-    if place is None and base in arch.frame_pointers:
-        return False
-    return (place is None or not place.in_place) and 0 <= true.cfa[base] <= (true.stack or 0)
-
-
 def tried_edit(
     function: TriedFunction, i: int, thing: str, values: Mapping[str, StatePart], helps: int | None = None
 ) -> Edit | None:
-    """The edit for one wrong thing, tried; None where no directive says it, or where it does not help at ``helps``."""
+    """The edit for one wrong thing, tried; None where no directive says it, or where it does not help at ``helps``.
+
+    It ends where it would make anything wrong, and where what the table says too early is right: a save, or a return,
+    that happened is told of, though the register, or the slot, may have the value still.
+    """
     fixed: set[int] = set()
     end = None
+    early = function.tells_early(i, thing)
     for j, state in spread(function, i, values):
-        was, still = function.is_wrong(j, thing, function.states[j]), function.is_wrong(j, thing, state)
-        if still and not was:
+        old = function.states[j]
+        was, still = function.is_wrong(j, thing, old), function.is_wrong(j, thing, state)
+        if not was and (still or (fixed and early and old.get(thing) == function.states[i].get(thing))):
             end = j
             break
         if was and not still:

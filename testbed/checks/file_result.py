@@ -230,7 +230,7 @@ def file_check(
         if name not in AT_CALLS:
             rowless.append(one.every.pc[one.every.some == NO_ROW])
         findings += _findings(calls, name, one, sizes, words, failures)
-        findings += _static_findings(name, table, counted, executed, words, image)
+        findings += _static_findings(name, table, counted, executed, (sizes, words), image, failures)
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     findings += formats_differ(read, counted, executed, words, image)
     natural, on_forced = np.setdiff1d(natural, unproven), np.setdiff1d(on_forced, unproven)
@@ -278,13 +278,10 @@ def _findings(
     on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
     wrong = frozenset(one.every.pc[one.every.wrong > 0].tolist())
     true = {pc: row for pc, row in one.true.items() if pc in sizes}
-    by_pc = dict(zip(one.every.pc.tolist(), range(len(one.every)), strict=True))
-    keep = np.array([by_pc[pc] for pc in true], np.int64)
-    checks = _chosen(one.every, np.sort(keep))
     found = table_findings(
         one.table,
         image,
-        checks,
+        one.every.masks,
         true,
         sizes,
         words,
@@ -308,10 +305,15 @@ def _static_findings(
     table: RowTable,
     counted: Sequence[PieceCounts],
     executed: Collection[int],
-    words: CodeWords,
+    read: tuple[Mapping[int, int], CodeWords],
     image: Image,
+    failures: MutableMapping[str, str],
 ) -> Iterator[TableFinding]:
-    """One finding for each function of which the instructions that nothing executed contradict the table."""
+    """One finding for each function of which the instructions that nothing executed contradict the table.
+
+    ``read``: how long instructions are, and how they are named.
+    """
+    sizes, words = read
     for counts in counted:
         static = counts.static.get(name)
         differing = sorted(pc for pc in static.differing if pc not in executed) if static else []
@@ -319,7 +321,19 @@ def _static_findings(
             continue
         pc, row = differing[0], table.at(differing[0])
         found = static.differing[pc]
-        yield TableFinding(
+        true = static.true(table, chosen(image, pc).convention)
+        advised = table_findings(
+            table,
+            image,
+            dict.fromkeys(true, 0),
+            true,
+            sizes,
+            words,
+            advises=name in OF_DIRECTIVES,
+            failures=failures,
+        )
+        its = next((each for each in advised if each.pc == pc), None)
+        finding = TableFinding(
             kind=FindingKind.WRONG_ROW,
             table=table.source,
             function=str(counts.piece),
@@ -329,11 +343,9 @@ def _static_findings(
             consequence=_between(row, found.said, found.things, words.where(pc), image),
             **words.named(pc),
         )
-
-
-def _chosen(checks: ResultsByPc, at: NDArray[np.int64]) -> ResultsByPc:
-    counts = checks.visits[at], checks.wrong[at], checks.untried[at]
-    return ResultsByPc(checks.pc[at], *counts, checks.some[at], checks.every[at], checks.first[at], checks.trace[at])
+        if its is not None:
+            finding = replace(finding, repair=its.repair, place=its.place, written=its.written)
+        yield finding
 
 
 def _functions(

@@ -33,6 +33,11 @@ class ResultsByPc:
     def __len__(self) -> int:
         return len(self.pc)
 
+    @property
+    def masks(self) -> dict[int, int]:
+        """The bits that are wrong at some visit, by pc."""
+        return dict(zip(self.pc.tolist(), self.some.tolist(), strict=True))
+
 
 def by_pc(checks: RowChecks, trace: int = 0) -> ResultsByPc:
     """The visits of each pc of one trace, which has this number, added up."""

@@ -23,10 +23,11 @@ _FEW = 2  # directives that are said one by one rather than by going back to a r
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """Directives that end what others began, before the instruction at ``pc``."""
+    """Directives that end what others began, before the instruction at ``pc``; one ``until`` which they may stand."""
 
     pc: int
     directives: tuple[str, ...]
+    until: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _repaired(function: TriedFunction, i: int, found: Mapping[str, Edit], more: 
     if long and set(values) != {SIGNED} and not _passes_rows(function, i, end):
         said, closings = (REMEMBER_STATE, *said), {end: (RESTORE_STATE,)}
     fixed = frozenset[int]().union(*(edit.fixed for edit in edits.values()))
-    ended = tuple(Closing(_behind(function, j - 1), its) for j, its in sorted(closings.items()))
+    ended = _ended(function, closings)
     cause = _cause(function, i, found.keys(), fixed, said, None, ended)
     for edit in edits.values():
         apply_edit(function, i, edit)
@@ -200,12 +201,17 @@ def _adjusted(function: TriedFunction, i: int, found: Mapping[str, Edit], relati
     if relative.end is not None:
         closings[relative.end] = (relative.closing, *closings.get(relative.end, ()))
     fixed = relative.fixed.union(*(edit.fixed for edit in edits.values()))
-    ended = tuple(Closing(_behind(function, j - 1), its) for j, its in sorted(closings.items()))
+    ended = _ended(function, closings)
     for j, state in relative.states.items():
         function.states[j] = state
     for edit in edits.values():
         apply_edit(function, i, edit)
     return _cause(function, i, found.keys(), fixed, said, None, ended)
+
+
+def _ended(function: TriedFunction, closings: Mapping[int, tuple[str, ...]]) -> tuple[Closing, ...]:
+    its = sorted(closings.items())
+    return tuple(Closing(_behind(function, j - 1), said, function.tried[j].pc) for j, said in its)
 
 
 def _closings(function: TriedFunction, i: int, edits: Iterable[Edit]) -> dict[int, tuple[str, ...]]:

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from testbed.arch import Arch
-from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart, StateSpan, cfa_of, state_of
-from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
+from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
 from testbed.contract.rows import Offset, RegisterPlus, SameValue, UnwindRow
 from testbed.conventions import Convention
 

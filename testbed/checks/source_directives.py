@@ -6,7 +6,8 @@ there in the source, it is to be written anew; another one behind it would do, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from testbed.checks.own_sources import Sources
 from testbed.checks.source_statements import around
@@ -19,7 +20,8 @@ OF_THE_CFA = (DEF_CFA_OFFSET, ADJUST, DEF_CFA, DEF_CFA_REGISTER)
 CFA_REGISTERS = (f"{DEF_CFA} ", f"{DEF_CFA_REGISTER} ")  # how directives begin that name it
 _GIVES_BACK = (RESTORE, SAME)
 REL_OFFSET = ".cfi_rel_offset"
-OF_REGISTERS = (".cfi_offset", REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
+_OFFSET = ".cfi_offset"
+OF_REGISTERS = (_OFFSET, REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
 
 
 def standing_before(
@@ -42,13 +44,13 @@ def _named(directive: str, names: Mapping[int, str]) -> str:
 
 
 def written_anew(
-    advised: Sequence[str], standing: Sequence[str], unchanged: Collection[str] = ()
+    advised: Sequence[str], standing: Sequence[str], before: Mapping[str, int | None] = MappingProxyType({})
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The advice with what stands there taken into account, and the standing directives that it replaces.
 
     Of several that say the same thing the last one counts, and is replaced.
-    ``unchanged`` are the registers that are the caller's before what stands there: to say that again, a directive
-    that says something else of them is taken out, and nothing is written for it.
+    ``before`` are the slots of registers before what stands there, None of those that are the caller's: to say that
+    again, a directive that says something else of them is taken out, and nothing is written for it.
     """
     if any(each.endswith("_state") for each in advised):
         return tuple(advised), ()
@@ -58,11 +60,20 @@ def written_anew(
             said = _instead(*parts_of_directive(directive), *parts_of_directive(old))
             if said is not None and old not in replaced:
                 name, arguments = parts_of_directive(said)
-                gives_back = name in _GIVES_BACK and _register(arguments[0]) in unchanged
-                new[place] = "" if gives_back or (name == ADJUST and not int(arguments[0], 0)) else said
+                is_nothing = name == ADJUST and not int(arguments[0], 0)
+                new[place] = "" if is_nothing or _is_so(name, arguments, before) else said
                 replaced.append(old)
                 break
     return tuple(filter(None, new)), tuple(replaced)
+
+
+def _is_so(name: str, arguments: Sequence[str], before: Mapping[str, int | None]) -> bool:
+    """Whether a directive says of a register what holds before it."""
+    register = _register(arguments[0])
+    if register not in before:
+        return False
+    slot = before[register]
+    return name in _GIVES_BACK if slot is None else name == _OFFSET and _value(arguments[1]) == slot
 
 
 def is_said(directive: str, standing: Sequence[str]) -> bool:

@@ -104,6 +104,17 @@ def around(file: str, line: int, number: int, sources: Sources) -> Around:
     return Around(own[code[number]], tuple(found[::-1]))
 
 
+def label_of(name: str, file: str, sources: Sources) -> SourceStatement | None:
+    """The label of a function: what stands before its first instruction, also where that is written as data."""
+    said = re.compile(rf"(?:^|\(|\s){re.escape(name)}\)?\s*:")
+    for number, line in enumerate(sources.lines(file) if file.endswith(_ASSEMBLY) else (), 1):
+        if said.search(line):
+            return SourceStatement(
+                f"{name}:", SourcePlace(file, number, len(line) - len(line.lstrip()) + 1, line.strip())
+            )
+    return None
+
+
 def said_above(file: str, line: int, wanted: frozenset[str], sources: Sources) -> SourceStatement | None:
     """The last statement above a line, in its function's entry of the exception index, that says one of some things."""
     for each in _upward(file, line, sources):

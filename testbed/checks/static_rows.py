@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from testbed.arch import Arch
 from testbed.checks.code_words import cfa_words, rule_words
 from testbed.checks.model import WrongThing
+from testbed.checks.true_rows import ObservedRow, TruePlace
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, UnwindRow
-from testbed.conventions import platform
+from testbed.conventions import Convention, platform
 from testbed.image import Image
 from testbed.image.disassembly import disassemble
 from testbed.micro.code_scan import scan
@@ -35,10 +36,30 @@ class StaticDifference:
 
 @dataclass(frozen=True, slots=True)
 class StaticFunction:
-    """What was tried of one function: at ``agreed`` instructions the two say the same, at ``differing`` they do not."""
+    """What was tried of one function: at ``agreed`` instructions the two say the same, at ``differing`` they do not.
+
+    ``said`` are the instructions' rows at all that could be compared, where some differ.
+    """
 
     agreed: frozenset[int]
     differing: Mapping[int, StaticDifference]
+    said: Mapping[int, UnwindRow] = field(default_factory=dict)
+
+    def true(self, table: RowTable, convention: Convention) -> dict[int, ObservedRow]:
+        """What is true at each instruction, as if it had been executed; of what is not known, the table is believed."""
+        return {pc: _observed(pc, said, row, convention) for pc, said in self.said.items() if (row := table.at(pc))}
+
+
+def _observed(pc: int, said: UnwindRow, row: UnwindRow, convention: Convention) -> ObservedRow:
+    places = {}
+    for name in (*convention.preserved, row.return_address):
+        match said.registers.get(name):
+            case Offset(offset):
+                places[name] = TruePlace(False, frozenset((offset,)))
+            case SameValue():
+                places[name] = TruePlace(True)
+    cfa = {said.cfa.register: said.cfa.offset} if isinstance(said.cfa, RegisterPlus) else {}
+    return ObservedRow(pc, 1, 1, cfa, places, row.is_signed, max(cfa.values(), default=None))
 
 
 def static_function(
@@ -56,7 +77,7 @@ def static_function(
     table has another frame: that function never returns, as `__assert_fail`.
     """
     nothing = StaticFunction(frozenset(), {})
-    agreed, differing = set[int](), dict[int, StaticDifference]()
+    agreed, differing, told = set[int](), dict[int, StaticDifference](), dict[int, UnwindRow]()
     known: dict[tuple[int, int], tuple[WrongThing, ...] | None] = {}  # most instructions share both rows with others
     for pc in (*tried, *untried):
         row, said = table.at(pc), _said(image, row_at, pc)
@@ -70,6 +91,7 @@ def static_function(
             continue
         if things and pc in tried:
             return nothing
+        told[pc] = said
         if things:
             differing[pc] = StaticDifference(things, said)
         elif pc not in tried:
@@ -78,8 +100,8 @@ def static_function(
     for pc in sorted(differing):
         if pc in orphans or pc == doubtful or _is_behind_the_end(image, table, pc, {*tried, *untried}):
             doubtful = pc + untried[pc]
-            del differing[pc]
-    return StaticFunction(frozenset(agreed), differing)
+            del differing[pc], told[pc]
+    return StaticFunction(frozenset(agreed), differing, told if differing else {})
 
 
 _CALL = re.compile(r"(?:\w+ )*call |blx? |blr\w* ")

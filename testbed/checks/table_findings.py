@@ -15,7 +15,6 @@ from testbed.arch import Arch
 from testbed.checks.advice import Advisor, FunctionSource
 from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
-from testbed.checks.edits import points_into
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
 from testbed.checks.model import (
     SEVERITIES,
@@ -39,7 +38,7 @@ from testbed.checks.source_directives import (
 )
 from testbed.checks.source_edits import SourceChange
 from testbed.checks.source_statements import Around, said_above, spelling
-from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc
+from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.conventions import Convention
@@ -153,7 +152,7 @@ def wrong_pcs(checks: ResultsByPc, image: Image) -> frozenset[int]:
 def table_findings(
     table: RowTable,
     image: Image,
-    checks: ResultsByPc,
+    masks: Mapping[int, int],
     true: Mapping[int, ObservedRow],
     sizes: Mapping[int, int],
     words: CodeWords,
@@ -164,11 +163,10 @@ def table_findings(
 ) -> tuple[TableFinding, ...]:
     """Everything that is wrong in a table, by address.
 
-    ``true`` holds what is true at `wrong_pcs`, ``sizes`` how long their instructions are. ``advises``: the table is
-    made of `.cfi_*` directives, so these can be proposed. ``failures`` gets the functions at which the testbed itself
-    fails (None: that is raised).
+    ``true`` holds what is true at `wrong_pcs`, ``masks`` what a trial found wrong there, ``sizes`` how long their
+    instructions are. ``advises``: the table is made of `.cfi_*` directives, so these can be proposed. ``failures`` gets
+    the functions at which the testbed itself fails (None: that is raised).
     """
-    masks = dict(zip(checks.pc.tolist(), checks.some.tolist(), strict=True))
     by_function: defaultdict[CodeSpan, list[int]] = defaultdict(list)
     for pc in sorted(true):
         by_function[span_at(image, pc)].append(pc)

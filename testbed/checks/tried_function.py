@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from testbed.arch import Arch
-from testbed.checks.frame_states import CFA_PARTS, SIGNED, FrameState, StateSpan, cfa_of
+from testbed.checks.frame_states import CFA_PARTS, CFA_REGISTER, SIGNED, FrameState, StateSpan, cfa_of
 from testbed.checks.native.codes import CFA, OUTERMOST, REGISTERS, RETURN_ADDRESS
+from testbed.checks.source_directives import DEF_CFA_REGISTER
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
 from testbed.conventions import Convention
@@ -26,6 +28,19 @@ _NO_REGISTERS = frozenset((*CFA_PARTS, SIGNED))
 def parts_of(thing: str) -> tuple[str, ...]:
     """The parts of a state that a thing is made of."""
     return _PARTS.get(thing, (thing,))
+
+
+def points_into(true: ObservedRow, base: str, arch: Arch) -> bool:
+    """Can a CFA be counted from this register? From SP; from one that the function has made to point into its frame.
+
+    Of a register that is not the caller's to keep nothing more is known.
+    """
+    if base == arch.sp or base not in true.cfa:
+        return base in true.cfa
+    place = true.places.get(base)
+    if place is None and base in arch.frame_pointers:
+        return False
+    return (place is None or not place.in_place) and 0 <= true.cfa[base] <= (true.stack or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +97,35 @@ class TriedFunction:
     def sets(self, i: int) -> frozenset[str]:
         """The parts of a state that the table says anew there. A sign state is turned over, whatever it was."""
         return frozenset(part for span in self._passed(i) for part in span.sets if part != SIGNED)
+
+    def tells_early(self, i: int, thing: str) -> bool:
+        """Does the table say anew at an instruction where a register is, or was never told where it is not yet?"""
+        return thing in self.sets(i) and thing in self.arch.index
+
+    def comes_back(self, i: int) -> bool:
+        """Does the source say further down, of the register that the CFA is counted from here, that it is so again?"""
+        for j in range(i + 1, len(self)):
+            if self.begins(j) or self.sets(j) & {CFA_REGISTER}:
+                return False
+            if self.tried[j].pc in self.registers_said:
+                name, register = self.registers_said[self.tried[j].pc].split()[:2]
+                return name == DEF_CFA_REGISTER and register.lstrip("%").lower() == self.states[i].get(CFA_REGISTER)
+        return False
+
+    def moves_freely(self, i: int) -> bool:
+        """Is no distance of SP and frame pointers from the CFA a constant further down? An expression may say one."""
+        if not isinstance(cfa_of(self.states[i]), RegisterPlus):
+            return False
+        last = max(self._free, default=-1)
+        return i <= last and not any(self.begins(j) for j in range(i + 1, last + 1))
+
+    @cached_property
+    def _free(self) -> list[int]:
+        bases = (self.arch.sp, *self.arch.frame_pointers)
+        true = [each.true for each in self.tried]
+        return [
+            i for i, row in enumerate(true) if row.called and not any(points_into(row, b, self.arch) for b in bases)
+        ]
 
     def may_set(self, i: int) -> bool:
         """Does the table say something there that changes nothing? With other directives further up it may."""

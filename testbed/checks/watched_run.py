@@ -96,9 +96,8 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
     compared = np.flatnonzero(steps.compared)
     compared = compared[np.argsort(run.trace.sizes[compared], kind="stable")]  # where a signal arrives the size is 0
     sizes = dict(zip(steps.pc[compared].tolist(), run.trace.sizes[compared].tolist(), strict=True))
-    findings = table_findings(
-        table, loaded.image, checks, true, sizes, code_words(run, steps), advises=reader.advises and not reader.at_calls
-    )
+    advises, words = reader.advises and not reader.at_calls, code_words(run, steps)
+    findings = table_findings(table, loaded.image, checks.masks, true, sizes, words, advises=advises)
     told = tuple(group_findings(findings, parts=reader.at_calls or not len(table)))
     return TableLint(reader.strategy, table.source, checks, told, reader.at_calls)
 

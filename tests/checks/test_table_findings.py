@@ -15,7 +15,6 @@ from testbed.checks.file_result import formats_differ
 from testbed.checks.groups import PieceCounts
 from testbed.checks.model import FindingKind, HowKnown, WrongThing
 from testbed.checks.native.codes import CFA
-from testbed.checks.pc_checks import ResultsByPc
 from testbed.checks.static_rows import StaticDifference, StaticFunction, static_function
 from testbed.checks.table_findings import CodeSpan, span_at, table_findings
 from testbed.checks.true_rows import ObservedRow, TruePlace
@@ -25,7 +24,6 @@ from testbed.micro.functions import CodePiece
 from testbed.runs.run import run_program
 
 WORDS = CodeWords(hex, lambda pc: "call rax", lambda pc: ("", 0))
-ONE, NONE = np.ones(1, np.int64), np.zeros(1, np.int64)
 
 
 @pytest.mark.parametrize(("behind", "its_own"), [(-1, True), (0, False), (1, False)])
@@ -35,10 +33,8 @@ def test_the_row_of_a_call_is_the_one_at_its_last_byte(behind: int, its_own: boo
     main = next(symbol for symbol in image.symbols if symbol.name == "main")
     pc, end = main.address, main.address + main.size
     row = UnwindRow(pc + 2 + behind, end, RegisterPlus("rsp", 24), {"rip": Offset(-8)}, "rip")
-    mask = np.array([CFA], np.uint64)
-    checks = ResultsByPc(np.array([pc], np.uint64), ONE, ONE, NONE, mask, mask, NONE, NONE)
     true = {pc: ObservedRow(pc, 1, 1, {"rsp": 8}, stack=8)}
-    found = table_findings(RowTable(".eh_frame", (row,)), image, checks, true, {pc: 2}, WORDS)
+    found = table_findings(RowTable(".eh_frame", (row,)), image, {pc: CFA}, true, {pc: 2}, WORDS)
     assert bool(found) is its_own
 
 
