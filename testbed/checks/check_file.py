@@ -29,6 +29,7 @@ from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
+from testbed.conventions.chosen import fitting_nothing
 from testbed.micro.code import piece_code
 from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
@@ -145,6 +146,8 @@ def _notes(this: FileAtWork, chosen: Sequence[CodePiece], pieces: Sequence[CodeP
     for plan in this.plans:
         if not any(plan.fits(name) for piece in chosen for name in (str(piece), *piece.names)):
             yield f"--call {plan.name}(...) calls nothing here: of the functions that are checked none has this name"
+    for pattern in fitting_nothing(this.image, this.image.conventions):
+        yield f"--convention of {pattern!r} is said of nothing here: it has no such function"
 
 
 def planned_groups(this: FileAtWork, chosen: Sequence[CodePiece], like: Group) -> list[Group]:

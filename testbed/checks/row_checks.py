@@ -8,6 +8,7 @@ traces they are compiled, and some ten million are tried in a second.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,6 @@ from testbed.checks.native.codes import (
 from testbed.checks.native.rows import check_steps
 from testbed.checks.row_columns import Evaluate, RowColumns, checked_run, row_columns
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.conventions.chosen import convention_at
 from testbed.image import LoadedImage
 from testbed.native.compiled import native, sooner
 from testbed.trace.flat.native import SweptWrites
@@ -104,10 +104,13 @@ def check_rows(
     chosen = chosen if not at_calls else chosen & (looked_up != 0)
     at = np.flatnonzero(chosen)
     columns = row_columns(table, loaded.image)
-    places, of_step = np.unique((looked_up[at] - np.uint64(loaded.bias % (1 << 64))) & word, return_inverse=True)
-    inside = np.array([loaded.image.covers(place) for place in places.tolist()], np.bool_)
+    pcs, of_step = np.unique((looked_up[at] - np.uint64(loaded.bias % (1 << 64))) & word, return_inverse=True)
+    conventions, of_activation = watched.conventions
+    pairs, of_step = np.unique(of_step * len(conventions) + of_activation[watched.node[at]], return_inverse=True)
+    places = [(int(pcs[pair // len(conventions)]), conventions[pair % len(conventions)]) for pair in pairs.tolist()]
+    inside = np.array([loaded.image.covers(place) for place, _ in places], np.bool_)
     numbers = np.zeros(len(places), np.int64)
-    numbers[inside] = columns.numbers(places[inside].tolist())
+    numbers[inside] = columns.numbers(compress(places, inside))
     at, row = at[inside[of_step]], numbers[of_step][inside[of_step]]
     checks = RowChecks(
         trace.arch,
@@ -136,8 +139,9 @@ def wrong_alone(
     evaluate: Evaluate | None = None,
 ) -> int:
     """The mask of one row at one step: with another CFA than the true one, or with the memory of a step before it."""
-    its = convention_at(watched.trace.images, int(watched.trace.pc[step]), watched.trace.arch)
-    columns = RowColumns(RowTable("one row", (replace(row, start=0, end=1),)), watched.trace.arch, lambda _: its)
+    conventions, of_activation = watched.conventions
+    its = conventions[of_activation[watched.node[step]]]
+    columns = RowColumns(RowTable("one row", (replace(row, start=0, end=1),)), watched.trace.arch)
     run = checked_run(watched, at_calls=False)
     if cfa is not None:
         run = run._replace(truth=run.truth._replace(cfa=np.full_like(run.truth.cfa, cfa)))
@@ -145,7 +149,7 @@ def wrong_alone(
     before: list[NDArray[Any]] = [column[:written] for column in run.journal[:4]]
     at, address, size, value = before
     run = run._replace(journal=SweptWrites(at, address, size, value, run.journal.applied))
-    checked = _checked(watched, columns, run, np.array([step]), columns.numbers([0]), evaluate, memory_of)
+    checked = _checked(watched, columns, run, np.array([step]), columns.numbers([(0, its)]), evaluate, memory_of)
     _check(checked, columns, run)
     return int(checked.wrong[0])
 

@@ -15,11 +15,11 @@ from testbed.checks.native.codes import NO_ROW, UNREADABLE, CallerColumns, Check
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
 from testbed.contract.native import AT_CFA, CFA_PLUS, NONE, SAME, UNDEFINED, UNKNOWN, EncodedRule
 from testbed.contract.rows import ExpressionRule, RowTable, Rule, UnwindRow, ValExpression
-from testbed.conventions import Convention, platform
-from testbed.conventions.chosen import chosen
+from testbed.conventions import Convention
 from testbed.image import Image
 from testbed.trace import Snapshot
 from testbed.trace.flat.memory import memory_of
+from testbed.truth import Truth
 from testbed.truth.native.near import NEAR
 from testbed.truth.watched import Watched
 from testbed.words.errors import NoUnwindInfo
@@ -27,6 +27,7 @@ from testbed.words.errors import NoUnwindInfo
 # What a DWARF expression computes: of a register's rule the CFA is given, of the CFA's None. None: it cannot be tried.
 # UnreadableMemory: it finds nothing.
 Evaluate = Callable[[ExpressionRule | ValExpression, Snapshot, int | None], int | None]
+RowPlace = tuple[int, Convention]  # a link-time pc, and what is agreed on there
 RowExpression = tuple[ExpressionRule | ValExpression, bool]  # and whether it is the CFA's
 
 
@@ -34,14 +35,13 @@ RowExpression = tuple[ExpressionRule | ValExpression, bool]  # and whether it is
 class RowColumns:
     """The rows of one table that were asked for until now. A number below 0 stands for no row.
 
-    What a row leaves out is said by the ``convention`` of the function at a link-time pc.
+    What a row leaves out is said by a convention, that of the activation that is at it.
     """
 
     table: RowTable
     arch: Arch
-    convention: Callable[[int], Convention]
     expressions: list[tuple[RowExpression, ...]] = field(default_factory=list)  # of each row
-    _numbers: dict[int, int] = field(default_factory=dict)  # by link-time pc
+    _numbers: dict[RowPlace, int] = field(default_factory=dict)
     _of_row: dict[tuple[int, Convention], int] = field(default_factory=dict)  # by identity: rows hold dictionaries
     _cfa: list[EncodedRule] = field(default_factory=list)
     _return_address: list[EncodedRule] = field(default_factory=list)
@@ -50,23 +50,23 @@ class RowColumns:
     _coded: EncodedRows | None = None  # of those before, which are in the lists above no more
     _count: int = 0  # rules of registers, of all rows
 
-    def numbers(self, pcs: Iterable[int]) -> NDArray[np.int64]:
-        """Each link-time pc's row, by its number."""
-        return np.array([self._number(pc) for pc in pcs], np.int64)
+    def numbers(self, places: Iterable[RowPlace]) -> NDArray[np.int64]:
+        """Each place's row, by its number."""
+        return np.array([self._number(place) for place in places], np.int64)
 
-    def _number(self, pc: int) -> int:
-        if pc not in self._numbers:
+    def _number(self, place: RowPlace) -> int:
+        if place not in self._numbers:
+            pc, convention = place
             row = self.table.at(pc)
             if row is None:
                 why = self.table.stop_at(pc)
-                self._numbers[pc] = -NO_ROW if why is None or isinstance(why, NoUnwindInfo) else -UNREADABLE
+                self._numbers[place] = -NO_ROW if why is None or isinstance(why, NoUnwindInfo) else -UNREADABLE
             else:
-                convention = self.convention(pc)
                 if (id(row), convention) not in self._of_row:
                     self._of_row[id(row), convention] = len(self.expressions)
                     self._add(row, convention)
-                self._numbers[pc] = self._of_row[id(row), convention]
-        return self._numbers[pc]
+                self._numbers[place] = self._of_row[id(row), convention]
+        return self._numbers[place]
 
     def _add(self, row: UnwindRow, convention: Convention) -> None:
         arch, expressions = self.arch, list[RowExpression]()
@@ -113,7 +113,7 @@ def _joined(before: Any, new: Any) -> Any:
 @lru_cache(maxsize=16)
 def row_columns(table: RowTable, image: Image) -> RowColumns:
     """The columns of a table of a file; they are kept, since one table is held against many runs."""
-    return RowColumns(table, image.arch, lambda pc: chosen(image, pc).convention)
+    return RowColumns(table, image.arch)
 
 
 def _coded(rule: Rule | None, own: str, size: int, arch: Arch, expressions: list[RowExpression]) -> EncodedRule:
@@ -126,14 +126,15 @@ def _coded(rule: Rule | None, own: str, size: int, arch: Arch, expressions: list
 
 
 @lru_cache(maxsize=1)  # the tables of a program are held against one run after the other
-def caller_columns(watched: Watched) -> CallerColumns:
+def caller_columns(watched: Truth) -> CallerColumns:
     """What is true of the caller of every activation. A signal gives back the registers of the step before it."""
     activations, own, arch = watched.activations, watched.activations.opened, watched.trace.arch
     if not watched.trace.sizes.all():
         own = own - np.array([activation.signal for activation in activations], np.int64)
-    kept = np.array([register.name in platform(arch).preserved for register in arch.registers], np.bool_)
+    conventions, convention = watched.conventions
+    kept = np.array([[each.name in its.preserved for each in arch.registers] for its in conventions], np.bool_)
     columns = (activations.parent, activations.return_address, activations.goes_on, activations.cfa)
-    return CallerColumns(*columns, own, watched.node, watched.signed, _entered(watched, own), kept)
+    return CallerColumns(*columns, own, watched.node, watched.signed, _entered(watched, own), convention, kept)
 
 
 def _entered(watched: Watched, own: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -154,7 +155,7 @@ def _entered(watched: Watched, own: NDArray[np.int64]) -> NDArray[np.int64]:
     return entered
 
 
-def checked_run(watched: Watched, at_calls: bool) -> CheckedRun:
+def checked_run(watched: Truth, at_calls: bool) -> CheckedRun:
     """What rows are held against, with memory as it is before the first step."""
     trace, arch = watched.trace, watched.trace.arch
     memory, journal = memory_of(trace)

@@ -171,10 +171,8 @@ class _OfImage:
         function = self.image.function_at(address)
         names = tuple(self.names[function.address]) if function else ()
         for pattern, name in reversed(self.image.conventions):
-            file, _, functions = pattern.rpartition("!")
             known = name.split("-")[0] in CONVENTIONS[self.image.arch.name]
-            here = known and fnmatchcase(self.image.path.name, file or "*")
-            if here and (functions in ("", "*") or any(fnmatchcase(each, functions) for each in names)):
+            if known and _fits(pattern, self.image, names):
                 return Chosen(convention_named(self.image.arch, name), "it was said")
         facts = self._facts(address, function, names)
         for marker, convention, why, span in self.markers:
@@ -232,6 +230,27 @@ def said_of(text: str) -> tuple[str, str]:
     if name.split("-")[0] not in known:
         raise UsageError(f"no convention {name!r}; {nearest(name.split('-')[0], known)}")
     return pattern or "*", name
+
+
+def _fits(pattern: str, image: Image, names: Iterable[str]) -> bool:
+    """True where a pattern is that of a function of a file, which has these names."""
+    file, _, functions = pattern.rpartition("!")
+    fits = functions in ("", "*") or any(fnmatchcase(each, functions) for each in names)
+    return fits and fnmatchcase(image.path.name, file or "*")
+
+
+def fitting_nothing(image: Image, said: Iterable[tuple[str, str]]) -> list[str]:
+    """The patterns that fit no function of a file; those of files that they name are left out."""
+    of_address = _of_image(image).names
+    names = {name for each in image.symbols if each.is_function for name in of_address[each.address]}
+    return [pattern for pattern, _ in said if "!" not in pattern and not _fits(pattern, image, names)]
+
+
+def check_patterns(image: Image, said: Iterable[tuple[str, str]]) -> None:
+    """Raises UsageError where a convention was said of functions that a program does not have."""
+    for pattern in fitting_nothing(image, said):
+        known = (each.name for each in image.symbols if each.is_function)
+        raise UsageError(f"--convention: {image.path.name} has no function {pattern!r}; {nearest(pattern, known)}")
 
 
 def check_said(arch: Arch, said: Iterable[tuple[str, str]]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from testbed.conventions.chosen import check_said
+from testbed.conventions.chosen import check_patterns, check_said
 from testbed.image import Image, read_image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.words.errors import ImageError
@@ -27,9 +27,10 @@ class FileReading:
     conventions: tuple[tuple[str, str], ...] = ()
 
     def program(self, path: Path) -> Image:
-        """The image of the program. Raises ImageError; UsageError for a convention that its architecture lacks."""
+        """The image of the program. Raises ImageError; UsageError for a convention or a function that it lacks."""
         image = image_of_file(path, self)
         check_said(image.arch, self.conventions)
+        check_patterns(image, self.conventions)
         return image
 
     @property

@@ -95,7 +95,7 @@ class _FrameWords:
         cfa, steps = int(watched.activations.cfa[node]), sites.step[own]
         at_call = watched.trace.registers[int(caller_columns(watched).own[node])]
         for name, rule in register_rules(row, arch).items():
-            if isinstance(rule, Offset) and name in platform(arch).preserved:
+            if isinstance(rule, Offset) and name in watched.promised(node):
                 size, column = arch.by_name[name].bits // 8, arch.index[name]
                 mask = (1 << 8 * size) - 1
                 slot = _FrameWord(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from testbed.arch import Arch, FrameRecord
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
-from testbed.conventions.chosen import check_said
+from testbed.conventions.chosen import check_patterns, check_said
 from testbed.image import Image, linked_image
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
@@ -61,6 +61,7 @@ def built_file(path: Path, *, arch: Arch | None = None, facts: FileFacts = NOTHI
     """
     image = _runnable(path, linked_image(path, arch=arch))
     check_said(image.arch, facts.conventions)
+    check_patterns(image, facts.conventions)
     records = {**image.frame_records, **facts.layouts(image.arch)}
     image = replace(image, frame_records=records, conventions=facts.conventions)
     source = Source(path, Language.ELF, None, "", Header(summary=f"the file {printable(str(path))}", exit=None))

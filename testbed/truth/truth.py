@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-from testbed.conventions import platform
+import numpy as np
+from numpy.typing import NDArray
+
+from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import convention_at
 from testbed.trace import Trace
 from testbed.truth.events import find_transfers
@@ -69,15 +72,20 @@ class Truth(Watched):
         return {}
 
     def promised(self, index: int) -> tuple[str, ...]:
-        """The registers, SP and pc apart, that are the same again when an activation is over: by its own convention."""
-        pc = int(self.trace.pc[self.activations[index].opened])
-        if pc not in self._promised:
-            self._promised[pc] = convention_at(self.trace.images, pc, self.trace.arch).judged
-        return self._promised[pc]
+        """The registers, SP and pc apart, that are the same again when an activation is over: by its convention."""
+        conventions, of_activation = self.conventions
+        return conventions[int(of_activation[index])].judged
 
     @cached_property
-    def _promised(self) -> dict[int, tuple[str, ...]]:
-        return {}
+    def conventions(self) -> tuple[tuple[Convention, ...], NDArray[np.int64]]:
+        """The conventions of this run, and the number of each activation's.
+
+        It is that of the function that was called: a tail call goes on under what its caller was promised.
+        """
+        entries, of_entry = np.unique(self.trace.pc[self.activations.opened], return_inverse=True)
+        each = [convention_at(self.trace.images, pc, self.trace.arch) for pc in entries.tolist()]
+        numbers = {convention: number for number, convention in enumerate(dict.fromkeys(each))}
+        return tuple(numbers), np.array([numbers[its] for its in each], np.int64)[of_entry.reshape(-1)]
 
     def _registers(self, step: int, names: Iterable[str]) -> dict[str, int]:
         columns = {name: self.trace.arch.index[name] for name in names}

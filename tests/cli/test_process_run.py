@@ -62,12 +62,14 @@ def test_what_is_said_of_a_convention_holds_for_the_program_or_the_file_that_is_
     testbed: Testbed, chunk: tuple[str, ...]
 ) -> None:
     hello = str(built("hello", "x86_64", "dynamic"))
-    said = ("main=sysv-rbx", "malloc=go", "libc.so.6!malloc=preserve_most")
+    said = ("main=sysv-rbx", "_start=go", "libc.so.6!malloc=preserve_most")
     options = [word for each in said for word in ("--convention", each)]
     shown = " ".join(testbed("run", hello, "-u", "eh_frame", *chunk, *options, "--", "abc").out.split())
     assert "judged 1 function by System V x86_64; changes rbx, not System V x86_64: it was said" in shown
     assert "judged 1 function by Clang's preserve_most, not System V x86_64: it was said" in shown
-    assert "ABIInternal" not in shown, "of the program, which has no malloc"
+    assert shown.count("judged 1 function by Go ABIInternal") == 1, "of the program, and not of its loader"
+    missing = f"--convention: {Path(hello).name} has no function 'malloc'"
+    tells(testbed, 2, ("run", hello, *chunk, "--convention", "malloc=go"), err=[missing])
     tells(testbed, 2, ("run", hello, *chunk, "--convention", "aapcs64"), err=["'aapcs64' for x86_64; there are: sysv,"])
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from programs import PROGRAMS
@@ -17,6 +20,7 @@ from testbed.build.recipes import RECIPES
 from testbed.checks.check_file import check_file
 from testbed.checks.model import FileCheck, FindingKind, Severity
 from testbed.checks.options import CheckOptions
+from testbed.checks.row_checks import check_rows, wrong_things
 from testbed.cli.table_readers import READERS
 from testbed.conventions.chosen import said_of
 from testbed.report.check_baseline import told_beside
@@ -25,6 +29,7 @@ from testbed.report.check_report import CheckReport
 from testbed.report.json_data import run_data
 from testbed.report.schemas import schema
 from testbed.runs.judging import judge_all
+from testbed.runs.program_file import FileFacts, run_file
 from testbed.runs.run import Run, run_built
 from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.trace import Verdicts
@@ -150,6 +155,28 @@ def test_the_rows_of_clang_come_late_where_it_saves_vector_registers(tmp_path: P
     finding = next(finding for finding in check.findings if finding.function == "keeps")
     assert finding.severity is Severity.ERROR and finding.things[0].what == "CFA"
     assert check.conventions[0].unwatched[0] == "xmm2"
+
+
+def test_what_is_said_of_no_function_is_told(tmp_path: Path) -> None:
+    (note,) = (note for note in checked("helper.x86_64.S", tmp_path, "helpers=go").notes if "--convention" in note)
+    assert "'helpers'" in note and "no such function" in note
+    assert not any("--convention" in note for note in checked("helper.x86_64.S", tmp_path, "help*=sysv").notes)
+
+
+def test_a_tail_call_goes_on_under_the_convention_of_the_function_that_was_called(tmp_path: Path) -> None:
+    program = tmp_path / "tail_call"
+    source = HERE / "sources" / "tail_call.x86_64.S"
+    cc = (sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-musl", "-static", "-nostdlib")
+    subprocess.run([*cc, source, "-o", program], check=True)
+    run = run_file(program, facts=FileFacts(conventions=(("other", "ocaml"),)))
+    verdicts = judge_all(run, UNWINDERS["eh_frame"], natively=True)
+    lies = [step for step, verdict in enumerate(verdicts) if verdict.outcome is Outcome.WRONG_REGISTER]
+    (loaded,) = run.trace.images
+    rows = UNWINDERS["eh_frame"].rows
+    assert rows is not None
+    checks = check_rows(run.watched, rows(loaded.image), loaded)
+    assert [wrong_things(mask, run.trace.arch) for mask in checks.wrong[lies].tolist()] == [("rbx",)] * 3
+    assert np.flatnonzero(checks.wrong).tolist() == lies, "the rows of `other` too, which were not asked to keep it"
 
 
 def test_a_convention_of_another_architecture_is_refused(tmp_path: Path) -> None:

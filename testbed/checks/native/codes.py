@@ -39,7 +39,7 @@ class CallerColumns(NamedTuple):
     """The truth per activation, and the innermost activation of each step and whether its return address is signed.
 
     ``own`` is the step whose registers are the caller's; ``parent`` is -1 at the bottom of a stack. ``entered`` is, per
-    step, where the function was entered that executes it; ``kept`` says which registers calls preserve.
+    step, where the function was entered that executes it; ``kept`` says which registers a ``convention`` preserves.
     """
 
     parent: NDArray[np.int32]
@@ -50,6 +50,7 @@ class CallerColumns(NamedTuple):
     node: NDArray[np.int32]
     signed: NDArray[np.bool_]
     entered: NDArray[np.int64]
+    convention: NDArray[np.int64]
     kept: NDArray[np.bool_]
 
 

@@ -8,10 +8,10 @@ A row is held against the innermost activation alone::
 
 A rule is tried with the true CFA, so a wrong CFA is one thing and not one per register. It is right when it finds the
 right value: a slot below SP that still holds it (a red zone) is legal, and so is a register that is pushed already
-while its rule still says "same value". Callee-saved registers without a rule have the ABI's, which is "same value"; of
-others only those with a rule are tried. What a row says of the return address's signature has to be true even where
-there is none to take off: who authenticates it fails. A rule that finds nothing, as memory that is not mapped, is
-wrong; one that says "undefined" claims nothing of a register.
+while its rule still says "same value". Registers without a rule that the activation's convention saves have "same
+value"; of others only those with a rule are tried. What a row says of the return address's signature has to be true
+even where there is none to take off: who authenticates it fails. A rule that finds nothing, as memory that is not
+mapped, is wrong; one that says "undefined" claims nothing of a register.
 
 At the bottom of a stack nobody called, and a row has to say that: its return address is undefined. Where somebody did,
 that is wrong.
@@ -101,7 +101,7 @@ def wrong_registers(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
         if cannot_be_tried(rule, i, checked):
             untried = True
             continue
-        before = truth.own[index] if truth.kept[rule.own] else truth.entered[step]
+        before = truth.own[index] if truth.kept[truth.convention[index], rule.own] else truth.entered[step]
         true = truth.cfa[index] if rule.own == run.stack else run.registers[before, rule.own]
         value, is_found = value_of(rule, i, checked, run)
         if not is_found or low_bytes(value, rule.size) != low_bytes(true, rule.size):

@@ -109,16 +109,15 @@ CLAUSE_OF = ("", *CLAUSES.values())
 
 
 def promised_of(truth: Truth) -> tuple[Bools, Numbers]:
-    """The registers that are the same again for the caller, SP among them, by each entry's own convention.
+    """The registers that are the same again for the caller, SP among them.
 
-    A row of all registers by entry, and the row of each activation.
+    A row of all registers by convention, and the row of each activation.
     """
     if truth not in _PROMISED:
-        _, entered, place = np.unique(truth.trace.pc[truth.activations.opened], return_index=True, return_inverse=True)
         names, sp = truth.trace.arch.index, truth.trace.arch.sp
-        promised = [truth.promised(index) for index in entered.tolist()]
-        rows = [[name == sp or name in each for name in names] for each in promised]
-        _PROMISED[truth] = np.array(rows, np.bool_), place.reshape(-1)
+        conventions, of_activation = truth.conventions
+        rows = [[name == sp or name in each.judged for name in names] for each in conventions]
+        _PROMISED[truth] = np.array(rows, np.bool_), of_activation
     return _PROMISED[truth]
 
 
