@@ -166,3 +166,18 @@ fn leaf
     bx lr
 """
     watch("a32", body, "veneer = veneer, main, _start", "leaf = leaf, main, _start", "back = main, _start")
+
+
+def test_a_pointer_to_a_function_on_top_of_a_frame_that_a_tail_call_uses_is_no_promise() -> None:
+    """glibc's gconv keeps the function of the next step there."""
+    body = "fn main\nsub rsp, 8\ncall f\nback: add rsp, 8\nret\nfn f\nsub rsp, 24\nlea rcx, [rip + g]\nmov [rsp], rcx\n"
+    body += "jmp inside\nnop\ninside: call leaf\nin_f: add rsp, 24\njmp rcx\nfn leaf\nin_leaf: ret\n"
+    body += "fn g\nnop\nin_g: mov eax, 42\nret\n"
+    stacks = (
+        "inside = f, main, _start",
+        "in_leaf = leaf, f, main, _start",
+        "in_f = f, main, _start",
+        "in_g = g, main, _start",
+    )
+    truth = watch("x86_64", body, *stacks, "back = main, _start")
+    assert not truth.undecided.any()

@@ -405,6 +405,11 @@ def _goes_up(events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, mac
         marks[again, ALIVE] = True
         go_to(events.row[e], again, state, log)
         return 1
+    if events.pc[e] == addresses[top, RETURN] and _was_a_target(top, sp, state, machine):
+        settle_now(top, events.row[e], state, machine)
+        state.links[top, READ], marks[top, ALIVE] = state.links[top, PARENT], False
+        go_to(events.row[e], caller(top, state), state, log)
+        return 1
     if events.pc[e] == addresses[top, RETURN]:
         end_activation(events, e, top, state, log, machine)
         return 1
@@ -418,6 +423,14 @@ def _goes_up(events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, mac
     open_record(LANDED, events, e, landed, top, state, log, machine)
     state.now[WAY] = record
     return 1
+
+
+@compiled()
+def _was_a_target(top: Any, sp: Any, state: Any, machine: Any) -> Any:
+    """Is what seemed a promise where its caller, whose frame is gone, jumps to? A pointer to a function was a local."""
+    outer = caller(top, state)
+    promised = machine.link < 0 and state.links[top, KIND] == PROMISE and caller(outer, state) >= 0
+    return promised and state.links[outer, STACK] == state.links[top, STACK] and sp >= state.addresses[outer, ENTRY]
 
 
 @compiled()
