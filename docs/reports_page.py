@@ -12,9 +12,9 @@ from testbed.report.finding_report import report_markdown
 _HEAD = """# Reports
 
 One text for each cause, in the words and with the tools of those who can mend it; nothing in it needs this testbed.
-Each command was run in an empty folder, and printed what the report says; where it needs a library or a source tree, its
-first lines name the variable. `testbed matrix --known-bugs --report ID DIR` writes one with its files, and with `--try`
-runs its command. Written by `docs/regenerate.py --reports`.
+Each command was run in an empty folder, and printed what the report says; where it needs a library or a source tree,
+its first lines name the variable. `testbed matrix --known-bugs --report ID DIR` writes one with its files, and with
+`--try` runs its command. Written by `docs/regenerate.py --reports`.
 
 None was sent yet. Before one is sent: run it with the newest version, for the older ones that it names are those of the
 finding; search the tracker again, for those of Sourceware, Android and GCC could not be searched whole; and look at the

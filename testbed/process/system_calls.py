@@ -20,7 +20,6 @@ from testbed.process import (
     calls_signals,
     calls_stat,
     calls_threads,
-    calls_waiting,
 )
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
@@ -169,7 +168,6 @@ CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
         **calls_signals.CALLS,
         **calls_threads.CALLS,
         **calls_processes.CALLS,
-        **calls_waiting.CALLS,
     }
 )
 

@@ -60,4 +60,4 @@ def test_a_history_goes_with_no_other_form(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(sys, "argv", ["testbed", "score", "--versions", "gdb", "--json"])
     with pytest.raises(SystemExit) as left:
         main()
-    assert left.value.code == 2 and "--versions prints a history" in capsys.readouterr().err
+    assert left.value.code == 2 and "--json does not go with --versions" in capsys.readouterr().err
