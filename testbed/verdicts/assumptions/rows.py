@@ -36,6 +36,7 @@ from testbed.rereading import (
     reread,
     rules_of,
 )
+from testbed.trace.distinct_rows import distinct
 from testbed.verdicts.assumptions.along import (
     Bools,
     ComeBy,
@@ -87,7 +88,7 @@ class _Reread:
             if not len(known)
             else known[np.minimum(place, len(known) - 1)] != addresses
         )
-        for at in np.unique(addresses[new]).tolist():
+        for at in distinct(addresses[new]).tolist():
             self._number(at)
         known = np.sort(np.array([*self._known], np.uint64))
         numbers = np.array([self._known[at] for at in known.tolist()], np.int64)
