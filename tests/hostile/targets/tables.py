@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from testbed.conventions.chosen import chosen
 from testbed.image import Image, LoadedImage, Section
 from testbed.image.debug import debug_info
 from testbed.image.go_functions import go_symbols
 from testbed.naming.symbolize import symbolize
+from testbed.native.compiled import VARIABLE
 from testbed.rereading import reread
 from testbed.sweep.sweep_file import sweep_file
 from testbed.trace import Snapshot
@@ -172,6 +175,14 @@ def _read_code(content: bytes) -> None:
 _SWEPT = (".eh_frame", ".debug_frame", ".gcc_except_table", ".text")
 
 
+def _sweep_seeds() -> Sequence[bytes]:
+    """As `_seeds`; the pass is compiled here, for that takes longer than an input may."""
+    seeds = _seeds(_SWEPT)
+    with patch.dict(os.environ, {VARIABLE: "1"}):
+        _sweep(seeds[0])
+    return seeds
+
+
 def _sweep(content: bytes) -> None:
     """Parts of a program file overwritten by an input, as far as it reaches: the static pass over the whole file."""
     parts = unpacked(content)
@@ -196,7 +207,7 @@ TARGETS = (
     Target(
         "sweep",
         "tables, landing pads and code of a program file: the static pass over all of it",
-        partial(_seeds, _SWEPT),
+        _sweep_seeds,
         _sweep,
         among_parts([_whole, damaged_bytes]),
         weight=0.25,
