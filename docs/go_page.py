@@ -65,11 +65,12 @@ class GoCase:
         """Its run. Raises ToolchainMissing."""
         command = [*(newer if self.newest else go), *(("-gcflags=-l",) if self.asks else ()), self.source]
         cgo = "1" if "cgo" in self.source else "0"
-        arch = "amd64" if self.arch == "x86_64" else self.arch
         root = newer_go if self.newest else None
-        return run_of(Case(self.source, compiled(*command, root=root, GOARCH=arch, CGO_ENABLED=cgo)))
+        return run_of(Case(self.source, compiled(*command, root=root, GOARCH=_GO_NAMES[self.arch], CGO_ENABLED=cgo)))
 
 
+# What Go calls them.
+_GO_NAMES = {"x86_64": "amd64", "arm64": "arm64"}
 CASES = (
     *(GoCase(gofile, newest, arch) for newest in (False, True) for arch in ("x86_64", "arm64")),
     GoCase("cgo.go", False, "x86_64"),

@@ -169,7 +169,7 @@ def test_a_page_holds_all_suspects(testbed: Testbed, folder: Path, tmp_path: Pat
     assert "<link" not in text and "src=" not in text
 
 
-@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
+@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb: apt-get install dpkg")
 def test_a_package_is_swept(testbed: Testbed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its files are told as the package has them; the package is a column of its own."""
     root = tmp_path / "root"

@@ -14,7 +14,7 @@ from testbed.sweep import debian
 from testbed.sweep.debian import check_name, unpacked
 from testbed.words.errors import TestbedError, UsageError
 
-needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
+needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb: apt-get install dpkg")
 ELF = b"\x7fELF" + bytes(60)
 
 
