@@ -26,7 +26,7 @@ _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?!https?:|#)(?P<to>[^)#\s]+)(?P<behi
 def documents() -> Iterator[Path]:
     """What becomes a page, relative to the repository."""
     yield from map(Path, PAGES)
-    for pattern in ("docs/*.md", "docs/reports/*.md", "notebooks/*.ipynb"):
+    for pattern in ("docs/*.md", "docs/results/*.md", "docs/reports/*.md", "notebooks/*.ipynb"):
         yield from sorted(path.relative_to(ROOT) for path in ROOT.glob(pattern) if ".intro" not in path.name)
 
 

@@ -1,4 +1,4 @@
-"""docs/chains.md: the true call stacks of goroutines and contexts, drawn from real runs."""
+"""docs/results/chains.md: the true call stacks of goroutines and contexts, drawn from real runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/processes-go.md: programs of Go by Go's convention, each step that is not exact by the clause that fails."""
+"""results/processes-go.md: programs of Go by Go's convention, each step that is not exact by the clause that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/names.md: the names of all units, judged, and counted by recipe."""
+"""docs/results/names.md: the names of all units, judged, and counted by recipe."""
 
 from __future__ import annotations
 

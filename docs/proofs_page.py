@@ -1,4 +1,4 @@
-"""docs/proofs.md: what both witnesses of the truth say of the corpus, of generated programs and of processes."""
+"""results/proofs.md: what both witnesses of the truth say of the corpus, of generated programs and of processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write docs/random-flags.md: what runs of `testbed fuzz --flags random` found, kept in docs/random-flags.json.
+"""Write results/random-flags.md: what runs of `testbed fuzz --flags random` found, kept in results/random-flags.json.
 
     python docs/random_flags.py
     python docs/random_flags.py --append "a note" --minutes 45 --first 20261123000 -j1
@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "results"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""docs/referees.md: how real unwinders fare."""
+"""docs/results/referees.md: how real unwinders fare."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ assumptions`): outcomes are counted, and what was looked into is among the [find
 These are programs made to be hard, not a sample of what people run. [Real processes](#real-processes) stand below; our
 own strategies are judged at every step of those: [processes-shares.md](processes-shares.md).
 """
-PAGE = Path(__file__).with_name("referees.md")
+PAGE = Path(__file__).with_name("results") / "referees.md"
 _SECTION = re.compile(r"<!-- processes -->\n.*?<!-- end -->\n", re.S)
 
 

@@ -58,7 +58,7 @@ def with_blocks(text: str) -> str:
 
 
 def names() -> None:
-    """docs/names.md: names judged at every site of the corpus, and beside two readers at every executed address."""
+    """results/names.md: names judged at every site of the corpus, and beside two readers at every executed address."""
     from names_page import COLUMNS, judge_all_names, total_rows
 
     from programs import PROGRAMS
@@ -78,7 +78,7 @@ def names() -> None:
     }
     counts = [(why, text, *(f"{found.counts[reader, why]:,}" for reader in readers)) for why, text in reasons.items()]
     counts.append(("unexplained", "none may be", *(str(len(found.unexplained)) for _ in readers)))
-    introduction = (ROOT / "docs" / "names.intro.md").read_text(encoding="utf-8")
+    introduction = (ROOT / "docs" / "results" / "names.intro.md").read_text(encoding="utf-8")
     page = introduction.format(
         judged=_markdown(COLUMNS, total_rows(judge_all_names(planned))),
         executed=f"{found.executed:,}",
@@ -86,17 +86,17 @@ def names() -> None:
         units=len(planned),
         readers=_markdown(("what is said", "what that is", *readers), counts),
     )
-    (ROOT / "docs" / "names.md").write_text(page, encoding="utf-8")
+    (ROOT / "docs" / "results" / "names.md").write_text(page, encoding="utf-8")
 
 
 def analysis(armhf: str | None = None, most: int | None = None) -> None:
-    """docs/analysis-of-libraries.md: prologue_analysis beside the libraries' own unwind tables."""
+    """docs/results/analysis-of-libraries.md: prologue_analysis beside the libraries' own unwind tables."""
     from tests.unwinders.analysis.libraries import differing_rows, libraries_rows, planned, sweep
 
     found = {which.title: sweep(which, most) for which in planned(Path(armhf) if armhf else None)}
     head = ("library and table", "functions", "instructions", "equal", "share", "refused")
     page = (
-        (ROOT / "docs" / "analysis-of-libraries.intro.md")
+        (ROOT / "docs" / "results" / "analysis-of-libraries.intro.md")
         .read_text(encoding="utf-8")
         .format(
             sample=f"Of each library {most} functions at random, by a fixed seed." if most else "",
@@ -104,7 +104,7 @@ def analysis(armhf: str | None = None, most: int | None = None) -> None:
             differing=_markdown(("what differs", "instructions", "where"), differing_rows(found)),
         )
     )
-    (ROOT / "docs" / "analysis-of-libraries.md").write_text(page, encoding="utf-8")
+    (ROOT / "docs" / "results" / "analysis-of-libraries.md").write_text(page, encoding="utf-8")
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -113,13 +113,13 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def tables_of_libraries() -> None:
-    """docs/tables-of-libraries.md: every row of Debian's libraries beside readelf's."""
+    """docs/results/tables-of-libraries.md: every row of Debian's libraries beside readelf's."""
     from tests.unwinders.tables.libraries import HEAD, installed, library_rows, sweep
 
     by_library = {library: sweep(library) for library in installed()}
-    introduction = (ROOT / "docs" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
+    introduction = (ROOT / "docs" / "results" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
     page = introduction.format(libraries=_markdown(HEAD, library_rows(by_library)))
-    (ROOT / "docs" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
+    (ROOT / "docs" / "results" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
 
 
 def _judged(counts: Mapping[str, Any]) -> int:
@@ -194,7 +194,7 @@ def reports() -> None:
 
 
 def referees() -> None:
-    """FINDINGS.md, and docs/referees.md: how the real unwinders that are installed fare."""
+    """FINDINGS.md, and docs/results/referees.md: how the real unwinders that are installed fare."""
     findings()
     from pictures import testbed
     from referees_page import PAGE, referees_markdown, section_of
@@ -208,43 +208,43 @@ def referees() -> None:
         testbed(*arguments, "-o", str(cells))
         data = json.loads(cells.read_text(encoding="utf-8"))
     page = referees_markdown(data["cells"], REFEREES, " ".join(["testbed", *arguments]))
-    print(f"docs/referees.md: {time.monotonic() - began:.0f} s", file=sys.stderr)
+    print(f"docs/results/referees.md: {time.monotonic() - began:.0f} s", file=sys.stderr)
     PAGE.write_text(f"{page}\n{section_of(PAGE.read_text(encoding='utf-8'))}", encoding="utf-8")
 
 
 def proofs() -> None:
-    """docs/proofs.md: what both witnesses say."""
+    """docs/results/proofs.md: what both witnesses say."""
     from proofs_page import proofs_page
 
-    introduction = (ROOT / "docs" / "proofs.intro.md").read_text(encoding="utf-8")
-    (ROOT / "docs" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
+    introduction = (ROOT / "docs" / "results" / "proofs.intro.md").read_text(encoding="utf-8")
+    (ROOT / "docs" / "results" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
 
 
 def chains() -> None:
-    """docs/chains.md: the stacks of goroutines and contexts, drawn."""
+    """docs/results/chains.md: the stacks of goroutines and contexts, drawn."""
     from chains_page import chains_page
 
-    (ROOT / "docs" / "chains.md").write_text(chains_page(), encoding="utf-8")
+    (ROOT / "docs" / "results" / "chains.md").write_text(chains_page(), encoding="utf-8")
 
 
 def go() -> None:
-    """docs/processes-go.md: programs of Go, every step by the clause that fails."""
+    """docs/results/processes-go.md: programs of Go, every step by the clause that fails."""
     from go_page import go_pages
 
     for page in go_pages():
-        (ROOT / "docs" / "processes-go.md").write_text(page, encoding="utf-8")
+        (ROOT / "docs" / "results" / "processes-go.md").write_text(page, encoding="utf-8")
 
 
 def score() -> None:
-    """docs/scoreboard.md: everybody whose score is known."""
+    """docs/results/scoreboard.md: everybody whose score is known."""
     from pictures import testbed
 
-    introduction = (ROOT / "docs" / "scoreboard.intro.md").read_text(encoding="utf-8")
+    introduction = (ROOT / "docs" / "results" / "scoreboard.intro.md").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         board = Path(folder, "board.md")
         testbed("score", "-o", str(board))
         page = f"{introduction}\n{board.read_text(encoding='utf-8').strip()}\n"
-    (ROOT / "docs" / "scoreboard.md").write_text(page, encoding="utf-8")
+    (ROOT / "docs" / "results" / "scoreboard.md").write_text(page, encoding="utf-8")
 
 
 def notebooks() -> None:
@@ -286,25 +286,27 @@ class DocumentPart:
 PARTS = {
     "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/strategies.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
-    "names": DocumentPart(names, "docs/names.md; needs binutils for all architectures, and llvm"),
-    "tables": DocumentPart(tables_of_libraries, "docs/tables-of-libraries.md; needs binutils and cross compilers"),
+    "names": DocumentPart(names, "docs/results/names.md; needs binutils for all architectures, and llvm"),
+    "tables": DocumentPart(tables_of_libraries, "results/tables-of-libraries.md; needs binutils and cross compilers"),
     "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
     "reports": DocumentPart(reports, "docs/reports.md and docs/reports/, from the reports' own files"),
     "versions": DocumentPart(
         versions, "findings.toml of the tools of which every version can be asked; downloads them", by_default=False
     ),
     "referees": DocumentPart(
-        referees, "FINDINGS.md and docs/referees.md, but its section on processes (python -m tests.process.referees)"
+        referees, "FINDINGS.md and results/referees.md, but its section on processes (python -m tests.process.referees)"
     ),
-    "score": DocumentPart(score, "docs/scoreboard.md, from the known scores"),
+    "score": DocumentPart(score, "docs/results/scoreboard.md, from the known scores"),
     "pictures": DocumentPart(pictures, "the pictures of screens and pages; needs chromium"),
     "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
-    "analysis": DocumentPart(analysis, "docs/analysis-of-libraries.md, all functions of libraries", by_default=False),
-    "chains": DocumentPart(chains, "docs/chains.md, call stacks of real runs, drawn; needs Go", by_default=False),
-    "go": DocumentPart(
-        go, "docs/processes-go.md, every step of programs of Go; needs Go, and brings a newer one", by_default=False
+    "analysis": DocumentPart(
+        analysis, "results/analysis-of-libraries.md, all functions of libraries", by_default=False
     ),
-    "proofs": DocumentPart(proofs, "docs/proofs.md, both witnesses on everything", by_default=False),
+    "chains": DocumentPart(chains, "results/chains.md, call stacks of real runs, drawn; needs Go", by_default=False),
+    "go": DocumentPart(
+        go, "results/processes-go.md, every step of programs of Go; needs Go, and brings a newer one", by_default=False
+    ),
+    "proofs": DocumentPart(proofs, "docs/results/proofs.md, both witnesses on everything", by_default=False),
 }
 
 

@@ -86,8 +86,8 @@ def command(options: ScoreOptions) -> None:
     """How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.
 
     Without -u and --unwinder-cmd: those that are known alone. Their scores were counted before and come with the
-    package, so only what is asked for is judged. docs/score.md says what a phase is, what the points are, and how the
-    known scores are made anew.
+    package, so only what is asked for is judged. docs/your-unwinder.md says what a phase is, what the points are,
+    and how the known scores are made anew.
     """
     chosen = [arch_named(name) for name in options.arches] or list(ARCHES.values())
     if options.versions is not None:

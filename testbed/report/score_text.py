@@ -228,7 +228,7 @@ def score_html(card: ScoreCard, commands: Commands, *, everything: bool) -> str:
     )
 
 
-# Everybody who is known, as tables of Markdown: docs/scoreboard.md.
+# Everybody who is known, as tables of Markdown: docs/results/scoreboard.md.
 
 
 def score_markdown(card: ScoreCard) -> str:

@@ -69,7 +69,7 @@ def test_what_goes_wrong_with_a_unit_is_its_result() -> None:
 
 
 def test_the_known_scores_are_what_is_judged_today() -> None:
-    """A sample of units; all of them: ``testbed score --everything -u '*' --write-known ...``, see docs/score.md."""
+    """A sample of units; all of them: ``testbed score --everything -u '*' --write-known ...``."""
     known = known_scores()
     chosen = [LEAF, Unit("signal", "arm64", "keystone"), Unit("plt", "arm32", "keystone")]
     chosen += [Unit("struct_return", "arm64", "gcc-O2"), Unit("cant_unwind", "arm32", "keystone")]
@@ -79,7 +79,7 @@ def test_the_known_scores_are_what_is_judged_today() -> None:
         assert scored.sites == known.sites[unit], unit
         for name, found in scored.counts.items():
             kept = known.of(name, unit, scored.sites)
-            assert kept and as_kept(kept) == as_kept(found), f"{name} on {unit}: see docs/score.md"
+            assert kept and as_kept(kept) == as_kept(found), f"{name} on {unit}: see docs/your-unwinder.md"
 
 
 def test_the_known_tools_score_as_they_did() -> None:
@@ -102,9 +102,9 @@ def test_every_strategy_was_asked_about_the_sample_and_nearly_every_unit() -> No
         assert everybody == set(known.counts[unit]), unit
     planned = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
     missing = [unit for unit in planned if unit not in known.sites]
-    assert len(missing) <= len(planned) / 20, f"{missing[:3]} ...: see docs/score.md"
+    assert len(missing) <= len(planned) / 20, f"{missing[:3]} ...: see docs/your-unwinder.md"
     stale = set(sample_units(PROGRAMS, ARCHES.values())) ^ set(known.sample)
-    assert len(stale) <= len(known.sample) / 10, f"{stale}: see docs/score.md"
+    assert len(stale) <= len(known.sample) / 10, f"{stale}: see docs/your-unwinder.md"
 
 
 def test_the_sample_has_every_trap_of_every_architecture() -> None:

@@ -1,11 +1,11 @@
-"""docs/check-of-libraries.md: `testbed check` on the installed libraries, every finding with a judgement by hand.
+"""results/check-of-libraries.md: `testbed check` on the installed libraries, every finding with a judgement by hand.
 
 python -m tests.checks.libraries                       all of them, one after the other, and the page
 python -m tests.checks.libraries FILE...               these files anew; what was measured of others stays
 python -m tests.checks.libraries --page                the page alone, of what is kept
 
-What was measured of a library is kept in docs/check-of-libraries.measured.json, with the commit that measured it;
-its findings and their judgements come from there and from docs/check-of-libraries.json.
+What was measured of a library is kept in results/check-of-libraries.measured.json, with the commit that measured it;
+its findings and their judgements come from there and from docs/results/check-of-libraries.json.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    docs = Path(__file__).parents[2] / "docs"
+    docs = Path(__file__).parents[2] / "docs" / "results"
     asked = sys.argv[1:]
     if asked != ["--page"]:
         measure(docs, [Path(name) for name in asked] or installed())

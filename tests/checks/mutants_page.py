@@ -1,4 +1,4 @@
-"""docs/check-mutants.md: small mistakes in tables that are right, and the share of them that a check notices.
+"""docs/results/check-mutants.md: small mistakes in tables that are right, and the share of them that a check notices.
 
 python -m tests.checks.mutants_page [--functions N] [--part K]     write the page, a few minutes
 
@@ -127,7 +127,7 @@ def main() -> None:
         path = folder / "libc.so.6"
         if path.exists() and name != "arm32":  # its tables promise rows at calls only
             found.append((f"{path.name}, {name}", library_counts(path, asked.functions)))
-    docs = Path(__file__).parents[2] / "docs"
+    docs = Path(__file__).parents[2] / "docs" / "results"
     intro = (docs / "check-mutants.intro.md").read_text(encoding="utf-8")
     (docs / "check-mutants.md").write_text(page(found, intro), encoding="utf-8")
 

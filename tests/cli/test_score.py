@@ -47,7 +47,7 @@ def test_without_a_name_those_that_are_known_are_ranked(testbed: Testbed) -> Non
 
 def test_the_scoreboard_is_what_the_command_writes(testbed: Testbed, tmp_path: Path) -> None:
     tells(testbed, 0, ("score", "-o", str(tmp_path / "board.md")))
-    text = (ROOT / "docs" / "scoreboard.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "results" / "scoreboard.md").read_text(encoding="utf-8")
     assert (tmp_path / "board.md").read_text(encoding="utf-8").strip() in text, "python docs/regenerate.py --score"
 
 

@@ -1,1 +1,1 @@
-"""Files made to cost a reader as much as they can: what each costs is measured, and shown in ``docs/hard-input.md``."""
+"""Files made to cost a reader as much as they can: what each costs is on the page ``results/hard-input.md``."""

@@ -78,8 +78,8 @@ failed without it (where two guards hold the same, both were taken out).
 
 ## The worst file per reader
 
-Made by `python -m tests.hard_input --markdown docs/hard-input.md`. Each file is made to cost its reader as much as it
-can; each is read in a process of its own, whose CPU time and memory (beyond the interpreter with its modules) are
+Made by `python -m tests.hard_input --markdown results/hard-input.md`. Each file is made to cost its reader as much as
+it can; each is read in a process of its own, whose CPU time and memory (beyond the interpreter with its modules) are
 below. Those that are refused were read up to a limit: they cost what the worst accepted file costs.
 
 | reader | file | bytes | CPU s | MB | of at most MB | outcome |

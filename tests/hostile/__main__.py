@@ -51,7 +51,7 @@ def batches(targets: Sequence[Target], first: int, inputs: int | None) -> Iterat
 @click.option("--coverage", is_flag=True, help="Guided by coverage, by atheris: pip install 'unwind-testbed[hostile]'.")
 @click.option("--save", type=_folder, default=Path("hostile-findings"), show_default=True, help="Where failures go.")
 @click.option("--kept", type=_file, help="A line of JSON per batch is added here; --markdown sums up all of them.")
-@click.option("--markdown", type=_file, help="Write the page, for example docs/fuzzing.md.")
+@click.option("--markdown", type=_file, help="Write the page, for example docs/results/fuzzing.md.")
 @click.option("--list", "listed", is_flag=True, help="Print the targets.")
 def command(
     names: tuple[str, ...],

@@ -52,7 +52,7 @@ class KeptBatches:
 # The page of hostile input: what was tried of every target, and what the worst input cost.
 
 
-_INTRODUCTION = Path(__file__).parents[2] / "docs" / "fuzzing.intro.md"
+_INTRODUCTION = Path(__file__).parents[2] / "docs" / "results" / "fuzzing.intro.md"
 _HEAD = (
     "| target | what is read | inputs | read | refused | failed | CPU s | worst CPU ms | worst MB |\n"
     "|---|---|---:|---:|---:|---:|---:|---:|---:|\n"

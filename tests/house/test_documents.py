@@ -22,9 +22,10 @@ from unwinders import UNWINDERS
 pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
+_PAGES = [path for folder in ("docs", "docs/results", "docs/reports") for path in sorted((ROOT / folder).glob("*.md"))]
 DOCUMENTS = (
     *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "programs/README.md"),
-    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")) if ".intro" not in path.name),
+    *(path.relative_to(ROOT).as_posix() for path in _PAGES if ".intro" not in path.name),
 )
 
 
@@ -64,7 +65,7 @@ def test_the_heat_map_shows_todays_shares() -> None:
 
 
 def test_the_page_of_random_flags_shows_the_kept_runs() -> None:
-    text = (ROOT / "docs" / "random-flags.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "results" / "random-flags.md").read_text(encoding="utf-8")
     assert text == script("random_flags").made(), "python docs/random_flags.py"
 
 
@@ -98,7 +99,7 @@ def test_every_program_can_be_named_on_the_command_line() -> None:
 
 def test_the_page_of_names_is_what_the_command_counts_today() -> None:
     """Two of its rows, and that nothing is invented or unexplained; python docs/regenerate.py --names."""
-    text = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "results" / "names.md").read_text(encoding="utf-8")
     page = script("names_page")
     for arch, recipe in (("arm64", "clang-O2"), ("x86_64", "keystone")):
         totals = page.judge_all_names(units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]]))

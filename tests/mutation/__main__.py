@@ -67,7 +67,7 @@ def judged(
     "-j", "--jobs", type=click.IntRange(0), default=2, show_default=True, help="Processes; 0: none, only what is kept."
 )
 @click.option("--kept", type=_file, help="A line of JSON per trial; what is settled there is not tried again.")
-@click.option("--markdown", type=_file, help="Write the page, for example docs/mutation.md.")
+@click.option("--markdown", type=_file, help="Write the page, for example docs/results/mutation.md.")
 def command(
     rooms: tuple[str, ...],
     everything: bool,

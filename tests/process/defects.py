@@ -1,4 +1,4 @@
-"""`python -m tests.process.defects`: docs/processes-findings.md, defects of real libraries found again by running.
+"""`python -m tests.process.defects`: results/processes-findings.md, defects of real libraries found again by running.
 
 Every defect names a program of this folder and a table that gets it wrong: the program is built, run as a process and
 judged; the function's row is looked for among the places that the run shows, and asked for again alone, by
@@ -23,7 +23,7 @@ from testbed.profiling.result import WatchedProcess, WrongPlace
 from tests.process.builds import PROGRAMS, built
 from unwinders import UNWINDERS
 
-PAGE = Path(__file__).parents[2] / "docs" / "processes-findings.md"
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "processes-findings.md"
 _CHECK_SECONDS = 240
 _ZIGS = re.compile(r"/\S*/ziglang/lib/libc/")  # where sources of musl lie is no matter of the defect
 _MUSL = {"x86_64": "x86_64-linux-musl", "arm64": "aarch64-linux-musl", "arm32": "arm-linux-musleabihf"}

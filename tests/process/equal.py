@@ -1,4 +1,4 @@
-"""`python -m tests.process.equal FOLDER`: docs/processes-equal.md and docs/processes-shares.md, programs and builds.
+"""`python -m tests.process.equal FOLDER`: processes-equal.md and processes-shares.md, programs and builds.
 
 Programs of this folder, Lua and zlib's minigzip from Debian's sources, and bash, busybox, Lua and SQLite as Debian
 packages have them; built by GCC and clang (of ziglang), static and dynamic glibc and static musl, with and without
@@ -36,7 +36,7 @@ from tests.process.builds import told
 from tests.process.equal_builds import BUILDS, TARGETS, RunnableProgram, here, there, wanted
 from unwinders import UNWINDERS
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "results"
 STRATEGIES = (
     *("fp_chain", "fp_chain_entry", "lr_leaf", "eh_frame", "debug_frame", "ehabi"),
     *("stack_scan", "stack_scan_strict"),

@@ -1,4 +1,4 @@
-"""`python -m tests.process.equal_children`: docs/processes-children.md, programs of the host that start others.
+"""`python -m tests.process.equal_children`: docs/results/processes-children.md, programs of the host that start others.
 
 Shells, make, git and perl, each run in the testbed and natively, in a folder of its own. No step is kept, so
 that a run of a hundred million steps takes no more memory than a short one. Exit status 1 where something differs.
@@ -22,7 +22,7 @@ from testbed.process.running import run_on
 from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
 from testbed.words.temporary import WorkFolder
 
-PAGE = Path(__file__).parents[2] / "docs/processes-children.md"
+PAGE = Path(__file__).parents[2] / "docs/results/processes-children.md"
 BUDGET, PIECE, SECONDS = 400_000_000, 1 << 18, 300
 MAKEFILE = """all: one two
 \t@cat one two | tr a-z A-Z

@@ -1,4 +1,4 @@
-"""`python -m tests.process.long FOLDER`: docs/processes-long.md, SQLite and Lua of Debian's packages judged in pieces.
+"""`python -m tests.process.long FOLDER`: processes-long.md, SQLite and Lua of Debian's packages judged in pieces.
 
 Ten million steps of each, and fewer, so that one sees what memory they need. A table has steps, CPU seconds, steps
 judged per CPU second, peak memory, and every strategy's shares. A run is made in a process of its own, whose peak is
@@ -45,7 +45,7 @@ create index i on t(b); select b, count(*), sum(a) from t group by b order by 2 
 PROGRAMS = {"Lua": ("-e", LUA), "SQLite": (":memory:", SQL)}
 
 STRATEGIES = ("eh_frame", "eh_frame_hdr", "fp_chain", "fp_chain_entry")
-PAGE = Path(__file__).parents[2] / "docs" / "processes-long.md"
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "processes-long.md"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""``python -m tests.process.referees``: real processes on docs/referees.md, tools asked at some steps.
+"""``python -m tests.process.referees``: real processes on docs/results/referees.md, tools asked at some steps.
 
 Every program by every build is run once (`testbed run ./program -u TOOL`), and each tool that reads tables is asked at
 the same seeded sample of its steps. What goes wrong is explained by the tool's limits, the same ones as in the corpus;

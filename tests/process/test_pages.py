@@ -40,7 +40,7 @@ def test_no_two_entries_are_one_defect_and_at_least_ten_are_no_design() -> None:
     assert sum(not each.by_design for each in DEFECTS) >= 10
 
 
-# The head of docs/processes-shares.md: where nothing explains what is said, and what is not judged.
+# The head of docs/results/processes-shares.md: where nothing explains what is said, and what is not judged.
 
 
 def row(name: str, build: str, opened: tuple[tuple[str, str, int, str], ...] = ()) -> ProgramRow:

@@ -1,5 +1,5 @@
 """The libraries whose own unwind tables are a witness of the analysis, where they are installed: all or a part of their
-functions, compared by several processes, and the tables of docs/analysis-of-libraries.md."""
+functions, compared by several processes, and the tables of docs/results/analysis-of-libraries.md."""
 
 from __future__ import annotations
 

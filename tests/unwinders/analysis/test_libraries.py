@@ -1,4 +1,4 @@
-"""The tables of installed libraries as a witness: a part of what docs/analysis-of-libraries.md compares."""
+"""The tables of installed libraries as a witness: a part of what docs/results/analysis-of-libraries.md compares."""
 
 from __future__ import annotations
 

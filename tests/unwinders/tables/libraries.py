@@ -112,7 +112,7 @@ def _entries(image: Image, swept: Swept) -> None:
     swept.differing = [f"{at:#x}" for at, said in expected.items() if ours.get(at, ["missing"]) != said]
 
 
-# The columns of docs/tables-of-libraries.md.
+# The columns of docs/results/tables-of-libraries.md.
 HEAD = (
     *("library", "of", "package", "section", "functions", "rows"),
     *("compared", "differ", "unread"),

@@ -1,6 +1,6 @@
 """Debian's libraries: all rows equal readelf's, a look-up reads one entry.
 
-The small ones here; with ``--everything`` all of them. docs/tables-of-libraries.md shows what is found.
+The small ones here; with ``--everything`` all of them. docs/results/tables-of-libraries.md shows what is found.
 """
 
 from __future__ import annotations
