@@ -8,15 +8,18 @@ names and for where functions begin; what it says of frames is not asked::
     A record begins with its entry again, then 4 bytes: where its name is.
 
 In a file that may lie anywhere the section has another name, and in a Mach-O file; an ELF file has the address of the
-code as a relocation.
+code as a relocation. In a library for C (`-buildmode=c-shared`) the table is no section at all: it lies inside of
+`.data.rel.ro`, where it is found by its header.
 
 Source: Go, debug/gosym/pclntab.go.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from testbed.image.model import Section, Symbol
@@ -25,7 +28,10 @@ from testbed.words.printable import printable
 
 SECTION, _MODULE, _RELOCATIONS = ".gopclntab", ".go.module", ".rela.dyn"
 _OTHER_NAMES = {".data.rel.ro.gopclntab": SECTION, "__gopclntab": SECTION, "__go_module": _MODULE}
+_INSIDE, _MARKS = ".data.rel.ro", frozenset({".note.go.buildid", ".go.buildinfo"})
 _GO_1_16, _GO_1_18, _GO_1_20 = 0xFFFFFFFA, 0xFFFFFFF0, 0xFFFFFFF1
+_HEADER = re.compile(rb"[\xfa\xf0\xf1]\xff\xff\xff\0\0[\x01\x02\x04][\x04\x08]")
+_MOST_HEADERS = 64  # that only look like one
 _TEXT = 22  # the word of `.go.module` that says where the code begins, if the header does not (from Go 1.26 on)
 _MOST_OF_A_NAME = 1 << 12
 
@@ -59,7 +65,26 @@ class GoEntry(NamedTuple):
 def by_usual_names(sections: Mapping[str, Section]) -> Mapping[str, Section]:
     """The sections of a file, and those of Go by the names that they have in most files, too."""
     usual = {_OTHER_NAMES.get(name.rpartition(",")[2], name): each for name, each in sections.items()}
+    if SECTION not in usual and not _MARKS.isdisjoint(usual) and _INSIDE in usual:
+        usual.update(_table_inside(usual))
     return {**usual, **sections}
+
+
+def _table_inside(sections: Mapping[str, Section]) -> dict[str, Section]:
+    """The first header in a section of more than the table whose first function has a record that says so."""
+    whole = sections[_INSIDE]
+    for found in islice(_HEADER.finditer(whole.data), _MOST_HEADERS):
+        at = found.start()
+        table = Section(SECTION, whole.address + at, whole.offset + at, whole.data[at:])
+        try:
+            opened = function_table({**sections, SECTION: table})
+            first = next(functions(opened))
+            (entry,) = struct.unpack_from("<Q" if opened.wide else "<I", opened.data, first.record)
+        except (struct.error, ValueError, StopIteration):
+            continue
+        if opened.text * (not opened.wide) + entry == first.start:
+            return {SECTION: table}
+    return {}
 
 
 def function_table(sections: Mapping[str, Section]) -> GoFunctionTable:

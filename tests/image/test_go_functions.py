@@ -50,6 +50,21 @@ def test_a_program_that_may_lie_anywhere_has_them_under_another_name(tmp_path: P
     assert image.sections[".gopclntab"] is image.sections[".data.rel.ro.gopclntab"]
 
 
+@pytest.mark.parametrize(
+    ("before", "marked", "is_found"),
+    [(b"", True, True), (b"\xf1\xff\xff\xff\0\0\1\x08", True, True), (b"", False, False)],
+)
+def test_a_library_for_c_has_the_table_inside_of_another_section(before: bytes, marked: bool, is_found: bool) -> None:
+    """Behind other data, which may look like a header; and in files of Go only."""
+    table = section([Go("main.first")], text=0x1000)
+    data = before.ljust(64, b"\0") + table
+    parts = {".data.rel.ro": Section(".data.rel.ro", 0x5000, 0x400, data)}
+    if marked:
+        parts[".note.go.buildid"] = Section(".note.go.buildid", 0, 0, b"")
+    found = by_usual_names(parts).get(".gopclntab")
+    assert (found is not None and (found.address, found.offset, found.data) == (0x5040, 0x440, table)) == is_found
+
+
 def test_a_mach_o_file_has_the_table_under_another_name() -> None:
     section = Section("__DATA_CONST,__gopclntab", 0, 0, b"")
     assert by_usual_names({section.name: section}) == {section.name: section, ".gopclntab": section}
