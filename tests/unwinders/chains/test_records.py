@@ -11,12 +11,13 @@ from testbed.arch.arm32 import CLANG_A32, GCC_A32, THUMB_R7
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.runs.by_name import named_run
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnknownRegister, UnreadableMemory
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, image, snapshot, words
 from tests.unwinders.records import FIRST, RECORDS, SECOND, STACK, built_with, linked_frames, with_records
 from unwinders import UNWINDERS
 from unwinders.chains.builtin_return_address import LEVELS
 from unwinders.chains.qi_stack_frame import MOST_FRAMES
+from unwinders.chains.shadow_call_stack import MAX_FRAMES, SHADOW_CALL_STACK
 
 EVERY_RECORD = pytest.mark.parametrize(("arch", "record"), RECORDS)
 LOGGERS = ("qi_stack_frame", "bs_backtrace", "builtin_return_address", "glibc_backtrace_fp")
@@ -240,3 +241,34 @@ def test_the_levels_are_what_compiled_code_gives(tmp_path: Path, arch: str, reci
     stored = [run.arch.code_address(memory.unsigned(symbol.address + i * word, word)) for i in range(3)]
     assert pcs(run[step], "builtin_return_address")[1:4] == stored
     assert list(run.truth(step).pcs[1:4]) == stored
+
+
+# The shadow call stack: read downwards to its zero word.
+
+SHADOW = 0x9000
+
+
+def at(*entries: int, first: int = SHADOW) -> Snapshot:
+    values = {register.name: 0x7000 for register in ARM64.registers} | {"pc": 0x1010}
+    values["x18"] = first + 8 * len(entries)
+    return snapshot(ARM64, values, [(first, words(ARM64, *entries))])
+
+
+def test_the_entries_are_the_callers_innermost_last() -> None:
+    said = SHADOW_CALL_STACK.unwind(at(0, 0x1030, 0x1020))
+    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [0x1010, 0x1020, 0x1030])
+    assert dict(said.frames[1].registers) == {"pc": 0x1020}
+    assert said.frames[1].found_by == f"shadow stack, at {SHADOW + 16:#x}"
+
+
+def test_a_shadow_stack_without_its_zero_word_is_an_honest_stop() -> None:
+    said = SHADOW_CALL_STACK.unwind(at(0x1030, 0x1020))
+    assert isinstance(said.stopped, UnreadableMemory)
+    assert [frame.pc for frame in said.frames] == [0x1010, 0x1020, 0x1030]
+    assert said.stopped.pc == 0x1030
+
+
+def test_it_is_bounded() -> None:
+    said = SHADOW_CALL_STACK.unwind(at(*([0x1020] * 2000)))
+    assert isinstance(said.stopped, NoProgress)
+    assert len(said.frames) == MAX_FRAMES
