@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from testbed.campaign.findings import Reproduction, command_of
 from testbed.referee import Finding
+from testbed.referee.versions import of_tool
 from testbed.report.finding_report import facts, mistakes, of_techniques, repaired, state_of
 
 _HEAD = """# Findings
@@ -23,8 +24,8 @@ What a tool says stands beside the truth: `[name]` is a true caller that it lack
 how often one repeats.
 
 Behind them stand two lists of their own: what shows the limit of a technique, such as code without a table, and what
-was repaired since. *versions* says in which versions of the tool it shows, of those that `testbed matrix --known-bugs
---all-versions` can ask; where nothing is said of versions, one was asked.
+was repaired since. *versions* says in which versions of the tool it shows, of those that were asked; where nothing is
+said of them, one was.
 """
 _OF_TECHNIQUES = """# What a technique cannot know
 
@@ -33,7 +34,7 @@ mistakes to report.
 """
 _REPAIRED = """# What was repaired
 
-What older versions show, and today's does not: each with the versions that show it, and the command that asks the last
+What older versions show, and newer ones do not: each with the versions that show it, and the command that asks the last
 of them.
 """
 
@@ -50,7 +51,9 @@ def findings_markdown(shown: Sequence[Reproduction]) -> str:
 
 def _gone(each: Reproduction) -> str:
     finding = each.finding
-    command = command_of(replace(finding, unwinder=f"{finding.unwinder}@{finding.seen_in[-1]}"))
+    last = finding.seen_in[-1]
+    asked = f"@{last}" if any(last == version.version for version in of_tool(each.referee.name)) else ""
+    command = command_of(replace(finding, unwinder=finding.unwinder + asked))
     return f"**{finding.title}**: {finding.versions}. `{command}` shows it; {finding.because}. ({finding.id})"
 
 

@@ -16,9 +16,10 @@ Each command was run in an empty folder, and printed what the report says; where
 its first lines name the variable. `testbed matrix --known-bugs --report ID DIR` writes one with its files, and with
 `--try` runs its command. Written by `docs/regenerate.py --reports`.
 
-None was sent yet. Before one is sent: run it with the newest version, for the older ones that it names are those of the
-finding; search the tracker again, for those of Sourceware, Android and GCC could not be searched whole; and look at the
-place that it names in GCC, gdb, GNU ld or LLDB, whose sources were not at hand for most of them.
+None was sent yet. Before one is sent: run it with the newest version, if it names an older one; search the tracker
+again, for those of Sourceware, Android and GCC could not be searched whole; and look at the place that it names in GCC,
+gdb, GNU ld or LLDB, whose sources were not at hand for most of them. *tried*: the change was made in the upstream's
+source, or in the one object that it is about, and with it the command printed what is expected.
 """
 
 
@@ -34,7 +35,7 @@ def _index(reports: Mapping[str, UpstreamReport]) -> Iterator[str]:
         mine = list(group)
         yield f"## {upstream}\n\n{mine[0].to}\n\n| report | shows in | change |\n|---|---|---|"
         for each in mine:
-            state = "built and tried" if each.change else "proposed" if each.diff else "none"
+            state = "not built" if each.change == "Not built." else "tried" if each.change else "none"
             yield f"| [{each.title}](reports/{each.id}.md) | {' '.join(each.shows_in.split())} | {state} |"
         yield ""
     told = {name for each in reports.values() for name in each.findings}

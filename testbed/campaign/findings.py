@@ -55,15 +55,13 @@ class Reproduction:
 
     @property
     def repaired(self) -> bool:
-        """True where it does not show, and its data say that it does not in this version."""
-        return not self.shows and not self.missing and self.version in self.finding.not_in
+        """True where its data say that versions after the last one that shows it do not, whichever is asked here."""
+        return bool(self.finding.gone_since)
 
     @property
     def as_recorded(self) -> bool:
         """False where it does not show and no data say so, or shows although they say that it does not."""
-        if self.missing:
-            return True
-        return self.version not in self.finding.not_in if self.shows else self.repaired
+        return bool(self.missing) or self.shows != (self.version in self.finding.not_in)
 
 
 def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], programs: Programs) -> Reproduction:

@@ -63,7 +63,7 @@ def print_findings(console: Console, shown: Sequence[Reproduction]) -> None:
         console.print(Text(f"  {state_of(each)}", style="" if each.shows else "bold"))
         console.print()
     showing, missing = sum(each.shows for each in shown), sum(bool(each.missing) for each in shown)
-    gone = len(repaired(shown))
+    gone = sum(not (each.shows or each.missing) and each.as_recorded for each in shown)
     console.print(
         f"{len(shown)} findings: {showing} show, {len(shown) - showing - missing - gone} do not, "
         + (f"{gone} repaired, " if gone else "")
@@ -82,7 +82,7 @@ def of_techniques(shown: Sequence[Reproduction]) -> list[Reproduction]:
 
 
 def repaired(shown: Sequence[Reproduction]) -> list[Reproduction]:
-    """What older versions show, and the one that was asked does not."""
+    """What older versions show, and newer ones do not."""
     return [each for each in shown if each.repaired]
 
 
@@ -111,4 +111,5 @@ def state_of(each: Reproduction) -> str:
         return f"DOES NOT SHOW: {each.problem}"
     if each.shows:
         return f"shows with {each.tool}"
-    return f"repaired: does not show with {each.tool}" if each.repaired else f"DOES NOT SHOW any more with {each.tool}"
+    gone = each.as_recorded
+    return f"repaired: does not show with {each.tool}" if gone else f"DOES NOT SHOW any more with {each.tool}"

@@ -41,7 +41,7 @@ def test_a_finding_shows(referee: Referee, finding: Finding) -> None:
     assert shown.said
     assert shown.truth.endswith("(root)")
     text = findings_markdown([shown])
-    told = (shown.command, shown.said, shown.truth, shown.tool) if shown.shows else (finding.gone_since,)
+    told = (finding.gone_since,) if shown.repaired else (shown.command, shown.said, shown.truth, shown.tool)
     assert all(part in text for part in (finding.title, *told))
     assert not re.search(r"/(root|home|work|usr|tmp)/", text), "no place of this machine"
 
@@ -103,7 +103,9 @@ def test_what_newer_versions_repaired_is_a_list_of_its_own_and_no_failure(
     assert [each.repaired for each in shown] == [True, False]
     mistakes, _, repaired = findings_markdown(shown).partition("# What was repaired")
     assert gone.title not in mistakes and f"**{gone.title}**: 0.1; gone since {version}" in repaired
-    assert f"--at main -u {finding.unwinder}@0.1` shows it" in repaired and finding.title in mistakes
+    assert f"--at main -u {finding.unwinder}` shows it" in repaired and finding.title in mistakes
+    monkeypatch.setattr("docs.findings_page.of_tool", lambda tool: [Version(tool=tool, version="0.1", holds="")])
+    assert f"--at main -u {finding.unwinder}@0.1` shows it" in findings_markdown(shown)
     back = dataclasses.replace(finding, **said)  # it shows in a version of which the data say that it does not
     for each, expected, told in ((gone, 0, "0 show, 0 do not, 1 repaired"), (back, 1, "1 show, 0 do not, 0 not")):
         monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})

@@ -1,1 +1,0 @@
-int leaf(int x) { return x + 4; }
