@@ -63,7 +63,7 @@ failed without it (where two guards hold the same, both were taken out).
 | of those, a built file or library | `tests/build/test_cache.py` |
 | of those, machine code | `tests/native/test_machine_code.py` |
 | `/dev/zero`, a pipe that nobody writes to | `tests/words/test_files.py` |
-| what the system and libraries raise | `tests/words/test_edges.py` |
+| what the system and libraries raise | `tests/words/test_catalogue.py` |
 | gdb's watchpoint at the last byte, an address of 80 bits | `gdb_packets-*` in the corpus |
 | a request that cannot be answered | `tests/remote/test_packets.py` |
 | overlapping or scattered segments, compressed sections | `tests/hard_input/test_worst.py`: by the right limit |
@@ -73,7 +73,7 @@ failed without it (where two guards hold the same, both were taken out).
 | the account itself: the sum, the clock | `tests/words/test_budget.py` |
 | `..`, a link, an absolute name in a dump | `tests/foreign/test_named_files.py` |
 | escape sequences in names | `tests/cli/test_printable.py` |
-| folders left behind by `kill -9` | `tests/words/test_temporary.py` |
+| folders left behind by `kill -9` | `tests/words/test_files.py` |
 | a strategy that raises; any exception from build, run or observe | `tests/campaign/test_failures.py` |
 
 ## The worst file per reader

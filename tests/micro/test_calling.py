@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from testbed.arch import ARCHES
+from testbed.machine.clock_reads import ClockRead, reads_in
 from testbed.machine.native.detours import HALT
 from testbed.micro.calling import CallPath, Over
+from testbed.micro.plans import Argument, users_plans
+from testbed.words.errors import UsageError
 from tests.micro.callers import built, called, library, ready, result
 
 SOURCE = """
@@ -173,3 +176,52 @@ int asks_often(int a, int b) {
     return sum;
 }
 """
+
+
+# A path that reads a clock or draws a random number is the same path each time.
+
+# A path's length depends on the value: a loop over its low bits.
+CLOCKS = {
+    "x86_64": "rdtsc\nand $255, %eax\n1: dec %eax\njns 1b\nrdrand %r10\nand $15, %r10d\n2: dec %r10d\njns 2b\nret",
+    "arm64": "mrs x1, cntvct_el0\nand x1, x1, #255\n1: subs x1, x1, #1\nb.pl 1b\nmrs x0, cntvct_el0\nret",
+}
+
+
+@pytest.mark.parametrize("arch", CLOCKS)
+def test_a_clock_says_the_same_each_time(arch: str) -> None:
+    text = f".text\n.globl f\n.type f, %function\nf: .cfi_startproc\n{CLOCKS[arch]}\n.cfi_endproc\n.size f, .-f\n"
+    caller = ready(built(text, ".S", arch))
+    tapes = [called(caller, "f") for _ in range(8)]
+    assert all(tape.over is Over.RETURNED for tape in tapes)
+    assert all(np.array_equal(tape.registers, tapes[0].registers) for tape in tapes)
+    assert len(tapes[0]) > 12, "the value is not always 0"
+
+
+def test_such_instructions_are_known_by_their_bytes() -> None:
+    code = bytes.fromhex("90 0f31 480fc7f8 410fc7fa 0f01f9 0fc7e8 0fc7c8")
+    assert {(first, end): read for first, end, read in reads_in("x86_64", code)} == {
+        (1, 3): ClockRead(("rax", "rdx"), 32),
+        (3, 7): ClockRead(("rax",), 64),
+        (4, 7): ClockRead(("rax",), 32),
+        (7, 11): ClockRead(("r10",), 32),
+        (8, 11): ClockRead(("rdx",), 32),
+        (11, 14): ClockRead(("rax", "rdx"), 32, ("rcx",)),
+    }
+
+
+# Arguments of the user's own calls: numbers, and data that each begin at a multiple of sixteen bytes.
+
+
+def test_each_piece_of_data_begins_at_a_multiple_of_sixteen_bytes() -> None:
+    (first, second), data = users_plans(['f(buf:20, "of sixteen bytes", -1)', 'g("a", buf:0, buf:1)'], ARCHES["arm64"])
+    assert first.arguments == (Argument(0, "data"), Argument(32, "data"), Argument(-1))
+    assert second.arguments == (Argument(64, "data"), Argument(80, "data"), Argument(80, "data"))
+    assert data == bytes(32) + b"of sixteen bytes" + bytes(16) + b"a" + bytes(31)
+
+
+@pytest.mark.parametrize(
+    "call", ["f", "f(", "f(what?)", "f(buf:x)", "f(buf:0x1000001)", 'f("a)', "f(1,2,3,4,5,6,7,8,9)"]
+)
+def test_what_is_no_call_is_said(call: str) -> None:
+    with pytest.raises(UsageError, match="--call"):
+        users_plans([call], ARCHES["x86_64"])

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+import testbed
 from benchmarks.workload import TARGETS, workload
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import cell_of, cell_of_long
 from testbed.campaign.results import Cell
 from testbed.campaign.units import build_unit, units
 from testbed.contract.assumption import CodeRow
+from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
-from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
+from testbed.runs.long import WAITING, LongRun, SideBySide, ahead, judge_long, judge_piece, side_by_side, watch_long
+from testbed.runs.program_file import FileFacts, run_file
 from testbed.runs.run import run_built
+from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, counted
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.traits import Trait
@@ -185,3 +196,146 @@ def test_a_run_that_does_not_exit_says_so() -> None:
     run, whole = watch_long(built, budget=120, chunk=50), run_built(built, budget=120)
     assert len(run) == 120 and isinstance(run.end, EmulationError)
     assert run.failure == whole.failure != ""
+
+
+# What a value looks like at a prompt: a line, not a screen.
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_values_fit_a_screen(arch: str) -> None:
+    run = testbed.run("leaf_call", arch=arch)
+    at = run.at("leaf")
+    values = (run, run.trace, run.built, run.program, run.loaded, run.built.image, at, run.truth(at), run.arch)
+    for value in values:
+        assert len(repr(value)) < 400, repr(value)
+    assert repr(run).startswith(f"<Run leaf_call · {arch} · keystone: ")
+    assert repr(at).startswith("<Snapshot step ")
+    assert len(repr(run.watched)) < 2000
+
+
+# Program files from elsewhere, and what is said of them.
+
+
+def built(program: str, arch: str, recipe: str) -> Path:
+    return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe]).path
+
+
+def exact(path: Path, facts: FileFacts, strategy: str) -> int:
+    """How many sites are exact."""
+    return sum(verdict.exact for verdict in judge_all(run_file(path, facts=facts), UNWINDERS[strategy]))
+
+
+@pytest.mark.parametrize(
+    ("program", "recipe", "layout"),
+    [("recursion", "gcc-O2-fp", "r11-gcc"), ("recursion", "clang-thumb-O2-aapcs", "r11-clang")],
+)
+def test_a_file_can_be_told_the_layout_of_its_frame_records(program: str, recipe: str, layout: str) -> None:
+    path = built(program, "arm32", recipe)
+    before = exact(path, FileFacts(), "fp_chain")
+    assert exact(path, FileFacts((layout,)), "fp_chain") > 2 * before
+
+
+def test_no_such_layout_is_named() -> None:
+    with pytest.raises(UsageError, match="r11-clang"):
+        run_file(built("leaf_call", "arm32", "keystone"), facts=FileFacts(frame_records=("r11-clan",)))
+
+
+def test_the_front_door_takes_a_source_and_a_file(tmp_path: Path) -> None:
+    source = tmp_path / "mine.c"
+    source.write_text("// summary: seven\n// exit: 7\n\nint main(void) { return 7; }\n")
+    for path in (source, str(source)):
+        run = testbed.run(path, arch="arm64", recipe="clang-O2")
+        assert (run.program.name, str(run.arch), run.failure) == ("mine", "arm64", "")
+    again = testbed.run(run.built.path)
+    assert (again.arch, len(again)) == (run.arch, len(run))
+    with pytest.raises(UsageError, match="already built"):
+        testbed.run(run.built.path, recipe="clang-O2")
+    with pytest.raises(UsageError, match="did you mean leaf_call"):
+        testbed.run("leaf_cal")
+
+
+# Threads for a run in pieces: the same verdicts, nothing lost, and what goes wrong in a thread is told.
+
+SHORT_PIECE = 20  # steps
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_by_threads_the_verdicts_are_the_same(arch: str) -> None:
+    for program in ("recursion", "longjmp"):
+        built = build_unit(next(u for u in UNITS if u.program == program and u.arch == arch), PROGRAMS)
+        judging = [each for each in UNWINDERS.values() if each.applies_to(built.image) and each.unwind_trace][:3]
+        alone = watch_long(built, budget=1_000_000, chunk=SHORT_PIECE, judging=judging)
+        expected, firsts = judge_long(alone, judging), list(alone.firsts)
+        assert len(firsts) > 2
+        run = watch_long(built, budget=1_000_000, chunk=SHORT_PIECE, judging=judging, jobs=2)
+        assert (len(run), run.end, list(run.firsts)) == (len(alone), alone.end, firsts)
+        assert run.judged(judging[0]).pieces, "judged on the way"
+        assert judge_long(run, judging) == expected, program
+
+
+def test_what_a_strategy_raises_in_a_thread_ends_the_run() -> None:
+    def broken(snapshot: Snapshot) -> Backtrace:
+        raise ZeroDivisionError("of this test")
+
+    built = build_unit(next(u for u in UNITS if u.program == "recursion" and u.arch == "arm64"), PROGRAMS)
+    unwinder = replace(UNWINDERS["fp_chain"], unwind=broken, unwind_trace=None)
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError, match="of this test"):
+        watch_long(built, budget=1_000_000, chunk=SHORT_PIECE, judging=[unwinder], jobs=2)
+    assert threading.active_count() == before
+
+
+def test_items_are_made_one_ahead_and_in_order() -> None:
+    made: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(6):
+            made.append(number)
+            yield number
+        raise KeyError("the end")
+
+    seen, coming = [], ahead(numbers())
+    for number in range(6):
+        seen.append(next(coming))
+        assert len(made) <= number + 2
+    assert seen == list(range(6))
+    with pytest.raises(KeyError, match="the end"):
+        next(coming)
+
+
+def test_no_more_pieces_wait_than_are_held() -> None:
+    go_on = threading.Event()
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        go_on.wait(60)
+        done.append(number)
+
+    with side_by_side() as beside:
+        for number in range(WAITING + 1):
+            beside.do([lambda number=number: work(number)])  # type: ignore[misc]
+        assert not done
+        timer = threading.Timer(0.05, go_on.set)
+        timer.start()
+        beside.do([lambda: work(9)])
+        assert 0 in done, "it waited for the first"
+        beside.wait()
+    assert sorted(done) == [*range(WAITING + 1), 9]
+
+
+def test_what_has_not_begun_is_given_up() -> None:
+    beside, begun, go_on = SideBySide(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        begun.set()
+        go_on.wait(60)
+
+    def second() -> NoReturn:
+        raise AssertionError("begun after all")
+
+    beside.do([first, second])
+    begun.wait(60)
+    threading.Timer(0.05, go_on.set).start()
+    beside.end()
+    with pytest.raises(CancelledError):
+        beside.wait()

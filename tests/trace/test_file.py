@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import struct
+import tracemalloc
+import zlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
@@ -16,14 +24,18 @@ from testbed.build.recipes import recipes_for
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.chunks import record_chunks
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.runs.files import load_run, open_run, save_run
 from testbed.runs.judging import judge_all
 from testbed.runs.long import judge_long, watch_chunks
 from testbed.runs.run import run_program
-from testbed.trace import Exited, Trace, Writes
+from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace import compact_columns as trace_columns
 from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
-from testbed.trace.file_blocks import Blocks
+from testbed.trace.file_blocks import MAGIC, VERSION, Blocks, write_blocks
+from testbed.trace.native import PAGE
+from testbed.trace.rolling_memory import RollingMemory
+from testbed.trace.sparse import copy_used, sparse_bytes, used_pages
 from testbed.verdicts.one import counted
 from testbed.words.errors import EmulationError, TraceFileError
 from tests.machine.snippets import STORES, image_of
@@ -254,3 +266,250 @@ def test_a_file_is_a_run_in_pieces(rows: int, tmp_path: Path, monkeypatch: pytes
     unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
     for unwinder, found in zip(unwinders, judge_long(long, unwinders), strict=True):
         assert found == counted(judge_all(run, unwinder))
+
+
+# Damaged, foreign and false trace files: an error with its place, wherever the file was hurt.
+
+
+def test_a_file_cut_anywhere_is_an_error_with_its_place(whole: Path, tmp_path: Path) -> None:
+    content, path = whole.read_bytes(), tmp_path / "cut"
+    cuts = {*range(64), *range(len(content) - 64, len(content)), *range(64, len(content), 97)}
+    for cut in sorted(cuts):
+        path.write_bytes(content[:cut])
+        with pytest.raises(TraceFileError) as caught:
+            load_run(path)
+        assert caught.value.path == path and caught.value.offset <= cut, cut
+        assert str(caught.value).startswith(f"{path}: at offset {caught.value.offset:#x}: ")
+
+
+def test_a_changed_byte_anywhere_is_an_error(whole: Path, tmp_path: Path) -> None:
+    content, path, source = whole.read_bytes(), tmp_path / "changed", random.Random(2)
+    for at in sorted({*range(24), *range(len(content) - 40, len(content)), *range(24, len(content), 61)}):
+        flipped = bytearray(content)
+        flipped[at] ^= 1 << source.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(TraceFileError):
+            load_run(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "no trace file"),
+        (b"\x7fELF" + bytes(100), "no trace file"),
+        (MAGIC.replace(b"\r\n", b"\n") + bytes(100), "no trace file"),
+        (struct.pack("<8sIII", MAGIC, VERSION + 1, 2, zlib.crc32(b"{}")) + b"{}", f"version {VERSION + 1}"),
+        (struct.pack("<8sIII", MAGIC, VERSION, 1 << 31, 0), "the header claims"),
+        (struct.pack("<8sIII", MAGIC, VERSION, 2, zlib.crc32(b"[]")) + b"[]", "ends before its last block"),
+    ],
+)
+def test_a_foreign_or_newer_file_says_what_it_is(content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(TraceFileError, match=said):
+        load_trace(path)
+
+
+def written(
+    path: Path, whole: Path, change: Mapping[str, Any], blocks: list[tuple[bytes, bytes]] | None = None
+) -> Path:
+    """The whole file with other claims in its header, checksums right; with ``blocks``, these in place of its own."""
+    own = blocks_of(whole)
+    with path.open("wb") as file:
+        write_blocks(file, {**Blocks(whole).header, **change}, own if blocks is None else blocks)
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"steps": 1 << 60},
+        {"steps": (1 << 32) - 1},
+        {"steps": 1},
+        {"steps": -1},
+        {"steps": "many"},
+        {"writes": 1 << 39},
+        {"writes": 0},
+        {"arch": "pdp11"},
+        {"arch": None},
+        {"registers": []},
+        {"regions": [{"address": 0, "bytes": 1 << 39}]},
+        {"regions": []},
+        {"regions": 5},
+        {"images": []},
+        {"images": [{}]},
+        {"end": {}},
+        {"end": {"exit": 1 << 70}},
+        {"seed": None},
+        {"notes": {"program": 5}},
+        {"notes": {}},
+        {"format": "something else"},
+    ],
+    ids=str,
+)
+def test_false_claims_in_a_header_are_errors_and_allocate_nothing(
+    change: Mapping[str, Any], whole: Path, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "false", whole, change)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceFileError):
+            load_run(path)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_frame_that_claims_more_than_its_block_is_not_decompressed(whole: Path, tmp_path: Path) -> None:
+    content, path = whole.read_bytes(), tmp_path / "bomb"
+    frame = zstandard.ZstdCompressor().compress(bytes(1 << 28))
+    first = Blocks(whole)._blocks[0]
+    head = struct.pack("<4sIII", first.kind, len(frame), first.size, 0)
+    checked = head[:12] + struct.pack("<I", zlib.crc32(frame, zlib.crc32(head)))
+    path.write_bytes(content[: first.offset] + checked + frame + content[first.offset + 16 + first.stored :])
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceFileError, match="another size"):
+            load_trace(path)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_blocks_whose_content_is_wrong_are_errors(whole: Path, tmp_path: Path) -> None:
+    """Right checksums around wrong content: what a faulty writer would make."""
+    own = blocks_of(whole)
+    source, tried = random.Random(3), 0
+    for i, (kind, content) in enumerate(own):
+        if kind == b"mem.":
+            continue  # any bytes are memory
+        for made in (b"", content[:-1], content + b"\0", bytes(len(content)), b"\xff" * len(content)):
+            if made == content:
+                continue
+            tried += 1
+            path = written(tmp_path / "wrong", whole, {}, [*own[:i], (kind, made), *own[i + 1 :]])
+            if kind == b"step" and made == bytes(len(content)):
+                continue
+            with pytest.raises(TraceFileError):
+                load_trace(path).load()
+        for _ in range(50):
+            hurt = bytearray(content)
+            hurt[source.randrange(len(hurt))] = source.randrange(256)
+            path = written(tmp_path / "wrong", whole, {}, [*own[:i], (kind, bytes(hurt)), *own[i + 1 :]])
+            try:
+                load_trace(path).load()  # other values of registers are as good as the right ones
+            except TraceFileError:
+                tried += 1
+    assert tried > 10
+    for left_out in range(len(own)):
+        path = written(tmp_path / "wrong", whole, {}, own[:left_out] + own[left_out + 1 :])
+        with pytest.raises(TraceFileError):
+            load_trace(path).load()
+    with pytest.raises(TraceFileError, match="does not tell of"):
+        load_trace(written(tmp_path / "wrong", whole, {}, [*own, (b"more", b"x")]))
+
+
+def length_of(path: Path) -> int:
+    return path.stat().st_size
+
+
+def test_damage_that_is_found_late_has_its_place(whole: Path, tmp_path: Path) -> None:
+    content = whole.read_bytes()
+    for kind, touch in (
+        (b"step", lambda trace: trace.registers),
+        (b"step", lambda trace: trace.pc),
+        (b"step", lambda trace: trace.sizes),
+        (b"step", lambda trace: trace.snapshot(3)),
+        (b"wrts", lambda trace: trace.writes),
+        (b"wrts", lambda trace: trace.memory(3).read(UNICORN[trace.arch.name].stack_top - 8, 8)),
+    ):
+        block = next(block for block in Blocks(whole)._blocks if block.kind == kind)
+        hurt = bytearray(content)
+        hurt[block.offset + 16 + block.stored // 2] ^= 0x10
+        path = tmp_path / "hurt"
+        path.write_bytes(hurt)
+        trace = load_trace(path)
+        assert len(trace) > 0
+        with pytest.raises(TraceFileError, match="its checksum differs") as caught:
+            touch(trace)
+        assert (caught.value.path, caught.value.offset) == (path, block.offset)
+        with pytest.raises(TraceFileError):
+            list(trace.chunks()(None))
+
+
+def test_a_file_that_is_cut_while_it_is_open_is_an_error(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "shrinks"
+    path.write_bytes(whole.read_bytes())
+    trace = load_trace(path)
+    with path.open("r+b") as file:
+        file.truncate(length_of(path) // 4)
+    with pytest.raises(TraceFileError, match="it was cut meanwhile"):
+        trace.load()
+
+
+# Memory that is mostly zeros: the same bytes as ever, and no room for the zeros.
+
+SIZES = [0, 1, 7, PAGE - 1, PAGE, PAGE + 1, 5 * PAGE, 64 * PAGE + 24]
+
+
+def some(random: Random, size: int, count: int) -> bytes:
+    """Zeros, but for a few bytes."""
+    out = bytearray(size)
+    for at in random.sample(range(size), min(count, size)):
+        out[at] = random.randrange(256)
+    return bytes(out)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_what_is_copied_sparsely_is_the_same(size: int, count: int) -> None:
+    data = some(Random(size + count), size, count)
+    used = used_pages(data)
+    assert used.tolist() == [any(data[at : at + PAGE]) for at in range(0, size, PAGE)]
+    into = np.zeros(size, np.uint8)
+    copy_used(data, used, into)
+    assert into.tobytes() == data == sparse_bytes(into, used)
+
+
+def test_memory_rolled_forward_is_what_was_written() -> None:
+    random = Random(7)
+    regions = [Region(0x7000, some(random, 3 * PAGE + 5, 40)), Region(0x1_0003, bytes(PAGE)), Region(0x8_0000, b"xyz")]
+    memory, plain = RollingMemory(regions), {region.address: bytearray(region.data) for region in regions}
+    for _ in range(6):
+        rows = []
+        for _ in range(30):
+            region, size = random.choice(regions), random.randint(1, 8)
+            rows.append((region.address + random.randrange(-4, len(region.data) + 4), size, random.getrandbits(64)))
+        address, sizes, value = zip(*rows, strict=True)
+        memory.apply(
+            Writes(
+                np.zeros(len(rows), np.uint32),
+                np.array(address, np.uint64),
+                np.array(sizes, np.uint8),
+                np.array(value, np.uint64),
+            )
+        )
+        for at, size, word in rows:
+            for i in range(size):
+                for start, octets in plain.items():
+                    if start <= at + i < start + len(octets):
+                        octets[at + i - start] = word >> 8 * i & 0xFF
+        assert {region.address: region.data for region in memory.regions()} == plain
+    before = memory.regions()
+    assert all(now is then for now, then in zip(memory.regions(), before, strict=True)), "made anew without a write"
+
+
+def resident() -> int:
+    (kb,) = re.findall(r"VmRSS:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(kb) << 10
+
+
+def test_zeros_take_no_room() -> None:
+    size, before = 512 << 20, resident()
+    memory, kept = RollingMemory([Region(0, bytes(size))]), []
+    for step in range(4):
+        one = np.array([step * 100 * PAGE], np.uint64)
+        memory.apply(Writes(np.zeros(1, np.uint32), one, np.ones(1, np.uint8), np.ones(1, np.uint64)))
+        kept.append(memory.regions())
+    assert [region.used.sum() for (region,) in kept] == [1, 2, 3, 4]
+    assert resident() - before < 64 << 20

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 import pytest
+from unicorn import UcError
 
+from testbed.contract.assumption import TableRow
 from testbed.words.catalogue import Catalogue, joined, matches, value_of
+from testbed.words.edges import edge, is_edge
+from testbed.words.table_formats import AT_CALLS, CHECKED, OF_DIRECTIVES, TABLE_FORMATS, Promise, TableFormat
+from unwinders import UNWINDERS
 
 
 def counting(made: list[str], name: str) -> Callable[[], str]:
@@ -57,3 +63,61 @@ def test_a_value_is_found_by_names() -> None:
     assert value_of("testbed.words.catalogue", "matches") is matches
     assert [name for name in ("fp_chain", "lr_leaf") if matches(name, ("fp_*", "x"))] == ["fp_chain"]
     assert matches("anything", ())
+
+
+# What the system raises is one message; what is a mistake of ours keeps its traceback.
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "/nowhere"), "/nowhere: No such file or directory"),
+        (OSError("no reason"), "no reason"),
+        (UcError(6), "UcError: .*TESTBED_TRACEBACK=1"),
+        (RecursionError("x"), "nested too deeply"),
+        (MemoryError(), "not enough memory"),
+        (ValueError("one\ntwo"), "ValueError: one; TESTBED_TRACEBACK=1 shows where"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), "UnicodeDecodeError: "),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_what_the_system_raises_is_one_message(error: Exception, said: str) -> None:
+    import re
+
+    assert is_edge(error)
+    assert re.search(said, edge(error))
+    assert "\n" not in edge(error)
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), AttributeError("x"), TypeError("x"), AssertionError("x")])
+def test_a_mistake_of_ours_is_no_edge(error: Exception) -> None:
+    assert not is_edge(error)
+
+
+# Each format of tables is registered once, and what its entry names is there.
+
+EVERY = TABLE_FORMATS.values()
+
+
+@pytest.mark.parametrize("its", EVERY, ids=lambda its: its.name)
+def test_what_an_entry_names_is_there(its: TableFormat) -> None:
+    for reference in filter(None, (its.second, its.writer)):
+        module, _, name = reference.partition(":")
+        assert callable(getattr(import_module(module), name))
+    unwinder = UNWINDERS[its.name]
+    assert unwinder.rows is not None, "a technique of the same name reads it"
+    assert isinstance(unwinder.assumption, TableRow) and unwinder.assumption.format == its.section
+
+
+def test_every_technique_that_reads_a_table_is_of_a_registered_format() -> None:
+    sections = {its.section for its in EVERY}
+    read = {each.assumption.format for each in UNWINDERS.values() if isinstance(each.assumption, TableRow)}
+    assert read == sections and len(sections) == len(EVERY)
+
+
+def test_what_rooms_ask_follows_from_the_entries() -> None:
+    assert {*CHECKED} == {its.name for its in EVERY if its.checked} - {"eh_frame_hdr"}, "not what finds others' rows"
+    promises = [TABLE_FORMATS[name].at_calls for name in CHECKED]
+    assert promises == sorted(promises), "those first that promise a row for every instruction"
+    assert {name for name in TABLE_FORMATS if TABLE_FORMATS[name].promise is not Promise.EVERYWHERE} == AT_CALLS
+    assert AT_CALLS.isdisjoint(OF_DIRECTIVES), "directives are advised of tables that say something everywhere"

@@ -160,8 +160,8 @@ def test_a_damaged_table_is_read_or_refused(strategy: str, sound: Image, section
 # An entry that cannot be read is its own function's matter, in every format: the rest of the section stays readable.
 #
 # A real program is run; then one entry, that of `middle` or `descend`, is damaged in the file that the strategies see.
-# At every step the strategies say what they said before, up to the first frame in that function: there they stop and give
-# the reason. The native walk over the whole trace says the same.
+# At every step the strategies say what they said before, up to the first frame in that function: there they stop and
+# give the reason. The native walk over the whole trace says the same.
 
 Damage = Callable[[bytearray, int], None]  # of a section, at the place that a row says it was found at
 
