@@ -178,6 +178,13 @@ def versions() -> None:
         path.write_text(with_versions(path.read_text(encoding="utf-8"), now), encoding="utf-8")
 
 
+def compilers() -> None:
+    """docs/results/compilers.md: wrong rows by version and flag, of every clang that pip brings, and of GCC."""
+    from compilers_page import compilers_page
+
+    (ROOT / "docs" / "results" / "compilers.md").write_text(compilers_page(), encoding="utf-8")
+
+
 def reports() -> None:
     """docs/reports.md and docs/reports/, from the reports' own files."""
     from reports_page import reports_pages
@@ -292,6 +299,11 @@ PARTS = {
     "reports": DocumentPart(reports, "docs/reports.md and docs/reports/, from the reports' own files"),
     "versions": DocumentPart(
         versions, "findings.toml of the tools of which every version can be asked; downloads them", by_default=False
+    ),
+    "compilers": DocumentPart(
+        compilers,
+        "docs/results/compilers.md, tables of every version of clang, and of GCC; downloads them",
+        by_default=False,
     ),
     "referees": DocumentPart(
         referees, "FINDINGS.md and results/referees.md, but its section on processes (python -m tests.process.referees)"

@@ -58,7 +58,17 @@ class Version:
 @cache
 def versions() -> tuple[Version, ...]:
     """Every version there is, of each tool from the oldest on. Raises DataFileError."""
-    tables = list(tables_in(_TABLE, read_toml(_TABLE), "version", _KEYS, _NEEDED))
+    return _listed("version")
+
+
+@cache
+def compilers() -> tuple[Version, ...]:
+    """Every clang that writes tables to compare, from the oldest on. Raises DataFileError."""
+    return _listed("compiler")
+
+
+def _listed(kind: str) -> tuple[Version, ...]:
+    tables = list(tables_in(_TABLE, read_toml(_TABLE), kind, _KEYS, _NEEDED))
     for table in tables:
         table.chosen("tool", table.keys["tool"], REFEREES)
     return tuple(Version(**table.keys) for table in tables)

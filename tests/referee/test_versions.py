@@ -88,6 +88,13 @@ def test_every_tool_has_its_versions_once_pinned_from_the_oldest_on() -> None:
             assert each.program and each.package and REFEREES[each.tool].others.by_program, each
 
 
+def test_compilers_are_pinned_from_the_oldest_on() -> None:
+    there = versions.compilers()
+    numbers = [tuple(map(int, each.version.split("."))) for each in there]
+    assert numbers == sorted(set(numbers)) and len(there) >= 9
+    assert all(each.tool == "clang" and each.wheel.count("==") == 1 and each.size and each.licence for each in there)
+
+
 def test_what_pip_installs_with_the_project_is_the_newest_of_each() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pinned = set(project["optional-dependencies"]["referees"])
