@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,16 +14,22 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
 from testbed.campaign.names import NameOutcome, NameReport, judge_declared, judge_names, judge_site, true_frames
+from testbed.campaign.results import Unit
+from testbed.campaign.units import run_unit
+from testbed.contract.assumption import LEADS, ZERO
 from testbed.image import LoadedImage, Symbol
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin, Unsure, symbolize
 from testbed.program.model import Expectation
+from testbed.runs.judging import judge
 from testbed.runs.program_file import run_file
-from testbed.runs.run import run_program
+from testbed.runs.run import Run, run_program
 from testbed.truth.departures import TrueCalls, find_departures
 from testbed.words.errors import ToolchainMissing, UsageError
+from tests.golden import STRATEGIES, all_cells
 from tests.image.debugged import DWARF_4, built, built_by_gcc
 from tests.image.hand_made import BASE, image_of
+from unwinders import UNWINDERS
 
 SOME = ("clang-O2", "clang-thumb-O2", "clang-asm", "clang-asm-thumb")
 CELLS = [
@@ -194,3 +201,105 @@ def test_beside_a_history_without_tail_calls_the_shown_ones_are_invented(arch: s
     assert judge_site(calls, said).outcome is NameOutcome.EXACT
     without = tuple(replace(call, gone=()) for call in calls)
     assert judge_site(without, said).outcome is NameOutcome.INVENTED
+
+
+# The steps of the corpus of which no effect tells whose they are: a list that may only shrink.
+
+
+LIST = Path(__file__).parents[1] / "golden" / "undecided.txt"
+UPDATE = f"pytest --update-golden {Path(*Path(__file__).parts[-3:])}"
+
+
+def listed() -> dict[Unit, frozenset[int]]:
+    """The steps in the list, by unit."""
+    found = {}
+    for line in LIST.read_text(encoding="utf-8").splitlines():
+        program, arch, recipe, *stretches = line.split()
+        spans = [tuple(map(int, stretch.split("-"))) for stretch in stretches]
+        found[Unit(program, arch, recipe)] = frozenset(step for first, last in spans for step in range(first, last + 1))
+    return found
+
+
+def line_of(unit: Unit, steps: frozenset[int]) -> str:
+    ends = [step for step in sorted(steps) if step + 1 not in steps]
+    begins = [step for step in sorted(steps) if step - 1 not in steps]
+    stretches = " ".join(f"{first}-{last}" for first, last in zip(begins, ends, strict=True))
+    return f"{unit.program} {unit.arch} {unit.recipe} {stretches}\n"
+
+
+@pytest.mark.parametrize("unit", listed(), ids=str)
+def test_no_step_is_undecided_that_is_not_in_the_list(unit: Unit, request: pytest.FixtureRequest) -> None:
+    try:
+        undecided = frozenset(np.flatnonzero(run_unit(unit, PROGRAMS).watched.undecided).tolist())
+    except ToolchainMissing as missing:
+        pytest.skip(str(missing))
+    before = listed()
+    assert undecided <= before[unit]
+    if request.config.getoption("--update-golden"):
+        after = {**before, unit: undecided}
+        LIST.write_text("".join(line_of(unit, steps) for unit, steps in after.items() if steps), encoding="utf-8")
+    assert undecided == listed().get(unit, frozenset()), f"fewer steps are undecided: {UPDATE}"
+
+
+def test_no_other_unit_has_undecided_steps() -> None:
+    """Each cell of the matrix counts them, and is held to its golden counts."""
+    counts = {unit: counts.get("undecided", 0) for unit, _, counts in all_cells(STRATEGIES)}
+    assert {unit: number for unit, number in counts.items() if number} == {
+        unit: len(steps) for unit, steps in listed().items()
+    }
+
+
+def test_the_list_is_in_stretches() -> None:
+    unit = Unit("a", "b", "c")
+    assert line_of(unit, frozenset({1, 2, 3, 7, 9, 10})) == "a b c 1-3 7-7 9-10\n"
+    assert all(line_of(unit, steps).split()[3:] for unit, steps in listed().items())
+
+
+# The reason that a report prints is the reason: what a clause says of a frame is found again, another way.
+
+
+SAMPLE = [
+    *(("alloca_vla", arch, "clang-O0") for arch in ARCHES),
+    *(("leaf_call", arch, "keystone") for arch in ARCHES),
+    *(("early_return", arch, "keystone") for arch in ARCHES),
+    *(("recursion", arch, "clang-O2-fp") for arch in ARCHES),
+    ("interworking", "arm32", "keystone"),
+]
+
+
+@pytest.mark.parametrize(("program", "arch", "recipe"), SAMPLE)
+def test_a_chain_fails_where_no_record_of_that_frame_is_at_its_frame_pointer(
+    program: str, arch: str, recipe: str
+) -> None:
+    """From the snapshot: the true frame's frame pointer, and the words there, are what the reason says."""
+    run, chain = run_program(PROGRAMS[program], ARCHES[arch], recipe), UNWINDERS["fp_chain"]
+    told = Counter[str]()
+    for step in range(len(run)):
+        verdict = judge(run, step, chain.unwind(run[step]), chain)
+        if verdict.transition:
+            continue
+        failed, frames = verdict.failed, run.truth(step).frames
+        inner = range(failed.frame if failed else len(frames) - 1)
+        assert all(_has_record(run, step, frame) for frame in inner), (step, verdict)
+        if failed is not None and failed.clause in (LEADS, ZERO):
+            assert not _has_record(run, step, failed.frame), (step, verdict)
+            told[failed.clause.name] += 1
+        if failed is not None and failed.clause is LEADS:
+            assert failed.evidence["found"] == _return_address(run, step, failed.frame)
+            assert failed.evidence["true"] == frames[failed.frame + 1].pc
+    assert told, "nothing to look at"
+
+
+def _return_address(run: Run, step: int, frame: int) -> int:
+    true = run.truth(step).frames[frame]
+    record = run.built.image.frame_record_at(true.lookup_pc - run.loaded.bias)
+    at = true.registers[record.pointer] + record.return_address
+    return run.arch.without_signature(run[step].memory.unsigned(at, run.arch.word))
+
+
+def _has_record(run: Run, step: int, frame: int) -> bool:
+    true, caller = run.truth(step).frames[frame : frame + 2]
+    record = run.built.image.frame_record_at(true.lookup_pc - run.loaded.bias)
+    pointer = true.registers[record.pointer]
+    own = true.registers[run.arch.sp] <= pointer < caller.registers[run.arch.sp]
+    return own and _return_address(run, step, frame) == caller.pc

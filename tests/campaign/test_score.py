@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from docs.findings_page import findings_markdown, with_versions
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.findings import in_all_versions, show
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import (
     FILE,
@@ -26,14 +33,23 @@ from testbed.campaign.score_card import (
     write_known,
 )
 from testbed.campaign.units import units
+from testbed.campaign.version_history import VersionHistory, versioned
+from testbed.cli import main
+from testbed.cli.strategies import all_strategies
 from testbed.contract.frames import Backtrace
-from testbed.referee import present
+from testbed.contract.unwinder import Unwinder
+from testbed.referee import REFEREES, Finding, Referee, present
+from testbed.referee.versions import Version, of_tool, versions
+from testbed.report.json_forms import TriedFindings
+from testbed.report.score_text import history_page
+from testbed.store.codec import encoded
 from testbed.trace import Snapshot
 from testbed.truth.phases import PHASES, Phase
-from testbed.words.errors import UsageError
+from testbed.words.errors import UsageError, VersionMissing
 from testbed.words.outcome import Outcome
 from testbed.words.traps import TRAPS
 from tests.campaign.scored import LEAF, card_of, counts
+from tests.house.sources import ROOT
 from tests.installed import installed
 from unwinders import UNWINDERS
 
@@ -182,3 +198,234 @@ def test_only_those_who_were_asked_at_all_sites_are_compared() -> None:
 
 def replace_known(card: ScoreCard, known: KnownScores) -> ScoreCard:
     return ScoreCard(card.results, card.names, known, card.traps)
+
+
+# Versions of a real unwinder side by side: what is counted, and which changes between neighbours are told.
+
+
+UNIT = Unit("leaf_call", "x86_64", "clang-asm")
+# Versions of a made-up tool: one that follows the frame pointer, one that reads the table, and that again.
+VERSIONS = [
+    dataclasses.replace(UNWINDERS[name], name=f"toy@{version}")
+    for version, name in (("1", "fp_chain"), ("2", "eh_frame"), ("3", "eh_frame"), ("4", "fp_chain"))
+]
+
+
+@pytest.fixture(scope="module")
+def history() -> VersionHistory:
+    absent = versioned(Unit("leaf_call", "x86_64", "no-such"), PROGRAMS, VERSIONS, most=8)
+    return VersionHistory(tuple(each.name for each in VERSIONS), (versioned(UNIT, PROGRAMS, VERSIONS, most=8), absent))
+
+
+def test_neighbours_are_compared_site_by_site(history: VersionHistory) -> None:
+    assert history.counts("toy@2", "x86_64") == {Outcome.EXACT: 8}
+    wrong = 8 - history.counts("toy@1", "x86_64")[Outcome.EXACT]
+    assert wrong > 0 and not history.counts("toy@1", "arm64")
+    (_, _, first), (_, _, second), (older, newer, third) = history.changes()
+    assert [len(each) for each in (first, second, third)] == [wrong, 0, wrong]
+    assert all(each.repaired and not each.broke for each in first)
+    assert all(each.broke and not each.repaired for each in third) and (older, newer) == ("toy@3", "toy@4")
+    assert [each.step for each in first] == [each.step for each in third]
+
+
+def test_the_first_of_each_kind_is_shown_with_the_command_that_asks_both(history: VersionHistory) -> None:
+    console = Console(width=160, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(history_page(history, width=160))
+    text = console.export_text()
+    change = history.changes()[0][2][0]
+    assert f"toy@1 to toy@2: {len(history.changes()[0][2])} sites changed" in text
+    assert "toy@2 to toy@3: no site changed" in text
+    assert (
+        f"first repaired: leaf_call on x86_64 by clang-asm, {change.where}: {change.before.value}, then exact" in text
+    )
+    assert f"testbed run leaf_call -a x86_64 -r clang-asm --at @{change.step} -u toy@1 -u toy@2" in text
+    assert f"first broken: leaf_call on x86_64 by clang-asm, {change.where}: exact, then {change.before.value}" in text
+    assert "1 unit left out: " in text
+
+
+def test_a_history_goes_with_no_other_form(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["testbed", "score", "--versions", "gdb", "--json"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2 and "--json does not go with --versions" in capsys.readouterr().err
+
+
+# Every finding shows today, by the command that it gives, and the strategies know such sites.
+
+
+def named(value: Referee | Finding) -> str:
+    return re.sub(r"\W+", "_", value.title) if isinstance(value, Finding) else value.name
+
+
+FINDINGS = [(referee, finding) for referee in REFEREES.values() for finding in referee.findings]
+
+
+@pytest.mark.parametrize(("referee", "finding"), FINDINGS, ids=named)
+def test_a_finding_shows(referee: Referee, finding: Finding) -> None:
+    shown = show(referee, finding, all_strategies(), PROGRAMS)
+    if shown.missing:
+        pytest.skip(shown.missing)
+    assert shown.as_recorded, f"{shown.command}: {shown.verdict} {shown.problem}"
+    assert shown.said
+    assert shown.truth.endswith("(root)")
+    text = findings_markdown([shown])
+    told = (finding.gone_since,) if shown.repaired else (shown.command, shown.said, shown.truth, shown.tool)
+    assert all(part in text for part in (finding.title, *told))
+    assert not re.search(r"/(root|home|work|usr|tmp)/", text), "no place of this machine"
+
+
+@pytest.mark.parametrize(("referee", "finding"), FINDINGS, ids=named)
+def test_a_finding_is_complete(referee: Referee, finding: Finding) -> None:
+    assert finding.program in PROGRAMS
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", finding.since)
+    assert finding.tool
+    assert finding.upstream == "" or finding.upstream.startswith("https://")
+
+
+def test_there_are_at_least_eight() -> None:
+    assert len(FINDINGS) >= 8
+
+
+def a_finding() -> tuple[Referee, Finding]:
+    """The first finding of the compiler: its strategy is ours, so it can be tried everywhere."""
+    return next((referee, finding) for referee, finding in FINDINGS if referee.name == "clang")
+
+
+def checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
+    """The exit status of `testbed matrix --known-bugs`, and what it prints."""
+    monkeypatch.setattr(sys, "argv", ["testbed", "matrix", "--known-bugs", *options])
+    status = 0
+    try:
+        main()
+    except SystemExit as done:
+        status = int(done.code or 0)
+    return status, capsys.readouterr().out
+
+
+def test_what_no_longer_shows_is_said_and_fails_the_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee, finding = a_finding()
+    fixed = dataclasses.replace(finding, at="main")  # exact there
+    shown = show(referee, fixed, all_strategies(), PROGRAMS)
+    assert not shown.shows
+    assert shown.verdict is not None and shown.verdict.outcome is Outcome.EXACT
+    assert "--at" not in shown.command, "every step before it was asked, too"
+    assert "DOES NOT SHOW" in findings_markdown([shown])
+    for findings, expected in (((finding,), 0), ((finding, fixed), 1)):
+        known = {"clang": dataclasses.replace(referee, findings=findings)}
+        monkeypatch.setattr("testbed.cli.matrix.REFEREES", known)
+        status, out = checked(monkeypatch, capsys, "--check")
+        assert status == expected
+        assert f"{len(findings)} findings: 1 show" in out
+
+
+def test_what_newer_versions_repaired_is_a_list_of_its_own_and_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee, finding = a_finding()
+    version = show(referee, finding, all_strategies(), PROGRAMS).version
+    said = {"seen_in": ("0.1",), "not_in": (version,)}
+    gone = dataclasses.replace(finding, at="main", title="It was so once", **said)
+    shown = [show(referee, each, all_strategies(), PROGRAMS) for each in (gone, finding)]
+    assert [each.repaired for each in shown] == [True, False]
+    mistakes, _, repaired = findings_markdown(shown).partition("# What was repaired")
+    assert gone.title not in mistakes and f"**{gone.title}**: 0.1; gone since {version}" in repaired
+    assert f"--at main -u {finding.unwinder}` shows it" in repaired and finding.title in mistakes
+    monkeypatch.setattr("docs.findings_page.of_tool", lambda tool: [Version(tool=tool, version="0.1", holds="")])
+    assert f"--at main -u {finding.unwinder}@0.1` shows it" in findings_markdown(shown)
+    back = dataclasses.replace(finding, **said)  # it shows in a version of which the data say that it does not
+    for each, expected, told in ((gone, 0, "0 show, 0 do not, 1 repaired"), (back, 1, "1 show, 0 do not, 0 not")):
+        monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
+        status, out = checked(monkeypatch, capsys, "--check")
+        assert (status, told in out) == (expected, True), out
+
+
+def test_another_wrong_answer_is_not_the_finding_that_says_which() -> None:
+    referee, finding = a_finding()
+    assert show(referee, dataclasses.replace(finding, outcome="wrong_register"), all_strategies(), PROGRAMS).shows
+    assert not show(referee, dataclasses.replace(finding, outcome="skipped"), all_strategies(), PROGRAMS).shows
+
+
+def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee, finding = a_finding()
+    strategies = {"1.0": "debug_frame", "2.0": "prologue_analysis", "2.1": "debug_frame", "4.0": "prologue_analysis"}
+    there = [Version(tool="clang", version=each, holds="") for each in ("1.0", "2.0", "2.1", "3.0", "4.0")]
+
+    def bring(patterns: list[str], tell: object) -> tuple[Unwinder, ...]:
+        name, _, version = patterns[0].partition("@")
+        if version not in strategies:
+            raise VersionMissing(patterns[0], "it is not to be had", "wait")
+        return (
+            dataclasses.replace(UNWINDERS[strategies[version]], name=patterns[0], tool=lambda: f"{name} {version}"),
+        )
+
+    for module in ("testbed.campaign.findings", "testbed.cli.matrix"):
+        monkeypatch.setattr(f"{module}.of_tool", lambda tool: there)
+    monkeypatch.setattr("testbed.campaign.findings.strategies_of_versions", bring)
+    known = dataclasses.replace(finding, seen_in=("2.0", "3.0"))
+    now, missing = in_all_versions(referee, known, PROGRAMS, print)
+    assert now == dataclasses.replace(finding, seen_in=("1.0", "2.1", "3.0"), not_in=("2.0", "4.0"))
+    assert missing == {"3.0": f"{finding.unwinder}@3.0: it is not to be had; wait"}
+    assert now.gone_since == "4.0" and now.versions == "1.0 to 3.0; gone since 4.0"
+    for each, expected in ((known, 1), (now, 0)):
+        monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
+        status, out = checked(monkeypatch, capsys, "--check", "--all-versions")
+        assert status == expected
+        assert f"{finding.id}: 1.0 to 3.0; gone since 4.0\n  3.0 was not asked: " in out
+        assert ("its data say otherwise: 2.0 to 3.0" in out) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("seen", "gone", "said"),
+    [
+        ("", "1", ""),
+        ("1", "", "1"),
+        ("1 2", "", "1 to 2"),
+        ("9.1 10.1", "8.0 9.0 10.2", "9.1 to 10.1; not in 9.0; gone since 10.2"),
+        ("1 3", "2", "1 to 3"),
+    ],
+)
+def test_versions_are_told_by_the_first_and_the_last(seen: str, gone: str, said: str) -> None:
+    _, finding = a_finding()
+    assert dataclasses.replace(finding, seen_in=tuple(seen.split()), not_in=tuple(gone.split())).versions == said
+
+
+@pytest.mark.parametrize("tool", sorted({each.tool for each in versions()}))
+def test_the_data_of_findings_name_versions_that_there_are_and_are_written_as_they_stand(tool: str) -> None:
+    findings = REFEREES[tool].findings
+    order = [each.version for each in of_tool(tool)]
+    for finding in findings:
+        assert [each for each in order if each in (*finding.seen_in, *finding.not_in)] == order, finding.title
+        assert not set(finding.seen_in) & set(finding.not_in)
+        assert finding.seen_in
+    text = (ROOT / "testbed" / "referee" / tool / "findings.toml").read_text(encoding="utf-8")
+    assert with_versions(text, findings) == text
+    without = with_versions(text, [dataclasses.replace(each, seen_in=(), not_in=()) for each in findings])
+    assert "seen_in" not in without and with_versions(without, findings) == text
+
+
+def test_what_goes_wrong_on_the_way_is_in_the_value() -> None:
+    referee, finding = a_finding()
+    nowhere = show(referee, dataclasses.replace(finding, at="nowhere"), all_strategies(), PROGRAMS)
+    assert not nowhere.shows and "no symbol 'nowhere'" in nowhere.problem
+    absent = dataclasses.replace(referee, find=lambda: None, package="pip install it")
+    missing = show(absent, finding, all_strategies(), PROGRAMS)
+    assert missing.missing == "not installed: pip install it"
+    assert encoded(TriedFindings, [missing, nowhere])[0]["missing"] == missing.missing
+
+
+def test_the_command_of_a_finding_says_it_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee, finding = a_finding()
+    shown = show(referee, finding, all_strategies(), PROGRAMS)
+    monkeypatch.setattr(sys, "argv", shlex.split(shown.command))
+    monkeypatch.setenv("NO_COLOR", "1")
+    main()
+    out = " ".join(capsys.readouterr().out.split())
+    assert shown.verdict is not None
+    assert shown.verdict.outcome.label in out
+    assert shown.verdict.difference in out

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,7 +20,9 @@ from testbed.checks.options import CheckOptions
 from testbed.cli import COMMANDS
 from testbed.cli import check as module
 from testbed.report.check_formats import FORMATS
+from testbed.store import KEY_LENGTH, KEY_PATTERN
 from tests.cli.command import Testbed, tells
+from tests.golden.whole import golden
 from tests.report.checked import CLEAN
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +127,115 @@ def test_the_example_says_what_the_page_shows(
     Path("sum.S").write_text(right)
     said = tells(testbed, 0, ("check", "sum.S"))
     assert said.out.splitlines()[-1] == "sum.S: every row is right; all 14 instructions were tried."
+
+
+# The page for those who bring an unwinder: its files and commands, run as they stand; what it shows is what comes.
+
+
+YOUR_UNWINDER = (ROOT / "docs" / "your-unwinder.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", YOUR_UNWINDER, re.S)
+EXIT_1 = re.compile(r"-u my_unwinder:MY_UNWINDER( |$)|--unwinder-cmd \./my_unwinder$|^pytest")  # frame pointers lie
+
+
+def consoles() -> list[str]:
+    return [text for language, text in BLOCKS if language == "console"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the page's Python files, and a `testbed` that is this one."""
+    folder = tmp_path_factory.mktemp("yours")
+    for language, text in BLOCKS:
+        if language == "python":
+            name = text.partition("\n")[0].removeprefix("# ")
+            assert re.fullmatch(r"\w+\.py", name)
+            (folder / name).write_text(text)
+    (folder / "bin").mkdir()
+    for name, package in (("testbed", "testbed.cli"), ("pytest", "pytest")):
+        script = folder / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {package} "$@"\n')
+        script.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("text", consoles(), ids=["python", "assumption", "pytest", "another language"])
+def test_a_session_goes_as_it_is_shown(text: str, folder: Path) -> None:
+    if "cc -O2" in text and shutil.which("cc") is None:
+        pytest.skip("no C compiler: apt install gcc")
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_ADDOPTS": "-p testbed.pytest_plugin -p no:cacheprovider",  # as where it is installed
+        "COLUMNS": "100",
+    }
+    here = folder
+    for command, shown in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", text, re.M):
+        if command.startswith("cd "):
+            here /= command.removeprefix("cd ")
+            continue
+        done = subprocess.run(command, shell=True, cwd=here, env=environment, capture_output=True, text=True)
+        lies = EXIT_1.search(command) and "--check" not in command
+        assert done.returncode == (1 if lies else 0), f"{command}\n{done.stdout}{done.stderr}"
+        at = 0
+        for line in (line for line in shown.splitlines() if line != "..."):
+            assert line in done.stdout[at:], f"{command} does not print\n{line}\n{done.stdout}"
+            at = done.stdout.index(line, at) + len(line)
+
+
+def test_the_page_has_its_examples() -> None:
+    assert [language for language, _ in BLOCKS].count("python") == 3
+    assert len(consoles()) == 4
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", YOUR_UNWINDER):
+        assert (ROOT / "docs" / link).exists()
+    for name in re.findall(r"`((?:testbed|programs|docs)/[\w./]+)`", YOUR_UNWINDER):
+        assert (ROOT / name).exists()
+
+
+# What commands print, whole, each in ``golden/outputs``.
+
+
+SHOWN = (
+    "run leaf_call --arch arm64",
+    "run leaf_call --arch arm64 --at leaf",
+    "run leaf_call --arch x86_64 --at leaf --explain",
+    "run noreturn_last_call --arch arm64 --recipe clang-O2 --at finish",
+    "run tail_branches -a arm64 -r clang-O2 --at leaf",
+    "run inline_chain -a arm64 -r clang-O2 --at at_level2",
+    "run tail_chain -a arm64 -r clang-O2 --at last",
+    "run leaf_call --arch arm32 --differences --explain",
+    "run leaf_call --arch arm64 -u eh_frame",
+    "run leaf_call --arch x86_64 -u orc -u builtin_return_address",
+    "run recursion --arch x86_64 --recipe clang-O2 -u fp_chain -u eh_frame",
+    "run signal --arch arm64 -u fp_chain -u stack_scan -u eh_frame -u sframe",
+    "run leaf_call --arch arm64 --at leaf+0x4 --machine",
+    "run recursion --arch x86_64 --recipe clang-O2 --at bottom --machine",
+    "run signal_alternate --arch x86_64 --at on_second --machine",
+    "run inline_chain -a arm64 -r clang-O2 --at at_level2 --machine",
+    "run tail_chain -a arm64 -r clang-O2 --at last --machine",
+    "backtrace tail_chain -a arm64 -r clang-O2 --at leaf",
+    "backtrace tail_chain -a arm64 -r clang-O2 --at leaf -u eh_frame -s json",
+    "rows leaf_call --arch x86_64 -f eh_frame",
+    "rows leaf_call --arch arm32 --compare",
+    "check leaf_call --executed --arch x86_64",
+    "check leaf_call --executed --arch arm32",
+    "check leaf_call --executed --arch x86_64 -t orc",
+    "check epilogue_cfa --executed --arch arm32",
+    "check epilogue_cfa_wrong --executed --arch arm64",
+    "backtrace tail_branches --judge -a x86_64 -r clang-O2",
+    "list assumptions -u eh_* -u fp_chain",
+    "list assumptions -u eh_frame --json",
+    "list arches",
+)
+_KEY = re.compile(rf"(?<=\.){KEY_PATTERN}(?=\.elf)")  # of a kept program file: another build of it is another key
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", SHOWN)
+def test_a_command_prints_what_it_printed(testbed: Testbed, command: str, request: pytest.FixtureRequest) -> None:
+    said = testbed(*command.split())
+    narrow = command.startswith(("run", "rows"))
+    assert not narrow or max(map(len, said.out.splitlines())) <= 100
+    assert "\x1b" not in said.out and said.err == ""
+    text = _KEY.sub("0" * KEY_LENGTH, f"{said.out}{said.status}\n")
+    golden(f"commands/{re.sub(r'[^a-z0-9]+', '-', command, flags=re.I)}.txt", text, request)

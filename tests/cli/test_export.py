@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
+from testbed.cli import COMMANDS
 from testbed.image import read_image
 from testbed.report.foreign_text import NOTE
-from testbed.report.schemas import schema
-from tests.cli.command import Testbed, tells
+from testbed.report.schemas import FOLDER, PRINTED, schema, schema_text
+from tests.cli.command import HEAD, Testbed, tells
 from unwinders import UNWINDERS
 
 
@@ -217,3 +224,84 @@ def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
     )
     jsonschema.validate(said, json.loads(SCHEMA.read_text()))
     assert "debug_file" not in said["images"][0] and "the CRC is" in said["images"][0]["notes"][0]
+
+
+# ``testbed rows``: the rows of a file, formats side by side, and files without tables or with damaged ones.
+
+
+def test_table_of_a_file_without_tables_says_so(testbed: Testbed, tmp_path: Path) -> None:
+    path = tmp_path / "bare.arm64.S"
+    path.write_text(HEAD + ".type _start, %function\n_start:\n  ret\n.size _start, . - _start\n")
+    tells(testbed, 2, ("rows", str(path), "-f", "*frame*"), err=["no table that a strategy reads"])
+
+
+def test_table_compare_of_a_file_that_cannot_run_compares_what_stands_there(testbed: Testbed) -> None:
+    library = next(iter(sorted(Path("/lib/x86_64-linux-gnu").glob("libm.so.6"))), None)
+    if library is None:
+        pytest.skip("there is no x86_64 libm here: apt-get install libc6")
+    tells(testbed, 0, ("rows", str(library), "--compare"), out=["Not run:"])
+
+
+def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> None:
+    built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"])
+    content = bytearray(built.path.read_bytes())
+    content[built.image.sections[".sframe"].offset] ^= 0xFF
+    path = tmp_path / "damaged.elf"
+    path.write_bytes(content)
+    for options in (("--compare",), ("-f", "sframe")):
+        tells(testbed, 2, ("rows", str(path), *options), err=[".sframe+0x0: the magic number is"])
+
+
+# Every ``--json`` has a schema, and what is printed follows it.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["matrix", "--known-bugs", "clang", "--json"], "findings"),
+        (["fuzz", "--seeds", "1", "-a", "x86_64", "-r", "keystone", "-u", "eh_frame", "--json"], "fuzz"),
+        (["list", "arches", "--json"], "list"),
+        (["score", "-u", "fp_chain", "-a", "x86_64", "--json"], "score"),
+    ],
+)
+def test_what_is_printed_follows_its_schema(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = tells(testbed, 0, arguments)
+    jsonschema.validate(json.loads(said.out), schema(name))
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_schema_in_the_repository_is_the_one_that_its_form_makes(name: str) -> None:
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert text == schema_text(PRINTED[name]), "python -m testbed.report.schemas writes it"
+    jsonschema.Draft202012Validator.check_schema(json.loads(text))
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    commands = {name: import_module(f"testbed.cli.{name}").command for name in COMMANDS}
+    with_json = {name for name, command in commands.items() if any("--json" in param.opts for param in command.params)}
+    assert with_json - {path.stem for path in FOLDER.glob("*.json")} == set()
+
+
+# ``testbed list`` and ``testbed list cache``.
+
+
+@pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])
+def test_list_prints_each_catalogue(testbed: Testbed, what: str) -> None:
+    said = tells(testbed, 0, ("list", what))
+    expected = {"programs": "leaf_call", "unwinders": "eh_frame", "recipes": "clang-O2", "arches": "thumb"}
+    assert expected[what] in said.out
+
+
+@pytest.mark.parametrize("what", ["programs", "unwinders", "referees", "recipes", "arches", "assumptions"])
+def test_list_prints_json_by_its_schema(testbed: Testbed, what: str) -> None:
+    said = tells(testbed, 0, ("list", what, "--json"))
+    data = json.loads(said.out)
+    jsonschema.validate(data, schema("list"))
+    assert len({each["name"] for each in data}) > 2
+
+
+def test_cache_says_where_it_is(testbed: Testbed) -> None:
+    assert re.search(r"\d+ files, [\d.]+ MB", testbed("list", "cache").out)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import BashComplete
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
+from testbed.cli import cli, progress
+from testbed.cli.progress import long_work
+from testbed.native import machine_code
+from testbed.report import plots, stepper, timeline
+from testbed.words.printable import printable, printable_lines
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
 
 BUILT = "a program file"
@@ -162,3 +171,179 @@ def test_the_cache_command_says_how_its_folder_is_chosen(
     assert "TESTBED_CACHE" in testbed("list", "--help").out
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "mine"))
     assert testbed("list", "cache").out.startswith(f"{tmp_path / 'mine'}: 0 files")
+
+
+# What a shell is told when it asks for names.
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def names(*words: str) -> list[str]:
+    """What completes the last of some words."""
+    found = BashComplete(cli, {}, "testbed", "_TESTBED_COMPLETE").get_completions(list(words[:-1]), words[-1])
+    return [item.value for item in found]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("ru",), ["run"]),
+        (("run", "leaf_n"), ["leaf_no_frame"]),
+        (("run", "leaf_call", "-a", "arm"), ["arm64", "arm32"]),
+        (("run", "leaf_call", "-r", "clang-thumb-Os"), ["clang-thumb-Os", "clang-thumb-Os-fp"]),
+        (("matrix", "-u", "prologue"), ["prologue_analysis"]),
+        (("matrix", "-p", "leaf_n"), ["leaf_no_frame"]),
+        (("gdb", "leaf_n"), ["leaf_no_frame"]),
+        (("rows", "leaf_call", "-f", "sfr"), ["sframe"]),
+        (("matrix", "--known-bugs", "minidump"), ["minidump_stackwalk"]),
+        (("list", "prog"), ["programs"]),
+        (("run", "leaf_call", "--diff"), ["--differences"]),
+    ],
+)
+def test_names_are_completed(words: tuple[str, ...], expected: list[str]) -> None:
+    assert names(*words) == expected
+
+
+def test_a_path_is_completed_where_no_program_is_meant() -> None:
+    assert names("run", "./mine") == ["./mine"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="apt-get install bash")
+def test_bash_asks_the_command(tmp_path: Path) -> None:
+    command = tmp_path / "testbed"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m testbed.cli "$@"\n')
+    command.chmod(0o755)
+    script = BashComplete(cli, {}, "testbed", "_TESTBED_COMPLETE").source() + (
+        'COMP_WORDS=(testbed run leaf_n); COMP_CWORD=2; _testbed_completion testbed; echo "${COMPREPLY[@]}"\n'
+    )
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert done.stdout.split() == ["leaf_no_frame"], done.stderr
+
+
+# Names from files on a terminal: nothing in them moves the cursor.
+
+
+def test_what_cannot_be_printed_is_spelled() -> None:
+    assert printable("a\x1b[31m\nb\u202e") == "a\\x1b[31m\\nb\\u202e"
+    assert printable("größe · ≠") == "größe · ≠"
+    assert printable_lines("a\x07\nb") == "a\\x07\nb"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run"],
+        ["run", "--at", "@5"],
+        ["run", "--at", "@5", "--machine"],
+        ["rows"],
+        ["backtrace", "--at", "@5"],
+        ["check"],
+    ],
+)
+def test_names_of_a_file_do_not_reach_the_terminal_raw(testbed: Testbed, tmp_path: Path, command: list[str]) -> None:
+    content = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path.read_bytes()
+    assert content.count(b"\0middle\0") == 1
+    path = tmp_path / "evil.elf"
+    path.write_bytes(content.replace(b"\0middle\0", b"\0\x1b[2Jx\r\0"))
+    said = testbed(command[0], str(path), *command[1:])
+    assert said.status in (0, 1), said.err
+    assert not {"\x1b", "\r", "\x9b"} & set(said.out + said.err)
+    if command[0] in ("run", "rows"):
+        assert "\\x1b[2Jx\\r" in said.out
+
+
+def test_a_message_about_a_file_is_spelled_too(testbed: Testbed, tmp_path: Path) -> None:
+    said = testbed("run", str(tmp_path / "no\x1b[2J.elf"))
+    assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.elf" in said.err
+    said = testbed("run", "--trace", str(tmp_path / "no\x1b[2J.trace"))
+    assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.trace" in said.err
+
+
+@pytest.mark.parametrize(
+    "command", [["run"], ["run", "--at", "@5"], ["run", "--at", "@5", "--machine"], ["backtrace", "--at", "@5"]]
+)
+def test_the_name_of_a_file_is_on_one_line(testbed: Testbed, tmp_path: Path, command: list[str]) -> None:
+    path = tmp_path / "we ird\nna\x1b[2Jme"
+    path.write_bytes(build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path.read_bytes())
+    said = testbed(command[0], str(path), *command[1:])
+    assert said.status in (0, 1), said.err
+    assert "\x1b" not in said.out + said.err
+    assert not any(line.startswith("na") for line in (said.out + said.err).splitlines())
+    assert "we ird\\nna\\x1b[2Jme" in said.out or command[0] == "backtrace"
+
+
+# Output files are tried before the work; where writing fails after all, the result is still printed.
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (("run", "leaf_call"), ("--output",)),
+        (("matrix", "-p", "leaf_call"), ("--output",)),
+        (("fuzz", "--write", "3"), ("--output",)),
+        (("export", "leaf_call", "--at", "@0"), ("--output",)),
+    ],
+    ids=lambda value: value[0],
+)
+def test_a_file_that_cannot_be_written_is_told_before_the_work(
+    testbed: Testbed, tmp_path: Path, command: tuple[str, ...], options: tuple[str, ...]
+) -> None:
+    os.mkfifo(tmp_path / "pipe.svg")
+    for option in options:
+        for path in (tmp_path / "nowhere" / "x.svg", tmp_path / "pipe.svg", tmp_path / f"{'n' * 300}.svg"):
+            status, out, err = testbed(*command, option, str(path))
+            assert (status, out) == (2, ""), f"{command} {option} {path}"
+            assert "cannot be written" in err
+        assert testbed(*command, option, str(tmp_path)).status == 2
+
+
+def test_what_cannot_be_written_in_the_end_loses_nothing(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plots, "plot_run", full)
+    monkeypatch.setattr(stepper, "write_stepper", full)
+    monkeypatch.setattr(timeline, "write_timeline", full)
+    whole = testbed("run", "leaf_call")
+    status, out, err = testbed(
+        *("run", "leaf_call", "-o", "a.plot.svg", "-o", "a.html", "-o", "a.timeline.json"),
+    )
+    assert (status, out) == (2, whole.out)
+    assert err.count("No space left on device") == 3
+
+
+# Progress: a line every few seconds where no bar can be.
+
+
+def test_off_a_terminal_there_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = iter(range(0, 100, 2))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(now)))
+    with long_work("judging", "units", 1_500) as work:
+        for name in work.each("abcdefgh"):
+            assert name
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [f"judging: {n} of 1,500 units, {2 * n + 2} s" for n in (3, 6)]
+
+
+def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with long_work("recording x", "steps") as work:
+        work.at(70)
+    assert (str(work), capsys.readouterr().err) == ("70 steps", "")
+
+
+def test_the_first_work_of_all_is_told_to_wait_for_the_compiler(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv(machine_code.VARIABLE, str(tmp_path))
+    for told in (True, False):
+        with long_work("recording x", "steps"):
+            pass
+        assert ("compiling what judges" in capsys.readouterr().err) is told
+        machine_code.keep(machine_code.file_of("a" * 64, "f", "1" * 64), b"code")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -13,7 +17,10 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
+from testbed.cli import COMMANDS, MOVED
 from testbed.report.schemas import schema
+from testbed.runs.files import save_run
+from testbed.runs.run import run_program
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
 from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
 from unwinders import UNWINDERS
@@ -155,3 +162,322 @@ def test_what_its_header_says_is_checked(testbed: Testbed, tmp_path: Path) -> No
     path = tmp_path / "mine.arm64.S"
     path.write_text("// exit: 6\n" + OWN)
     tells(testbed, 2, ("run", str(path), "-u", "fp_chain"), err=["exit status 7; the header of mine.arm64.S says 6"])
+
+
+# Runs in pieces: they are counted and shown as whole ones are.
+
+
+def summary(out: str) -> list[list[str]]:
+    """The lines of the table of strategies, as words."""
+    return [line.split() for line in out.splitlines() if line.rstrip().endswith("%")]
+
+
+def test_a_run_in_pieces_counts_what_the_whole_run_counts(testbed: Testbed, tmp_path: Path) -> None:
+    whole = testbed("run", "recursion", "--arch", "arm64", "-u", "*fp*", "-u", "eh*")
+    pieces = testbed("run", "recursion", "--arch", "arm64", "-u", "*fp*", "-u", "eh*", "--chunk", "50")
+    assert pieces.status == whole.status == 0 and "looked at in" in pieces.out
+    assert summary(pieces.out) == summary(whole.out) != []
+    tells(
+        testbed,
+        0,
+        ("run", "recursion", "--arch", "arm64", "--chunk", "50", "-o", str(tmp_path / "pieces.trace")),
+        out=["in pieces, exit"],
+    )
+    for more in ((), ("--chunk", "50")):
+        again = testbed("run", "--trace", str(tmp_path / "pieces.trace"), "-u", "*fp*", "-u", "eh*", *more)
+        assert again.status == 0 and summary(again.out) == summary(whole.out)
+    slow = testbed("run", "leaf_call", "--arch", "arm64", "--chunk", "8")
+    assert "lr_leaf" in slow.err and "lr_leaf" not in slow.out
+
+
+def test_one_site_of_a_run_in_pieces_is_shown_as_of_the_whole(testbed: Testbed) -> None:
+    for location in ("@17", "leaf+0x4", "middle#1"):
+        said = [
+            testbed("run", "leaf_call", "--arch", "arm64", "--at", location, *more) for more in ((), ("--chunk", "8"))
+        ]
+        assert said[0].status == said[1].status == 0
+        assert said[0].out == said[1].out
+
+
+def test_a_long_run_is_taken_in_pieces_by_itself(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    monkeypatch.setattr("testbed.cli.run.WHOLE", 100)
+    said = tells(testbed, 0, ("run", "recursion", "--arch", "arm64", "-u", "eh_frame"), out=["in 1 piece;"])
+    tells(
+        testbed, 0, ("run", "recursion", "--arch", "arm64", "-o", str(tmp_path / "long.trace")), out=["in pieces, exit"]
+    )
+    assert testbed("run", "--trace", str(tmp_path / "long.trace"), "-u", "eh_frame").out == said.out
+    tells(testbed, 2, ("run", "recursion", "--arch", "arm64", "--json"), err=["--json shows every step"])
+    whole = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame")
+    assert whole.status == 0 and "looked at in" not in whole.out
+    signals = testbed("run", "signal", "--arch", "x86_64", "-u", "eh_frame")
+    assert signals.status == 0 and "looked at in" not in signals.out
+    tells(testbed, 2, ("run", "recursion", "--arch", "arm64", "--budget", "150"), err=["did not exit within 150 steps"])
+
+
+LONG = """// summary: a loop
+// exit: 0
+volatile unsigned sum;
+int main(void) { for (unsigned i = 0; i < %d; i++) sum += i; return 0; }
+"""
+# The most that this program held: what getrusage says is at least what its parent held, whose copy it was at first.
+PEAK = """
+import re
+from testbed.cli import main
+try:
+    main()
+except SystemExit as exit:
+    assert not exit.code
+print("MB", int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1]) // 1024)
+"""
+
+
+@pytest.mark.parametrize("what", ["judged", "recorded"])
+def test_nothing_holds_a_long_run_whole_not_even_to_find_out_that_it_is_long(what: str, tmp_path: Path) -> None:
+    """The peak of four times as many steps is not larger. Two million steps, held whole, are some 400 MB."""
+    peaks = []
+    for rounds in (600_000, 2_400_000):
+        source = tmp_path / f"rounds{rounds}.c"
+        source.write_text(LONG % rounds)
+        given = ["-u", "eh_frame"] if what == "judged" else ["-o", str(tmp_path / "file.trace")]
+        start = ["run", str(source), "--arch", "x86_64", "-r", "clang-O2", "--budget", "1000000000", *given]
+        said = subprocess.run([sys.executable, "-c", PEAK, *start], capture_output=True, text=True, check=True).stdout
+        assert "pieces" in said
+        peaks.append(int(said.split()[-1]))
+    assert peaks[1] < peaks[0] + 40 and peaks[0] < 400, peaks
+
+
+def test_a_run_that_ends_within_what_is_held_is_whole_whatever_the_budget(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    usual = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame")
+    for whole, in_pieces in ((24, True), (25, False)):  # it has 25 steps
+        monkeypatch.setattr("testbed.cli.run.WHOLE", whole)
+        said = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame", "--budget", "3000000")
+        assert said.status == 0 and ("looked at in" in said.out) == in_pieces
+        assert summary(said.out) == summary(usual.out)
+
+
+def test_a_run_in_which_signals_arrive_is_not_cut(testbed: Testbed, tmp_path: Path) -> None:
+    for command in (("run", "-u", "eh_frame"), ("run", "-o", str(tmp_path / "file.trace"))):
+        tells(
+            testbed,
+            2,
+            (command[0], "signal", "--arch", "x86_64", "--chunk", "50", *command[1:]),
+            err=["signals arrive in it"],
+        )
+    assert not (tmp_path / "file.trace").exists()
+
+
+# ``testbed run -o FILE.trace``, and ``testbed run`` on what it wrote.
+
+
+def test_a_recorded_file_is_judged_as_the_run_itself(testbed: Testbed, tmp_path: Path) -> None:
+    file = tmp_path / "leaf.trace"
+    recorded = tells(testbed, 0, ("run", "leaf_call", "--arch", "arm64", "-o", str(file)), out=["exit 42"])
+    assert f"{file.stat().st_size:,} bytes" in recorded.out
+    for options in ([], ["--json"], ["--at", "leaf"], ["--differences", "-u", "fp_*"]):
+        fresh, kept = (
+            testbed("run", "leaf_call", "--arch", "arm64", *options),
+            testbed("run", "--trace", str(file), *options),
+        )
+        assert fresh.out and kept == fresh, options
+
+
+def test_a_trace_that_is_where_no_memory_is_is_told_so(testbed: Testbed, tmp_path: Path) -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "clang-asm")
+    registers, step = run.trace.registers.copy(), len(run) // 2
+    registers[step, run.trace.arch.index[run.trace.arch.pc]] = 0xDEAD_0000
+    file = tmp_path / "forged.trace"
+    save_run(replace(run, trace=replace(run.trace, registers=registers)), file)
+    for options in ([], ["--json"], ["--differences"], ["--at", f"@{step}"], ["-o", str(tmp_path / "page.html")]):
+        tells(testbed, 2, ("run", "--trace", str(file), *options), err=[f"no memory at pc 0xdead0000 (step @{step})"])
+
+
+def test_a_run_that_ended_early_is_recorded_and_says_so(testbed: Testbed, tmp_path: Path) -> None:
+    file = tmp_path / "early.trace"
+    tells(
+        testbed,
+        0,
+        ("run", "leaf_call", "--arch", "arm64", "--budget", "5", "-o", str(file)),
+        err=["did not exit within 5 steps"],
+    )
+    tells(testbed, 2, ("run", "--trace", str(file)), err=["did not exit within 5 steps"])
+
+
+# What somebody meets who has read only the README: help, narrow terminals, messages that say what to do.
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_help_tells_every_command_in_whole_sentences(
+    testbed: Testbed, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    said = " ".join(testbed("--help").out.split())
+    assert [name for name, sentence in COMMANDS.items() if f"{name} {sentence}" not in said] == []
+
+
+def test_the_map_of_commands_is_true_and_old_names_say_what_replaces_them(testbed: Testbed) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("takes the place of |\n")[2]
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", text.partition("\n\n")[0], re.M)
+    assert sorted(name for name, _ in rows) == sorted(COMMANDS) and len(COMMANDS) <= 14
+    before = {name for _, names in rows for name in re.findall(r"`(\w+)`", names)} - {*COMMANDS}
+    assert before | {"completion"} == {*MOVED}
+    assert all(words.split()[1] in COMMANDS for name, words in MOVED.items() if name != "completion")
+    for name, words in MOVED.items():
+        said = tells(testbed, 2, (name, "leaf_call", "--at", "leaf"))
+        assert said.err == f"error: there is no `testbed {name}` any more; in its place: {words}\n"
+
+
+@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("60", 60), ("no number", 100), ("0", 100)])
+def test_columns_are_honoured_where_there_is_no_terminal(
+    testbed: Testbed, columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = testbed("list", "programs").out.splitlines()
+    longest = max(len(line) for line in lines if " " in line.strip())  # a name alone may be longer than a line
+    assert width - 8 < longest <= width
+
+
+def test_what_is_told_of_a_module_of_theirs_names_no_file_of_ours(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = tells(testbed, 2, ("run", "leaf_call", "-u", "no_such_module_here:NAME"))
+    assert said.err == (
+        "error: -u no_such_module_here:NAME: no_such_module_here cannot be imported: "
+        "ModuleNotFoundError: No module named 'no_such_module_here'\n"
+    )
+    (tmp_path / "broken_of_mine.py").write_text("x = 1\nraise KeyError(x)\n")
+    assert f"{tmp_path}/broken_of_mine.py:2" in testbed("run", "leaf_call", "-u", "broken_of_mine:NAME").err
+
+
+def test_a_folder_of_vectors_that_is_a_pipe_is_told(testbed: Testbed, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    said = testbed("export", "--vectors", str(tmp_path / "pipe"))
+    assert (said.status, said.err) == (2, f"error: {tmp_path / 'pipe'} exists, and is no folder: name a new one\n")
+
+
+def test_a_score_says_which_schema_it_has(testbed: Testbed) -> None:
+    data = json.loads(testbed("score", "--json", "-a", "arm64").out)
+    assert data["schema"] == 2
+    jsonschema.validate(data, schema("score"))
+
+
+@pytest.mark.parametrize("script", ["docs/random_flags.py", "docs/heat_map.py", "docs/regenerate.py"])
+def test_scripts_of_the_documents_print_help_and_write_nothing(script: str) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")}
+    done = subprocess.run([sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and script.rpartition("/")[2] in done.stdout, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")} == before
+
+
+# Ctrl-C ends a command wherever it arrives, 130 and one word; streams that are closed, or know few signs.
+
+_COMMAND = """
+import signal, sys, time, weakref
+import click
+from testbed import cli
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+
+
+class Something:
+    pass
+
+
+def in_finalizer():
+    thing = Something()
+    weakref.finalize(thing, signal.raise_signal, signal.SIGINT)
+    del thing
+    time.sleep(20)
+
+
+def in_callback():
+    import ctypes
+
+    kind = ctypes.CFUNCTYPE(None)
+    kind(lambda: signal.raise_signal(signal.SIGINT))()
+    time.sleep(20)
+
+
+def in_compiled_code():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt as interrupt:
+        raise SystemError("returned a result with an exception set") from interrupt
+
+
+def somewhere_else():
+    raise SystemError("another one")
+
+
+cli.cli.main = lambda **_: globals()[sys.argv[1]]()
+cli.main()
+"""
+
+
+def _done(*command: str, **how: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, text=True, timeout=60, env=environment, stderr=subprocess.PIPE, **how)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize("where", ["in_finalizer", "in_callback", "in_compiled_code"])
+def test_an_interrupt_is_never_lost(where: str) -> None:
+    done = _done(sys.executable, "-c", _COMMAND, where)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_an_error_that_no_interrupt_caused_is_shown() -> None:
+    done = _done(sys.executable, "-c", _COMMAND, "somewhere_else")
+    assert done.returncode == 2, "1 says what was found"
+    assert "SystemError: another one" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-"])
+@pytest.mark.parametrize("command", ["run leaf_call --json", "run leaf_call", "list assumptions --json", "--help"])
+def test_a_closed_stream_is_no_mistake(closed: str, command: str) -> None:
+    done = _done(
+        "sh",
+        "-c",
+        f'"$0" -c "from testbed.cli import main; main()" {command} {closed}',
+        sys.executable,
+        stdout=subprocess.DEVNULL,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_wrong_is_told_by_the_status_where_nobody_can_read_it() -> None:
+    done = _done("sh", "-c", '"$0" -c "from testbed.cli import main; main()" run leaf_cal >&- 2>&-', sys.executable)
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_an_encoding_without_lines_and_arrows_gets_similar_signs(encoding: str) -> None:
+    command = [sys.executable, "-m", "testbed.cli", "run", "leaf_call", "--arch", "arm64"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    plain = subprocess.run(command, capture_output=True, check=True, env={**environment, "PYTHONIOENCODING": "utf-8"})
+    said = subprocess.run(command, capture_output=True, check=True, env={**environment, "PYTHONIOENCODING": encoding})
+    lines, similar = plain.stdout.decode().splitlines(), said.stdout.decode(encoding).splitlines()
+    assert "?" not in said.stdout.decode(encoding) and said.stdout.decode(encoding).isascii() == (encoding == "ascii")
+    marks = [line for line in lines if line.startswith("  11 ")]
+    assert marks and marks == [line for line in similar if line.startswith("  11 ")]
+    assert [len(line) for line in lines[:30]] == [len(line) for line in similar[:30]]
+
+
+def test_lines_in_a_pipe_end_where_their_text_ends() -> None:
+    for words in ("run leaf_call", "list assumptions -u fp_chain", "run leaf_call --at leaf --machine"):
+        said = subprocess.run(
+            [sys.executable, "-m", "testbed.cli", *words.split()],
+            capture_output=True,
+            check=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        assert len(said.stdout) > 500 and not [line for line in said.stdout.splitlines() if line != line.rstrip()]

@@ -48,7 +48,7 @@ failed without it (where two guards hold the same, both were taken out).
 | what was given | what holds it |
 |---|---|
 | a line-number sequence without rows | `tests/hostile/corpus/debug_info-sequence_without_rows` |
-| an output path that cannot be written; a disk that is full in the end | `tests/cli/test_writing.py` |
+| an output path that cannot be written; a disk that is full in the end | `tests/cli/test_mistakes.py` |
 | a segment over the emulator's stack | `tests/machine/test_hooks.py` |
 | a module's name of more than 255 characters | `snapshot_json-module_name_too_long` in the corpus |
 | a module's name with half of a surrogate pair, or a zero | `tests/foreign/test_named_files.py` |
@@ -56,7 +56,7 @@ failed without it (where two guards hold the same, both were taken out).
 | such numbers in headers and directives | `header-*`, `assembly-*` in the corpus |
 | such numbers in locations | `location-*` in the corpus, `tests/runs/test_long.py` |
 | control characters in a JUnit report | `tests/report/test_matrix_page.py` |
-| a trace whose pc is where no memory is | `tests/cli/test_long_runs.py` |
+| a trace whose pc is where no memory is | `tests/cli/test_run.py` |
 | a forged file in the cache | `tests/store/test_store.py` |
 | files in a cache that others may write | `tests/store/test_store.py` |
 | of those, a pickle | `tests/checks/test_kept.py` |
@@ -72,7 +72,7 @@ failed without it (where two guards hold the same, both were taken out).
 | expressions for every frame of a stack | the same file |
 | the account itself: the sum, the clock | `tests/words/test_budget.py` |
 | `..`, a link, an absolute name in a dump | `tests/foreign/test_named_files.py` |
-| escape sequences in names | `tests/cli/test_printable.py` |
+| escape sequences in names | `tests/cli/test_mistakes.py` |
 | folders left behind by `kill -9` | `tests/words/test_files.py` |
 | a strategy that raises; any exception from build, run or observe | `tests/campaign/test_failures.py` |
 

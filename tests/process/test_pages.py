@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import sys
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
-from docs.referees_page import PAGE, section_of, with_section
+from docs.referees_page import PAGE, isa_of, referees_markdown, section_of, with_section
+from testbed.process.tracks import LeftStacks
 from testbed.profiling.judge import watch_process
 from testbed.profiling.result import StrategyShare, WatchedProcess
-from testbed.referee import REFEREES
+from testbed.referee import REFEREES, Found
 from testbed.verdicts.counts import SiteKind
 from testbed.words.outcome import Outcome
 from tests.process import referees
@@ -138,3 +143,74 @@ def _make(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     with pytest.raises(SystemExit) as ended:
         referees.main()
     assert not ended.value.code
+
+
+# The page of the real unwinders: what is counted where.
+
+
+LIBDW = dataclasses.replace(REFEREES["libdw"], find=lambda: Found("9.9", "/somewhere"))
+
+
+def cell(arch: str, recipe: str, **counts: Any) -> dict[str, Any]:
+    cell = {"unwinder": "libdw", "arch": arch, "recipe": recipe, "outcomes": {"exact": 100}}
+    return {**cell, "callers": {"said": 10, "true": 20, "found": 9}, **counts}
+
+
+def test_shares_are_of_judged_sites_per_instruction_set_added_over_units() -> None:
+    cells = [
+        cell("arm64", "clang-O2"),
+        cell("arm64", "clang-O2", outcomes={"exact": 50, "refused": 10, "stopped": 20, "wrong": 20}),
+        cell("arm32", "clang-thumb-O2", outcomes={"exact": 99, "crashed": 1}),
+    ]
+    page = referees_markdown(cells, {"libdw": LIBDW}, "testbed matrix --referees")
+    line = next(line for line in page.splitlines() if line.startswith("| libdw"))
+    fields = [field.strip() for field in line.strip("|").split("|")]
+    assert fields[3:] == ["-", "75.0 / 15.0 / 10.0", "-", "99.0 / 1.0 / 0.0 (X 1)"]
+    assert "which is 300 judged sites" in page
+    assert re.search(r"--referees` on \d{4}-\d\d-\d\d from$", page, re.MULTILINE)
+    assert "| `libdw` | - | 90.0 % / 45.0 % | - | 90.0 % / 45.0 % |" in page
+    assert "- libdw: 9.9; " in page
+    assert "/somewhere" not in page
+
+
+def test_a_referee_that_is_missing_is_said_to_be_so() -> None:
+    page = referees_markdown([], {"libdw": dataclasses.replace(LIBDW, find=lambda: None)}, "")
+    assert "not installed" in page
+    assert page.count("| - | - | - | - |") == 1
+
+
+def test_a_recipe_builds_for_one_instruction_set() -> None:
+    assert [isa_of(*unit) for unit in (("clang-O2", "arm32"), ("clang-thumb-O2", "arm32"), ("macho-O2", "arm64"))] == [
+        "a32",
+        "thumb",
+        "arm64",
+    ]
+
+
+# Which thread left a stack, and which one goes on there.
+
+
+# Thread 1 leaves 0x1000 by a call that switches away, thread 2 goes on one word further up and calls a deeper frame.
+ONE, TWO = [0x1008, 0x1000, 0x9000, 0x8FF8], [0x5000, 0x1008, 0x0F00, 0x1008]
+SP = np.array(ONE + TWO + [0x0F00, 0x9000], np.uint64)
+PIECES = {1: [(0, 4), (8, 10)], 2: [(4, 8)]}
+
+
+def test_a_stack_is_taken_over_where_sp_comes_to_what_another_thread_left() -> None:
+    """Not where a thread comes back to what it left itself; the first one took over what the second one had left."""
+    assert LeftStacks(8).taken_over(SP, PIECES) == {2: [5], 1: [8]}
+    assert LeftStacks(8).taken_over(SP, {1: [(0, 10)]}) == {}
+
+
+def test_it_is_found_in_pieces_too() -> None:
+    for cut in range(1, len(SP)):
+        left, found = LeftStacks(8), dict[int, list[int]]()
+        for start, end in ((0, cut), (cut, len(SP))):
+            spans = {
+                number: [(max(a, start) - start, min(b, end) - start) for a, b in each if a < end and b > start]
+                for number, each in PIECES.items()
+            }
+            own = {number: each for number, each in spans.items() if each}
+            for number, steps in left.taken_over(SP[start:end], own).items():
+                found.setdefault(number, []).extend(start + step for step in steps)
+        assert found == {2: [5], 1: [8]}, cut

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ import pytest
 from junitparser import Failure, JUnitXml
 from rich.console import Console
 
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
 from testbed.checks.model import (
     FileCheck,
     FindingKind,
@@ -24,13 +29,18 @@ from testbed.checks.model import (
     TableFinding,
     WrongThing,
 )
+from testbed.checks.options import CheckOptions
+from testbed.image.disassembly import disassemble
+from testbed.report.check_baseline import KnownFinding, baseline_text, gone_from, read_baseline, told_beside
 from testbed.report.check_formats import FORMATS
+from testbed.report.check_html import check_html, instructions_around, source_around
 from testbed.report.check_report import BrokenInput, CheckReport, reported
 from testbed.report.check_sarif import SARIF_SCHEMA, sarif_data
 from testbed.report.check_text import print_check
 from testbed.report.check_words import sentence
 from testbed.report.schemas import schema
 from testbed.words.distribution import own_version
+from testbed.words.errors import UsageError
 from testbed.words.printable import printable
 from tests.golden.whole import golden
 from tests.report.checked import (
@@ -45,6 +55,7 @@ from tests.report.checked import (
     WHOLE_TABLE,
     WRONG,
 )
+from tests.report.chromium import opened
 
 OFFICIAL = json.loads(Path(__file__).with_name("sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
 EVIL = "f\x1b[2J,%:<&\r\n::error::\u202e\udcff\x00"
@@ -264,3 +275,207 @@ def test_a_fingerprint_stays_when_code_before_moves(one: TableFinding, other: Ta
 
 def test_what_a_terminal_would_obey_is_spelled_out() -> None:
     assert printable(EVIL) == "f\\x1b[2J,%:<&\\r\\n::error::\\u202e\\udcff\\x00"
+
+
+# A baseline: what it knows fails nothing, what is new does, what is gone is named.
+
+
+ALL = CheckOptions()
+
+
+def baseline(folder: Path, *checks: FileCheck) -> tuple[KnownFinding, ...]:
+    path = folder / "base.json"
+    path.write_text(baseline_text(checks), encoding="utf-8")
+    return read_baseline(path)
+
+
+def known_in(known: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> tuple[tuple[bool, ...], ...]:
+    """For each check, whether each of its findings is known, in their order."""
+    told = told_beside(known, checks)
+    return tuple(
+        tuple(next(r.known for r in file.findings if r.finding is finding) for finding in file.check.findings)
+        for file in told
+    )
+
+
+def file_of(*findings: TableFinding, **more: Any) -> FileCheck:
+    return replace(CHECK, findings=findings, **more)
+
+
+MOVED = file_of(replace(WRONG, pc=0x9004, line=300), path=Path("/elsewhere/libz.so.1"))
+TWICE = file_of(WRONG, replace(WRONG, pc=0x5004))
+ODD_FILE = file_of(replace(WRONG, where="f\udcff"))
+DEBUG = file_of(RESTORED, tables=(".debug_frame",))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "known"),
+    [
+        ((CHECK, CLEAN), (CHECK, CLEAN), ((True,) * 6, ())),
+        ((file_of(WRONG),), (MOVED,), ((True,),)),
+        ((file_of(WRONG),), (replace(MOVED, path=Path("liby.so")),), ((False,),)),
+        ((file_of(WRONG),), (replace(MOVED, arch=CLEAN.arch),), ((False,),)),
+        (
+            (file_of(WRONG),),
+            (file_of(replace(WRONG, where=f"{WRONG.function}+0x80")),),
+            ((True,),),
+        ),  # code was put before it
+        ((file_of(WRONG),), (file_of(replace(WRONG, function="other")),), ((False,),)),
+        ((file_of(WRONG),), (file_of(replace(WRONG, instruction="pop rbx")),), ((False,),)),
+        ((file_of(WRONG),), (TWICE,), ((True, False),)),  # of two that are alike one is new
+        ((ODD_FILE,), (ODD_FILE,), ((True,),)),
+    ],
+)
+def test_a_finding_is_known_wherever_its_file_lies_and_its_code_has_moved(
+    tmp_path: Path, before: tuple[FileCheck, ...], now: tuple[FileCheck, ...], known: tuple[tuple[bool, ...], ...]
+) -> None:
+    assert known_in(baseline(tmp_path, *before), now) == known
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "options", "gone"),
+    [
+        ((CHECK, CLEAN), (CHECK, CLEAN), ALL, []),
+        ((TWICE,), (file_of(WRONG),), ALL, ["crc32_z+0x4"]),
+        ((file_of(WRONG, RESTORED, NO_ROW),), (file_of(RESTORED),), ALL, ["crc32_z+0x4", "inflate+0x0"]),
+        ((file_of(WRONG, RESTORED, NO_ROW),), (file_of(RESTORED),), CheckOptions(functions=("inf*",)), ["inflate+0x0"]),
+        ((file_of(WRONG, RESTORED, NO_ROW),), (DEBUG,), CheckOptions(tables=("debug_frame",)), []),
+        ((file_of(WRONG, RESTORED, NO_ROW),), (DEBUG,), ALL, ["crc32_z+0x4", "inflate+0x0"]),
+        ((file_of(WRONG, RESTORED, NO_ROW),), (CLEAN,), ALL, []),
+    ],
+)
+def test_what_is_gone_is_named_where_it_was_looked_for(
+    tmp_path: Path,
+    before: tuple[FileCheck, ...],
+    now: tuple[FileCheck, ...],
+    options: CheckOptions,
+    gone: list[str],
+) -> None:
+    said = gone_from(baseline(tmp_path, *before), now, options)
+    assert [sentence.split(" (")[0] for sentence in said] == [f"libz.so.1: {where}" for where in gone]
+
+
+def test_a_baseline_has_one_order(tmp_path: Path) -> None:
+    turned = replace(CHECK, findings=tuple(reversed(CHECK.findings)))
+    assert baseline_text((CHECK, CLEAN)) == baseline_text((CLEAN, turned))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is no baseline"),
+        ("[]", "is no baseline"),
+        ('{"schema": 2, "findings": [{"file": "a"}]}', "is no baseline"),
+        ('{"schema": 1}', "of another version"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_what_is_no_baseline_is_said(tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "base.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(UsageError, match=message):
+        read_baseline(path)
+
+
+# The page of a check in a real browser: it answers, filters, and opens findings at the instruction.
+
+
+REPORT = CheckReport(
+    (reported(CHECK, [finding is WRONG for finding in CHECK.findings]), reported(CLEAN)),
+    (BrokenInput(Path("x.o"), "x.o: at offset 0x0: no"),),
+    ("libz.so.1: f+0x4 was wrong",),
+    Path("base.json"),
+)
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("check") / "check.html"
+    path.write_text(check_html(REPORT), encoding="utf-8")
+    return path
+
+
+def test_it_answers_and_tells_everything(page_file: Path) -> None:
+    with opened(page_file) as page:
+        assert page.inner_text(".answer") == REPORT.answer
+        text = page.inner_text("body")
+        for said in ("x.o: at offset 0x0: no", "libz.so.1: f+0x4 was wrong", "fell off the function's end 3"):
+            assert said in text
+        assert page.locator(".finding").count() == 6
+        assert page.locator(".functions tbody tr").count() == 4
+        assert page.locator(".s-known").count() == 2  # the finding, and its mark beside the function
+
+
+def test_the_filter_chooses_and_is_in_the_address(page_file: Path) -> None:
+    with opened(page_file) as page:
+        page.fill("input[name=function]", "crc*")
+        assert page.locator(".finding:visible").count() == 3
+        assert page.locator(".functions tbody tr:visible").count() == 1
+        page.select_option("select[name=evidence]", "static")
+        assert page.locator(".finding:visible").count() == 1
+        assert page.evaluate("location.hash") == "#function=crc*&evidence=static"
+        page.click("button[type=reset]")
+        page.wait_for_function("document.querySelectorAll('.finding:not([hidden])').length === 6")
+        page.select_option("select[name=only]", "part")
+        assert page.locator(".functions tbody tr:visible").count() == 2
+    with opened(page_file, fragment="#severity=note") as page:
+        assert page.locator(".finding:visible").count() == 1
+
+
+def test_a_finding_opens_from_its_function_and_from_a_link(page_file: Path) -> None:
+    with opened(page_file) as page:
+        page.click(".functions tbody tr >> nth=1 >> a >> nth=0")
+        page.wait_for_selector(".finding[open]")
+        assert "no row covers this instruction" in page.inner_text(".finding[open]")
+    with opened(page_file, fragment="#finding-0-0") as page:
+        assert ".cfi_def_cfa_offset 0x10" in page.inner_text(".finding[open] .directives >> nth=0")
+
+
+def test_a_phone_scrolls_only_down(tmp_path: Path) -> None:
+    check = replace(CHECK, path=Path("lib" + 90 * "z"), functions=(replace(CHECK.functions[0], name=90 * "f"),))
+    path = tmp_path / "page.html"
+    path.write_text(check_html(CheckReport((reported(check),))), encoding="utf-8")
+    with opened(path, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_it_needs_no_other_file_and_obeys_no_name(tmp_path: Path) -> None:
+    evil = "</script><script>throw 1</script><img src=x onerror=alert(1)>\x1b\udcff"
+    finding = replace(WRONG, where=evil, instruction=evil, source=evil)
+    check = replace(CHECK, findings=(finding,), functions=(replace(CHECK.functions[0], name=evil, note=evil),))
+    path = tmp_path / "page.html"
+    path.write_text(check_html(CheckReport((reported(check),))), encoding="utf-8")
+    assert not re.search(r'src="|href="(?!#)|@import|url\(', path.read_text(encoding="utf-8"))
+    with opened(path) as page:
+        assert "<img src=x" in page.inner_text(".functions tbody th >> nth=0")
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
+def test_the_code_around_a_finding_is_that_of_the_file(arch: str) -> None:
+    built = build(PROGRAMS["leaf_call"], ARCHES[arch], RECIPES["keystone"])
+    symbol = built.image.symbol_named("leaf")
+    assert symbol is not None
+    function = FunctionCheck("leaf", symbol.address, symbol.address + symbol.size, 1)
+    check = replace(CHECK, path=built.path, arch=ARCHES[arch], functions=(function,))
+    listed = instructions_around(check, function, replace(WRONG, pc=symbol.address, instruction="nothing of the kind"))
+    assert listed == ()  # another file than the one that was checked
+    first = built.image.bytes_at(symbol.address, 16)
+    text = disassemble(built.image.isa_at(symbol.address), first, symbol.address)
+    listed = instructions_around(check, function, replace(WRONG, pc=symbol.address, instruction=text))
+    assert (listed[0].label, listed[0].text, listed[0].here) == ("leaf+0x0", text, True)
+    assert len(listed) > 1 and not any(line.here for line in listed[1:])
+
+
+def test_the_lines_around_a_finding_are_those_of_its_source(tmp_path: Path) -> None:
+    source = tmp_path / "a.S"
+    source.write_text("".join(f"line\t{number}\n" for number in range(1, 31)))
+    beside = replace(CHECK, path=tmp_path / "a.o")
+    finding = replace(WRONG, source=str(source), line=9)
+    lines = source_around(beside, finding)
+    assert [line.label for line in lines] == [str(number) for number in range(3, 16)]
+    assert [line.text for line in lines if line.here] == ["line    9"]
+    for missing in (replace(WRONG, source=str(source), line=31), replace(WRONG, source="no.S"), replace(WRONG, line=0)):
+        assert source_around(beside, missing) == ()
+    assert source_around(replace(CHECK, path=tmp_path / "elsewhere" / "a.o"), finding) == (), "another's file"

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from functools import cache
 from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Difference
+from testbed.profiling.result import CountedProcess, StrategyShare, WrongPlace
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
+from testbed.referee import REFEREES
+from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
+from testbed.report.narrow_tables import WordTable
+from testbed.report.process_text import _functions, _places, _summary, _threads, process_answer
 from testbed.report.run_text import run_page
 from testbed.report.step_lines import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
+from testbed.report.table_text import cfa_text, rule_text, table_page
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import OUTCOMES, SiteKind
 from testbed.verdicts.trace import EXACT
 from testbed.words.outcome import Outcome
+from tests.golden.whole import golden
 from unwinders import UNWINDERS
 
 
@@ -112,3 +126,205 @@ def test_a_long_run_shows_each_differing_instruction_once_with_its_count() -> No
     assert f"the first 40 of the {len(visits)} instructions" in text and f"{len(steps):,} in all" in text
     every = shown(run_page(run, verdicts, every_step=True))
     assert len(re.findall(r"^ *\d+  [^ ]", every, re.M)) == len(run)
+
+
+# A process on the terminal: what is counted as what, how lines wrap, the last sentence.
+
+
+WHERE = WrongPlace("+0x1a2d0", "ld-linux-x86-64.so.2", "a function uses the frame pointer for " * 4, 12, 12, 3, 1, "f")
+
+
+def _share(name: str, *, sampled: bool = False, **outcomes: int) -> StrategyShare:
+    kinds = {
+        SiteKind(
+            Outcome(word), Accord.HOLDS if word == "exact" else Accord.FAILS, "" if word == "exact" else "leads"
+        ): number
+        for word, number in outcomes.items()
+    }
+    exact, lies = outcomes.get("exact", 0), outcomes.get("skipped", 0)
+    own = CodeShare(ProcessCode(CodePart.OWN, "main"), sum(outcomes.values()), exact, lies)
+    return StrategyShare(kinds, name=name, sampled=sampled, code=(own,))
+
+
+LIES = _share("stack_scan", exact=70, skipped=30)
+ALL_EXACT, STOPS = _share("eh_frame", exact=100), _share("orc", exact=90, stopped=10)
+SAMPLED = _share("gdb", sampled=True, exact=25, stopped=5)
+DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
+
+
+class _Process:
+    threads = ()
+    run = SimpleNamespace(
+        path=Path("/bin/server"),
+        images=(),
+        calls={},
+        refused=(),
+        notes=(),
+        conventions=(),
+        status=0,
+        why="",
+        ending="exit 127",
+    )
+
+
+PROCESS = cast(CountedProcess, _Process())
+
+
+def printed(part: object) -> str:
+    out = io.StringIO()
+    Console(width=60, file=out, highlight=False, markup=False).print(part)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ([ALL_EXACT], "eh_frame is right at all 100 steps of your code, and nobody lies there."),
+        ([STOPS, ALL_EXACT], "eh_frame is right at all 100 steps of your code, and nobody lies there."),
+        ([SAMPLED], "gdb is right at 83.3 % of the 30 sampled steps of your code, and nobody lies there."),
+        (
+            [ALL_EXACT, DEAD],
+            "eh_frame is right at all 100 steps of your code, and nobody lies there; drgn gives no answer at 4.",
+        ),
+        (
+            [STOPS, LIES],
+            "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most in main.",
+        ),
+        (
+            [StrategyShare(name="eh_frame", sampled=False)],
+            "No step of your code was judged; the process ended with exit 127.",
+        ),
+        ([LIES], "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in main."),
+    ],
+)
+def test_the_answer_is_about_your_code(shares: list[StrategyShare], said: str) -> None:
+    assert process_answer(PROCESS, shares).plain.strip() == said
+
+
+def _system_calls(calls: dict[str, int]) -> Group:
+    run = SimpleNamespace(calls=calls, refused=(), notes=(), conventions=(), status=0, why="", ending="exit 127")
+    return Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=run))))
+
+
+PARTS = {
+    "sums": Group(*_summary(PROCESS, [ALL_EXACT, SAMPLED, LIES])),
+    "sums_with_crashes": Group(*_summary(PROCESS, [SAMPLED, DEAD])),
+    "functions": Group(*_functions(PROCESS, [ALL_EXACT, LIES])),
+    "places": Group(*_places(PROCESS, replace(ALL_EXACT, places=(WHERE,)))),
+    "no_calls": _system_calls({}),
+    "calls": _system_calls({"write": 2, "exit": 1}),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_told_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
+    golden(f"process/{name}.txt", printed(PARTS[name]), request)
+
+
+# Rows of tables on terminals of any width: nothing is cut, and what differs looks different.
+
+
+def table(strategy: str, width: int, program: str = "leaf_call", arch: str = "arm64") -> str:
+    image = build(PROGRAMS[program], ARCHES[arch], RECIPES["keystone"]).image
+    rows = UNWINDERS[strategy].rows
+    assert rows is not None
+    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
+    console.print(table_page(strategy, image, rows(image)))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def told(text: str) -> dict[tuple[str, str], str]:
+    """By (loc, column) what the tables say, and of registers told below them by (function's first loc, register)."""
+    out: dict[tuple[str, str], str] = {}
+    heads: list[str] = []
+    locs: list[str] = []
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["loc"]:
+            heads, locs = words, []
+        elif (found := re.match(r"(\S+) in all these rows: (.*)", line)) is not None:
+            out |= {(loc, name): found[1] for loc in locs for name in found[2].split(", ")}
+        elif heads and len(words) == len(heads) and re.fullmatch("[0-9a-f]+", words[0]):
+            locs.append(words[0])
+            out |= {(words[0], head): word for head, word in zip(heads[1:], words[1:], strict=True)}
+    return out
+
+
+@pytest.mark.parametrize("width", [100, 80, 60, 40])
+@pytest.mark.parametrize("strategy", ["sframe", "eh_frame", "fp_chain", "prologue_analysis"])
+def test_every_rule_is_told_at_any_width(strategy: str, width: int) -> None:
+    unwinder = UNWINDERS[strategy]
+    image = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["keystone"]).image
+    if unwinder.rows is None:
+        pytest.skip(f"{strategy} has no rows")
+    text = table(strategy, width)
+    assert "…" not in text and max(map(len, (line.rstrip() for line in text.splitlines()))) <= width
+    if width == 40:  # lists of names may wrap there
+        return
+    said = told(re.sub(r", *\n", ", ", text))
+    for row in unwinder.rows(image):
+        loc = f"{row.start:x}"
+        assert said[loc, "CFA"] == cfa_text(row.cfa)
+        for name, rule in row.registers.items():
+            assert said[loc, "ra" if name == row.return_address else name] == rule_text(rule)
+
+
+def test_no_caller_and_still_in_its_register_look_different() -> None:
+    text = table("eh_frame", 80)
+    said = told(text)
+    image = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["keystone"]).image
+    at = {symbol.name: f"{symbol.address:x}" for symbol in image.symbols}
+    assert said[at["_start"], "ra"] == "u"  # .cfi_undefined: the root
+    assert said[at["leaf"], "ra"] == "-"  # the first instruction: x30 has it
+    legend = " ".join(text.split())
+    assert "-: no rule, the register is unchanged" in legend and "u: lost; of ra: no caller" in legend
+
+
+# Lists of names and words on terminals of any width: what has to be typed or opened is there, whole.
+
+WIDTHS = [200, 100, 80, 60, 40]
+
+
+def console(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, highlight=False, markup=False)
+
+
+def shown_on(to: Console) -> str:
+    assert isinstance(to.file, io.StringIO)
+    return to.file.getvalue()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_word_is_there_in_one_piece(width: int) -> None:
+    words = {
+        *PROGRAMS,
+        *UNWINDERS,
+        *(each.name for referee in REFEREES.values() for each in referee.unwinders),
+        *(word for referee in REFEREES.values() for word in referee.package.split() if referee.find() is None),
+        *(word for referee in REFEREES.values() if (found := referee.find()) for word in found.path.split()),
+        *(reference for trap in shown_traps(PROGRAMS) for reference in trap.references),
+    }
+    to = console(width)
+    listed = {"programs": PROGRAMS, "unwinders": UNWINDERS, "referees": REFEREES}
+    tables = (*(catalogue_table(what, known.values()) for what, known in listed.items()), traps_table(PROGRAMS))
+    for table in tables:
+        to.print(table, crop=False)
+    text = shown_on(to)
+    there = {word.strip(",()") for word in text.split()}
+    assert {word for word in words if word.strip(",()") not in there} == set()
+    assert "…" not in text
+
+
+def test_a_wide_terminal_has_columns_and_a_narrow_one_paragraphs() -> None:
+    table = WordTable(
+        ("name", "needs", "what"), (("one", "-", "a b c"), ("two", "x", "https://host.example/" + 40 * "y"))
+    )
+    wide, narrow = console(100), console(30)
+    wide.print(table)
+    narrow.print(table, crop=False)
+    assert shown_on(wide).splitlines()[0].split() == ["name", "needs", "what"]
+    assert shown_on(narrow).splitlines() == [
+        *("one", "  a b c", "two", "  needs: x"),
+        "  https://host.example/" + 40 * "y",
+    ]

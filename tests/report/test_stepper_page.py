@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import jsonschema
+import numpy as np
 import pytest
 
+import testbed
 from benchmarks.workload import TARGETS, scale_for, workload
+from programs import PROGRAMS
+from testbed.arch import ARCHES
 from testbed.campaign.cells import cell_of
-from testbed.report.answers import answers_of
+from testbed.campaign.names import true_frames
+from testbed.campaign.results import Cell, Matrix, UnitResult
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.image import Image, LoadedImage, Symbol
+from testbed.naming.symbolize import symbolize
+from testbed.report.answers import Answers, answers_of
+from testbed.report.plots import plot_matrix, plot_run
+from testbed.report.schemas import schema
 from testbed.report.stepper import write_stepper
-from testbed.runs.run import run_built
+from testbed.report.styles import STYLES, PrintedBacktrace, shown
+from testbed.report.timeline import Change, changes, timeline
+from testbed.runs.run import Run, run_built, run_program
+from testbed.trace import Memory, Snapshot
+from testbed.verdicts.one import Verdict
+from testbed.words.errors import NoUnwindInfo, UsageError
 from testbed.words.outcome import Outcome
+from tests.golden.whole import golden
+from tests.image.hand_made import BASE, image_of
 from tests.report.chromium import FLAGS, chromium, opened
 from tests.report.judged import judged
 from unwinders import UNWINDERS
@@ -226,3 +250,186 @@ def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:
         page.keyboard.press("b")
         page.keyboard.press("+")
         assert page.evaluate("stepper.at()") == 19_998
+
+
+# The timeline: valid for both viewers, balanced, and the same stacks as the truth and the strategies.
+
+
+def stacks(events: Sequence[dict[str, object]], steps: int) -> list[list[object]]:
+    """The open frames after all events at or before each step, by replaying; fails where a close does not match."""
+    at: list[list[object]] = []
+    open_: list[object] = []
+    rest = list(events)
+    for step in range(steps):
+        while rest and rest[0]["at"] == step:
+            event = rest.pop(0)
+            if event["type"] == "O":
+                open_.append(event["frame"])
+            else:
+                assert open_.pop() == event["frame"]
+        at.append(list(open_))
+    for event in rest:
+        assert (event["at"], event["type"], open_.pop()) == (steps, "C", event["frame"])
+    assert open_ == []
+    return at
+
+
+@pytest.mark.parametrize(
+    ("program", "arch", "recipe"),
+    [("leaf_call", "arm64", "keystone"), ("recursion", "x86_64", "clang-O0"), ("tail_call", "arm32", "keystone")],
+)
+def test_a_timeline_replays_to_the_stacks(program: str, arch: str, recipe: str) -> None:
+    run, answers, _ = judged(program, arch, recipe)
+    data = timeline(run, answers)
+    jsonschema.validate(data, schema("timeline"))
+    names = [frame["name"] for frame in data["shared"]["frames"]]
+    truth, *lanes = [stacks(profile["events"], len(run)) for profile in data["profiles"]]
+    assert [len(stack) for stack in truth] == [len(run.truth(step)) for step in range(len(run))]
+    for each, lane in zip(answers.each, lanes, strict=True):
+        for step, stack in enumerate(lane):
+            said = each.unwinder.unwind(run[step])
+            claimed = [f"({said.stopped.reason})"] if said.stopped else []
+            claimed += reversed(run.frame_names(said.frames))
+            assert [names[int(str(frame))] for frame in stack] == claimed
+
+
+def test_trace_events_say_the_same_as_the_profiles() -> None:
+    run, answers, _ = judged("leaf_call", "arm64", "keystone")
+    data = timeline(run, answers)
+    for thread, profile in enumerate(data["profiles"]):
+        names = [frame["name"] for frame in data["shared"]["frames"]]
+        evented = [(e["type"] == "O", names[e["frame"]], e["at"]) for e in profile["events"]]
+        traced = [
+            (e["ph"] == "B", e["name"], e["ts"]) for e in data["traceEvents"] if e["tid"] == thread and e["ph"] in "BE"
+        ]
+        assert traced == evented
+    truth, chain = (stacks(profile["events"], len(run)) for profile in data["profiles"][:2])
+    shorter = [step for step, (a, b) in enumerate(zip(truth, chain, strict=True)) if len(a) > len(b)]
+    assert shorter == [step for step, verdict in enumerate(answers.each[0].verdicts) if not verdict.exact]
+
+
+def test_another_activation_of_the_same_function_is_another_frame() -> None:
+    assert list(changes(iter([[(0, "main"), (1, "f")], [(0, "main"), (2, "f")]]))) == [
+        Change(0, True, "main"),
+        Change(0, True, "f"),
+        Change(1, False, "f"),
+        Change(1, True, "f"),
+        Change(2, False, "f"),
+        Change(2, False, "main"),
+    ]
+
+
+# What strategies say at every step, kept small: nothing is lost, and the native way says the same.
+
+
+def said(run: Run, answers: Answers) -> list[list[tuple[object, ...]]]:
+    return [
+        [(*answers.chain(int(node)), float(cfa)) for node, cfa in zip(each.callers, each.cfa, strict=True)]
+        for each in answers.each
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "arch", "recipe"),
+    [("callee_saved", "arm64", "keystone"), ("recursion", "x86_64", "clang-O2"), ("leaf_call", "arm32", "keystone")],
+)
+def test_answers_keep_what_was_said(program: str, arch: str, recipe: str) -> None:
+    run = testbed.run(program, arch=arch, recipe=recipe)
+    applicable = [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(run.built.image)]
+    readably = answers_of(run, applicable, natively=False)
+    for each, chains in zip(readably.each, said(run, readably), strict=True):
+        for step, (pcs, end, cfa) in enumerate(chains):
+            backtrace = each.unwinder.unwind(run[step])
+            assert pcs == tuple(frame.pc for frame in backtrace.frames[1:])
+            assert end == ("" if backtrace.stopped is None else f"{backtrace.stopped.reason}: {backtrace.stopped}")
+            assert cfa == (-1 if backtrace.frames[0].cfa is None else backtrace.frames[0].cfa)
+    natively = answers_of(run, applicable, natively=True)
+    assert said(run, natively) == said(run, readably)
+    for one, other in zip(natively.each, readably.each, strict=True):
+        assert one.verdicts == other.verdicts
+    assert len(np.unique(np.stack([readably.pc, readably.cfa, readably.outer]), axis=1).T) == len(readably.pc)
+
+
+# The plots: files that a viewer opens.
+
+
+def judged_leaf_call() -> tuple[Run, list[tuple[Cell, Sequence[Verdict]]]]:
+    run, answers, cells = judged("leaf_call", "arm64", "keystone")
+    return run, [(cell, each.verdicts) for cell, each in zip(cells, answers.each, strict=True)]
+
+
+def test_a_run_is_plotted_and_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'unwind-testbed[plot]'")
+    run, by_strategy = judged_leaf_call()
+    for name in ("a.svg", "b.svg", "c.png"):
+        plot_run(run, by_strategy, tmp_path / name)
+    assert ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_matrix_is_plotted(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'unwind-testbed[plot]'")
+    _, _, cells = judged("leaf_call", "arm64", "keystone")
+    plot_matrix(Matrix((UnitResult(cells[0].unit, cells),), 1), tmp_path / "m.svg")
+    assert "fp_chain" in (tmp_path / "m.svg").read_text()  # a comment beside each text's outlines
+
+
+def test_a_wrong_suffix_and_a_missing_library_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, by_strategy = judged_leaf_call()
+    with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):
+        plot_run(run, by_strategy, tmp_path / "a.jpg")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match=r"unwind-testbed\[plot\]"):
+        plot_run(run, by_strategy, tmp_path / "a.svg")
+
+
+# Backtraces in the dialects that people know, on sites whose frames are known: each whole, in ``golden/outputs``.
+
+
+def site(program: str, arch: str, location: str, recipe: str = "clang-O2", most: int | None = None) -> PrintedBacktrace:
+    """The true frames at a place; of a walk that stops, the first ones."""
+    run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+    step = run.step_at(location)
+    stop = NoUnwindInfo("nothing covers it") if most else None
+    said = Backtrace(true_frames(run, step)[:most], stop)
+    return shown(run[step], said, symbolize(run.trace.images, said), program)
+
+
+def of_file(image: Image, *callers: int) -> PrintedBacktrace:
+    """A walk through a file made by hand, of which only the first frame has registers."""
+    frames = (Frame(FrameKind.INTERRUPTED, BASE + 4, {}), *(Frame(FrameKind.CALLER, pc, {}) for pc in callers))
+    registers = {register.name: 0 for register in image.arch.registers}
+    snapshot = Snapshot(image.arch, registers, Memory.of(()), (LoadedImage(image),))
+    said = Backtrace(frames, NoUnwindInfo("no more"))
+    return shown(snapshot, said, symbolize(snapshot.images, said))
+
+
+def short_call() -> PrintedBacktrace:
+    """``blx r3`` is 98 47: Thumb's short call."""
+    image = image_of(symbols=(Symbol("f", BASE, 0x10, True),), arch="arm32")
+    thumb, code = ARCHES["arm32"].isa_named("thumb"), bytes.fromhex("00bf00bf984700bf")
+    assert thumb is not None
+    segment = replace(image.segments[0], data=code + image.segments[0].data[len(code) :])
+    return of_file(replace(image, segments=(segment,), isa_marks=((BASE, thumb),)), BASE + 6)
+
+
+SITES: Mapping[str, Callable[[], PrintedBacktrace]] = {
+    "inlined": partial(site, "inline_chain", "arm64", "leaf#2"),
+    "within_a_line": partial(site, "inline_chain", "arm64", "leaf+0x4"),
+    "thumb": partial(site, "inline_chain", "arm32", "leaf", "clang-thumb-O2"),
+    "tail_calls": partial(site, "tail_chain", "arm64", "leaf"),
+    "ambiguous": partial(site, "tail_branches", "arm64", "leaf"),
+    "stopped": partial(site, "tail_branches", "arm64", "meet", most=2),
+    "cxx": partial(site, "cxx_names", "x86_64", "_ZN5shape4areaEi"),
+    "short_call": short_call,
+    "no_name_and_no_image": lambda: of_file(image_of(symbols=(Symbol("f", BASE, 0x10, True),)), BASE + 0x80, 0x40),
+}
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_a_backtrace_is_printed_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
+    one = SITES[name]()
+    assert json.loads("\n".join(STYLES["json"](one)))["stopped"] == (one.stopped or None)
+    told = ("\n".join((f"== {style}", *lines(one), "")) for style, lines in STYLES.items())
+    golden(f"styles/{name}.txt", "\n".join(told), request)

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from testbed.checks.inputs import program_file
-from testbed.sweep.model import EntryAnswer, SweptContent
+from testbed.checks.second_pass import call_entries
+from testbed.cli.table_readers import READERS
+from testbed.sweep.model import AskedEntry, CalledEntry, EntryAnswer, ExecutedAnswer, Sample, SweptContent
 from testbed.sweep.sweep_file import checksum_of, sweep_file
 from tests.checks import declared_cases
 from tests.checks.declared_cases import DeclaredCase, cases_of
@@ -70,3 +72,140 @@ def test_what_is_said(case: DeclaredCase, tmp_path: Path, request: pytest.Fixtur
 def test_nobody_is_accused_whose_rows_are_right_when_executed(case: DeclaredCase, tmp_path: Path) -> None:
     doubts = swept(case, tmp_path).doubts
     assert [doubt for doubt in doubts if doubt.answer is EntryAnswer.SUSPECT] == []
+
+
+# What execution says of entries that the static pass doubts: by the way that is doubted, or by nothing.
+
+
+# Two ways lead to 1: one of them is never taken by itself, and the frame is gone on it where {row} is missing.
+TWO_WAYS = """\
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        pushq   %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbx, -16
+        movq    %rdi, %rbx
+        testq   %rdi, %rdi
+        je      1f
+        addq    $1, %rbx
+1:      movq    %rbx, %rax
+        popq    %rbx
+        .cfi_adjust_cfa_offset -8
+        {row}
+        ret
+        .cfi_endproc
+        .size f, .-f
+"""
+RESTORED = ".cfi_restore %rbx"
+COLD = """\
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        pushq   %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_offset %rbx, -16
+        testq   %rdi, %rdi
+        je      f.cold
+        popq    %rbx
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore %rbx
+        ret
+        .cfi_endproc
+        .size f, .-f
+        .section .text.unlikely, "ax", @progbits
+        .type f.cold, @function
+f.cold: .cfi_startproc
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        xorl    %eax, %eax
+        popq    %rbx
+        nop
+        ret
+        .cfi_endproc
+        .size f.cold, .-f.cold
+"""
+
+
+def built(text: str, folder: Path) -> Path:
+    source, path = folder / "code.S", folder / "code.so"
+    source.write_text(text)
+    with program_file(source, "x86_64", ()) as made:
+        path.write_bytes(made.read_bytes())
+    return path
+
+
+def doubted(path: Path) -> tuple[AskedEntry, ...]:
+    return tuple(
+        AskedEntry(each.section, each.start, each.end, each.answer, each.at, each.came, each.is_part)
+        for each in sweep_file(path, checksum_of(path)).doubts
+    )
+
+
+def called(path: Path, *asked: AskedEntry, sample: Sample | None = None) -> tuple[CalledEntry, ...]:
+    return call_entries(path, asked, sample, READERS)
+
+
+def test_a_wrong_row_is_confirmed(tmp_path: Path) -> None:
+    path = built(TWO_WAYS.format(row="").replace(".cfi_adjust_cfa_offset -8", "nop"), tmp_path)
+    (found,) = called(path, *doubted(path))
+    assert (found.answer, found.verdict, found.severity) == (EntryAnswer.SUSPECT, ExecutedAnswer.CONFIRMED, "error")
+    assert "CFA = %rsp+16, and the true CFA is %rsp+8" in found.words
+
+
+def test_a_wrong_part_is_called_by_who_jumps_there(tmp_path: Path) -> None:
+    path = built(COLD, tmp_path)
+    (asked,) = doubted(path)
+    assert asked.is_part
+    (found,) = called(path, asked)
+    assert found.verdict in (ExecutedAnswer.CONFIRMED, ExecutedAnswer.CONFIRMED_FORCED)
+
+
+def test_only_the_way_that_is_doubted_acquits(tmp_path: Path) -> None:
+    """The same right instruction: control comes there from the addition and the branch, and from nowhere else."""
+    path = built(TWO_WAYS.format(row=RESTORED), tmp_path)
+    assert doubted(path) == ()
+    (entry,) = called(path, sample=Sample(1, 1.0, "content"))
+    assert (entry.answer, entry.verdict) == (EntryAnswer.AGREES, ExecutedAnswer.ACQUITTED)
+    start = entry.start
+    ways = {"branch": (7, 0xD), "addition": (9, 0xD), "test": (4, 0xD), "anywhere": (-1 - start, 0xD)}
+    for name, (came, at) in ways.items():
+        asked = AskedEntry(
+            entry.section, start, start + 0x12, EntryAnswer.SUSPECT, start + at, start + came, is_part=False
+        )
+        (found,) = called(path, asked)
+        taken = name != "test"
+        assert (found.verdict is ExecutedAnswer.NOT_DECIDED) is not taken, name
+        assert found.verdict in (ExecutedAnswer.ACQUITTED, ExecutedAnswer.ACQUITTED_FORCED) or not taken
+
+
+def test_what_cannot_be_executed_is_not_decided(tmp_path: Path) -> None:
+    """The emulator has no AVX-512: what is behind such an instruction is neither right nor wrong."""
+    text = TWO_WAYS.format(row="").replace(
+        "f:      .cfi_startproc\n", "f:      .cfi_startproc\n vmovdqu64 (%rdi), %zmm0\n"
+    )
+    path = built(text.replace(".cfi_adjust_cfa_offset -8", "nop"), tmp_path)
+    (found,) = called(path, *doubted(path))
+    assert (found.answer, found.verdict) == (EntryAnswer.SUSPECT, ExecutedAnswer.NOT_DECIDED)
+    assert found.words
+
+
+def many(number: int) -> str:
+    """The function under another name, the label, too."""
+    text = TWO_WAYS.format(row=RESTORED).replace("1f", "2f").replace("1:", "2:")
+    return text.replace(" f", f" f{number}").replace("\nf:", f"\nf{number}:").replace("-f", f"-f{number}")
+
+
+def test_a_sample_is_the_same_every_time_and_of_its_seed(tmp_path: Path) -> None:
+    path = built("".join(map(many, range(40))), tmp_path)
+    drawn = [{each.start for each in called(path, sample=Sample(seed, 0.2, "content"))} for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert 2 <= len(drawn[0]) <= 16
+
+
+def test_a_file_that_cannot_be_called_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "none.so"
+    path.write_bytes(b"\x7fELF and nothing else")
+    (found,) = called(path, AskedEntry(".eh_frame", 0x1000, 0x1010, EntryAnswer.SUSPECT, 0x1000, -1, is_part=False))
+    assert found.verdict is ExecutedAnswer.NOT_DECIDED
+    assert "ELF" in found.words

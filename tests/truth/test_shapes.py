@@ -5,17 +5,42 @@ A call in two instructions, data behind a call, a function that moves its return
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
+import testbed
 from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.units import build_unit, units
+from testbed.image import LoadedImage
+from testbed.machine import record
+from testbed.native.compiled import native
 from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, run_program
+from testbed.trace import Exited, Trace
+from testbed.truth import Truth, observe
+from testbed.truth.departures import NO_FUNCTION, find_departures
+from testbed.truth.frame_sites import ancestors, frame_site, frame_sites, heights
+from testbed.truth.model import Activations
+from testbed.truth.native.sites import settle
+from testbed.truth.path import path_of
+from testbed.truth.phases import PHASES, Phase, phases
+from testbed.truth.regions import StackRegions
+from testbed.truth.sites import _extent, _settled
+from testbed.truth.transitions import is_targets
 from testbed.words.traits import Trait
 from tests.checks.watched_tables import linted
+from tests.installed import installed
+from tests.machine.snippets import image_of
+from tests.truth.watched import agree, labels_where
 from unwinders import UNWINDERS
 
 ISAS = ("x86_64", "arm64", "a32", "thumb")
@@ -111,3 +136,236 @@ def test_a_call_by_hand_is_told_from_one_by_an_instruction(isa: str) -> None:
             if Trait.HAND_MADE in run.watched.frame_traits(step, depth):
                 made.add(run.where(frame.lookup_pc).split("+")[0])
     assert made == {"main"}
+
+
+# Frames far out: the same as climbing one by one, in a time that grows as the trace does, not with its square.
+
+
+class _Pcs:
+    """All that is asked of a trace."""
+
+    def __init__(self, count: int) -> None:
+        self.pc = np.arange(count, dtype=np.uint64) * 4
+
+
+def _activations(parent: np.ndarray[Any, Any]) -> Activations:
+    numbers = np.arange(len(parent))
+    words = [(numbers * factor).astype(np.uint64) for factor in (3, 5, 7, 11)]
+    return Activations(parent.astype(np.int32), words[0], words[1], words[2], numbers * 2, words[3], parent < -1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_frames_far_out_are_those_that_one_finds_one_by_one(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    parent = np.array([-1] + [int(chance.integers(max(0, i - 3), i)) for i in range(1, 900)])
+    parent[chance.integers(0, 900, 2)] = -1  # other stacks
+    activations, count = _activations(parent), 400
+    trace = cast(Trace, _Pcs(count))
+    node = chance.integers(0, 900, count).astype(np.int32)
+    steps = np.arange(count)
+    depths = chance.integers(0, 700, count)
+    found = frame_sites(trace, activations, node, steps, depths)
+    columns = (found.step, found.depth, found.node, found.own, found.pc)
+    for step, each in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        assert each == frame_site(trace, activations, node, step, int(depths[step]))
+    assert (found.depth > 130).sum() > 50
+
+
+def test_ancestors_and_heights_of_one_chain() -> None:
+    parent = np.arange(-1, 999, dtype=np.int32)
+    assert heights(parent).tolist() == list(range(1000))
+    nodes = np.full(1000, 999, np.int32)
+    assert ancestors(parent, nodes, np.arange(1000)).tolist() == list(range(999, -1, -1))
+
+
+def test_endless_recursion_takes_no_time_without_end() -> None:
+    """A stack of 200,000 frames, and as many steps: one by one, 20,000,000,000 climbs."""
+    count = 200_000
+    activations = _activations(np.arange(-1, count - 1))
+    begin = time.process_time()
+    steps = np.arange(count)
+    found = frame_sites(cast(Trace, _Pcs(count)), activations, steps.astype(np.int32), steps, steps)
+    assert found.node.tolist() == [0] * count and found.depth.tolist() == steps.tolist()
+    assert time.process_time() - begin < 10
+
+
+# The phases of steps: each by its definition, at instructions that are known by their place in the source.
+
+
+def phase_at(run: Run, location: str) -> Phase:
+    return PHASES[int(phases(run.watched)[run.step_at(location)])]
+
+
+def test_a_leaf_passes_through_entry_prologue_body_and_epilogue() -> None:
+    run = testbed.run("leaf_call", arch="arm64", recipe="keystone")
+    said = [phase_at(run, place) for place in ("leaf", "leaf+0x4", "leaf+0x8", "leaf+0x14")]
+    assert said == [Phase.ENTRY, Phase.PROLOGUE, Phase.BODY, Phase.EPILOGUE]
+
+
+def test_every_call_and_only_a_call_is_followed_by_an_entry() -> None:
+    """However it is made: by two instructions, too. An activation that begins with a call is at its entry first."""
+    for program, arch in (("leaf_call", "x86_64"), ("two_step_call", "x86_64"), ("two_step_call", "arm64")):
+        run = testbed.run(program, arch=arch, recipe="keystone")
+        column = [PHASES[i] for i in phases(run.watched).tolist()]
+        entered = [step for step, phase in enumerate(column) if phase is Phase.ENTRY and step]
+        assert entered
+        assert [step - 1 for step in entered] == [step for step, phase in enumerate(column) if phase is Phase.CALL]
+
+
+def test_a_signal_that_arrives_is_no_call() -> None:
+    run = testbed.run("signal", arch="x86_64", recipe="keystone")
+    column = phases(run.watched)
+    arrived = [step for step in range(len(run)) if run.trace.interrupted(step)]
+    assert len(arrived) == 4  # at the entry, in the prologue, the body and the epilogue of one function
+    said = [PHASES[int(column[step])] for step in arrived]
+    assert said == [Phase.ENTRY, Phase.PROLOGUE, Phase.BODY, Phase.EPILOGUE]
+    assert all(PHASES[int(column[step + 1])] is Phase.ENTRY for step in arrived)  # of the handler
+
+
+# Where a return address is kept signed is seen from the link register, and the rest of the truth takes no notice.
+
+
+RECURSIVE = """
+.arch armv8.3-a
+fn main
+    paciasp
+main_signed:
+    stp x29, x30, [sp, #-16]!
+    mov w0, #2
+    bl count
+    mov w0, #42
+    ldp x29, x30, [sp], #16
+    autiasp
+main_plain:
+    ret
+fn count
+    cbz w0, count_base
+    pacibsp
+count_signed:
+    stp x29, x30, [sp, #-16]!
+    sub w0, w0, #1
+    bl count
+count_back:
+    nop
+    ldp x29, x30, [sp], #16
+    retab
+count_base:
+    ret
+"""
+
+
+def watched(body: str, cpu: str | None = "signing") -> Truth:
+    trace = record(image_of("arm64", body), cpu=cpu)
+    assert trace.end == Exited(42), trace.end
+    agree(trace)
+    return observe(trace)
+
+
+def test_an_address_is_signed_from_its_signing_to_its_authentication() -> None:
+    truth = watched(RECURSIVE)
+    names = labels_where(truth, truth.signed)
+    assert {"main_signed", "main_signed+0xc", "main_signed+0x14", "count_signed"} <= names
+    assert not names & {"_start", "main", "main_plain", "count", "count+0x4", "count_base"}
+
+
+def test_a_stale_link_register_that_holds_the_same_address_takes_no_signature_off() -> None:
+    """The second activation comes back to where the first one will: the register holds that address unsigned."""
+    truth = watched(RECURSIVE)
+    assert {"count_back", "count_back+0x4"} <= labels_where(truth, truth.signed)
+    assert "count_back" not in labels_where(truth, ~truth.signed)
+
+
+def test_the_word_holds_for_all_frames_above() -> None:
+    truth = watched(RECURSIVE)
+    steps = np.arange(len(truth.trace))
+    here = [Trait.SIGNED in truth.traits(step) for step in steps.tolist()]
+    assert "count_base" in labels_where(truth, np.array(here)), "main and two others below it are signed"
+    assert labels_where(truth, ~np.array(here)) == {
+        *("_start", "_start+0x4", "_start+0x8", "_start+0xc", "_start+0x10"),
+        *("main", "main_plain"),
+    }
+
+
+def test_on_the_usual_core_nothing_is_signed_and_the_frames_are_the_same() -> None:
+    body = RECURSIVE.replace("retab", "autibsp\n    ret")
+    signed, plain = watched(body), watched(body, cpu=None)
+    assert not plain.signed.any()
+    assert [signed.stack(step).pcs for step in range(len(signed.trace))] == [
+        plain.stack(step).pcs for step in range(len(plain.trace))
+    ]
+
+
+def test_a_signed_link_register_is_live() -> None:
+    truth = watched(RECURSIVE)
+    step = int(np.flatnonzero(truth.signed)[0])
+    assert Trait.LINK_LIVE in truth.traits(step)
+    assert Trait.LINK_STALE not in truth.traits(step)
+
+
+# What the truth reads of a trace, at addresses that few programs use, and as Python and compiled.
+
+
+UNDECIDED = {"right_behind"}  # the programs with undecided steps: this list may only shrink
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
+
+
+def test_a_frame_pointer_at_the_lowest_word_of_the_frame_further_out_is_its_own() -> None:
+    trace = record(image_of("arm64", "fn main\n    mov x0, #42\n    ret\n"), budget=100)
+    regions, entry = StackRegions(trace), int(trace.sp[0]) - 64
+    assert is_targets(regions, entry, entry, entry)
+    assert is_targets(regions, entry + 8, entry, entry)
+    assert not is_targets(regions, entry - 8, entry - 16, entry), "it still points into the frame that is left"
+
+
+def test_functions_are_told_by_where_they_were_loaded() -> None:
+    run = run_program(PROGRAMS["tail_call"], ARCHES["x86_64"], "keystone")
+    bias = 0x10_0000
+    column = run.arch.index[run.arch.pc]
+    registers = np.asarray(run.trace.registers).copy()
+    registers[:, column] += np.uint64(bias)
+    moved = replace(
+        run.trace, images=tuple(LoadedImage(each.image, bias) for each in run.trace.images), registers=registers
+    )
+    here = [int(entry) for entry in find_departures(observe(run.trace)).entry]
+    assert NO_FUNCTION not in here and len(set(here)) > 3
+    assert [int(entry) for entry in find_departures(observe(moved)).entry] == [entry + bias for entry in here]
+
+
+def test_code_is_as_long_as_its_segment_wherever_that_begins() -> None:
+    run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
+    (loaded,) = run.trace.images
+    (segment,) = (each for each in loaded.image.segments if each.executable)
+    longer = replace(segment, address=0x1000, data=bytes(0x1800), size=0x1800)
+    watched = replace(
+        run.watched, trace=replace(run.trace, images=(LoadedImage(replace(loaded.image, segments=(longer,))),))
+    )
+    assert watched.code == ((0x1000, 0x2800),)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_short_and_long_traces_are_read_alike_on_every_program(arch: str) -> None:
+    units_here = [unit for unit in installed(UNITS) if unit.arch == arch][::7]
+    assert units_here
+    traces = {unit: record(build_unit(unit, PROGRAMS).image) for unit in units_here}
+    assert sum(map(agree, traces.values())) > 3 * len(units_here)
+    assert {unit.program for unit, trace in traces.items() if path_of(trace).undecided.any()} <= UNDECIDED
+
+
+def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None:
+    rng = np.random.default_rng(1)
+    for count in range(1, 60):
+        segment = np.sort(rng.integers(0, 1 + count // 6, count))
+        segment = np.cumsum(np.diff(segment, prepend=segment[0]) != 0)  # numbered without gaps
+        sp, pointer = (rng.integers(0, 3, count).astype(np.uint64) for _ in range(2))
+        kind = np.where(pointer != 0, 2, sp != 0).astype(np.int8)
+        starts = np.flatnonzero(np.diff(segment, prepend=-1))
+        first, last = _extent(_settled(segment, sp, pointer, kind), segment, starts)
+        order = rng.permutation(count)
+        by_order = np.argsort(order)  # the steps lie in another order than that by activation
+        out = tuple(np.zeros(count, np.bool_) for _ in range(3))
+        away = ((pointer != 0)[by_order], (sp != 0)[by_order])
+        native(settle)(starts, order, (sp[by_order], pointer[by_order]), away, out)
+        place = np.arange(count)
+        still = np.logical_and.reduceat(pointer == 0, starts)[segment]
+        for found, right in zip(out, (place < first[segment], place > last[segment], still), strict=True):
+            assert found[order].tolist() == right.tolist(), count
