@@ -15,8 +15,7 @@ from testbed.profiling.result import WatchedProcess
 from testbed.report.phrases import share
 from testbed.verdicts.counts import ACCORDS
 from testbed.verdicts.trace import EXACT, LYING, clause_names, judge_trace
-from tests.truth.processes.cases import Case, compiled, go, gofile, newer_go, run_of
-from tests.truth.processes.go_callers import answers
+from tests.truth.processes.cases import Case, answers, compiled, go, gofile, newer_go, run_of
 from unwinders import UNWINDERS
 
 INTRODUCTION = """# Programs of Go

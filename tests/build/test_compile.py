@@ -18,7 +18,7 @@ from testbed.campaign.results import Unit
 from testbed.program.model import Program, read_program
 from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing, UsageError
-from tests.build.sources import SOURCE, written
+from tests.build.procedures import SOURCE, written
 from unwinders.formats.reader import Reader
 from unwinders.formats.sframe import read_header
 

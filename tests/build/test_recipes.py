@@ -21,7 +21,7 @@ from testbed.runs.run import run_built, run_program
 from testbed.words.catalogue import matches
 from testbed.words.errors import BuildError, DataFileError, UsageError
 from testbed.words.traits import Trait
-from tests.build.sources import written
+from tests.build.procedures import written
 
 DEFAULT = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 EVERYTHING = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values(), everything=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from testbed.words.catalogue import matching
-from tests.hostile.found import write_failure
-from tests.hostile.report import KeptBatches, page, told
+from tests.hostile.found import KeptBatches, page, told, write_failure
 from tests.hostile.target import Target
 from tests.hostile.targets import TARGETS
 from tests.hostile.trying import Tally, tried

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
@@ -11,6 +13,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import RECIPES
 from testbed.runs.run import Run, run_built
 from testbed.trace import Snapshot
+from testbed.words.temporary import WorkFolder
 
 # Small programs, by recipes that together give every kind of table, of frame and of debug information.
 # An input of the corpus names a file by its place here: new ones come last.
@@ -55,3 +58,35 @@ def elf_files() -> Sequence[bytes]:
 @cache
 def macho_files() -> Sequence[bytes]:
     return tuple(each.image.content for each in built() if each.image.content[:4] != b"\x7fELF")
+
+
+# A folder for files that are read by name, in memory where the machine has such a place; it goes with the process.
+
+
+_IN_MEMORY = Path("/dev/shm")
+
+
+@cache
+def _root() -> tuple[WorkFolder, int]:
+    """The folder of the process that asks first. One that is forked from it has a folder in there."""
+    return WorkFolder("hostile", _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None), os.getpid()
+
+
+@cache
+def _own(pid: int) -> Path:
+    root, maker = _root()
+    own = root.path if pid == maker else root.path / str(pid)
+    own.mkdir(exist_ok=True)
+    return own
+
+
+def folder() -> Path:
+    """The folder of this process."""
+    return _own(os.getpid())
+
+
+def file_with(content: bytes, name: str = "hostile") -> Path:
+    """A file with that content, in place of the one before it of that name."""
+    path = folder() / name
+    path.write_bytes(content)
+    return path

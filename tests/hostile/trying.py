@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
 from tests.hostile.bounds import SECONDS, Fate, Tried, try_input
-from tests.hostile.folder import folder
+from tests.hostile.real import folder
 from tests.hostile.target import Target, numbered_input
 
 _ADDRESS_SPACE = 16 << 30  # bytes that a process may map: an input that wants more does not take the machine along

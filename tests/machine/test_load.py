@@ -32,9 +32,7 @@ from testbed.truth import observe
 from testbed.words.errors import ImageError, UsageError
 from tests.image.macho_files import LIBRARY, File, program
 from tests.machine.snippets import STORES, arch_of, image_of
-from tests.truth.calls import RETPOLINE, TAIL
-from tests.truth.coroutines import COROUTINE
-from tests.truth.jumps import LANDING, LONGJMP, MARK
+from tests.truth.jumps import COROUTINE, LANDING, LONGJMP, MARK, RETPOLINE, TAIL
 from unwinders import UNWINDERS
 
 

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import click
 
-from tests.mutation.kept_trials import KeptTrials
 from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, MutatedRoom
-from tests.mutation.trial import Fate, Trial, tried
-from tests.mutation.verdicts import known_verdicts
+from tests.mutation.trial import Fate, KeptTrials, Trial, known_verdicts, tried
 
 _file = click.Path(dir_okay=False, path_type=Path)
 

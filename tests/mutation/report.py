@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 
 from tests.mutation.rooms import ROOMS, MutatedRoom
-from tests.mutation.trial import Fate, Trial
-from tests.mutation.verdicts import SurvivorVerdict
+from tests.mutation.trial import Fate, SurvivorVerdict, Trial
 
 _HEAD = """# Mutation score
 

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.mutation import __main__, mutants, trial
-from tests.mutation.kept_trials import KeptTrials
 from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, ROOT, MutatedRoom
-from tests.mutation.trial import Fate, Trial
-from tests.mutation.verdicts import FILE, SurvivorVerdict, known_verdicts
+from tests.mutation.trial import FILE, Fate, KeptTrials, SurvivorVerdict, Trial, known_verdicts
 
 CODE = '''"""A number, 1."""
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import compileall
+import ctypes
+import json
 import os
 import py_compile
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -24,7 +27,6 @@ from cosmic_ray.plugins import get_operator
 from testbed.native import compiled, machine_code
 from testbed.native.sources import is_native
 from tests.mutation.mutants import Mutant
-from tests.mutation.orphans import end_with_parent
 from tests.mutation.rooms import ROOMS, ROOT
 
 _COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
@@ -173,3 +175,70 @@ def _busy(process: int) -> float:
 def _resident(process: int) -> int:
     """The bytes of memory that a process holds."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+# Trials in a file, a line of JSON each: a run of hours can be interrupted, and repeated after a hole is closed.
+
+
+class KeptTrials:
+    """The trials of a file, read at once and added to one by one; without a file, none."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
+        every = [json.loads(line) for line in lines]
+        self._told = {(told["room"], told["key"]): told for told in every}
+
+    def settled(self, room: str, mutant: Mutant, *, equivalent: bool) -> Trial | None:
+        """The trial that need not be made again; None where there is none yet, or a survivor may be noticed by now."""
+        trial = self.last(room, mutant)
+        return None if trial is not None and trial.fate is Fate.SURVIVED and not equivalent else trial
+
+    def last(self, room: str, mutant: Mutant) -> Trial | None:
+        """The last trial of a mutant, whatever became of it; None where there is none yet."""
+        told = self._told.get((room, mutant.key))
+        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["stage"], told.get("cpu_seconds"))
+
+    def add(self, trial: Trial) -> None:
+        """A trial more, written at once."""
+        if self._file is None:
+            return
+        m = trial.mutant
+        told = {"room": trial.room, "key": m.key, "module": m.module, "line": m.line, "operator": m.operator}
+        told |= {"before": m.before, "after": m.after}
+        told |= {"fate": trial.fate.value, "stage": trial.stage, "cpu_seconds": trial.seconds}
+        with self._file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(told) + "\n")
+
+
+# Tests of spoiled code end with who runs them: a mutant that never ends would fill the machine's memory else.
+
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def end_with_parent() -> None:
+    """Ask the kernel to end this process when its parent is gone, be it killed: for ``preexec_fn``."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+# What is known of mutants that survived: equivalent, and why; or a hole, and the test that closes it.
+
+
+FILE = Path(__file__).with_name("verdicts.json")
+
+
+@dataclass(frozen=True, slots=True)
+class SurvivorVerdict:
+    """``equivalent``: no input can tell it from the code, because of ``why``; else ``why`` names the open hole."""
+
+    equivalent: bool
+    why: str
+
+
+def known_verdicts(file: Path = FILE) -> Mapping[str, SurvivorVerdict]:
+    """The verdicts by key: ``{key: {"mutant": text, "equivalent": bool, "why": sentence}}``."""
+    if not file.exists():
+        return {}
+    told = json.loads(file.read_text(encoding="utf-8"))
+    return {key: SurvivorVerdict(bool(said["equivalent"]), str(said["why"])) for key, said in told.items()}

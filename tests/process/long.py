@@ -24,7 +24,7 @@ from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import StrategyShare
 from testbed.report.phrases import share
 from testbed.trace.chunk import CHUNK
-from tests.process.equal_builds import RunnableProgram, here, wanted
+from tests.process.equal import RunnableProgram, here, wanted
 from unwinders import UNWINDERS
 
 LUA = """

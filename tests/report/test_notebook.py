@@ -15,7 +15,7 @@ from testbed.report.notebook import FORMATS
 from testbed.report.stepper_moves import Move
 from testbed.report.widget import Stepper
 from testbed.words.errors import UsageError
-from tests.report.judged import judged
+from tests.report.chromium import judged
 from unwinders import UNWINDERS
 
 VOID = {"br", "meta", "link", "input"}

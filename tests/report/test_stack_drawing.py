@@ -26,8 +26,7 @@ from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES
 from tests.golden.whole import golden
-from tests.report.chromium import opened
-from tests.report.judged import judged
+from tests.report.chromium import judged, opened
 from unwinders import UNWINDERS
 
 START = "_start:\n    call {0}\n    mov edi, 0\n    mov eax, 60\n    syscall\n"

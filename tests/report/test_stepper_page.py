@@ -38,8 +38,7 @@ from testbed.words.errors import NoUnwindInfo, UsageError
 from testbed.words.outcome import Outcome
 from tests.golden.whole import golden
 from tests.image.hand_made import BASE, image_of
-from tests.report.chromium import FLAGS, chromium, opened
-from tests.report.judged import judged
+from tests.report.chromium import FLAGS, chromium, judged, opened
 from unwinders import UNWINDERS
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}

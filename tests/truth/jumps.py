@@ -242,3 +242,276 @@ LANDING["a32"] = LANDING["a32"].replace("THUMB_BIT", "")
 SWITCHED = {"x86_64": {"switched"}, "arm64": {"switched", "switched+0x4"}}
 SWITCHED["a32"] = SWITCHED["arm64"]
 SWITCHED["thumb"] = {"switched", "switched+0x2"}
+
+
+# Snippets with calls and jumps that are easily mistaken for each other.
+
+
+TAIL = {
+    "x86_64": """
+fn main
+    sub rsp, 8
+    call first
+    add rsp, 8
+    ret
+fn first
+    push rbx
+first_body:
+    pop rbx
+    jmp second
+fn second
+    sub rsp, 24
+second_body:
+    mov eax, 42
+    add rsp, 24
+    ret
+""",
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-16]!
+    bl first
+    ldp x29, x30, [sp], #16
+    ret
+fn first
+    stp x29, x30, [sp, #-16]!
+first_body:
+    ldp x29, x30, [sp], #16
+    b second
+fn second
+    sub sp, sp, #32
+second_body:
+    mov x0, #42
+    add sp, sp, #32
+    ret
+""",
+    "a32": """
+fn main
+    push {r4, lr}
+    bl first
+    pop {r4, pc}
+fn first
+    push {r4, lr}
+first_body:
+    pop {r4, lr}
+    b second
+fn second
+    sub sp, sp, #32
+second_body:
+    mov r0, #42
+    add sp, sp, #32
+    bx lr
+""",
+}
+
+
+TAIL["thumb"] = TAIL["a32"].replace("pop {r4, lr}", "pop.w {r4, lr}")
+
+
+RETPOLINE = """
+fn main
+    sub rsp, 8
+    lea r11, [rip + target]
+    call thunk
+back:
+    lea r11, [rip + target]
+    call thunk
+    add rsp, 8
+    ret
+fn thunk
+    call set_up
+spin:
+    pause
+    jmp spin
+set_up:
+    mov [rsp], r11
+leave:
+    ret
+fn target
+    push rbx
+target_body:
+    call leaf
+    pop rbx
+    ret
+fn leaf
+    mov eax, 42
+    ret
+"""
+
+
+BL_AS_JUMP = {
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-16]!
+    bl far
+    udf #0
+far:
+    mov x1, #3
+again:
+    bl leaf
+    subs x1, x1, #1
+    b.ne again
+    bl last
+    udf #0
+last:
+    ldp x29, x30, [sp], #16
+last_return:
+    ret
+fn leaf
+    mov x0, #42
+    ret
+""",
+    "a32": """
+fn main
+    push {r4, lr}
+    bl far
+    udf #0
+far:
+    mov r1, #3
+again:
+    bl leaf
+    subs r1, r1, #1
+    bne again
+    bl last
+    udf #0
+last:
+    pop {r4, lr}
+last_return:
+    bx lr
+fn leaf
+    mov r0, #42
+    bx lr
+""",
+}
+
+
+BL_AS_JUMP["thumb"] = BL_AS_JUMP["a32"].replace("pop {r4, lr}", "pop.w {r4, lr}")
+
+
+# A coroutine on a stack of its own, on each instruction set.
+
+
+COROUTINE = {
+    "x86_64": """
+fn main
+    push rbx
+    push rbp
+    sub rsp, 24
+    lea rbx, [rip + their_end - 24]
+    lea rax, [rip + co]
+    mov [rbx + 16], rax
+    mov [rsp + 8], rbx
+    mov rdi, rsp
+    lea rsi, [rsp + 8]
+    mov rbx, rsp
+    call switch
+back_1:
+    mov rdi, rbx
+    lea rsi, [rbx + 8]
+    call switch
+back_2:
+    call leaf
+    add rsp, 24
+    pop rbp
+    pop rbx
+    ret
+fn switch
+    push rbx
+    push rbp
+    mov [rdi], rsp
+    mov rsp, [rsi]
+switched:
+    pop rbp
+    pop rbx
+    ret
+fn co
+    mov rbx, rdi
+    mov ecx, 3
+spin:
+    dec ecx
+    jnz spin
+    call work
+    ud2
+fn work
+    sub rsp, 8
+work_body:
+    lea rdi, [rbx + 8]
+    mov rsi, rbx
+    call switch
+resumed:
+    call leaf
+    lea rdi, [rbx + 8]
+    mov rsi, rbx
+    call switch
+    ud2
+fn leaf
+    mov eax, 42
+    ret
+.bss
+.p2align 4
+theirs: .space 1024
+their_end: .space 64
+""",
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-48]!
+    str x19, [sp, #16]
+    adrp x9, their_end
+    add x9, x9, :lo12:their_end
+    sub x9, x9, #32
+    adr x10, co
+    str x10, [x9, #8]
+    add x19, sp, #32
+    str x9, [x19, #8]
+    mov x0, x19
+    add x1, x19, #8
+    bl switch
+back_1:
+    mov x0, x19
+    add x1, x19, #8
+    bl switch
+back_2:
+    bl leaf
+    ldr x19, [sp, #16]
+    ldp x29, x30, [sp], #48
+    ret
+fn switch
+    stp x29, x30, [sp, #-32]!
+    str x19, [sp, #16]
+    mov x9, sp
+    str x9, [x0]
+    ldr x9, [x1]
+    mov sp, x9
+switched:
+    ldr x19, [sp, #16]
+    ldp x29, x30, [sp], #32
+    ret
+    udf #0
+fn co
+    mov x19, x0
+    mov x2, #3
+spin:
+    subs x2, x2, #1
+    b.ne spin
+    bl work
+    udf #0
+fn work
+    stp x29, x30, [sp, #-16]!
+work_body:
+    add x0, x19, #8
+    mov x1, x19
+    bl switch
+resumed:
+    bl leaf
+    add x0, x19, #8
+    mov x1, x19
+    bl switch
+    udf #0
+fn leaf
+    mov x0, #42
+    ret
+.bss
+.p2align 4
+theirs: .space 1024
+their_end: .space 64
+""",
+}

@@ -23,7 +23,7 @@ from testbed.truth.expectations import _agree
 from testbed.truth.frame_traits import RULES
 from testbed.words.traits import Trait
 from tests.machine.snippets import image_of
-from tests.truth.calls import TAIL
+from tests.truth.jumps import TAIL
 from tests.truth.plain_words import PLAIN, Site
 from tests.truth.watched import steps_at, watch
 

@@ -18,10 +18,9 @@ from testbed.export.snapshot_json import snapshot_data
 from testbed.native import machine_code
 from testbed.runs.files import save_run
 from tests.hostile import real
-from tests.hostile.damage import among_parts, damaged_bytes, damaged_text, packed, unpacked
-from tests.hostile.folder import folder
+from tests.hostile.damage import ODD_ARGUMENTS, among_parts, damaged_bytes, damaged_text, packed, unpacked
 from tests.hostile.in_child import end_of
-from tests.hostile.odd_values import ODD_ARGUMENTS
+from tests.hostile.real import folder
 from tests.hostile.target import Target
 
 _BETWEEN = "\x1e"  # between two arguments: a name of a file may have any other character in it

@@ -11,10 +11,17 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from testbed.protocol.answers import read_line
+from testbed.protocol.conversation import Conversation, _greeting
+from testbed.remote.packets import LONGEST, checksum, converse
+from testbed.remote.replay import Replay
+from testbed.remote.snapshot_target import ShownSnapshot
 from testbed.serve.edited_source import EditedSource
 from testbed.serve.server import Guard, _Handler
-from testbed.words.errors import UsageError
-from tests.hostile.damage import damaged_bytes, damaged_json, damaged_text
+from testbed.words.child import Child
+from testbed.words.errors import ToolHung, UsageError
+from tests.hostile import real
+from tests.hostile.damage import damaged_bytes, damaged_json, damaged_lines_of_json, damaged_text
 from tests.hostile.target import Target
 
 _TOKEN = "t" * 32
@@ -128,4 +135,214 @@ def _drain(connection: socket.socket, answer: bytearray) -> None:
         return
 
 
-TARGETS = (Target("serve", "HTTP requests to the editor", _requests, _read, _damaged, weight=0.5),)
+SERVING = (Target("serve", "HTTP requests to the editor", _requests, _read, _damaged, weight=0.5),)
+
+
+# What other programs say to us: gdb's packets, and the lines of a foreign unwinder.
+
+
+_REQUESTS = (
+    *(
+        "qSupported:multiprocess+;swbreak+",
+        "vMustReplyEmpty",
+        "QStartNoAckMode",
+        "Hg0",
+        "qTStatus",
+        "?",
+        "qfThreadInfo",
+    ),
+    *(
+        "qsThreadInfo",
+        "qAttached",
+        "qOffsets",
+        "g",
+        "p0",
+        "p10",
+        "m7fff0000,40",
+        "m0,ffffffff",
+        "qHostInfo",
+        "qRcmd,73746570",
+    ),
+    *(
+        "qXfer:features:read:target.xml:0,fff",
+        "qXfer:features:read:target.xml:ffffffffffffffff,1",
+        "vCont?",
+        "vCont;s:1;c",
+    ),
+    *(
+        "Z0,1000,1",
+        "z0,1000,1",
+        "Z1,1000,4",
+        "Z2,ffffffffffffffff,1",
+        "Z2,0,8",
+        "z2,7fff0000,8",
+        "c",
+        "s",
+        "bc",
+        "bs",
+        "C05",
+    ),
+    *("M1000,4:00000000", "P0=00", "X1000,0:", "T1", "D", "k", "vKill;1", "qC", "jThreadsInfo", "qMemoryRegionInfo:0"),
+)
+_PACKET = re.compile(rb"\$([^#]*)#[0-9a-fA-F]{0,2}")
+
+
+def _framed(request: bytes) -> bytes:
+    return b"$" + request + b"#" + checksum(request)
+
+
+@cache
+def _conversations() -> Sequence[bytes]:
+    """Some requests after each other; the first byte says who is asked."""
+    dice = Random("conversations")
+    found = []
+    for index in range(12):
+        asked = dice.choices(_REQUESTS, k=6)
+        found.append(bytes([index]) + b"+".join(_framed(each.encode()) for each in asked))
+    return found
+
+
+def _damaged_packets(content: bytes, dice: Random, seeds: Sequence[bytes]) -> bytes:
+    """One request damaged, or brought from another conversation; now and then the bytes as they are on the wire."""
+    requests = [match[1] for match in _PACKET.finditer(content[1:])]
+    if not requests or not dice.randrange(8):
+        return content[:1] + damaged_bytes(content[1:], dice, seeds)
+    at = dice.randrange(len(requests))
+    requests[at] = damaged_text(requests[at], dice, [each.encode() for each in _REQUESTS])
+    return content[:1] + b"".join(_framed(request) for request in requests)
+
+
+def _mended(content: bytes) -> bytes:
+    return content[:1] + _PACKET.sub(lambda match: _framed(match[1]), content[1:])
+
+
+def _read_packets(content: bytes) -> None:
+    """A whole conversation over a socket, as the server has it."""
+    if not content:
+        return
+    run = real.runs()[content[0] % len(real.runs())]
+    target = Replay(run.trace) if content[0] & 1 else ShownSnapshot(run.trace.snapshot(len(run.trace) // 2))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.settimeout(20)
+        reader = threading.Thread(target=_drain_packets, args=(theirs,), daemon=True)
+        reader.start()
+        sender = threading.Thread(target=_send_packets, args=(theirs, content[1:]), daemon=True)
+        sender.start()
+        converse(_Local(ours), target.answer)  # type: ignore[arg-type]
+        ours.shutdown(socket.SHUT_RDWR)
+        reader.join(20)
+        sender.join(20)
+
+
+class _Local:
+    """A connection of this machine that has no options of TCP."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.recv, self.sendall = connection.recv, connection.sendall
+
+    def setsockopt(self, *unused: object) -> None:
+        pass
+
+
+def _send_packets(connection: socket.socket, content: bytes) -> None:
+    try:
+        connection.sendall(content[: 4 * LONGEST])
+        connection.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
+
+
+def _drain_packets(connection: socket.socket) -> None:
+    try:
+        while connection.recv(1 << 16):
+            continue
+    except OSError:
+        return
+
+
+class _Script(Child):
+    """A process that has written its lines already, and ends after them."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._lines = iter(lines)
+
+    def send(self, data: bytes, until: float) -> None:
+        assert data.endswith(b"\n")
+
+    def line(self, until: float, what: str = "a line") -> bytes:
+        found = next(self._lines, None)
+        if found is None:
+            raise ToolHung(what)
+        return found
+
+    def close(self) -> None:
+        pass
+
+
+@cache
+def _dialogues() -> Sequence[bytes]:
+    """What right unwinders say: hello, ready, requests, frames."""
+    found = []
+    for index in (0, 1, 2, 14):
+        snapshot = real.snapshots()[index]
+        frames = [
+            {"pc": hex(snapshot.pc), "registers": {snapshot.arch.sp: hex(snapshot.sp)}},
+            {"pc": "0x1000", "kind": "caller"},
+        ]
+        said = (
+            {
+                "type": "hello",
+                "protocol": 1,
+                "name": "mine",
+                "version": "1",
+                "arches": [snapshot.arch.name],
+                "stack_below": 64,
+            },
+            {"type": "read_file", "image": 0, "offset": 0, "size": 64},
+            {"type": "ready"},
+            {"type": "read", "address": hex(snapshot.sp), "size": 16},
+            {"type": "frames", "id": 1, "frames": frames, "stopped": "no more"},
+            {"type": "frames", "id": 2, "frames": frames[:1], "root": True},
+        )
+        found.append(bytes([index]) + b"\n" + b"\n".join(json.dumps(each).encode() for each in said))
+    return found
+
+
+def _damaged_dialogue(content: bytes, dice: Random, seeds: Sequence[bytes]) -> bytes:
+    return content[:2] + damaged_lines_of_json(content[2:], dice, [seed[2:] for seed in seeds])
+
+
+def _read_dialogue(content: bytes) -> None:
+    if len(content) < 2:
+        return
+    snapshot = real.snapshots()[content[0] % len(real.snapshots())]
+    lines = [line + b"\n" for line in content[2:].split(b"\n")]
+    talk = Conversation.__new__(Conversation)
+    talk.process, talk._seconds, talk._number, talk._about, talk._refused = _Script(lines[1:]), 1.0, 0, (), None
+    talk.hello = _greeting(read_line(lines[0]))
+    talk._stack = talk.hello.stack_below or 0, talk.hello.stack_above or 256
+    for _ in range(2):
+        talk.unwind(snapshot)
+
+
+REMOTE = (
+    Target(
+        "gdb_packets",
+        "conversations with gdb's target, packets with right checksums",
+        _conversations,
+        _read_packets,
+        _damaged_packets,
+        _mended,
+    ),
+    Target(
+        "protocol",
+        "the lines of a foreign unwinder: a whole conversation",
+        _dialogues,
+        _read_dialogue,
+        _damaged_dialogue,
+    ),
+)
+
+
+TARGETS = (*SERVING, *REMOTE)

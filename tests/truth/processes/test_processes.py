@@ -11,8 +11,7 @@ import pytest
 from testbed.campaign.prove import UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.truth import Truth, observe
-from tests.truth.processes.cases import CASES, Case, compiled, go, newer_go, run_of
-from tests.truth.processes.go_callers import Asked, answers
+from tests.truth.processes.cases import CASES, Asked, Case, answers, compiled, go, newer_go, run_of
 
 
 @pytest.mark.parametrize("case", [case.param for case in CASES])
