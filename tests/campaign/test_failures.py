@@ -30,6 +30,7 @@ from testbed.native import machine_code
 from testbed.trace import Snapshot
 from testbed.words.code_versions import code_of
 from testbed.words.errors import TestbedError
+from tests.words.alive import are_gone
 from unwinders import UNWINDERS
 
 UNIT = Unit("leaf_call", "arm64", "clang-asm")
@@ -334,13 +335,6 @@ list(judge_units(range(2), work, jobs=2))
 """
 
 
-def running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent is gone")
 def test_workers_of_a_matrix_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", _PARENT, tmp_path])
@@ -350,9 +344,4 @@ def test_workers_of_a_matrix_end_with_a_parent_that_is_killed(tmp_path: Path) ->
     workers = [int(path.name) for path in tmp_path.iterdir()]
     parent.kill()
     parent.wait()
-    while any(map(running, workers)) and time.monotonic() < until:
-        time.sleep(0.02)
-    left = [pid for pid in workers if running(pid)]
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert len(workers) == JOBS and not left
+    assert len(workers) == JOBS and are_gone(workers)

@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import Executor, Future
 from dataclasses import fields, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from testbed.checks.kept import CHECKS, GROUPS, check_key, keep_check, kept_chec
 from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from tests.report.checked import CHECK, CLEAN
+from tests.words.alive import are_gone
 
 ASKED = CheckOptions()
 
@@ -229,19 +229,4 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         assert parent.stdout is not None
         workers = [int(word) for word in parent.stdout.readline().split()]
         parent.send_signal(signal.SIGKILL)
-    assert len(workers) == 2
-    until = time.monotonic() + 60
-    while any(map(_lives, workers)) and time.monotonic() < until:
-        time.sleep(0.05)
-    left = [pid for pid in workers if _lives(pid)]
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert not left
-
-
-def _lives(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    assert len(workers) == 2 and are_gone(workers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from threading import Thread
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.cli.edit import editor_server
 from testbed.serve.server import EditorServer
-from tests.report.chromium import FLAGS, chromium
+from tests.report.chromium import loaded
 
 
 @pytest.fixture(scope="module")
@@ -26,27 +26,9 @@ def served() -> Iterator[EditorServer]:
     work.stop()
 
 
-@contextmanager
-def editing(server: EditorServer, **context: Any) -> Iterator[Any]:
-    """The editor, loaded and answered once. Fails on any complaint, and any request to somebody else."""
-    executable = chromium()
-    from playwright.sync_api import sync_playwright
-
-    complaints: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
-        try:
-            page = browser.new_context(**context).new_page()
-            page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            own = (server.guard.url, "data:")
-            page.on("request", lambda r: None if r.url.startswith(own) else complaints.append(r.url))
-            page.goto(server.guard.url)
-            page.wait_for_selector("html[data-ready=yes]", state="attached")
-            yield page
-        finally:
-            browser.close()
-    assert complaints == []
+def editing(server: EditorServer, **context: Any) -> AbstractContextManager[Any]:
+    """The editor, loaded and answered once; it asks nobody else for anything."""
+    return loaded(server.guard.url, (server.guard.url, "data:"), **context)
 
 
 def changed(page: Any, old: str, new: str) -> Any:

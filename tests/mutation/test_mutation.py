@@ -16,6 +16,7 @@ from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutan
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, ROOT, MutatedRoom
 from tests.mutation.trial import FILE, Fate, KeptTrials, SurvivorVerdict, Trial, known_verdicts
+from tests.words.alive import are_gone, is_running
 
 CODE = '''"""A number, 1."""
 
@@ -282,18 +283,8 @@ def test_tests_of_a_mutant_end_with_who_tried_it(tmp_path: Path) -> None:
             assert runner.poll() is None, "nothing was tried"
             time.sleep(0.05)
         pid = int(told.read_text())
-        assert _lives(pid)
+        assert is_running(pid)
     finally:
         runner.kill()
         runner.wait()
-    end = time.monotonic() + 60
-    while _lives(pid) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not _lives(pid)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    assert are_gone([pid])

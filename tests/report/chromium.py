@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ def chromium() -> str:
 
 
 @contextmanager
-def opened(path: Path, *, fragment: str = "", **context: Any) -> Iterator[Any]:
-    """The page of a file, loaded. Fails on any message on its console, any error, and any request to a network."""
+def loaded(url: str, own: tuple[str, ...], **context: Any) -> Iterator[Any]:
+    """A page, loaded. Fails on any message on its console, any error, and any request that begins with none of own."""
     executable = chromium()
     from playwright.sync_api import sync_playwright
 
@@ -43,15 +43,18 @@ def opened(path: Path, *, fragment: str = "", **context: Any) -> Iterator[Any]:
             page = browser.new_context(**context).new_page()
             page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
             page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on(
-                "request", lambda request: None if request.url.startswith("file:") else complaints.append(request.url)
-            )
-            page.goto(path.as_uri() + fragment)
+            page.on("request", lambda r: None if r.url.startswith(own) else complaints.append(r.url))
+            page.goto(url)
             page.wait_for_selector("html[data-ready=yes]", state="attached")
             yield page
         finally:
             browser.close()
     assert complaints == []
+
+
+def opened(path: Path, *, fragment: str = "", **context: Any) -> AbstractContextManager[Any]:
+    """The page of a file, loaded; it asks no network for anything."""
+    return loaded(path.as_uri() + fragment, ("file:",), **context)
 
 
 # Runs with everything that was said about them, made once for the tests of the pages.

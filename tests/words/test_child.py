@@ -15,6 +15,7 @@ import pytest
 from testbed.words.child import LONGEST, Child, forked, packed, started, started_beside, unpacked
 from testbed.words.errors import BrokenAnswer, ToolCrashed, ToolHung
 from tests.words.acting import act
+from tests.words.alive import are_gone, is_running
 
 PYTHON = [sys.executable, str(Path(__file__).with_name("acting.py"))]
 SOON, LATE = 0.2, 60.0
@@ -41,21 +42,6 @@ def ask(child: Child, *words: str, seconds: float = LATE) -> str:
     until = time.monotonic() + seconds
     child.send("; ".join(words).encode() + b"\n", until)
     return child.line(until).decode()
-
-
-def is_running(process: int) -> bool:
-    """True for a process that is not dead; one that nobody waited for is dead."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def are_gone(processes: list[int]) -> bool:
-    until = time.monotonic() + LATE
-    while any(map(is_running, processes)) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not any(map(is_running, processes))
 
 
 def test_answers_come_one_by_one_however_long_and_apart_from_what_is_printed(child: Child) -> None:
