@@ -11,10 +11,8 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.campaign.findings import shown_by
 from testbed.contract.unwinder import Unwinder
-from testbed.referee import REFEREES, Finding
-from testbed.runs.judging import judge
+from testbed.referee import REFEREES
 from testbed.runs.run import Run, run_program
 
 CELLS = (
@@ -37,19 +35,6 @@ def strategy(referee: str, name: str) -> Unwinder:
     if REFEREES[referee].find() is None:
         pytest.skip(f"needs {referee}: {REFEREES[referee].package}")
     return next(unwinder for unwinder in REFEREES[referee].unwinders if unwinder.name == name)
-
-
-def assert_reproduced(finding: Finding, referee: str) -> None:
-    """At the finding's place the strategy is wrong as it says, but where the data say that this version is not."""
-    unwinder = strategy(referee, finding.unwinder)
-    here = unwinder.tool() if unwinder.tool is not None else finding.tool
-    version = here.partition(" ")[2]
-    if here != finding.tool and version not in (*finding.seen_in, *finding.not_in):
-        pytest.skip(f"nothing is known of {here}; seen with {finding.tool}")
-    run = run_of(finding.program, finding.arch, finding.recipe)
-    snapshot = run.at(finding.at)
-    verdict = judge(run, snapshot, unwinder.unwind(snapshot), unwinder)
-    assert shown_by(finding, verdict) == (version not in finding.not_in)
 
 
 def misbehaving(does: str) -> Callable[[int, int], Sequence[str]]:

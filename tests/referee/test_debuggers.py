@@ -16,10 +16,7 @@ from testbed.conventions import platform
 from testbed.image import LoadedImage, read_elf
 from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
 from testbed.referee.gdb import strategy as gdb
-from testbed.referee.gdb.strategy import GDB
 from testbed.referee.lldb import strategy as lldb
-from testbed.referee.lldb.strategy import LLDB
-from testbed.referee.model import Finding
 from testbed.referee.process.debugger import PATIENCE, Session
 from testbed.referee.process.file_tool import PATIENCE as MOST_HANGS
 from testbed.referee.process.file_tool import FileTool
@@ -27,7 +24,7 @@ from testbed.runs.judging import judge, judge_all
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
-from tests.referee.debuggers import CELLS, assert_reproduced, misbehaving, processes, run_of, strategy
+from tests.referee.debuggers import CELLS, misbehaving, processes, run_of, strategy
 from unwinders import UNWINDERS
 
 
@@ -86,11 +83,6 @@ def test_a_signal_frame_gives_back_all_registers() -> None:
     interrupted = next(frame for frame in said.frames[1:] if frame.kind is FrameKind.INTERRUPTED)
     assert interrupted.registers.keys() == run.arch.by_name.keys() - {run.arch.flags}
     assert judge(run, run.at("on_signal"), said).exact
-
-
-@pytest.mark.parametrize("finding", GDB.findings, ids=lambda finding: f"{finding.unwinder}-{finding.program}")
-def test_what_was_found_is_still_so(finding: Finding) -> None:
-    assert_reproduced(finding, "gdb")
 
 
 def test_an_image_whose_file_is_gone_is_opened_from_its_bytes(tmp_path: Path) -> None:
@@ -278,11 +270,6 @@ def test_a_module_is_there_where_its_compiled_part_is(part: str | None, there: b
     assert lldb.python_for(str(program)) == ((python, str(folder)) if there and python else None)
 
 
-@pytest.mark.parametrize("finding", LLDB.findings, ids=lambda finding: f"{finding.unwinder}-{finding.program}")
-def test_what_was_found_is_still_so_of_lldb(finding: Finding) -> None:
-    assert_reproduced(finding, "lldb")
-
-
 @pytest.mark.parametrize(
     ("does", "seconds", "error", "outcome"),
     [("os.abort()", 60.0, ToolCrashed, Outcome.CRASHED), ("time.sleep(60)", 2.0, ToolHung, Outcome.HUNG)],
@@ -309,38 +296,7 @@ def test_the_end_of_what_it_shows_is_its_claim_of_the_root_and_too_much_is_not()
 # drgn as a referee: it agrees with ours where tables are right, and its end may come at any time.
 
 
-UNITS = [
-    ("leaf_call", "x86_64", "keystone", "drgn"),
-    ("leaf_call", "arm64", "clang-asm", "drgn"),
-    ("callee_saved", "arm64", "keystone", "drgn"),
-    ("val_expression", "x86_64", "keystone", "drgn"),
-    ("inlined_call", "x86_64", "clang-O2", "drgn"),
-    ("inlined_call", "arm32", "clang-O2", "drgn_debug_frame"),
-    ("inlined_call", "arm32", "clang-thumb-O2", "drgn_debug_frame"),
-    ("noreturn_last_call", "arm32", "clang-thumb-O2-fp", "drgn_debug_frame"),
-    ("signal", "arm64", "keystone", "drgn"),
-    ("early_return_wrong", "x86_64", "keystone", "drgn"),
-]
 needs_drgn = pytest.mark.skipif(find() is None, reason="PyPI package: drgn")
-
-
-@needs_drgn
-@pytest.mark.parametrize(("program", "arch", "recipe", "name"), UNITS)
-def test_where_it_is_exact_it_says_what_our_reader_says(program: str, arch: str, recipe: str, name: str) -> None:
-    run = testbed.run(program, arch=arch, recipe=recipe)
-    unwinder = next(each for each in REFEREE.unwinders if each.name == name)
-    assert unwinder.applies_to(run.built.image)
-    verdicts = judge_all(run, unwinder)
-    assert any(v.exact for v in verdicts)
-    ours = UNWINDERS["debug_frame" if arch == "arm32" else "eh_frame"]
-    for step in range(0, len(run), 5):
-        snapshot = run[step]
-        told, said = unwinder.unwind(snapshot), ours.unwind(snapshot)
-        if verdicts[step].exact:
-            assert [f.pc for f in told.frames] == [f.pc for f in said.frames]
-            for theirs, mine in zip(told.frames, said.frames, strict=True):
-                common = set(platform(run.arch).preserved) & theirs.registers.keys() & mine.registers.keys()
-                assert {n: theirs.registers[n] for n in common} == {n: mine.registers[n] for n in common}
 
 
 @needs_drgn
@@ -358,18 +314,6 @@ def test_by_one_table_alone_it_is_exact_where_the_rows_are_true_and_goes_wrong_w
     assert [verdict for verdict in verdicts if not verdict.exact] == failed
     assert all(v.failed is not None and v.since <= v.failed.frame <= v.frame for v in failed)
     assert len(failed) < len(verdicts) and not any(verdict.unexplained for verdict in verdicts)
-
-
-@needs_drgn
-@pytest.mark.parametrize("finding", REFEREE.findings, ids=lambda finding: finding.title)
-def test_each_finding_shows_where_it_says(finding: Finding) -> None:
-    run = testbed.run(finding.program, arch=finding.arch, recipe=finding.recipe)
-    unwinder = next(each for each in REFEREE.unwinders if each.name == finding.unwinder)
-    at = run.at(finding.at)
-    verdict = testbed.judge(run, at, unwinder.unwind(at), unwinder)
-    assert not verdict.exact
-    ours = UNWINDERS["debug_frame" if finding.arch == "arm32" else "eh_frame"]
-    assert testbed.judge(run, at, ours.unwind(at)).exact
 
 
 @needs_drgn

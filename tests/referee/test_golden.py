@@ -23,7 +23,6 @@ from testbed.conventions import platform
 from testbed.referee import REFEREES, present
 from testbed.referee.minidump_stackwalk import strategy as tool
 from testbed.referee.minidump_stackwalk.strategy import VARIABLE, SymbolStore
-from testbed.referee.model import Finding
 from testbed.referee.symbolic import strategy as symbolic
 from testbed.referee.symbolic.stack_cfi import caller, evaluated, read_records
 from testbed.referee.symbolic.strategy import Texts
@@ -44,7 +43,6 @@ from tests.golden import (
 )
 from tests.installed import tools_of
 from tests.unwinders.missing import lacking, says_less
-from unwinders import UNWINDERS
 
 
 def version(unwinder: Unwinder) -> str:
@@ -297,16 +295,6 @@ def test_without_symbols_frames_are_found_by_records(arch: str, recipe: str) -> 
     assert {frame.found_by for frame in said.frames[1:]} <= {"frame_pointer", "scan"} and len(said.frames) == 4
 
 
-@needs_tool
-@pytest.mark.skipif(symbolic.find() is None, reason="PyPI package: symbolic")
-@pytest.mark.parametrize("finding", tool.REFEREE.findings, ids=lambda finding: finding.title)
-def test_each_finding_shows_where_it_says(finding: Finding) -> None:
-    run = testbed.run(finding.program, arch=finding.arch, recipe=finding.recipe)
-    unwinder = next(each for each in tool.REFEREE.unwinders if each.name == finding.unwinder)
-    verdict = testbed.judge(run, run.at(finding.at), unwinder.unwind(run.at(finding.at)), unwinder)
-    assert verdict.outcome.lying
-
-
 def script(folder: Path, body: str) -> list[str]:
     path = folder / "minidump-stackwalk"
     path.write_text(f"#!/bin/sh\n{body}\n")
@@ -354,47 +342,7 @@ def test_it_is_found_by_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyP
 # symbolic's STACK CFI text as a referee, and our evaluator of it.
 
 
-MINIDUMPS = [
-    ("leaf_call", "x86_64", "keystone", "symbolic", "eh_frame"),
-    ("leaf_call", "arm32", "keystone-thumb", "symbolic_debug_frame", "debug_frame"),
-    ("early_return", "arm64", "keystone", "symbolic", "eh_frame"),
-    ("big_frame", "x86_64", "macho-O2-nofp", "symbolic_compact", "compact_unwind"),
-    ("alloca_vla", "arm64", "macho-O2", "symbolic_compact", "compact_unwind"),
-    ("alloca_vla", "arm32", "clang-O2", "symbolic_debug_frame", "debug_frame"),
-    ("signal", "x86_64", "keystone", "symbolic", "eh_frame"),
-]
-needs_symbolic = pytest.mark.skipif(symbolic.find() is None, reason="PyPI package: symbolic")
 X86, ARM64 = ARCHES["x86_64"], ARCHES["arm64"]
-
-
-@needs_symbolic
-@pytest.mark.parametrize(("program", "arch", "recipe", "name", "ours"), MINIDUMPS)
-def test_where_it_is_exact_it_says_what_our_reader_says(
-    program: str, arch: str, recipe: str, name: str, ours: str
-) -> None:
-    run = testbed.run(program, arch=arch, recipe=recipe)
-    unwinder = next(each for each in symbolic.REFEREE.unwinders if each.name == name)
-    assert unwinder.applies_to(run.built.image)
-    verdicts = judge_all(run, unwinder)
-    assert any(v.exact for v in verdicts)
-    for step in (step for step in range(0, len(run), 7) if verdicts[step].exact):
-        mine = UNWINDERS[ours].unwind(run[step])
-        if not testbed.judge(run, step, mine).exact:
-            continue
-        assert [(f.pc, f.cfa) for f in unwinder.unwind(run[step]).frames] == [(f.pc, f.cfa) for f in mine.frames]
-
-
-@needs_symbolic
-@pytest.mark.parametrize("finding", symbolic.REFEREE.findings, ids=lambda finding: finding.title)
-def test_each_finding_shows_where_it_says_of_symbolic(finding: Finding) -> None:
-    run = testbed.run(finding.program, arch=finding.arch, recipe=finding.recipe)
-    unwinder = next(each for each in symbolic.REFEREE.unwinders if each.name == finding.unwinder)
-    at = run.at(finding.at)
-    verdict = testbed.judge(run, at, unwinder.unwind(at), unwinder)
-    assert not verdict.exact
-    ours = UNWINDERS["compact_unwind" if "compact" in finding.unwinder else "eh_frame"]
-    correct = testbed.judge(run, at, ours.unwind(at), ours)
-    assert correct.exact or not correct.outcome.lying, "the table is right there, so ours is not wrong"
 
 
 TEXT = """MODULE Linux x86_64 0 a

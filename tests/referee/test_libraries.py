@@ -16,7 +16,6 @@ from testbed.campaign.results import Unit
 from testbed.campaign.units import run_unit, units
 from testbed.contract.frames import FrameKind
 from testbed.contract.unwinder import Unwinder
-from testbed.conventions import platform
 from testbed.referee import REFEREES
 from testbed.referee.libdw import library as libdw_library
 from testbed.referee.libdw import strategy as libdw
@@ -66,22 +65,6 @@ def test_every_library_is_exact_somewhere_in_every_unit(unit: Unit) -> None:
     for unwinder in asked:
         cell = cell_of(run, unwinder, judge_all(run, unwinder))
         assert cell.exact > 0, f"{cell}: nothing is exact"
-
-
-@pytest.mark.parametrize(("name", "ours"), [("libunwind", "eh_frame_hdr"), ("llvm_libunwind_exact", "eh_frame_hdr")])
-@pytest.mark.parametrize("program", ["leaf_call", "val_expression", "rows_everywhere", "realigned"])
-def test_libraries_and_our_rows_recover_the_same_registers(name: str, ours: str, program: str) -> None:
-    run = run_program(PROGRAMS[program], ARCHES["x86_64"], "keystone")
-    theirs = strategy(name)
-    compared = 0
-    for step in range(len(run)):
-        mine, said = UNWINDERS[ours].unwind(run[step]), theirs.unwind(run[step])
-        assert [frame.pc for frame in said.frames] == [frame.pc for frame in mine.frames]
-        for left, right in zip(mine.frames[1:], said.frames[1:], strict=True):
-            both = [register for register in platform(run.arch).preserved if register in left.registers]
-            assert {r: right.registers[r] for r in both} == {r: left.registers[r] for r in both}, f"step {step}"
-            compared += len(both)
-    assert compared > 0
 
 
 def test_libdw_recovers_registers_where_its_version_can_tell_them() -> None:
@@ -244,30 +227,6 @@ def test_without_the_package_it_is_not_there_and_says_what_brings_it(
 
 (STACK,) = REFEREE.unwinders
 present = pytest.mark.skipif(find() is None, reason=f"apt-get install {library.PACKAGE} g++")
-RIGHT = [
-    ("leaf_call", "x86_64", "keystone"),
-    ("leaf_call", "arm64", "clang-asm"),
-    ("leaf_call", "arm32", "keystone-thumb"),
-    ("callee_saved", "arm64", "keystone"),
-    ("mutual_recursion", "x86_64", "gcc-O2"),
-    ("switch_table", "arm64", "gcc-O2-fp"),
-    ("inlined_call", "x86_64", "clang-O2"),
-]
-
-
-@present
-@pytest.mark.parametrize(("program", "arch", "recipe"), RIGHT)
-def test_it_is_exact_where_the_table_is_right_and_finds_what_our_reader_finds_of_libunwindstack(
-    program: str, arch: str, recipe: str
-) -> None:
-    run = testbed.run(program, arch=arch, recipe=recipe)
-    assert {verdict.outcome for verdict in judge_all(run, STACK) if not verdict.transition} == {Outcome.EXACT}
-    ours = UNWINDERS["debug_frame" if arch == "arm32" else "eh_frame"]
-    for step in range(0, len(run), 7):
-        told, said = STACK.unwind(run[step]), ours.unwind(run[step])
-        assert [(f.pc, f.registers[run.arch.sp]) for f in told.frames] == [
-            (f.pc, f.registers[run.arch.sp]) for f in said.frames
-        ]
 
 
 @present

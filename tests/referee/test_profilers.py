@@ -12,7 +12,7 @@ from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee import REFEREES, Finding, present
+from testbed.referee import present
 from testbed.referee.perf import strategy
 from testbed.referee.perf.records import DUMP, opening, sample
 from testbed.referee.perf.strategy import REFEREE, find, unwind
@@ -27,7 +27,6 @@ from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 
 LIBGCC_SAYS, GLIBC_SAYS, LLVM_SAYS = (r.unwinders[0] for r in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE))
-FINDINGS = [finding for referee in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE) for finding in referee.findings]
 RIGHT = ("leaf_call", "callee_saved", "early_return", "hoisted_add", "other_stack", "recursion")
 
 
@@ -138,16 +137,6 @@ def test_on_arm_llvm_finds_every_caller_but_the_start_code_from_the_body_of_a_fu
     assert [frame.pc for frame in LLVM_SAYS.unwind(body).frames] == [f.pc for f in run.truth(body).frames[:-1]]
 
 
-@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.title)
-def test_a_finding_still_shows(finding: Finding) -> None:
-    unwinder = next(u for r in REFEREES.values() for u in r.unwinders if u.name == finding.unwinder)
-    needs({"llvm_backtrace": LLVM, "libgcc_backtrace": LIBGCC}[unwinder.name], finding.arch)
-    run = testbed.run(finding.program, arch=finding.arch, recipe=finding.recipe)
-    snapshot = run.at(finding.at)
-    verdict = testbed.judge(run, snapshot, unwinder.unwind(snapshot), unwinder)
-    assert verdict.outcome.lying or verdict.outcome is Outcome.CRASHED
-
-
 def test_a_library_that_dies_or_hangs_is_an_outcome_and_the_next_snapshot_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -204,22 +193,6 @@ needs_perf = pytest.mark.skipif(
     find() is None, reason="apt-get install linux-perf (built with libunwind and libpython)"
 )
 (PERF,) = REFEREE.unwinders
-RIGHT_PERF = [
-    ("leaf_call", "keystone"),
-    ("callee_saved", "clang-asm"),
-    ("inlined_call", "clang-O2"),
-    ("signal", "keystone"),
-]
-
-
-@needs_perf
-@pytest.mark.parametrize(("program", "recipe"), RIGHT_PERF)
-def test_it_is_exact_where_the_table_is_right_and_lists_what_our_reader_lists(program: str, recipe: str) -> None:
-    run = testbed.run(program, arch="x86_64", recipe=recipe)
-    assert {verdict.outcome for verdict in judge_all(run, PERF)} == {Outcome.EXACT}
-    for step in range(0, len(run), 4):
-        ours = UNWINDERS["eh_frame"].unwind(run[step])
-        assert [frame.pc for frame in unwind(run[step]).frames] == [frame.pc for frame in ours.frames]
 
 
 @needs_perf
