@@ -95,7 +95,7 @@ def test_an_error_names_the_users_file_and_place_or_what_is_missing(
     assert re.search(said.replace("PATH", re.escape(str(path))), str(caught.value), re.DOTALL)
     if text == UNDECLARED:
         assert any(recipe.partition("-")[0] in part for part in caught.value.command)
-        assert len(re.findall(r"undeclared", str(caught.value))) == 1
+        assert str(caught.value).count("error: ") == 1
 
 
 def test_a_missing_wheel_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
