@@ -6,12 +6,10 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES, ARM32, Arch
 from testbed.checks.frame_states import (
     CFA_OFFSET,
@@ -45,23 +43,13 @@ from testbed.contract.rows import (
     UnwindRow,
 )
 from testbed.conventions import platform
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run
 from testbed.trace.flat.memory import load_words
 from testbed.words.errors import UnreadableMemory
 from tests.checks.table_mutants import Counts, assembly_runs, counted
-from tests.checks.watched_tables import loaded_of, replace_rules, table_of
+from tests.checks.watched_tables import TABLE, loaded_of, ran, replace_rules, table_of
 
-TABLE = {"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "debug_frame"}
 NAMES = ("early_return", "callee_saved", "epilogue_cfa", "hoisted_add", "recursion")
-
-
-@cache
-def ran(program: str, arch: str) -> Run:
-    return run_program(PROGRAMS[program], ARCHES[arch], "keystone" if "c" not in _languages(program) else None)
-
-
-def _languages(program: str) -> set[str]:
-    return {source.path.suffix.removeprefix(".") for source in PROGRAMS[program].sources.values()}
 
 
 def functions_of(run: Run, table: RowTable) -> Iterator[TriedFunction]:

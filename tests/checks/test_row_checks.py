@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +44,8 @@ from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.micro.functions import CodePiece
 from testbed.runs.run import Run, run_program
 from testbed.words.errors import ToolchainMissing, UnsupportedRule, UnwindError
-from tests.checks.watched_tables import damaged, loaded_of, table_of, tables_of
+from tests.checks.watched_tables import damaged, loaded_of, ran, table_of, tables_of
 from unwinders.rows.apply import apply
-
-
-@cache
-def ran(program: str, arch: str, recipe: str | None = None) -> Run:
-    return run_program(PROGRAMS[program], ARCHES[arch], recipe)
 
 
 def checked(run: Run, table: RowTable, **options: Any) -> RowChecks:

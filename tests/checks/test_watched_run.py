@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.checks.model import FindingKind, Repair, Severity, TableFinding
 from testbed.checks.row_checks import check_rows
@@ -18,16 +16,9 @@ from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.rows import BrokenPart, Operation, RowTable, ValExpression
 from testbed.report.check_text import finding_line
 from testbed.report.check_words import place, summary_line
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run
 from testbed.words.errors import ToolchainMissing, UnsupportedRule, UnwindError
-from tests.checks.watched_tables import linted, loaded_of, table_of
-
-TABLE = {"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "debug_frame"}
-
-
-@cache
-def ran(program: str, arch: str, recipe: str | None = None) -> Run:
-    return run_program(PROGRAMS[program], ARCHES[arch], recipe)
+from tests.checks.watched_tables import TABLE, linted, loaded_of, ran, table_of
 
 
 def said(program: str, arch: str, recipe: str | None = "keystone") -> tuple[TableFinding, ...]:

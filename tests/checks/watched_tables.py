@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
-from testbed.arch import Arch
+from programs import PROGRAMS
+from testbed.arch import ARCHES, Arch
 from testbed.checks.watched_run import TableLint, lint
 from testbed.cli.table_readers import evaluate_rule, table_readers
 from testbed.contract.rows import (
@@ -24,8 +26,15 @@ from testbed.contract.rows import (
 )
 from testbed.conventions import platform
 from testbed.image import LoadedImage
-from testbed.runs.run import Run
+from testbed.runs.run import Run, run_program
 from unwinders import UNWINDERS
+
+TABLE = {"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "debug_frame"}
+
+
+@cache
+def ran(program: str, arch: str, recipe: str | None = None) -> Run:
+    return run_program(PROGRAMS[program], ARCHES[arch], recipe)
 
 
 def loaded_of(run: Run) -> LoadedImage:

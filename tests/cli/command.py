@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import jsonschema
+
+from testbed.report.schemas import schema
 
 HEAD = "// summary: a test\n// exit: 0\n\n"
 NEVER_ENDS = (
@@ -31,3 +36,11 @@ def tells(
     for told, stream in ((out, said.out), (err, said.err)):
         assert [word for word in told if word not in stream and word not in " ".join(stream.split())] == [], stream
     return said
+
+
+def data_of(text: str, name: str) -> Any:
+    """The data of JSON that a command wrote, as the schema of that name wants it."""
+    data, wanted = json.loads(text), schema(name)
+    jsonschema.Draft202012Validator.check_schema(wanted)
+    jsonschema.validate(data, wanted)
+    return data

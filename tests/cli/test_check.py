@@ -25,7 +25,7 @@ from testbed.report.schemas import schema
 from testbed.runs.run import run_program
 from testbed.words.errors import ImageError, NothingAskedFor
 from testbed.words.table_formats import CHECKED
-from tests.cli.command import Testbed, tells
+from tests.cli.command import Testbed, data_of, tells
 from tests.report.checked import CHECK, CLEAN, START, WRONG
 from unwinders import UNWINDERS
 
@@ -314,9 +314,7 @@ def test_many_functions_without_a_row_are_one_finding(testbed: Testbed, tmp_path
 
 def test_json_follows_its_schema(testbed: Testbed) -> None:
     said = testbed("check", "early_return_wrong", "--executed", "--arch", "x86_64", "--format", "json")
-    data = json.loads(said.out)
-    jsonschema.Draft202012Validator.check_schema(schema("check_executed"))
-    jsonschema.validate(data, schema("check_executed"))
+    data = data_of(said.out, "check_executed")
     assert (said.status, data["status"], data["failure"]) == (1, 1, None)
     table = data["tables"][0]
     assert (table["strategy"], table["table"]) == ("eh_frame", ".eh_frame")
@@ -458,8 +456,7 @@ def pushes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("pushes")
 def test_a_right_table_leads_to_the_caller_from_every_instruction(testbed: Testbed) -> None:
     said = tells(testbed, 0, ("check", "right.s", "-u", "eh_frame", "--format", "json"))
-    data = json.loads(said.out)
-    jsonschema.validate(data, schema("check_unwinders"))
+    data = data_of(said.out, "check_unwinders")
     (counted,) = data["files"][0]["unwinders"]
     assert counted["judged"] == counted["whole"] == 12 and counted["lies"] == []
 

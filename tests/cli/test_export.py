@@ -19,8 +19,8 @@ from testbed.build.recipes import RECIPES
 from testbed.cli import COMMANDS
 from testbed.image import read_image
 from testbed.report.foreign_text import NOTE
-from testbed.report.schemas import FOLDER, PRINTED, schema, schema_text
-from tests.cli.command import HEAD, Testbed, tells
+from testbed.report.schemas import FOLDER, PRINTED, schema_text
+from tests.cli.command import HEAD, Testbed, data_of, tells
 from unwinders import UNWINDERS
 
 
@@ -47,8 +47,7 @@ def test_what_is_exported_unwinds_with_names_and_says_that_nothing_is_judged(
         f"{name} ()" for name in ("leaf", "middle", "main", "_start")
     ]
     status, out, err = testbed("backtrace", file.name, "--sysroot", "/", "--json", "-u", table, "-u", "fp_chain")
-    data = json.loads(out)
-    jsonschema.validate(data, schema("backtrace"))
+    data = data_of(out, "backtrace")
     assert set(data["backtraces"]) == {table, "fp_chain"} and data["judged"] is False
     assert data["backtraces"][table]["root_claimed"] is True
 
@@ -269,7 +268,7 @@ def test_what_is_printed_follows_its_schema(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     said = tells(testbed, 0, arguments)
-    jsonschema.validate(json.loads(said.out), schema(name))
+    data_of(said.out, name)
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -298,8 +297,7 @@ def test_list_prints_each_catalogue(testbed: Testbed, what: str) -> None:
 @pytest.mark.parametrize("what", ["programs", "unwinders", "referees", "recipes", "arches", "assumptions"])
 def test_list_prints_json_by_its_schema(testbed: Testbed, what: str) -> None:
     said = tells(testbed, 0, ("list", what, "--json"))
-    data = json.loads(said.out)
-    jsonschema.validate(data, schema("list"))
+    data = data_of(said.out, "list")
     assert len({each["name"] for each in data}) > 2
 
 

@@ -12,14 +12,12 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 from junitparser import JUnitXml
 
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import known_scores
-from testbed.report.schemas import schema
-from tests.cli.command import Testbed, tells
+from tests.cli.command import Testbed, data_of, tells
 
 
 def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
@@ -27,8 +25,7 @@ def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
     options = [part for kind, path in files.items() for part in ("-o", str(path))]
     said = tells(testbed, 0, ("matrix", "-p", "leaf_call", "-p", "tail_call", "-r", "clang-asm*", "-j", "2", *options))
     assert max(map(len, said.out.splitlines())) <= 100
-    data = json.loads(files["json"].read_text())
-    jsonschema.validate(data, schema("matrix"))
+    data = data_of(files["json"].read_text(), "matrix")
     assert data["complete"]
     assert data["totals"]["sites"] == sum(cell["sites"] for cell in data["cells"]) > 0
     assert data["totals"]["unexplained"] == 0

@@ -13,7 +13,6 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import testbed
@@ -21,11 +20,10 @@ from testbed.cli.process_run import needs_a_kernel
 from testbed.cli.step_screen import StepScreen
 from testbed.profiling.places import MOST_FRAMES
 from testbed.referee import present
-from testbed.report.schemas import schema
 from testbed.report.step_screen import ScreenRun, why_text
 from testbed.report.stepper_moves import Move, moved
 from testbed.runs.judging import judge_all
-from tests.cli.command import Testbed, tells
+from tests.cli.command import Testbed, data_of, tells
 from tests.process.builds import built
 from unwinders import UNWINDERS
 from unwinders.rows import walk
@@ -46,8 +44,7 @@ def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> N
     said = testbed(
         "run", str(built("hello", "arm64", "static")), "-u", "eh_frame", "-u", "fp_chain", "--json", "--", "x"
     )
-    data = json.loads(said.out)
-    jsonschema.validate(data, schema("process"))
+    data = data_of(said.out, "process")
     assert (data["status"], data["arch"], len(data["threads"])) == (7, "arm64", 1)
     for each in data["strategies"]:
         assert each["judged"] == data["steps"]

@@ -21,7 +21,7 @@ from testbed.cli import COMMANDS, MOVED
 from testbed.report.schemas import schema
 from testbed.runs.files import save_run
 from testbed.runs.run import run_program
-from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
+from tests.cli.command import HEAD, NEVER_ENDS, Testbed, data_of, tells
 from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
 from unwinders import UNWINDERS
 
@@ -31,8 +31,7 @@ from unwinders import UNWINDERS
 )
 def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, recipe: str) -> None:
     said = testbed("run", "leaf_call", "--arch", arch, "--recipe", recipe, "--json")
-    data = json.loads(said.out)
-    jsonschema.validate(data, schema("run"))
+    data = data_of(said.out, "run")
     for name, counts in data["summary"].items():
         outcomes = [data["verdicts"][index]["outcome"] for index in data["steps"]["verdicts"][name]]
         assert counts["sites"] == len(data["steps"]["instruction"]) > 0

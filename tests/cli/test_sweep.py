@@ -19,7 +19,7 @@ from testbed.report.page import unpacked
 from testbed.report.schemas import schema
 from testbed.sweep.model import SweptContent
 from testbed.sweep.sweep_file import sweep_file
-from tests.cli.command import Testbed, tells
+from tests.cli.command import Testbed, data_of, tells
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -74,9 +74,7 @@ def test_what_is_right_is_no_finding(testbed: Testbed, folder: Path, tmp_path: P
 
 def test_json_follows_its_schema(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
     said = testbed("sweep", str(folder), "--out", str(tmp_path / "sweep.db"), "-j", "1", "--json")
-    data = json.loads(said.out)
-    jsonschema.Draft202012Validator.check_schema(schema("sweep"))
-    jsonschema.validate(data, schema("sweep"))
+    data = data_of(said.out, "sweep")
     assert (data["files"], data["contents"], data["suspect"], data["agreed"]) == (3, 2, 1, 1)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data | {"surprise": 1}, schema("sweep"))
@@ -113,8 +111,7 @@ def test_what_is_doubted_is_executed_once(testbed: Testbed, folder: Path, tmp_pa
     """Suspects are confirmed, a sample of what agrees is right; what is kept is not called again."""
     command = ("sweep", str(folder), "--out", str(tmp_path / "sweep.db"), "-j", "1", "--execute", "--sample", "1")
     first = testbed(*command, "--json")
-    data = json.loads(first.out)
-    jsonschema.validate(data, schema("sweep"))
+    data = data_of(first.out, "sweep")
     counts = {each["answer"]: each for each in data["executed"]}
     assert (counts["suspect"]["called"], counts["suspect"]["wrong"]) == (1, 1)
     assert (counts["agrees"]["called"], counts["agrees"]["right"]) == (1, 1)
