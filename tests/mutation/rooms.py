@@ -181,8 +181,8 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "micro",
                 ("testbed/micro/*.py",),
                 (
-                    _tests("micro", "functions", "merged_entries", "plans"),
-                    _tests("micro", "calling", "linkage"),
+                    _tests("micro", "functions", "merged_entries"),
+                    _tests("micro", "calling"),
                     _tests("micro", "exploring"),
                     _tests("checks", "check_file"),
                 ),

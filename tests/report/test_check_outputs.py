@@ -111,7 +111,7 @@ FORMS: Mapping[str, Callable[[CheckReport], str]] = {
     "txt": printed,
     "all.txt": lambda report: printed(report, coverage=True, notes=True),
     "narrow.txt": lambda report: printed(report, 60, coverage=True, notes=True),
-    **{name: form for name, form in FORMATS.items() if name != "html"},  # test_check_page.py
+    **{name: form for name, form in FORMATS.items() if name != "html"},  # the page is read in a browser, below
 }
 
 
