@@ -142,10 +142,9 @@ def _entered(watched: Watched, own: NDArray[np.int64]) -> NDArray[np.int64]:
 
     A tail call may change what calls do not preserve: the function that it goes to never sees what the caller had.
     """
-    trace, node, activations = watched.trace, watched.node, watched.activations
-    pcs, of_step = np.unique(trace.pc, return_inverse=True)
-    starts = np.array([watched.function(pc) == pc and not watched.is_nameless(pc) for pc in pcs.tolist()], np.bool_)
-    begins = starts[of_step] & (trace.sp == activations.entry_sp[node]) & (own == activations.opened)[node]
+    node = watched.node
+    begins = np.zeros(len(node), np.bool_)
+    begins[watched.tail_calls] = True
     order = np.argsort(node, kind="stable")
     places = np.arange(len(order))
     is_first = np.diff(node[order], prepend=-1) != 0

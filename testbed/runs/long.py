@@ -22,7 +22,6 @@ from testbed.runs.run import Run, failure_of, visited
 from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Checkpoint, Chunks
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
-from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.watch import survey, watch
@@ -268,18 +267,18 @@ class _Surveyed:
         self._built, self._judging, self._beside = built, judging, beside
 
     def see(self, truth: WindowTruth, state: WindowState | None) -> None:
-        """Keep where a piece begins, what was assumed of it, and what it says of the strategies."""
+        """Keep where a piece begins and ends, and what it says of the strategies."""
         window = truth.window
         if window.first == 0:  # a pass begins
             if self._beside:
                 self._beside.wait()
-            self._assumed: list[Assumed] = []
+            self._ends: dict[int, int] = {}
             self._places: dict[int, _WindowStart] = {}
             self._apart = 1
             self._judged = {unwinder.name: JudgedLong(unwinder) for unwinder in self._judging}
-        if len(self._assumed) % self._apart == 0:
+        if len(self._ends) % self._apart == 0:
             self._keep(window, state)
-        self._assumed.append(truth.assumed)
+        self._ends[window.first] = window.end
         piece = Run(self._built, truth.trace, truth)
         works = [partial(count_piece, piece, window, each) for each in self._judged.values()]
         if self._beside:
@@ -297,15 +296,12 @@ class _Surveyed:
 
     def run(self, chunks: Chunks, known: Known) -> LongRun:
         """The run, with the counts that hold; its pieces are found again from places at which the state holds."""
-        firsts = [assumed.first for assumed in self._assumed]
-        for assumed in self._assumed:
-            if not assumed.holds(known):
+        for first, end in self._ends.items():
+            if not known.holds(first, end):
                 for judged in self._judged.values():
-                    del judged.pieces[assumed.first]
-        places = {
-            at: place for at, place in self._places.items() if not any(first < at < end for first, end in known.revised)
-        }
-        return LongRun(self._built, chunks, known, firsts, self._judged, places)
+                    del judged.pieces[first]
+        places = {at: place for at, place in self._places.items() if known.holds(at, at + 1)}
+        return LongRun(self._built, chunks, known, tuple(self._ends), self._judged, places)
 
 
 def judge_long(

@@ -1,13 +1,8 @@
 """Functions that left an activation by a tail call: the part of the history that the stack does not keep.
 
-A step is a tail call when, inside one activation,
-
-* control goes from the code of one function to the *first instruction* of another, and
-* SP is what it was at the activation's first step: the frame was given up.
-
-The jump's kind does not matter, and falling into the next function is one too. Symbols say only where functions begin
-and what they are called; a piece that was split off (``f.cold``) belongs to its function. A jump into the middle of
-another function is no call: the activation has changed its code without a source that could say so.
+They are tail calls (`Watched.tail_calls`) from one function to another. The kind of jump does not matter, and to fall
+into the next function is one too. Symbols say only where functions begin and what they are called. A jump into the
+middle of another function is no call: the activation has changed its code without a source that could say so.
 """
 
 from __future__ import annotations
@@ -17,15 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
-from testbed.image import Symbol, image_covering
-from testbed.trace import Trace
 from testbed.truth.model import TrueFrame
 from testbed.truth.truth import Truth
-
-NO_FUNCTION = -1
+from testbed.truth.watched import NO_FUNCTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +33,6 @@ class Departures:
     """Per activation, the steps at which another function took it over, and which ones had it before."""
 
     truth: Truth
-    entry: NDArray[np.int64] = field(repr=False)  # per step: where the function begins that executes it
     steps: Mapping[int, tuple[int, ...]] = field(repr=False)
     entries: Mapping[int, tuple[int, ...]] = field(repr=False)
 
@@ -59,7 +47,7 @@ class Departures:
 
     def _calls(self, frame: TrueFrame, step: int) -> TrueCalls:
         # No step of its own stands for a trampoline under a handler, nor for the instruction that a signal came before.
-        here = int(self.entry[step]) if frame.calling else _entry(self.truth.trace, frame.pc)
+        here = int(self.truth.functions[step]) if frame.calling else self.truth.whole_function(frame.pc)
         left = bisect_right(self.steps.get(frame.activation, ()), step)
         gone = self.entries.get(frame.activation, ())[:left]
         return TrueCalls(None if here == NO_FUNCTION else here, tuple(reversed(gone)))
@@ -71,35 +59,13 @@ class Departures:
 
 
 def find_departures(truth: Truth) -> Departures:
-    """Every watched tail call of a run."""
-    trace = truth.trace
-    entry = _entries(trace)
+    """Every watched tail call of a run to another function."""
+    entry = truth.functions
     steps: dict[int, tuple[int, ...]] = {}
     entries: dict[int, tuple[int, ...]] = {}
-    same = truth.node[1:] == truth.node[:-1]
-    other = (entry[1:] != entry[:-1]) & (entry[1:] == trace.pc[1:].astype(np.int64)) & (entry[:-1] != NO_FUNCTION)
-    for step in (np.flatnonzero(same & other) + 1).tolist():
-        index = int(truth.node[step])
-        if int(trace.sp[step]) == truth.activations[index].entry_sp:
+    for step in truth.tail_calls.tolist():
+        if entry[step - 1] not in (NO_FUNCTION, entry[step]):
+            index = int(truth.node[step])
             steps[index] = (*steps.get(index, ()), step)
             entries[index] = (*entries.get(index, ()), int(entry[step - 1]))
-    return Departures(truth, entry, steps, entries)
-
-
-def _entries(trace: Trace) -> NDArray[np.int64]:
-    """Per step, the run-time address at which its function begins."""
-    pcs, place = np.unique(trace.pc, return_inverse=True)
-    found = [_entry(trace, pc) for pc in pcs.tolist()]
-    return np.array(found, np.int64)[place]
-
-
-def _entry(trace: Trace, pc: int) -> int:
-    loaded = image_covering(trace.images, pc)
-    if loaded is None:
-        return NO_FUNCTION
-    function: Symbol | None = loaded.image.function_at(pc - loaded.bias)
-    if function is None:
-        return NO_FUNCTION
-    stem, piece, _ = function.name.partition(".cold")
-    whole = loaded.image.symbol_named(stem) if piece else None
-    return (whole or function).address + loaded.bias
+    return Departures(truth, steps, entries)

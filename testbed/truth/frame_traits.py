@@ -13,7 +13,7 @@ import numpy as np
 from testbed.image import image_covering
 from testbed.truth.frame_sites import FrameSite, frame_site
 from testbed.truth.stack_words import own_part
-from testbed.truth.watched import Watched
+from testbed.truth.watched import NO_FUNCTION, Watched
 from testbed.words.errors import UnreadableMemory
 from testbed.words.traits import Trait
 
@@ -129,11 +129,12 @@ def last_call(truth: Watched, at: FrameSite) -> bool:
 
 
 def tail_called(truth: Watched, at: FrameSite) -> bool:
-    """A symbol says which function this is, and the activation began in none or another. Without one nobody can say."""
+    """A symbol says which function this is, and the activation began in none or another: by a tail call, or a jump
+    into the middle."""
     if is_signal(truth, at):  # its first step is its handler's: it has not run yet
         return False
     here, begun = (int(truth.trace.pc[step]) for step in (at.own, truth.activations[at.node].opened))
-    return truth.named_function(here) not in (0, truth.named_function(begun))
+    return truth.whole_function(here) not in (NO_FUNCTION, truth.whole_function(begun))
 
 
 def link_address(truth: Watched, at: FrameSite) -> int | None:

@@ -1,8 +1,8 @@
 """What is true of each step, from registers alone: settled frames, prologues, epilogues, frameless code.
 
 An activation's own steps are those at which it is the innermost one. They are cut into *segments* at transfers
-that find SP and FP back at their entry values: each tail call, and each turn of a frameless loop, starts anew. So
-does what follows when one frame was left and another entered without a visible transfer between.
+that find SP and FP back at their entry values: each function that takes over, and each turn of a frameless loop, starts
+anew. So does what follows when one frame was left and another entered without a visible transfer between.
 In a segment the *settled* pair (SP, FP) is the one that most of its steps have, among those that changed FP;
 if none did, among those that changed SP; if none did, the entry pair. FP is the register that the instruction
 set in force chains its frames with.
@@ -10,155 +10,101 @@ set in force chains its frames with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.native.compiled import native
 from testbed.trace import Trace
-from testbed.truth.events import Bools, Transfers
-from testbed.truth.native.sites import distances_between, segment_starts, settle, steps_by_activation
-from testbed.truth.path import NATIVE_FROM, Path
-from testbed.truth.transitions import OwnRows, transitions
-from testbed.truth.windows.known import Known
+from testbed.truth.events import Bools, Ints, Words
+from testbed.truth.model import Activations
 
 
 @dataclass(frozen=True, eq=False)
 class SiteFacts:
-    """One row per step; ``moved`` is "FP is not its entry value", ``isa`` indexes ``arch.isas``."""
+    """Facts by step, each made when somebody asks. ``told`` says of which activations all steps are here: only of these
+    prologue, epilogue and frameless are told."""
 
-    prologue: Bools
-    epilogue: Bools
-    frameless: Bools
-    moved: Bools
-    transition: Bools
-    frame_pointer: NDArray[np.uint64]
-    isa: NDArray[np.int8]
+    trace: Trace
+    activations: Activations
+    node: NDArray[np.int32] = field(repr=False)
+    transfer: Bools = field(repr=False)
+    told: Bools = field(repr=False)
+    transition: Bools = field(repr=False)
 
+    @cached_property
+    def isa(self) -> NDArray[np.int8]:
+        """The instruction set that executes it, an index of ``arch.isas``."""
+        trace, arch = self.trace, self.trace.arch
+        if arch.isa_flag is None:
+            return np.zeros(len(trace), np.int8)
+        return ((trace.column(arch.flags) >> np.uint64(arch.isa_flag)) & np.uint64(1)).astype(np.int8)
 
-def describe_sites(trace: Trace, transfers: Transfers, path: Path, *, natively: bool | None = None) -> SiteFacts:
-    """The facts of every step of a followed trace. ``natively`` None: where the trace is long."""
-    isa = isas(trace)
-    if natively is None:
-        natively = len(trace) >= NATIVE_FROM
-    pointer, moved, lowered = distances(trace, isa, path.activations.opened, path.node, natively=natively)
-    count = len(path.activations)
-    order = native(steps_by_activation)(path.node, count) if natively else _by_activation(path.node)
-    facts = frames(path.node, order, transfers.transfer, (trace.sp, pointer), (moved, lowered), natively=natively)
-    whole, rows = np.zeros(0, np.bool_), OwnRows(trace, 0, 0, len(trace), 0)
-    if path.found is not None:
-        whole, _ = transitions(rows, None, path.found, pointer, moved, Known(), first_time=True)
-    return SiteFacts(
-        prologue=facts[0],
-        epilogue=facts[1],
-        frameless=facts[2],
-        moved=moved,
-        transition=whole,
-        frame_pointer=pointer,
-        isa=isa,
-    )
+    @cached_property
+    def frame_pointer(self) -> Words:
+        """FP."""
+        return self._by_isa(slice(None))
 
+    @cached_property
+    def moved(self) -> Bools:
+        """Is FP not what it was at the first step of its activation?"""
+        moved: Bools = self.frame_pointer != self._by_isa(self.activations.opened[self.node])
+        return moved
 
-def distances(
-    trace: Trace,
-    isa: NDArray[np.int8],
-    opened: NDArray[np.int64],
-    node: NDArray[np.int32],
-    *,
-    natively: bool = False,
-) -> tuple[NDArray[np.uint64], Bools, Bools]:
-    """Per step: FP; whether it is not what it was at the first step of its activation; whether SP is not."""
-    count, records = len(trace), trace.images[0].image.frame_records
-    pointers = [records.get(its.name, its.records[0]).pointer for its in trace.arch.isas]
-    if natively:
-        pointer, moved, lowered = np.empty(count, np.uint64), np.empty(count, np.bool_), np.empty(count, np.bool_)
-        columns, registers = np.array([trace.arch.index[each] for each in pointers], np.int64), trace.registers
-        out = (pointer, moved, lowered)
-        native(distances_between)(np.asarray(registers), trace.sp, opened, node, columns, isa, *out)
-        return out
-    pointer, moved = np.empty(count, np.uint64), np.empty(count, np.bool_)
-    for number, name in enumerate(pointers):
-        column, here = trace.column(name), isa == number
-        np.copyto(pointer, column, where=here)
-        np.copyto(moved, column != column[opened][node], where=here)
-    sp = trace.sp
-    return pointer, moved, sp != sp[opened][node]
+    @property
+    def prologue(self) -> Bools:
+        """The settled pair is not reached yet."""
+        return self._frames[0]
 
+    @property
+    def epilogue(self) -> Bools:
+        """It has been left already."""
+        return self._frames[1]
 
-def frames(
-    node: NDArray[np.int32],
-    order: NDArray[np.int64],
-    transfer: Bools,
-    registers: tuple[NDArray[np.uint64], NDArray[np.uint64]],
-    away: tuple[Bools, Bools],
-    *,
-    natively: bool,
-) -> tuple[Bools, Bools, Bools]:
-    """Prologue, epilogue and frameless for the steps in ``order`` (by activation, then time); no others are either.
+    @property
+    def frameless(self) -> Bools:
+        """FP keeps its entry value in all of the segment."""
+        return self._frames[2]
 
-    ``registers`` are SP and FP, ``away`` whether FP and SP are not their entry values.
-    """
-    moved, lowered = away
-    if natively:
-        return _frames_natively(node, order, transfer, registers, away)
-    segment = _segments(node, order, transfer, moved | lowered)
-    kind = np.where(moved, 2, lowered).astype(np.int8)[order]
-    starts = np.flatnonzero(np.diff(segment, prepend=-1))
-    sp, pointer = (column[order] for column in registers)
-    kinds = (sp, pointer, kind)
-    first, last = _extent(_settled(segment, *kinds), segment, starts)
-    place = np.arange(len(order))
+    def _by_isa(self, steps: slice | Ints) -> Words:
+        """FP as the instruction set of each step has it, at that step or, one for each, at ``steps``."""
+        trace, records = self.trace, self.trace.images[0].image.frame_records
+        pointers = [records.get(its.name, its.records[0]).pointer for its in trace.arch.isas]
+        pointer = trace.column(pointers[0])[steps]
+        for number, name in enumerate(pointers[1:], 1):
+            pointer = np.where(self.isa == number, trace.column(name)[steps], pointer)
+        return pointer
 
-    def by_step(values: Bools) -> Bools:
-        out = np.zeros(len(node), np.bool_)
-        out[order] = values
-        return out
-
-    still = np.logical_and.reduceat(~moved[order], starts)[segment] if len(order) else moved[order]
-    return by_step(place < first[segment]), by_step(place > last[segment]), by_step(still)
+    @cached_property
+    def _frames(self) -> tuple[Bools, Bools, Bools]:
+        order = np.argsort(self.node, kind="stable")  # by activation, then time
+        order = order[self.told[self.node[order]]]
+        sp = self.trace.sp
+        moved, lowered = self.moved[order], (sp != sp[self.activations.opened][self.node])[order]
+        segment = _segments(self.node[order], order, self.transfer[order], moved | lowered)
+        starts = np.flatnonzero(np.diff(segment, prepend=-1))
+        kind = np.where(moved, 2, lowered).astype(np.int8)
+        first, last = _extent(_settled(segment, sp[order], self.frame_pointer[order], kind), segment, starts)
+        place = np.arange(len(order))
+        still = np.logical_and.reduceat(~moved, starts)[segment] if len(order) else moved
+        by_step = np.zeros((3, len(self.node)), np.bool_)
+        by_step[:, order] = place < first[segment], place > last[segment], still
+        return by_step[0], by_step[1], by_step[2]
 
 
-def _frames_natively(
-    node: NDArray[np.int32],
-    order: NDArray[np.int64],
-    transfer: Bools,
-    registers: tuple[NDArray[np.uint64], NDArray[np.uint64]],
-    away: tuple[Bools, Bools],
-) -> tuple[Bools, Bools, Bools]:
-    moved, lowered = away
-    starts = native(segment_starts)(node, order, transfer, moved, lowered)
-    out = (np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_), np.zeros(len(node), np.bool_))
-    native(settle)(starts, order, registers, away, out)
-    return out
-
-
-def isas(trace: Trace) -> NDArray[np.int8]:
-    """Per step, the instruction set that executes it."""
-    arch = trace.arch
-    if arch.isa_flag is None:
-        return np.zeros(len(trace), np.int8)
-    return ((trace.column(arch.flags) >> np.uint64(arch.isa_flag)) & np.uint64(1)).astype(np.int8)
-
-
-def _by_activation(node: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The steps ordered by activation, then time."""
-    return np.argsort(node, kind="stable")
-
-
-def _segments(node: NDArray[np.int32], order: NDArray[np.int64], transfer: Bools, away: Bools) -> NDArray[np.int64]:
+def _segments(node: NDArray[np.int32], order: Ints, transfer: Bools, away: Bools) -> Ints:
     """The segment's number of each step in the order by activation, counted from 0."""
     cut = np.ones(len(order), np.bool_)
-    before, now = order[:-1], order[1:]
-    cut[1:] = (node[before] != node[now]) | ((now == before + 1) & transfer[now] & ~away[now])
-    cut[_between_frames(node[order], ~away[order], cut)] = True
+    cut[1:] = (node[:-1] != node[1:]) | ((order[1:] == order[:-1] + 1) & transfer[1:] & ~away[1:])
+    cut[_between_frames(node, ~away, cut)] = True
     return np.cumsum(cut) - 1
 
 
-def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> NDArray[np.int64]:
+def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> Ints:
     """Where to cut an activation that left one frame and entered another without a visible transfer between.
 
-    A tail call to the very next address, ``b target`` right before ``target``, is such a case. The first step that
+    A branch to the very next address, ``b target`` right before ``target``, is such a case. The first step that
     finds SP and FP at home belongs to the epilogue, the others to what follows.
     """
     if len(node) == 0:
@@ -170,13 +116,11 @@ def _between_frames(node: NDArray[np.int32], home: Bools, cut: Bools) -> NDArray
     inside = np.zeros(len(starts), np.bool_)
     inside[1:-1] = (node[starts[:-2]] == node[starts[1:-1]]) & (node[starts[2:]] == node[starts[1:-1]])
     so_far = np.concatenate(([0], np.cumsum(cut)))
-    found: NDArray[np.int64] = starts[home[starts] & inside & (so_far[ends] == so_far[starts])] + 1
+    found: Ints = starts[home[starts] & inside & (so_far[ends] == so_far[starts])] + 1
     return found
 
 
-def _settled(
-    segment: NDArray[np.int64], sp: NDArray[np.uint64], pointer: NDArray[np.uint64], kind: NDArray[np.int8]
-) -> Bools:
+def _settled(segment: Ints, sp: Words, pointer: Words, kind: NDArray[np.int8]) -> Bools:
     """Where (SP, FP) is its segment's settled pair; of equally frequent pairs, the one deepest in the stack."""
     count = len(segment)
     by_pair = np.lexsort((pointer, sp, segment))
@@ -197,9 +141,7 @@ def _settled(
     return out
 
 
-def _extent(
-    settled: Bools, segment: NDArray[np.int64], starts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _extent(settled: Bools, segment: Ints, starts: Ints) -> tuple[Ints, Ints]:
     """The first and the last settled place of each segment."""
     places = np.flatnonzero(settled)
     first = np.full(len(starts), len(segment), np.int64)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.trace import Trace
 from testbed.truth.events import Bools
 from testbed.truth.native import state as names
 from testbed.truth.path import FollowedRows
 from testbed.truth.regions import StackRegions, is_in
+from testbed.truth.sites import SiteFacts
 from testbed.truth.windows.known import Known
 
 Ints = NDArray[np.int64]
@@ -30,7 +30,7 @@ class OwnRows(NamedTuple):
     """The steps of a run from ``first`` on, in the rows of a trace from ``start`` to ``stop``; before them lie
     ``context`` rows of earlier steps."""
 
-    trace: Trace
+    sites: SiteFacts
     first: int
     start: int
     stop: int
@@ -107,8 +107,8 @@ def run_until(
     return OpenRun(activation, above, move, moved_at, since)
 
 
-def mark(out: Bools, first: int, ending: Ending, run: OpenRun, entry: int, known: Known) -> None:
-    """Mark the steps of a transition, of which ``run`` ends in the jump; those of earlier windows are taken down."""
+def mark(out: Bools, first: int, ending: Ending, run: OpenRun, entry: int) -> int:
+    """Mark the steps of a transition, of which ``run`` ends in the jump; its first step."""
     jump = ending.step
     if ending.sp > entry:
         tail = run.above
@@ -119,31 +119,27 @@ def mark(out: Bools, first: int, ending: Ending, run: OpenRun, entry: int, known
     since = run.since if ending.same_pointer else jump
     if ending.is_targets and since != NOT_YET:
         tail = min(tail, since)
-    if tail < first:
-        known.transitions.append((tail, first))
-        known.revised.append((tail, first))
     out[max(tail, first) - first : jump - first] = True
+    return tail
 
 
-def transitions(
+def mark_transitions(
     own: OwnRows,
     before: OpenRun | None,
     found: FollowedRows,
-    pointer: Words,
-    moved: Bools,
     known: Known,
     first_time: bool,
-) -> tuple[Bools, OpenRun]:
-    """Which of some steps are in transition, and the run that is open behind them.
+) -> OpenRun:
+    """Mark those of some steps that are in transition; the run that is open behind them.
 
-    ``before`` is the run that is open before them; ``pointer`` is FP, ``moved`` whether it was changed, by row.
+    ``before`` is the run that is open before them.
     """
-    trace, first, end = own.trace, own.first, own.first + own.stop - own.start
+    trace, first, end = own.sites.trace, own.first, own.first + own.stop - own.start
+    pointer, out = own.sites.frame_pointer, own.sites.transition[own.start : own.stop]
     behind, last = own.first - own.start, None  # a step is its row, and so much further on
     changes, nodes = found.changes + own.context + behind, found.whose[found.nodes]
     entries, numbers = found.addresses(names.ENTRY), found.column(names.SERIAL)
-    out = np.zeros(end - first, np.bool_)
-    sp, regions = trace.sp.astype(np.int64), StackRegions(trace)
+    sp, regions = trace.sp.view(np.int64), StackRegions(trace)
     if own.start > own.context:
         last = (int(sp[own.start - 1]), int(pointer[own.start - 1]))
 
@@ -167,13 +163,16 @@ def transitions(
                 int(sp[row]),
                 abs(int(sp[row]) - int(sp[row - 1])),
                 bool(pointer[row] == pointer[row - 1]),
-                bool(moved[row - 1]) and is_targets(regions, int(pointer[row]), int(sp[row]), entry),
+                bool(own.sites.moved[row - 1]) and is_targets(regions, int(pointer[row]), int(sp[row]), entry),
             )
-            mark(out, first, ending, run, entry, known)
+            tail = mark(out, first, ending, run, entry)
+            if tail < first and first_time:
+                known.transitions.append((tail, first))
+                known.revised.append((tail, first))
     for begin, stop in known.transitions if not first_time else ():
         if begin < end and stop > first:
             out[max(begin, first) - first : stop - first] = True
-    return out, run_before(end, int(nodes[-1]))
+    return run_before(end, int(nodes[-1]))
 
 
 def is_targets(regions: StackRegions, pointer: int, sp: int, entry: int) -> bool:

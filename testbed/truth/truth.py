@@ -18,8 +18,10 @@ from testbed.truth.frame_sites import FrameSite, frame_site
 from testbed.truth.frame_traits import OUTER, RULES
 from testbed.truth.model import CallStack, TrueFrame
 from testbed.truth.path import path_of
-from testbed.truth.sites import describe_sites
+from testbed.truth.sites import SiteFacts
+from testbed.truth.transitions import OwnRows, mark_transitions
 from testbed.truth.watched import Watched
+from testbed.truth.windows.known import Known
 from testbed.words.traits import Trait
 
 _STACKS_KEPT = 256
@@ -144,5 +146,8 @@ def observe(trace: Trace, *, natively: bool | None = None) -> Truth:
     """Watch a trace: the truth about all of its steps, however it ended. ``natively`` None: where it is long."""
     transfers = find_transfers(trace)
     path = path_of(trace, transfers, natively)
-    sites = describe_sites(trace, transfers, path, natively=natively)
+    told, transition = np.ones(len(path.activations), np.bool_), np.zeros(len(trace), np.bool_)
+    sites = SiteFacts(trace, path.activations, path.node, transfers.transfer, told, transition)
+    if path.found is not None:
+        mark_transitions(OwnRows(sites, 0, 0, len(trace), 0), None, path.found, Known(), first_time=True)
     return Truth(trace, path.activations, path.node, sites, path.undecided)

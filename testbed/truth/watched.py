@@ -13,10 +13,12 @@ from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.trace.distinct_rows import distinct
 from testbed.trace.words import WordHistory
-from testbed.truth.events import Bools
+from testbed.truth.events import Bools, Ints
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
+
+NO_FUNCTION = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,31 @@ class Watched:
             symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
             self._named[pc] = symbol.address + loaded.bias if loaded and symbol else 0
         return self._named[pc]
+
+    @cached_property
+    def functions(self) -> Ints:
+        """Per step, the start of the function that executes it; NO_FUNCTION where no symbol says."""
+        pcs, place = np.unique(self.trace.pc, return_inverse=True)
+        return np.array([self.whole_function(pc) for pc in pcs.tolist()], np.int64)[place]
+
+    def whole_function(self, pc: int) -> int:
+        """The start of the function that a pc belongs to: a piece that was split off (``f.cold``) is of ``f``."""
+        loaded = image_covering(self.trace.images, pc)
+        function = loaded.image.function_at(pc - loaded.bias) if loaded else None
+        if loaded is None or function is None:
+            return NO_FUNCTION
+        stem, piece, _ = function.name.partition(".cold")
+        whole = loaded.image.symbol_named(stem) if piece else None
+        return (whole or function).address + loaded.bias
+
+    @cached_property
+    def tail_calls(self) -> Ints:
+        """The steps at which, inside one activation, control came to the first instruction of a function, of another
+        one or the same, with SP where it was at the activation's first step."""
+        node, trace = self.node[1:], self.trace
+        first = self.functions[1:] == trace.pc[1:].view(np.int64)
+        home = trace.sp[1:] == self.activations.entry_sp[node]
+        return np.flatnonzero((node == self.node[:-1]) & first & home) + 1
 
     @cached_property
     def _named(self) -> dict[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.truth.jumps import RETPOLINE, TAIL
-from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import steps_at, watch
 
 
@@ -21,8 +20,6 @@ def test_a_tail_call_replaces_its_caller(isa: str) -> None:
     )
     assert len(truth.activations) == 3, "_start, main, and one activation for first and second"
     assert not truth.transition.any()
-    cuts = [agree_in_pieces(truth, length).cuts for length in range(4, 16)]
-    assert any(cuts), "that a new frame began was not told by a later piece"
 
 
 NEXT = {

@@ -21,21 +21,18 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.units import build_unit, units
 from testbed.image import LoadedImage
 from testbed.machine import record
-from testbed.native.compiled import native
 from testbed.runs.by_name import named_run
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.trace import Exited, Trace
 from testbed.truth import Truth, observe
-from testbed.truth.departures import NO_FUNCTION, find_departures
 from testbed.truth.frame_sites import ancestors, frame_site, frame_sites, heights
 from testbed.truth.model import Activations
-from testbed.truth.native.sites import settle
 from testbed.truth.path import path_of
 from testbed.truth.phases import PHASES, Phase, phases
 from testbed.truth.regions import StackRegions
-from testbed.truth.sites import _extent, _settled
 from testbed.truth.transitions import is_targets
+from testbed.truth.watched import NO_FUNCTION
 from testbed.words.traits import Trait
 from tests.checks.watched_tables import linted
 from tests.installed import installed
@@ -326,9 +323,9 @@ def test_functions_are_told_by_where_they_were_loaded() -> None:
     moved = replace(
         run.trace, images=tuple(LoadedImage(each.image, bias) for each in run.trace.images), registers=registers
     )
-    here = [int(entry) for entry in find_departures(observe(run.trace)).entry]
+    here = observe(run.trace).functions.tolist()
     assert NO_FUNCTION not in here and len(set(here)) > 3
-    assert [int(entry) for entry in find_departures(observe(moved)).entry] == [entry + bias for entry in here]
+    assert observe(moved).functions.tolist() == [entry + bias for entry in here]
 
 
 def test_code_is_as_long_as_its_segment_wherever_that_begins() -> None:
@@ -349,23 +346,3 @@ def test_short_and_long_traces_are_read_alike_on_every_program(arch: str) -> Non
     traces = {unit: record(build_unit(unit, PROGRAMS).image) for unit in units_here}
     assert sum(map(agree, traces.values())) > 3 * len(units_here)
     assert {unit.program for unit, trace in traces.items() if path_of(trace).undecided.any()} <= UNDECIDED
-
-
-def test_the_settled_pair_is_the_same_where_pairs_are_equally_frequent() -> None:
-    rng = np.random.default_rng(1)
-    for count in range(1, 60):
-        segment = np.sort(rng.integers(0, 1 + count // 6, count))
-        segment = np.cumsum(np.diff(segment, prepend=segment[0]) != 0)  # numbered without gaps
-        sp, pointer = (rng.integers(0, 3, count).astype(np.uint64) for _ in range(2))
-        kind = np.where(pointer != 0, 2, sp != 0).astype(np.int8)
-        starts = np.flatnonzero(np.diff(segment, prepend=-1))
-        first, last = _extent(_settled(segment, sp, pointer, kind), segment, starts)
-        order = rng.permutation(count)
-        by_order = np.argsort(order)  # the steps lie in another order than that by activation
-        out = tuple(np.zeros(count, np.bool_) for _ in range(3))
-        away = ((pointer != 0)[by_order], (sp != 0)[by_order])
-        native(settle)(starts, order, (sp[by_order], pointer[by_order]), away, out)
-        place = np.arange(count)
-        still = np.logical_and.reduceat(pointer == 0, starts)[segment]
-        for found, right in zip(out, (place < first[segment], place > last[segment], still), strict=True):
-            assert found[order].tolist() == right.tolist(), count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,54 +16,32 @@ from testbed.words.errors import EmulationError
 _NONE = np.empty(0, np.uint64)
 
 
-class Extent(NamedTuple):
-    """The first and the last settled step of a segment, and whether FP kept its value in all of it."""
-
-    first: int
-    last: int
-    still: bool
-
-
 @dataclass(eq=False)
 class Known:
     """What is found out about a run of which one window is looked at after the other.
 
     ``readings`` are of the rows that a later window read in another way, ``before`` those of the passes before;
     activations and other rows go by their number in the run.
-    ``revived`` are the activations that were over and went on windows later: found in one pass, they hold in the next.
-    ``extents`` are the segments of more than one window, by their first step; ``cuts`` the steps that turned out, a
-    window later, to begin one; ``transitions`` the ranges of steps that a jump in a later window made one of.
+    ``transitions`` are the ranges of steps that a jump in a later window made one of.
     ``goes_on`` is where control went when an activation of more than one window was over, if not to its return
-    address; ``returns`` are the return addresses of all activations. ``revised`` are ranges of steps of whose windows a
-    first look took something else for granted (`testbed.truth.windows.assumed`). None of this grows with the length of
-    the run alone: with its depth, its code, and the number of windows.
+    address; ``returns`` are the return addresses of all activations. ``revised`` are ranges of steps of which a later
+    window said something else than what was known when they were looked at. None of this grows with the length of the
+    run alone: with its depth, its code, and the number of windows.
     """
 
     readings: dict[int, RowReading] = field(default_factory=dict)
     before: Mapping[int, RowReading] = field(default_factory=dict)
-    revived: frozenset[int] = frozenset()
-    extents: dict[int, Extent] = field(default_factory=dict)
-    cuts: set[int] = field(default_factory=set)
     transitions: list[tuple[int, int]] = field(default_factory=list)
     returns: Words = field(default_factory=lambda: _NONE)
     goes_on: dict[int, int] = field(default_factory=dict)
-    revised: list[tuple[int, int]] = field(default_factory=list)  # steps of which a later window said something else
-    reviving: set[int] = field(default_factory=set)
-    read_anew: bool = False  # a window read a row in another way than an earlier one
+    revised: list[tuple[int, int]] = field(default_factory=list)
     steps: int = 0
     windows: int = 0
     ending: Exited | EmulationError | None = None
 
-    @property
-    def complete(self) -> bool:
-        """True where another pass would find nothing new."""
-        return self.reviving <= self.revived and not self.read_anew
-
-    def for_another_pass(self) -> Known:
-        """What the next pass knows beforehand."""
-        gone_on = {number if each.whose < 0 else each.whose for number, each in self.readings.items()}
-        revived = self.revived | self.reviving | gone_on
-        return Known(dict(self.readings), self.readings, revived)
+    def holds(self, first: int, end: int) -> bool:
+        """Has no later window said anything else of the steps from ``first`` to ``end``?"""
+        return not any(begin < end and stop > first for begin, stop in self.revised)
 
     def note(self, found: FollowedRows, before: Mapping[int, RowReading], gone_on: Words, first: int, end: int) -> None:
         """Take down what a window from step ``first`` to ``end`` says of earlier ones: how rows were read ``before``,
@@ -75,7 +52,7 @@ class Known:
         rows = dict(zip(serial[:old].tolist(), range(old), strict=True))
         for number, told in before.items():
             if number in now and now[number] != told:
-                self.readings[number], self.read_anew = now[number], True
+                self.readings[number] = now[number]
                 self.revised.append((int(opened[rows[number]]), first))
         own = found.whose == np.arange(len(found))
         self.returns = _with_more(self.returns, np.unique(found.returns[own & (found.parent >= 0)]))

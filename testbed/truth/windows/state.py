@@ -13,9 +13,7 @@ from testbed.truth.native.state import State
 from testbed.truth.path import RowReading
 from testbed.truth.transitions import OpenRun
 from testbed.truth.truth import Truth
-from testbed.truth.windows.assumed import Assumed
 from testbed.truth.windows.known import Known
-from testbed.truth.windows.segments import OpenSegment
 from testbed.truth.windows.window import Window
 
 
@@ -28,7 +26,6 @@ class WindowState:
     readings: Mapping[int, RowReading] = field(repr=False)
     rows: NDArray[np.uint64] = field(repr=False)
     sizes: NDArray[np.uint8] = field(repr=False)
-    segments: Mapping[int, OpenSegment] = field(repr=False)  # by the number of their activation
     run: OpenRun | None
     signed: Bools = field(repr=False)  # by row: whether its return address is signed
     stored: NDArray[np.uint64] = field(repr=False)  # code addresses stored until now, as of `Transfers`
@@ -40,12 +37,11 @@ class WindowState:
 
 @dataclass(frozen=True, eq=False)
 class WindowTruth(Truth):
-    """The truth about a window's trace; it holds for the rows of the window's own steps, as far as ``assumed`` does."""
+    """The truth about a window's trace; it holds for the rows of the window's own steps, as far as it is ``known``."""
 
     window: Window
     signatures: Bools = field(repr=False)
     known: Known = field(repr=False)
-    assumed: Assumed = field(repr=False)
 
     @property
     def signed(self) -> Bools:
