@@ -130,8 +130,7 @@ def _settled(segment: Ints, sp: Words, pointer: Words, kind: NDArray[np.int8]) -
     pair = np.cumsum(new) - 1  # the pair's number, for each step in this order
     heads = by_pair[new]
     # The best pair of each segment is the last one in this order of the pairs.
-    depth = ~sp[heads]
-    ranked = np.lexsort((depth, np.bincount(pair, minlength=0), kind[heads], segment[heads]))
+    ranked = np.lexsort((~sp[heads], np.bincount(pair, minlength=0), kind[heads], segment[heads]))
     is_best = np.ones(len(ranked), np.bool_)
     is_best[:-1] = segment[heads][ranked][1:] != segment[heads][ranked][:-1]
     best = np.zeros(len(heads), np.bool_)

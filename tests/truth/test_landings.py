@@ -466,3 +466,26 @@ def test_a_callee_may_never_return_and_its_caller_be_entered_again(isa: str) -> 
         "after = middle, main, _start",
         "back = main, _start",
     )
+
+
+UP = "fn main\npush rbx\ncall mark\nback: test eax, eax\njnz landed\nsub rsp, 48\ncall f\nud2\nlanded: "
+UP += "mov eax, 42\npop rbx\nret\nfn f\npop rcx\nadd rsp, 16\npush rcx\njmp part\nfn part\nin_f: sub rsp, 8\n"
+UP += "call h\nud2\nfn h\nnop\nin_h: call far\nud2\nfn mark\nlea rax, [rip + buffer]\nmov [rax], rbx\n"
+UP += "lea rcx, [rsp + 8]\nmov [rax + 8], rcx\n"
+UP += "mov rcx, [rsp]\nmov [rax + 16], rcx\nxor eax, eax\nret\nfn far\nlea rdx, [rip + buffer]\n"
+UP += "mov rbx, [rdx]\nmov rsp, [rdx + 8]\nmov eax, 1\njmp [rdx + 16]\n.bss\nbuffer: .skip 64\n"
+
+
+@pytest.mark.parametrize("before", ["", "nop\n"])
+@pytest.mark.parametrize("jump", ["jmp part\nfn part\n", ""])
+def test_a_function_that_moved_up_and_is_left_by_longjmp_was_called(before: str, jump: str) -> None:
+    """Its return address went along: it lies where SP is now, or in the part of the stack that was its caller's."""
+    body = UP.replace("pop rcx", before + "pop rcx").replace("jmp part\nfn part\n", jump)
+    own = "part" if jump else "f"
+    watch("x86_64", body, f"in_f = {own}, main, _start", f"in_h = h, {own}, main, _start", "landed = main, _start")
+
+
+def test_a_return_address_that_took_the_place_of_arguments_goes_on_as_one() -> None:
+    body = "fn main\npush rbx\npush 7\npush 8\ncall f\nback: mov eax, 42\npop rbx\nret\nfn f\npop rcx\n"
+    body += "mov [rsp + 8], rcx\nlea rdx, [rip + g]\nmov [rsp], rdx\nin_f: ret\nfn g\nnop\nin_g: ret\n"
+    watch("x86_64", body, "in_f = f, main, _start", "in_g = g, main, _start", "back = main, _start")

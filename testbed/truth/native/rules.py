@@ -111,7 +111,7 @@ def follow(events: Any, state: Any, log: Any, machine: Any, memory: Any, journal
             now[NEXT] += 1
             continue
         if state.marks[now[INNERMOST], DROPPED]:
-            _drop(events, e, state)
+            _drop(events, e, state, machine, memory, journal)
         top = now[INNERMOST]
         if what & HANDLER:
             _interrupt(events, e, state, log, machine, memory, journal)
@@ -176,12 +176,19 @@ def _call(events: Any, e: Any, state: Any, log: Any, machine: Any) -> None:
 
 
 @compiled()
-def _drop(events: Any, e: Any, state: Any) -> None:
-    """A call whose word came off the stack at once was none, unless control is at its address now."""
+def _drop(events: Any, e: Any, state: Any, machine: Any, memory: Any, journal: Any) -> None:
+    """A call whose word came off the stack at once was none, unless control is at its address now, or that lies on the
+    caller's part of the stack again: then the function moved up with it."""
     index = state.now[INNERMOST]
     here = events.pc[e] == state.addresses[index, RETURN] and events.sp[e] == state.addresses[index, CFA]
     if events.before[e] > state.addresses[index, ENTRY] and not here:
         outer = caller(index, state)
+        place, end = events.sp[e], state.addresses[outer, ENTRY]
+        while state.addresses[index, TARGET] != state.addresses[index, RETURN] and place < end <= events.sp[e] + LEAP:
+            if return_word(events.row[e], place, machine, memory, journal) == state.addresses[index, RETURN]:
+                state.marks[index, DROPPED] = False
+                return
+            place += machine.entry_cfa
         state.links[index, SECOND], state.links[index, KIND] = index, MAYBE
         state.links[index, READ] = state.links[index, PARENT]
         state.links[outer, RECORD], state.marks[index, ALIVE] = index, False
@@ -371,7 +378,7 @@ def _goes_away(
             return 0
         stack = np.int64(-1)
     if stack == on and not borrowed:
-        return _goes_up(events, e, top, came, state, log, machine)
+        return _goes_up(events, e, top, came, state, log, machine, memory, journal)
     left = belongs(state.owners[stack, TOP], state) if stack >= 0 else np.int64(-1)
     if left < 0:
         begin_stack(events, e, top, stack, state, log, machine, memory, journal)
@@ -384,7 +391,7 @@ def _goes_away(
     if is_in_chain(left, top, state):
         if left == top:
             return 0
-        return _goes_up(events, e, top, came, state, log, machine)
+        return _goes_up(events, e, top, came, state, log, machine, memory, journal)
     found = left_at(sp, left, stack, state)
     if found < 0 or caller(found, state) < 0 or is_used_again(events, e, found, state, machine, memory, journal):
         begin_stack(events, e, top, stack, state, log, machine, memory, journal)
@@ -394,9 +401,11 @@ def _goes_away(
 
 
 @compiled()
-def _goes_up(events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, machine: Any) -> Any:
-    """Rule 6: a function that returns twice; one that took its arguments off; a landing pad, or a function that moved
-    its return address up."""
+def _goes_up(
+    events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, machine: Any, memory: Any, journal: Any
+) -> Any:
+    """Rule 7: a function that returns twice; one that took its arguments off; a landing pad, or a function that moved
+    up. Its return address went along if it lies at SP now: then it goes on."""
     addresses, marks, sp = state.addresses, state.marks, events.sp[e]
     again = caller(came, state) if came >= 0 else np.int64(-1)
     outer = caller(again, state) if again >= 0 else np.int64(-1)
@@ -413,6 +422,8 @@ def _goes_up(events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, mac
     if events.pc[e] == addresses[top, RETURN]:
         end_activation(events, e, top, state, log, machine)
         return 1
+    if machine.link < 0 and return_word(events.row[e], sp, machine, memory, journal) == addresses[top, RETURN]:
+        return 0
     stack = stack_at(sp, state, machine)
     landed = standing_at(sp, top, stack, machine.link < 0, state)
     if landed < 0 or landed == top:
@@ -468,7 +479,7 @@ def _promised(events: Any, e: Any, top: Any, sp: Any, returns: Any, state: Any, 
     if returns == state.addresses[top, RETURN] or (machine.link < 0 and cfa == state.addresses[top, CFA]):
         return
     before = state.table[slot(returns, cfa, state)]
-    if before >= 0 and (state.marks[before, ALIVE] or (machine.link >= 0 and state.links[before, KIND] != PROMISE)):
+    if before >= 0 and state.marks[before, ALIVE]:
         return
     if is_code(returns, machine) and returns != events.pc[e]:
         open_activation(PROMISE, state.now[GIVEN], events.row[e], sp, returns, cfa, state, log, machine)

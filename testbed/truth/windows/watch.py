@@ -73,14 +73,12 @@ def _look(
     raw, natively = window.trace, len(window) >= NATIVE_FROM
     transfers = find_transfers(raw, before.stored, before.ahead) if before else find_transfers(raw)
     begin = before.state if before else state_at_start(raw)
-    offset = window.first - window.start
     events = transfers.events(window.start, window.stop)
-    after, log = go_on(raw, begin, events, offset, window.start, natively=natively)
+    after, log = go_on(raw, begin, events, window.first - window.start, window.start, natively=natively)
     found = read(after, log, known.before if first_time else known.readings, natively=natively)
-    given = found.given(window.stop)
-    node, top = found.whose[given], found.whose[begin.now[names.GIVEN]]
+    given, top = found.given(window.stop), found.whose[begin.now[names.GIVEN]]
     chosen = np.zeros(len(found), np.bool_)
-    chosen[node], chosen[top], chosen[found.whose[found.nodes[-1]]] = True, True, True
+    chosen[found.whose[given]], chosen[top], chosen[found.whose[found.nodes[-1]]] = True, True, True
     native(mark_callers, when=natively)(chosen, found.parent)
     members = np.flatnonzero(chosen)
     source = _sources(found, before, window.first)
@@ -89,16 +87,18 @@ def _look(
     if before:
         rows, sizes = before.rows[source[members[old]]], before.sizes[source[members[old]]]
         window = window.with_context(rows.reshape(-1, rows.shape[-1]), sizes.reshape(-1))
-    ids = found.column(names.SERIAL)[members]
     number = np.full(len(found), -1, np.int32)
     number[members] = np.arange(len(members))
     opened = opened - window.first + window.start
     opened[old] = 2 * np.arange(np.count_nonzero(old)) + 1
     goes_on = found.addresses(names.GOES_ON)[members]
-    for place, each in enumerate(ids.tolist()) if known.goes_on and not first_time else ():
-        goes_on[place] = known.goes_on.get(each, goes_on[place])
+    later = known.goes_on if not first_time else {}
+    for place, each in enumerate(found.column(names.SERIAL)[members].tolist()) if later else ():
+        goes_on[place] = later.get(each, goes_on[place])
     activations = found.activations(members, number, opened, goes_on)
-    of_row = _node_of_rows(window, number[node], activations.parent, np.flatnonzero(old), int(number[top]))
+    of_row = _node_of_rows(
+        window, number[found.whose[given]], activations.parent, np.flatnonzero(old), int(number[top])
+    )
     told = ~old & ~found.marked(names.ALIVE)[members]
     told[of_row[-1]] = False
     trace, start, stop = window.trace, window.start, window.stop
@@ -120,9 +120,9 @@ def _look(
     undecided[start:stop] = found.doubt[given]
     truth = WindowTruth(trace, activations, of_row, sites, undecided, window, signatures, known)
     kept, stays = forget(after, natively=natively)
-    ahead = (transfers.stored, transfers.ahead(start - window.context, stop - window.context))
+    ahead = transfers.ahead(start - window.context, stop - window.context)
     entries = _rows_of(window, found.column(names.OPENED)[stays], source[stays], before)
-    return truth, WindowState(kept, found.readings(), *entries, run, signed[stays], *ahead)
+    return truth, WindowState(kept, found.readings(), *entries, run, signed[stays], transfers.stored, ahead)
 
 
 def _sources(found: FollowedRows, before: WindowState | None, first: int) -> Ints:
