@@ -9,8 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.arch import Arch
+from testbed.checks.model import WrongThing
 from testbed.checks.own_sources import NO_SOURCES, Sources
-from testbed.contract.rows import AtRegister, Constant, Offset, RegisterPlus, Rule, SameValue, Undefined, ValOffset
+from testbed.contract.rows import (
+    AtRegister,
+    Constant,
+    Offset,
+    RegisterPlus,
+    Rule,
+    SameValue,
+    Undefined,
+    UnwindRow,
+    ValOffset,
+)
+from testbed.conventions import platform
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.disassembly import disassemble
@@ -107,3 +120,24 @@ def rule_words(rule: Rule | None, name: str) -> str:
 def in_front_of(where: str, standing: Collection[str]) -> str:
     """A place before which a directive belongs, as seen from an instruction: before all that stands there already."""
     return f"the directives in front of {where}" if standing else where
+
+
+def contradictions(one: UnwindRow, other: UnwindRow, arch: Arch, cfa_is: str, it_is: str) -> tuple[WrongThing, ...]:
+    """What two rows say that cannot both be so: the CFA, or where a register is saved.
+
+    ``cfa_is`` and ``it_is`` begin the words for what the other one says.
+    """
+    things = []
+    if counted_alike(one, other) and one.cfa != other.cfa:
+        things.append(WrongThing("CFA", f"CFA = {cfa_words(one.cfa)}", f"{cfa_is} {cfa_words(other.cfa)}"))
+    for name in (one.return_address, *platform(arch).preserved):
+        here, there = one.registers.get(name), other.registers.get(name)
+        if isinstance(here, Offset) and isinstance(there, Offset) and here != there:
+            things.append(WrongThing(name, f"{name} is {rule_words(here, name)}", f"{it_is} {rule_words(there, name)}"))
+    return tuple(things)
+
+
+def counted_alike(one: UnwindRow, other: UnwindRow) -> bool:
+    """Whether two rows count the CFA from the same register."""
+    here, there = one.cfa, other.cfa
+    return isinstance(here, RegisterPlus) and isinstance(there, RegisterPlus) and here.register == there.register

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.alike import group_findings
-from testbed.checks.code_words import CodeWords, words_of
+from testbed.checks.code_words import CodeWords, contradictions, words_of
 from testbed.checks.consequence import between_rows, worst
 from testbed.checks.contracts import FileCalls
 from testbed.checks.groups import (
@@ -35,8 +35,8 @@ from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
-from testbed.checks.static_rows import contradictions
-from testbed.checks.table_findings import table_findings, unreadable
+from testbed.checks.static_rows import NOT_READ, StaticReading, read_statically
+from testbed.checks.table_findings import span_at, table_findings, unreadable
 from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.conventions.chosen import chosen, taken
@@ -88,8 +88,8 @@ def _in_an_epilogue(finding: TableFinding, table: RowTable, true: Mapping[int, O
 # The tables of one file held against each other, at instructions that nothing executed.
 #
 # Where an instruction was executed each table was held against the truth, and the one that is wrong has a finding. The
-# same holds where an abstract interpretation of the instructions says which is wrong. What is left: two tables that
-# contradict each other, of which one must be wrong.
+# same holds where the static pass says which is wrong. What is left: two tables that contradict each other, of which
+# one must be wrong.
 
 
 def formats_differ(
@@ -99,20 +99,14 @@ def formats_differ(
     words: CodeWords,
     image: Image,
 ) -> Iterator[TableFinding]:
-    """One finding for each function in which two tables contradict each other; ``executed`` instructions are left out.
+    """One finding for each function in which two tables contradict each other; not at what was ``executed``.
 
     Tables that promise rows at calls only say nothing of single instructions, and are left out.
     """
     asked = {name: table for name, table in tables.items() if name not in AT_CALLS}
-    for (one_name, one), (other_name, other) in combinations(asked.items(), 2):
+    for one, other in combinations(asked.values(), 2):
         for counts in counted:
-            told = {
-                pc
-                for name in (one_name, other_name)
-                if (static := counts.static.get(name)) is not None
-                for pc in static.differing
-            }
-            pcs = [pc for pc in counts.instructions.tolist() if pc not in executed and pc not in told]
+            pcs = [pc for pc in counts.instructions.tolist() if pc not in executed]
             found = {pc: things for pc in pcs if (things := _contradictions(one, other, pc, image.arch))}
             if found:
                 pc = next(iter(found))
@@ -218,6 +212,7 @@ def file_check(
     rowless: list[NDArray[np.uint64]] = []
     compared, said, unproven = 0, list[str](), np.empty(0, np.uint64)
     calls = FileCalls(image, pieces)
+    instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
     for name, table in tables.items():
         if not isinstance(table, RowTable):
             findings.append(unreadable(name, table))
@@ -230,11 +225,23 @@ def file_check(
         if name not in AT_CALLS:
             rowless.append(one.every.pc[one.every.some == NO_ROW])
         findings += _findings(calls, name, one, sizes, words, failures)
-        findings += _static_findings(name, table, counted, executed, (sizes, words), image, failures)
+        if len(executed) == len(sizes) or name in AT_CALLS:
+            continue
+        if (reading := read_statically(image, name, table)) is None:
+            notes.append(f"{table.source}: what was not executed is not read either: {NOT_READ}")
+        else:
+            ways = [ways for result in results for each in result.tables[name].right for ways in each]
+            advises = name in OF_DIRECTIVES
+            findings += _static_findings(one, reading, ways, (sizes, words), only_read, advises=advises)
+            only_read.append(instructions[reading.agrees(instructions)])
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
-    findings += formats_differ(read, counted, executed, words, image)
+    accused = {each.function for each in findings if each.evidence is HowKnown.STATIC}
+    differing = formats_differ(read, counted, executed, words, image)
+    findings += [each for each in differing if each.function not in accused]
     natural, on_forced = np.setdiff1d(natural, unproven), np.setdiff1d(on_forced, unproven)
-    functions = _functions(counted, natural, on_forced, rowless)
+    were_read = _union(iter(only_read))
+    unproven = np.setdiff1d(unproven, were_read)
+    functions = _functions(counted, natural, on_forced, were_read, rowless)
     return FileCheck(
         path,
         image.arch,
@@ -246,9 +253,9 @@ def file_check(
         sum(result.steps for result in results),
         compared,
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *_unproven_note(len(np.intersect1d(unproven, np.array([*sizes], np.uint64))))),
+        (*image.notes, *notes, *_unproven_note(len(np.intersect1d(unproven, np.array([*sizes], np.uint64))))),
         failures=failures,
-        parts=_functions(parts, natural, on_forced, rowless),
+        parts=_functions(parts, natural, on_forced, were_read, rowless),
         conventions=taken(chosen(image, function.start) for function in functions),
     )
 
@@ -256,7 +263,7 @@ def file_check(
 def _unproven_note(number: int) -> Iterator[str]:
     if number:
         yield (
-            f"{number:,} {'instruction' if number == 1 else 'instructions'} counted as never reached: the rows there"
+            f"{number:,} {'instruction' if number == 1 else 'instructions'} counted as not executed: the rows there"
             " count from SP, whose distance from the CFA no constant says, and no call showed another one"
         )
 
@@ -301,57 +308,51 @@ def _as_start_code(finding: TableFinding) -> TableFinding:
 
 
 def _static_findings(
-    name: str,
-    table: RowTable,
-    counted: Sequence[PieceCounts],
-    executed: Collection[int],
-    read: tuple[Mapping[int, int], CodeWords],
-    image: Image,
-    failures: MutableMapping[str, str],
+    one: _OneTable,
+    reading: StaticReading,
+    ways: Sequence[NDArray[np.uint64]],
+    code: tuple[Mapping[int, int], CodeWords],
+    only_read: list[Pcs],
+    *,
+    advises: bool,
 ) -> Iterator[TableFinding]:
-    """One finding for each function of which the instructions that nothing executed contradict the table.
+    """What the static pass says of entries, if nothing that was executed says it as well, or acquits them.
 
-    ``read``: how long instructions are, and how they are named.
+    It does where control came by the doubted way, one of ``ways`` on which all was right, or where a row was right of
+    which the pass says that it is wrong on every way. ``code``: how long instructions are, and how they are named.
+    ``only_read`` gets the instructions of the entries that are told.
     """
-    sizes, words = read
-    for counts in counted:
-        static = counts.static.get(name)
-        differing = sorted(pc for pc in static.differing if pc not in executed) if static else []
-        if static is None or not differing:
+    sizes, words = code
+    wrong = frozenset(one.every.pc[one.every.some != 0].tolist())
+    executed = frozenset(one.every.pc.tolist())
+    for suspect in reading.suspects(sizes):
+        refuted = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
+        way = (suspect.came, suspect.at)
+        if refuted or suspect.true.keys() & wrong or any((each == way).all(axis=1).any() for each in ways):
             continue
-        pc, row = differing[0], table.at(differing[0])
-        found = static.differing[pc]
-        true = static.true(table, chosen(image, pc).convention)
-        advised = table_findings(
-            table,
-            image,
-            dict.fromkeys(true, 0),
-            true,
-            sizes,
-            words,
-            advises=name in OF_DIRECTIVES,
-            failures=failures,
+        found = table_findings(
+            one.table, reading.image, dict.fromkeys(suspect.true, 0), suspect.true, sizes, words, advises=advises
         )
-        its = next((each for each in advised if each.pc == pc), None)
-        finding = TableFinding(
-            kind=FindingKind.WRONG_ROW,
-            table=table.source,
-            function=str(counts.piece),
-            things=found.things,
-            evidence=HowKnown.STATIC,
-            instructions=len(differing),
-            consequence=_between(row, found.said, found.things, words.where(pc), image),
-            **words.named(pc),
-        )
-        if its is not None:
-            finding = replace(finding, repair=its.repair, place=its.place, written=its.written)
-        yield finding
+        only_read.append(np.array(sorted(suspect.true), np.uint64))
+        told = [each for each in found if suspect.things & {thing.what for thing in each.things}]
+        yield from (replace(each, evidence=HowKnown.STATIC) for each in told)
+        if not told:
+            yield TableFinding(
+                kind=FindingKind.WRONG_ROW,
+                table=one.table.source,
+                function=span_at(reading.image, suspect.at).name,
+                things=(suspect.thing,),
+                evidence=HowKnown.STATIC,
+                instructions=max(len(suspect.wrong), 1),
+                **words.named(suspect.at),
+            )
 
 
 def _functions(
     counted: Sequence[PieceCounts],
     natural: Pcs,
     on_forced: Pcs,
+    were_read: Pcs,
     rowless: Sequence[Pcs],
 ) -> tuple[FunctionCheck, ...]:
     """How much of each function was executed, and how much of it no table knows."""
@@ -362,8 +363,7 @@ def _functions(
     for counts in counted:
         own = counts.instructions
         by_itself, on_path = _in(own, natural), _in(own, on_forced)
-        static = {pc for each in counts.static.values() for pc in (*each.agreed, *each.differing)}
-        tried = _in(own, np.array(sorted(static), np.uint64))
+        tried = _in(own, were_read)
         found.append(
             FunctionCheck(
                 str(counts.piece),

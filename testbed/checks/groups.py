@@ -44,7 +44,6 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import ResultsByPc, by_pc
 from testbed.checks.readers import Readers
 from testbed.checks.row_checks import RowChecks
-from testbed.checks.static_rows import StaticFunction, static_function
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
@@ -53,9 +52,9 @@ from testbed.image import Image, LoadedImage, Symbol
 from testbed.image.separate_debug import NOWHERE, looked_in
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
-from testbed.micro.code import PieceCode, passed_by
+from testbed.micro.code import PieceCode
 from testbed.micro.code_scan import size_of_filling
-from testbed.micro.exploration import Exploration, TakenPath
+from testbed.micro.exploration import TakenPath
 from testbed.micro.exploring import Explorer
 from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece, pieces_of, with_merged
@@ -176,7 +175,7 @@ GROUP_BYTES = 4096  # code of one group: enough for a batch of steps, little eno
 class Group:
     """The functions ``[first, end)`` of a file's pieces. ``file`` is what is loaded, ``path`` its user's name.
 
-    ``executes``: only what is executed counts, so more is tried for it, and nothing is compared statically; above all
+    ``executes``: only what is executed counts, so more is tried for it, and nothing is read statically; above all
     the ``ways``, (from, to), are taken where that can be.
     """
 
@@ -201,7 +200,6 @@ class PieceCounts:
     returned: int
     note: str = ""
     failed: bool = False  # by a mistake of the testbed's, which ``note`` tells
-    static: Mapping[str, StaticFunction] = field(default_factory=dict)  # by table: what nothing executed
 
 
 class RightWays(NamedTuple):
@@ -291,7 +289,7 @@ def check_group(group: Group) -> GroupResult:
     taken: list[TakenPath] = []
     waiting = 0
     dropped: Counter[str] = Counter()
-    thorough = group.executes or this.tables.keys() <= AT_CALLS  # else what nothing executed is compared statically
+    thorough = group.executes or this.tables.keys() <= AT_CALLS  # else what nothing executed is read statically
     for piece in this.pieces[group.first : group.end]:
         if not piece.is_entry or not fits(piece, group.options.functions):
             continue
@@ -305,8 +303,7 @@ def check_group(group: Group) -> GroupResult:
             if waiting > BATCH:
                 batches.append(_compared(this, group, taken))
                 waiting = 0
-        own = counts_of(piece, found.code)
-        counts.append(replace(own, calls=found.calls, returned=found.returned, static=_static(this, group, found)))
+        counts.append(replace(counts_of(piece, found.code), calls=found.calls, returned=found.returned))
         dropped += found.dropped
     if taken:
         batches.append(_compared(this, group, taken))
@@ -343,22 +340,6 @@ def joined(parts: Sequence[GroupResult]) -> GroupResult:
         sum(part.runs for part in parts),
         sum(part.steps for part in parts),
     )
-
-
-def _static(this: FileAtWork, group: Group, found: Exploration) -> Mapping[str, StaticFunction]:
-    """The instructions that no path reached, by table."""
-    row_at = group.readers.rows_of_instructions
-    executed = found.natural | found.forced
-    tried_or_none = executed | passed_by(found.code, executed)
-    untried = {pc: size for pc, size in sorted(found.code.sizes.items()) if pc not in tried_or_none}
-    if group.executes or row_at is None or not untried:
-        return {}
-    tried = sorted(executed & found.code.sizes.keys())
-    return {
-        name: static_function(this.image, table, row_at, tried, untried, found.code.orphans)
-        for name, table in this.tables.items()
-        if isinstance(table, RowTable) and name not in AT_CALLS
-    }
 
 
 def fits(piece: CodePiece, patterns: Sequence[str]) -> bool:

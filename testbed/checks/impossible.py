@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checks.code_words import contradictions, counted_alike
 from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
+from testbed.checks.readers import RowAt
 from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
-from testbed.checks.static_rows import RowAt, agrees, is_call
-from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, Rule, UnwindRow, ValExpression
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, Rule, SameValue, UnwindRow, ValExpression
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage
+from testbed.image.disassembly import disassemble
 from testbed.micro.batches import Batch
 from testbed.micro.functions import CodePiece
 from testbed.micro.stack_moves import MoveKind, StackMove, register_use, stack_move_at
@@ -231,12 +235,31 @@ def without_never_returning(
 
 
 def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: int) -> bool | None:
-    """Whether the instructions say of a place what the table says; of the return address above all, if that is wrong.
+    """Whether the instructions say of a place what the table says; None where that cannot be told.
 
-    Other registers are saved on some of the paths to a place only, where GCC shrink-wraps them one by one.
+    Of the return address a slot and "same value" are a contradiction, if that is ``wrong``. Other registers are saved
+    on some of the paths to a place only, where GCC shrink-wraps them one by one.
     """
     row = table.at(pc)
-    return agrees(image, table, row_at, pc, [row.return_address] if row is not None and wrong & RETURN_ADDRESS else [])
+    with suppress(UnwindError):
+        said = row_at(image, pc)
+        if row is None or not counted_alike(row, said) or contradictions(row, said, image.arch, "", ""):
+            return None
+        rules = {each.registers.get(row.return_address, SameValue()) for each in (row, said)}
+        return not wrong & RETURN_ADDRESS or len(rules) == 1 or any(map(_is_unknown, rules))
+    return None
+
+
+def _is_unknown(rule: Rule) -> bool:
+    return not isinstance(rule, Offset | SameValue)
+
+
+_CALL = re.compile(r"(?:\w+ )*call |blx? |blr\w* ")
+_LONGEST = 15  # bytes of an instruction
+
+
+def _is_call(image: Image, pc: int) -> bool:
+    return _CALL.match(disassemble(image.isa_at(pc), image.bytes_at(pc, _LONGEST), pc)) is not None
 
 
 def without_answered_base(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, image: Image) -> RowChecks:
@@ -256,7 +279,7 @@ def without_answered_base(checks: RowChecks, batch: Batch, watched: Truth, table
         own = own[watched.node[own] == watched.node[step]]
         values = trace.column(row.cfa.register)
         changed = own[values[own] != values[own + 1]]
-        over[step] = len(changed) > 0 and is_call(image, int(checks.pc[changed[-1]]))
+        over[step] = len(changed) > 0 and _is_call(image, int(checks.pc[changed[-1]]))
     return without(checks, np.flatnonzero(over))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -10,13 +10,13 @@ from typing import Any
 
 from testbed.arch import PerArch
 from testbed.checks.row_columns import Evaluate
-from testbed.checks.static_rows import RowAt
-from testbed.contract.rows import RowTable
+from testbed.contract.rows import RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.words.errors import UnwindError, UsageError
 from testbed.words.table_formats import TABLE_FORMATS
 
+RowAt = Callable[[Image, int], UnwindRow]  # raises UnwindError where nothing is known
 _ELF = b"\x7fELF"
 _USUAL = PerArch({"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "ehabi"})  # what programs are unwound by
 

@@ -1,190 +1,127 @@
-"""A table's rows beside what the instructions alone say, for code that nothing executed.
+"""A table's rows where nothing executed them, as the static pass of a sweep reads them.
 
-The instructions' rows come from an abstract interpretation of the function. It is believed for a function only if it
-says the same as the table at every instruction of it that was executed. Two rows can be compared where they count the
-CFA from the same register; a saved register, where both say a slot.
+The pass judges a whole entry of a table. Where that agrees, all its instructions do. Of a suspect one it says what is
+true before each instruction, as if that had been executed; of what is not known there the table is believed. What was
+executed weighs more: see `StaticReading.suspects`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
-from testbed.arch import Arch
-from testbed.checks.code_words import cfa_words, rule_words
+import numpy as np
+from numpy.typing import NDArray
+
 from testbed.checks.model import WrongThing
 from testbed.checks.true_rows import ObservedRow, TruePlace
-from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue, UnwindRow
+from testbed.contract.rows import RowTable
 from testbed.conventions import Convention, platform
+from testbed.conventions.chosen import chosen
 from testbed.image import Image
-from testbed.image.disassembly import disassemble
-from testbed.micro.code_scan import scan
-from testbed.words.errors import UnwindError
+from testbed.sweep.native import entries, room
+from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
+from testbed.sweep.native.state import FIRST_WORD, REGISTER_COUNT, WORDS
+from testbed.sweep.static_pass import StaticPass, has_numbers, recorded, register_name, said_and_there, static_pass
+from testbed.words.table_formats import TABLE_FORMATS
 
-RowAt = Callable[[Image, int], UnwindRow]  # raises UnwindError where nothing is known
-_KNOWN = (Offset, SameValue)
-
-
-@dataclass(frozen=True, slots=True)
-class StaticDifference:
-    """What a row says wrongly, and the row that the instructions say."""
-
-    things: tuple[WrongThing, ...]
-    said: UnwindRow
+_READ = (".eh_frame", ".debug_frame")
+NOT_READ = "the static pass reads these two of linked x86_64 and arm64 ELF files only: .eh_frame and .debug_frame"
 
 
 @dataclass(frozen=True, slots=True)
-class StaticFunction:
-    """What was tried of one function: at ``agreed`` instructions the two say the same, at ``differing`` they do not.
+class SuspectEntry:
+    """An entry that the pass contradicts ``at`` an instruction, where control came ``came`` from (-1: it does not say).
 
-    ``said`` are the instructions' rows at all that could be compared, where some differ.
+    ``things`` are all that its rows say wrongly, ``thing`` the one here. ``wrong`` are the instructions of which it
+    says that their rows are wrong, ``true`` what is so at all of them.
     """
 
-    agreed: frozenset[int]
-    differing: Mapping[int, StaticDifference]
-    said: Mapping[int, UnwindRow] = field(default_factory=dict)
-
-    def true(self, table: RowTable, convention: Convention) -> dict[int, ObservedRow]:
-        """What is true at each instruction, as if it had been executed; of what is not known, the table is believed."""
-        return {pc: _observed(pc, said, row, convention) for pc, said in self.said.items() if (row := table.at(pc))}
-
-
-def _observed(pc: int, said: UnwindRow, row: UnwindRow, convention: Convention) -> ObservedRow:
-    places = {}
-    for name in (*convention.preserved, row.return_address):
-        match said.registers.get(name):
-            case Offset(offset):
-                places[name] = TruePlace(False, frozenset((offset,)))
-            case SameValue():
-                places[name] = TruePlace(True)
-    cfa = {said.cfa.register: said.cfa.offset} if isinstance(said.cfa, RegisterPlus) else {}
-    return ObservedRow(pc, 1, 1, cfa, places, row.is_signed, max(cfa.values(), default=None))
+    at: int
+    came: int
+    thing: WrongThing
+    things: frozenset[str]
+    wrong: frozenset[int]
+    true: dict[int, ObservedRow]
 
 
-def static_function(
-    image: Image,
-    table: RowTable,
-    row_at: RowAt,
-    tried: Collection[int],
-    untried: Mapping[int, int],
-    orphans: Collection[int] = (),
-) -> StaticFunction:
-    """Compare a function's rows at the ``untried`` instructions; ``tried`` are those at which the table is right.
+@dataclass(frozen=True, eq=False)
+class StaticReading:
+    """What the static pass says of one table of a file."""
 
-    ``untried`` says how long each is. Where nothing leads to an instruction (``orphans``), what stands before it says
-    nothing against its row, nor against those behind it. So it is behind a call of another file's function where the
-    table has another frame: that function never returns, as `__assert_fail`.
-    """
-    nothing = StaticFunction(frozenset(), {})
-    agreed, differing, told = set[int](), dict[int, StaticDifference](), dict[int, UnwindRow]()
-    known: dict[tuple[int, int], tuple[WrongThing, ...] | None] = {}  # most instructions share both rows with others
-    for pc in (*tried, *untried):
-        row, said = table.at(pc), _said(image, row_at, pc)
-        if row is None or said is None:
-            continue
-        pair = (row.start, said.start)
-        if pair not in known:
-            known[pair] = _differences(row, said, image.arch)
-        things = known[pair]
-        if things is None:
-            continue
-        if things and pc in tried:
-            return nothing
-        told[pc] = said
-        if things:
-            differing[pc] = StaticDifference(things, said)
-        elif pc not in tried:
-            agreed.add(pc)
-    doubtful = -1  # where control goes on behind an instruction of which nothing is known
-    for pc in sorted(differing):
-        if pc in orphans or pc == doubtful or _is_behind_the_end(image, table, pc, {*tried, *untried}):
-            doubtful = pc + untried[pc]
-            del differing[pc], told[pc]
-    return StaticFunction(frozenset(agreed), differing, told if differing else {})
+    image: Image
+    table: RowTable
+    made: StaticPass
 
+    def agrees(self, pcs: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """At which of some instructions the rows agree with the code; what nothing leads to begins as its row says."""
+        of_entries, out = self.made.swept.entries, self.made.out
+        if not len(of_entries):
+            return np.zeros(len(pcs), np.bool_)
+        found = np.searchsorted(of_entries[:, entries.START], pcs.astype(np.int64), side="right") - 1
+        at = np.maximum(found, 0)
+        there = (found >= 0) & (pcs.astype(np.int64) < of_entries[at, entries.END])
+        there &= out[at, room.VERDICT] == room.AGREES
+        own = [i for i in np.unique(at[there]).tolist() if self._convention(i) is not None]
+        return np.asarray(there & np.isin(at, own))
 
-_CALL = re.compile(r"(?:\w+ )*call |blx? |blr\w* ")
-_LONGEST = 15  # bytes of an instruction
+    def suspects(self, asked: Collection[int]) -> Iterator[SuspectEntry]:
+        """The entries that are contradicted at instructions that are ``asked`` for."""
+        for i in np.flatnonzero(self.made.out[:, room.VERDICT] == room.SUSPECT).tolist():
+            out = self.made.out[i]
+            at = int(out[room.OUT_AT])
+            its = self._convention(i)
+            if at not in asked or its is None:
+                continue
+            record = [each for each in recorded(self.made, i) if int(each[room.RECORD_PC]) in asked]
+            wrong = {int(each[room.RECORD_PC]) for each in record if each[room.RECORD_SURENESS] == room.CONTRADICTED}
+            true = (self._observed(int(each[room.RECORD_PC]), each[room.RECORD_STATE :], its) for each in record)
+            arch, found = self.image.arch, int(out[room.ALL_FOUND])
+            yield SuspectEntry(
+                at,
+                int(out[room.OUT_FROM]),
+                WrongThing(*said_and_there(arch, out, self.made.swept.rows[out[room.OUT_ROW]])),
+                frozenset(register_name(arch, k - 1) if k else "CFA" for k in range(41) if found >> k & 1),
+                frozenset({at, *wrong}) if not out[room.PRIVATE] else frozenset({at}),
+                {row.pc: row for row in true},
+            )
 
+    def _convention(self, i: int) -> Convention | None:
+        """The convention of an entry's function if it is the platform's, to which the pass holds all."""
+        its = chosen(self.image, int(self.made.swept.entries[i, entries.START])).convention
+        return its if its == platform(self.image.arch) else None
 
-def _is_behind_the_end(image: Image, table: RowTable, pc: int, known: Collection[int]) -> bool:
-    """Does a call of a function of another file stand before an instruction, and the table say another frame here?
-
-    No-operations may lie between the two.
-    """
-    row, end, at = table.at(pc), pc, _before(pc, known)
-    while at is not None and at in scan(image, at, end).filling:
-        end, at = at, _before(at, known)
-    before = None if at is None else table.at(at)
-    if at is None or row is None or before is None or (before.cfa, before.registers) == (row.cfa, row.registers):
-        return False
-    return is_call(image, at) and not _is_own(image, scan(image, at, end).calls.get(at))
-
-
-def is_call(image: Image, pc: int) -> bool:
-    """Is the instruction at a place a call?"""
-    return _CALL.match(disassemble(image.isa_at(pc), image.bytes_at(pc, _LONGEST), pc)) is not None
-
-
-def _before(pc: int, known: Collection[int]) -> int | None:
-    """The instruction before another one."""
-    return next((at for at in range(pc - 1, pc - 1 - _LONGEST, -1) if at in known), None)
+    def _observed(self, pc: int, state: NDArray[np.int64], its: Convention) -> ObservedRow:
+        arch, row = self.image.arch, self.table.at(pc)
+        values = {register_name(arch, k): int(state[k]) for k in range(REGISTER_COUNT)}
+        numbers = {register_name(arch, k): k for k in range(REGISTER_COUNT)}
+        cfa = {name: -low(value) for name, value in values.items() if name in arch.index and _is_of_cfa(value)}
+        words = state[FIRST_WORD : FIRST_WORD + 2 * int(state[WORDS])].reshape(-1, 2).tolist()
+        places, signed = {}, False
+        back = arch.return_address
+        for name in (*its.preserved, back):
+            wanted = callers(numbers[name]) if name in numbers else None
+            if wanted is None:
+                continue
+            held = [int(value) & ~SIGNED for value in (values[name], *(value for _, value in words))]
+            signed |= name == back and bool(values[name] & SIGNED if held[0] == wanted else False)
+            slots = [low(where) for (where, _), value in zip(words, held[1:], strict=True) if value == wanted]
+            others = (other for other, value in values.items() if other not in (name, arch.pc) and value == wanted)
+            in_place = held[0] == wanted and (name != back or arch.link is not None)
+            if in_place or slots or held[0] >> KIND != MAYBE:
+                places[name] = TruePlace(in_place, frozenset(slots), frozenset(others))
+        return ObservedRow(pc, 1, 1, cfa, places, row.is_signed if row else signed, cfa.get(arch.sp))
 
 
-def _is_own(image: Image, target: int | None) -> bool:
-    """Is the target of a call a function of this file, and no slot of its linkage table?"""
-    sections = (each for each in image.sections.values() if target is not None and each.address <= target)
-    found = next((each for each in sections if target is not None and target < each.address + len(each.data)), None)
-    return found is not None and not found.name.startswith((".plt", ".iplt"))
+def _is_of_cfa(value: int) -> bool:
+    return value >> KIND == PLACE and value >> 48 & 0xFF == CFA_BASE
 
 
-def agrees(image: Image, table: RowTable, row_at: RowAt, pc: int, asked: Iterable[str] = ()) -> bool | None:
-    """Whether the instructions say of a place what the table says; None where that cannot be told.
-
-    Of the registers that are ``asked`` for, a slot and "same value" are a contradiction: elsewhere a row may leave out
-    a register that is saved and not changed yet.
-    """
-    row, said = table.at(pc), _said(image, row_at, pc)
-    if row is None or said is None or _differences(row, said, image.arch) != ():
+def read_statically(image: Image, name: str, table: RowTable) -> StaticReading | None:
+    """A table as the static pass reads it; None for an architecture, a format or a file that it does not read."""
+    section = image.sections.get(TABLE_FORMATS[name].section)
+    if section is None or section.name not in _READ or not has_numbers(image.arch) or image.relocatable:
         return None
-    rules = ((row.registers.get(name, SameValue()), said.registers.get(name, SameValue())) for name in asked)
-    return not any(one != other and isinstance(one, _KNOWN) and isinstance(other, _KNOWN) for one, other in rules)
-
-
-def _said(image: Image, row_at: RowAt, pc: int) -> UnwindRow | None:
-    try:
-        return row_at(image, pc)
-    except UnwindError:
-        return None
-
-
-def _differences(row: UnwindRow, said: UnwindRow, arch: Arch) -> tuple[WrongThing, ...] | None:
-    """What the instructions say otherwise than a row; None where that cannot be told."""
-    before = "the instructions before it"
-    return (
-        contradictions(row, said, arch, f"{before} leave the CFA at", f"{before} save it")
-        if _alike(row, said)
-        else None
-    )
-
-
-def contradictions(one: UnwindRow, other: UnwindRow, arch: Arch, cfa_is: str, it_is: str) -> tuple[WrongThing, ...]:
-    """What two rows say that cannot both be so: the CFA, or where a register is saved.
-
-    ``cfa_is`` and ``it_is`` begin the words for what the other one says.
-    """
-    things = []
-    if _alike(one, other) and one.cfa != other.cfa:
-        things.append(WrongThing("CFA", f"CFA = {cfa_words(one.cfa)}", f"{cfa_is} {cfa_words(other.cfa)}"))
-    for name in (one.return_address, *platform(arch).preserved):
-        here, there = one.registers.get(name), other.registers.get(name)
-        if isinstance(here, Offset) and isinstance(there, Offset) and here != there:
-            things.append(WrongThing(name, f"{name} is {rule_words(here, name)}", f"{it_is} {rule_words(there, name)}"))
-    return tuple(things)
-
-
-def _alike(one: UnwindRow, other: UnwindRow) -> bool:
-    """Whether two rows count the CFA from the same register."""
-    here, there = one.cfa, other.cfa
-    return isinstance(here, RegisterPlus) and isinstance(there, RegisterPlus) and here.register == there.register
+    if image.content[section.offset : section.offset + len(section.data)] != section.data:
+        return None  # out of another file, or packed in this one
+    return StaticReading(image, table, static_pass(image, section.name))

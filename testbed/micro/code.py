@@ -7,7 +7,6 @@ nothing leads to are filling, and no instructions of the function either.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
@@ -55,24 +54,6 @@ def piece_code(image: Image, piece: CodePiece) -> PieceCode:
     return PieceCode(
         instructions, found.branches, indirect, orphans, frozenset(cases), found.blocks, own, leaves, bool(found.sized)
     )
-
-
-def passed_by(code: PieceCode, executed: Set[int]) -> frozenset[int]:
-    """What stands behind calls of places in the piece itself that were executed and never came back.
-
-    A string, a trap, a loop that waits for nobody: what lies there up to the next executed instruction has to be no
-    instructions at all.
-    """
-    found = set[int]()
-    places = sorted(code.sizes)
-    for address, target in code.calls.items():
-        after = address + code.sizes.get(address, 0)
-        if address in executed and target in executed and after not in executed:
-            for place in places[bisect_left(places, after) :]:
-                if place in executed:
-                    break
-                found.add(place)
-    return frozenset(found)
 
 
 def _last_filling(

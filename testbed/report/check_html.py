@@ -122,8 +122,8 @@ class _CoveragePart:
 _PARTS = (
     _CoveragePart("executed", "executed", "on a path that the function takes by itself"),
     _CoveragePart("forced", "forced", "only where a branch was made to go the other way"),
-    _CoveragePart("static", "static", "never executed, but held against what the instructions must do"),
-    _CoveragePart("never", "never reached", "nothing is known of their rows"),
+    _CoveragePart("static", "only read", "never executed: their rows are held against the code by reading it"),
+    _CoveragePart("never", "neither", "nothing says that their rows are right"),
 )
 
 
@@ -151,7 +151,7 @@ def _headline(report: CheckReport, checks: list[FileCheck]) -> list[tuple[str, s
     functions = sum(len(check.functions) for check in checks)
     called = sum(function.calls > 0 for check in checks for function in check.functions)
     instructions = sum(check.total("instructions") for check in checks)
-    never = sum(check.total("never") for check in checks)
+    ran = sum(check.total("ran") for check in checks)
     findings = [r for r in report.findings if r.finding.severity is not Severity.NOTE]
     known = sum(r.known for r in findings)
     executed = sum(r.finding.evidence is HowKnown.EXECUTED for r in findings)
@@ -161,7 +161,7 @@ def _headline(report: CheckReport, checks: list[FileCheck]) -> list[tuple[str, s
             f"{known:,} known from the baseline" if known else f"{executed:,} seen on a natural path",
             "findings",
         ),
-        (share(instructions - never, instructions), f"of {count(instructions, 'instruction')}", "tried"),
+        (share(ran, instructions), f"of {count(instructions, 'instruction')}", "executed"),
         (f"{called:,}", f"of {count(functions, 'function')}", "called"),
         (f"{sum(check.compared for check in checks):,}", "of an instruction with its row", "comparisons"),
     ]
@@ -228,8 +228,8 @@ def _function(function: FunctionCheck, findings: list[dict[str, Any]]) -> dict[s
     return {
         "name": printable(function.name),
         "note": printable(function.note),
-        "tried": share(function.instructions - function.never, function.instructions),
-        "whole": function.never == 0,
+        "ran": share(function.ran, function.instructions),
+        "whole": function.ran == function.instructions,
         "instructions": function.instructions,
         "without_row": function.without_row,
         "calls": function.calls,

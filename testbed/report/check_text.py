@@ -54,8 +54,8 @@ _BLOCK = 256  # lines that are printed at once: rich takes a millisecond for eac
 _PARTS = (
     ("executed", "executed"),
     ("forced", "on forced paths only"),
-    ("static", "tried statically"),
-    ("never", "never reached"),
+    ("static", "only read"),
+    ("never", "neither executed nor read"),
 )
 
 
@@ -201,14 +201,14 @@ def _of_functions(check: FileCheck, width: int) -> Iterator[Text]:
         yield from _wrapped(", ".join(of), width, indent=_INDENT, style="dim")
 
 
-_HEADS = ("tried", "instructions", "forced", "static", "never", "no row", "calls")
+_HEADS = ("executed", "instructions", "forced", "read", "neither", "no row", "calls")
 
 
 def _function_rows(check: FileCheck) -> Iterator[tuple[str, ...]]:
     for f in check.pieces:
         numbers = (f.instructions, f.forced, f.static, f.never, f.without_row, f.calls)
         name = f"{printable(f.name)}: {printable(f.note)}" if f.note else printable(f.name)
-        yield share(f.instructions - f.never, f.instructions), *(f"{n:,}" for n in numbers), name
+        yield share(f.ran, f.instructions), *(f"{n:,}" for n in numbers), name
 
 
 def _columns(rows: Iterable[Sequence[str]]) -> Iterator[Text]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a kept check is told in a moment: nothing is loaded that ru
 EVIDENCE = {
     HowKnown.EXECUTED: "seen when it was executed",
     HowKnown.FORCED: "seen on a forced path: a branch was made to go the other way",
-    HowKnown.STATIC: "never executed: it follows from the instructions before it",
+    HowKnown.STATIC: "never executed, only read: it follows from the instructions before it",
 }
 _READ = "seen when the table was read"
 # What is said of code without a row, and of a finding without details of its own.
@@ -49,6 +49,7 @@ _SEVERAL = {
     FindingKind.CANNOT_UNWIND: "the table says of {} that are called that they cannot be unwound",
 }
 NAMES = 6  # of functions that are told as one
+_NAMED = 3  # of those of which the most is neither executed nor read
 _WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 
 
@@ -204,21 +205,35 @@ def functions_by_address(check: FileCheck) -> Callable[[int], FunctionCheck | No
 def answer(name: str, checks: Sequence[FileCheck]) -> str:
     """One sentence: are the rows right, and of how much is that said. Notes make nothing wrong."""
     instructions = sum(check.total("instructions") for check in checks)
-    tried = instructions - sum(check.total("never") for check in checks)
+    executed = sum(check.total("ran") for check in checks)
     without = sum(check.total("without_row") for check in checks)
-    extent = f"{tried:,} of {count(instructions, 'instruction')} were tried ({share(tried, instructions)})"
-    if tried == instructions:
-        extent = f"all {count(instructions, 'instruction')} were tried"
+    extent = _extent(checks, executed, instructions)
     if wrong := _wrong(checks):
         said = f"{wrong}; {extent}"
-    elif not tried:
-        said = "nothing was tried, so nothing is known of its rows"
+    elif not executed:
+        said = f"nothing was executed, so no row is known to be right; {extent}"
     elif not any(check.compared for check in checks):
         said = f"no row was compared with what happens{_at_calls(checks)}, so nothing is known of them; {extent}"
     else:
-        said = f"every row {'' if tried == instructions else 'that was tried '}is right{_but(checks)}; {extent}"
+        which = "" if executed == instructions else "that was executed "
+        said = f"every row {which}is right{_but(checks)}; {extent}"
     rest = f"; {without:,} {'has' if without == 1 else 'have'} no row" if without else ""
     return f"{name}: {said}{rest}."
+
+
+def _extent(checks: Sequence[FileCheck], executed: int, instructions: int) -> str:
+    """How much was executed, how much only read, and where the rest is."""
+    if executed == instructions:
+        return f"all {count(instructions, 'instruction')} were executed"
+    parts = [f"{executed:,} of {count(instructions, 'instruction')} were executed ({share(executed, instructions)})"]
+    if read := sum(check.total("static") for check in checks):
+        parts.append(f"{read:,} only read")
+    left = sorted((each for check in checks for each in check.pieces if each.never), key=lambda each: -each.never)
+    if left:
+        names = [printable(each.name) for each in left[:_NAMED]]
+        more = [f"{len(left) - _NAMED:,} more"] if len(left) > _NAMED else []
+        parts.append(f"{sum(each.never for each in left):,} neither, in {listed([*names, *more])}")
+    return ", ".join(parts)
 
 
 def _at_calls(checks: Sequence[FileCheck]) -> str:

@@ -50,7 +50,7 @@ def _case(cell: Cell) -> TestCase:
 # A check as JUnit XML: a suite for each file, a test case for each function.
 #
 # A function, or a part of one that is not called, fails where it has a new finding that is heavy enough, each finding
-# a failure. It is skipped where nothing of it was tried: it did not pass. What does not fail stands in the case's
+# a failure. It is skipped where nothing of it was executed: it did not pass. What does not fail stands in the case's
 # output. A finding outside every function has a case of its own, and so has a file that could not be checked.
 
 
@@ -97,9 +97,9 @@ def _failures(report: CheckReport, found: list[ReportedFinding]) -> list[Failure
 
 
 def _skipped(function: FunctionCheck) -> list[Skipped]:
-    if function.never < function.instructions:
+    if function.ran:
         return []
-    return [Skipped(printable(function.note) or "nothing of it was tried")]
+    return [Skipped(printable(function.note) or "nothing of it was executed")]
 
 
 def _told(report: CheckReport, found: list[ReportedFinding]) -> str:

@@ -79,7 +79,18 @@ def work_room() -> WorkRoom:
         np.zeros((room.MOST_SITES, 3), np.int64),
         np.zeros(room.COUNTS, np.int64),
         np.zeros(1, np.int64),
+        np.zeros((0, room.RECORD_STATE + state.STATE_SIZE), np.int64),
     )
+
+
+def recorded(made: StaticPass, i: int) -> NDArray[np.int64]:
+    """The instructions of an entry, each with what is known before it: the columns from `room.RECORD_PC` on."""
+    size = int(made.out[i, room.INSTRUCTIONS])
+    record = np.zeros((size, room.RECORD_STATE + state.STATE_SIZE), np.int64)
+    out = np.zeros((i + 1, room.OUT_COLUMNS), np.int64)
+    recording = work_room()._replace(record=record)
+    sooner(check.check_entries, size)(made.swept, np.array([i]), recording, made.machine, out)
+    return record[: int(out[i, room.INSTRUCTIONS])]
 
 
 def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -241,20 +252,22 @@ def sentence_of(arch: Arch, found: NDArray[np.int64], row: NDArray[np.int64] | N
     if about in _REASONS:
         return f"{at:#x}: {_REASONS[about]}"
     assert row is not None
-    held = held_words(arch, int(found[room.OUT_HELD]))
-    if about == room.CFA_FOUND:
-        said = f"the row says CFA = {_cfa_words(arch, row)}"
-        counted = register_name(arch, int(row[rows.CFA_REGISTER])) if row[rows.CFA_REGISTER] >= 0 else "that"
-        there = f"{counted} is {held}"
-    else:
-        own = about - room.REGISTER_FOUND
-        name = register_name(arch, own)
-        said = f"the row says {name} is {_rule_words(arch, int(row[rows.RULES + own]))}"
-        there = f"there is {held}"
+    _, said, there = said_and_there(arch, found, row)
     way = "" if before < 0 else f", coming from {before:#x}"
     others = [each for each in range(1, 41) if int(found[room.ALL_FOUND]) >> each & 1 and each != about]
     besides = f"; wrong besides: {', '.join(register_name(arch, each - 1) for each in others)}" if others else ""
-    return f"{at:#x} (row of {int(row[rows.PC]):#x}): {said}; {there}{way}{besides}"
+    return f"{at:#x} (row of {int(row[rows.PC]):#x}): the row says {said}; {there}{way}{besides}"
+
+
+def said_and_there(arch: Arch, found: NDArray[np.int64], row: NDArray[np.int64]) -> tuple[str, str, str]:
+    """What a row is wrong about ("CFA" or a register), what it says of that, and what is there."""
+    about, held = int(found[room.ABOUT]), held_words(arch, int(found[room.OUT_HELD]))
+    if about == room.CFA_FOUND:
+        counted = register_name(arch, int(row[rows.CFA_REGISTER])) if row[rows.CFA_REGISTER] >= 0 else "that"
+        return "CFA", f"CFA = {_cfa_words(arch, row)}", f"{counted} is {held}"
+    own = about - room.REGISTER_FOUND
+    name = register_name(arch, own)
+    return name, f"{name} is {_rule_words(arch, int(row[rows.RULES + own]))}", f"there is {held}"
 
 
 def held_words(arch: Arch, value: int) -> str:

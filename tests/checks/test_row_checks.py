@@ -20,7 +20,6 @@ from testbed.checks.model import FindingKind, HowKnown, WrongThing
 from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, RETURN_ADDRESS, SIGNATURE, UNREADABLE
 from testbed.checks.pc_checks import by_pc, summed
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
-from testbed.checks.static_rows import StaticDifference, StaticFunction, static_function
 from testbed.checks.table_findings import CodeSpan, span_at, table_findings
 from testbed.checks.true_rows import ObservedRow, TruePlace
 from testbed.cli.table_readers import evaluate_rule
@@ -374,34 +373,6 @@ def test_code_without_a_name_lies_between_functions() -> None:
     assert span_at(code, 0x5000) == CodeSpan("", 0x5000, 0x5001)
 
 
-# Rows that nothing executed beside what the instructions say: only where these say anything.
-
-
-IMAGE = Image(Path("code.so"), ARCHES["x86_64"], 0, (), {}, ())
-
-
-def row(start: int, end: int, offset: int) -> UnwindRow:
-    return UnwindRow(start, end, RegisterPlus("rsp", offset), {"rip": Offset(-8)}, "rip")
-
-
-def said(_: Image, pc: int) -> UnwindRow:
-    return row(pc, pc + 1, 8 if pc < 2 else 16)
-
-
-def test_a_row_that_contradicts_the_instructions_differs() -> None:
-    found = static_function(IMAGE, RowTable(".t", (row(0, 8, 8),)), said, (0, 1), {k: 1 for k in range(2, 6)})
-    assert sorted(found.differing) == [2, 3, 4, 5]
-    assert static_function(IMAGE, RowTable(".t", (row(0, 8, 16),)), said, (0, 1), {2: 1}).agreed == frozenset()
-
-
-def test_where_nothing_leads_to_an_instruction_those_before_it_say_nothing_of_it() -> None:
-    table = RowTable(".t", (row(0, 8, 8),))
-    found = static_function(IMAGE, table, said, (0, 1), {k: 1 for k in (2, 3, 5, 6)}, orphans={2})
-    assert sorted(found.differing) == [5, 6], "from the next one on that does not follow it"
-    right = RowTable(".t", (row(0, 2, 8), row(2, 8, 16)))
-    assert static_function(IMAGE, right, said, (0, 1), {2: 1}, orphans={2}).agreed == {2}
-
-
 # Two tables of one file that contradict each other, where nothing was executed.
 
 
@@ -412,10 +383,10 @@ WORDS_FORMATS_COMPARED = CodeWords(hex, lambda pc: "nop", lambda pc: ("", 0))
 ONE_FORMATS_COMPARED = RowTable(".eh_frame", (ROW,))
 
 
-def found(other: UnwindRow, executed: tuple[int, ...] = (), counts: PieceCounts = COUNTS, name: str = "debug_frame"):  # type: ignore[no-untyped-def]
+def found(other: UnwindRow, executed: tuple[int, ...] = (), name: str = "debug_frame"):  # type: ignore[no-untyped-def]
     tables = {"eh_frame": ONE_FORMATS_COMPARED, name: RowTable(f".{name}", (other,))}
     code = image(function("f", 0x1000, 0x10))
-    return list(formats_differ(tables, [counts], frozenset(executed), WORDS_FORMATS_COMPARED, code))
+    return list(formats_differ(tables, [COUNTS], frozenset(executed), WORDS_FORMATS_COMPARED, code))
 
 
 def test_tables_that_say_the_same_contradict_nothing() -> None:
@@ -441,15 +412,10 @@ def test_a_contradiction_is_one_finding_a_function(other: UnwindRow, thing: Wron
     assert (finding.table, finding.pc, finding.things) == (".eh_frame", 0x1000, (thing,))
 
 
-def test_left_out_is_what_was_executed_what_is_told_already_and_what_cannot_be_compared() -> None:
+def test_left_out_is_what_was_executed_and_what_cannot_be_compared() -> None:
     other = replace(ROW, cfa=RegisterPlus("rsp", 24))
     assert [each.pc for each in found(other, executed=(0x1000,))] == [0x1004]
     assert not found(other, executed=tuple(PCS.tolist()))
-    told = replace(
-        COUNTS,
-        static={"debug_frame": StaticFunction(frozenset(), dict.fromkeys(PCS.tolist(), StaticDifference((), other)))},
-    )
-    assert not found(other, counts=told)
     assert not found(replace(ROW, cfa=RegisterPlus("rbp", 24)))
     assert not found(other, name="ehabi"), "that one promises rows at calls only"
 

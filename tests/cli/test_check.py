@@ -109,7 +109,7 @@ INTERNAL = "an internal error of the testbed"
             2,
             [
                 *("broken.o: at offset 0x4: not this", "No such file"),
-                "good.o: every row is right; all 32 instructions were tried; 2 files could not be checked.\n",
+                "good.o: every row is right; all 32 instructions were executed; 2 files could not be checked.\n",
             ],
             [],
         ),

@@ -126,7 +126,7 @@ def test_the_example_says_what_the_page_shows(
     right = right.replace("\tpopq\t%rbp\n", "\tpopq\t%rbp\n\t.cfi_def_cfa_offset 16\n")
     Path("sum.S").write_text(right)
     said = tells(testbed, 0, ("check", "sum.S"))
-    assert said.out.splitlines()[-1] == "sum.S: every row is right; all 14 instructions were tried."
+    assert said.out.splitlines()[-1] == "sum.S: every row is right; all 14 instructions were executed."
 
 
 # The page for those who bring an unwinder: its files and commands, run as they stand; what it shows is what comes.

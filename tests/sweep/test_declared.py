@@ -38,7 +38,8 @@ CASES = [case for source in sorted((Path(__file__).parent / "declared").glob("*.
 RIGHT = [
     case
     for case in declared_cases.CASES
-    if "every row is right" in "".join(case.said[:1])
+    if re.search("every row (that was executed )?is right", "".join(case.said[:1]))
+    and "counted as not executed" not in case.block  # those of calls that prove nothing
     and case.options.arch in ("x86_64", "arm64")
     and case.source.suffix == ".S"
     and not case.options.flags

@@ -57,6 +57,7 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     """How surely a state contradicts a row, CFA and registers; what is not known is as the row says from here on."""
     row = swept.rows[which]
     if row[RULES + machine.return_address] & ((1 << BITS) - 1) == UNSAID:
+        state[IS_ASSUMED] = 1  # nobody called: whoever goes on from here has no caller either
         return FINE, FINE
     wanted, register = place(CFA_BASE, 0), -1
     if row[CFA_REGISTER] < 0:
@@ -115,7 +116,8 @@ def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any,
         held = state[number] if 0 <= number < REGISTER_COUNT else MAYBE << KIND
     elif kind == AT_CFA:
         held = saved_at(state, place(CFA_BASE, number), own, wanted)
-        if own == machine.return_address and held == OTHER << KIND and word_index(state, place(CFA_BASE, number)) >= 0:
+        is_address = held == OTHER << KIND or is_argument(held, machine)
+        if own == machine.return_address and is_address and word_index(state, place(CFA_BASE, number)) >= 0:
             held = wanted  # somebody put another address there, and that is where it returns to
     elif kind != UNSAID:
         where = evaluate(swept.octets, number, place(CFA_BASE, 0), state, room.stack, pc, machine.which)

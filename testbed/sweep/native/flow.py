@@ -50,6 +50,9 @@ from testbed.sweep.native.room import (
     MAY_NOT_RETURN,
     NO_INSTRUCTION,
     ON_EDGE,
+    RECORD_PC,
+    RECORD_STATE,
+    RECORD_SURENESS,
     SITES,
     UNSURE,
     WALKED,
@@ -227,7 +230,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     watched = 1 << machine.stack | MEMORY
     for k in range(len(machine.kept)):
         watched |= 1 << machine.kept[k]
-    is_due = True
+    is_due, sureness = True, FINE
     compared = room.compared
     compared[0] = -1
     code_end = place_of_code + entry[END] - entry[START]
@@ -239,13 +242,18 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
             row += 1
             is_due = True
         if is_due:
-            conform(state, swept, row, pc, (before, way), room, machine)
+            of_cfa, of_registers = conform(state, swept, row, pc, (before, way), room, machine)
+            sureness = max(of_cfa, of_registers)
         length, flow, target, count = decode(
             machine.which, swept.octets, place_of_code + pc - entry[START], code_end, pc, room
         )
         if length == 0:
             note(room, NO_INSTRUCTION, UNSURE, pc, (before, way), 0, row)
             return
+        if room.counts[WALKED] < len(room.record):
+            record = room.record[room.counts[WALKED]]
+            record[RECORD_PC], record[RECORD_SURENESS] = pc, sureness
+            copy_state(record[RECORD_STATE:], state)
         room.counts[WALKED] += 1
         is_quiet = flow == NOTHING and way == CALLED  # what fills up behind a call
         before, way, following = pc, CALLED if is_quiet else IN_TURN, pc + length
@@ -281,6 +289,10 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
             end_of_walk(state, flow, (pc, target), entry, row, swept, room, machine)
             return
         pc = following
+    at_exit = state[machine.stack] == place(CFA_BASE, machine.entry)
+    if way != CALLED and at_exit:  # its entry ends before a function does
+        note_exit(state, room, machine)
+        room.counts[EXITS] += 1
 
 
 @compiled(inline=True)
@@ -300,8 +312,10 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
         inner = room.spare[4]
         copy_state(inner, state)
         at = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], target), entry[FIRST_ROW])
-        if target != following and begins_function(swept.rows[at], machine):
-            enter(inner, machine)  # a function inside, with rows of its own
+        is_function = begins_function(swept.rows[at], machine)
+        if target != following and is_function:
+            enter(inner, machine)  # a function inside, with rows of its own; or a place that nobody comes back from
+            inner[IS_ASSUMED] = 1
         elif machine.which == X86_64:
             inner[stack] = added(inner[stack], -8)
             if inner[stack] >> KIND == PLACE:
@@ -311,6 +325,8 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
         arrive(inner, entry, target, (pc, JUMPED), swept, room, machine)
         if target == following:
             return False
+        if not is_function:
+            state[IS_ASSUMED] = 1  # perhaps nobody comes back: a string, a trap, a loop lies there
     if state[stack] >> KIND == PLACE:
         forget_below(state, state[stack])
     forget_objects(state, machine.entry)

@@ -83,12 +83,15 @@ class WorkRoom(NamedTuple):
     sites: NDArray[np.int64]
     counts: NDArray[np.int64]
     target: NDArray[np.int64]
+    record: NDArray[np.int64]  # of the instructions in the order of the last walk, if there is room: see `RECORD_PC`
 
 
 # Places in `counts`: heads, call sites, instructions, whether findings are written, exits, whether a rule is an
 # expression, registers that are changed at an exit, jumps to unknown places, heads that nothing led to.
 (HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS) = range(10)
 COUNTS = 10
+# Columns of `record`: an instruction, how surely its row is contradicted, the state before it.
+RECORD_PC, RECORD_SURENESS, RECORD_STATE = range(3)
 HERE, ON_EDGE, JUMP_STATE, LEAF_STATE, SEEDED = range(5)
 SPARES = 5
 

@@ -3,13 +3,13 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 7 instructions were tried.
+// | it: every row is right; all 7 instructions were executed.
 // | f: 7, 7 executed, all came back
 // case: the ABI's own alignment
 // -         .cfi_def_cfa_register %rbx
 // -         andq    $-64, %rsp
 // +         andq    $-16, %rsp
-// | it: every row is right; all 7 instructions were tried.
+// | it: every row is right; all 7 instructions were executed.
 // | f: 7, 7 executed, all came back
 // case: 16 bytes from SP
 // -         movq    %rsp, %rbx
@@ -18,11 +18,11 @@
 // -         andq    $-64, %rsp
 // +         andq    $-64, %rsp
 // +         .cfi_def_cfa_offset 16
-// | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
+// | it: 1 of 1 function has a wrong row; all 7 instructions were executed.
 // | error `nop`, at -2, 9: `andq $-64, %rsp`; f < no code (the word at CFA-56); tried: it makes 2 instructions right and none wrong
 // | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+64 at the first visit, and another at others: add `.cfi_def_cfa_register %rbx` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
-// | as is advised: it: every row is right; all 7 instructions were tried.
+// | as is advised: it: every row is right; all 7 instructions were executed.
 // case: 32 bytes from SP
 // -         movq    %rsp, %rbx
 // -         .cfi_def_cfa_register %rbx
@@ -30,11 +30,11 @@
 // -         andq    $-64, %rsp
 // +         andq    $-64, %rsp
 // +         .cfi_def_cfa_offset 32
-// | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
+// | it: 1 of 1 function has a wrong row; all 7 instructions were executed.
 // | error `nop`, at -1, 9: `.cfi_def_cfa_offset 32`; f < no code (the word at CFA-40); tried: it makes 2 instructions right and none wrong
 // | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+64 at the first visit, and another at others: write `.cfi_def_cfa %rbx, 16` for `.cfi_def_cfa_offset 32` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
-// | as is advised: it: every row is right; all 7 instructions were tried.
+// | as is advised: it: every row is right; all 7 instructions were executed.
 // case: 48 bytes from SP
 // -         movq    %rsp, %rbx
 // -         .cfi_def_cfa_register %rbx
@@ -42,11 +42,11 @@
 // -         andq    $-64, %rsp
 // +         andq    $-64, %rsp
 // +         .cfi_def_cfa_offset 48
-// | it: 1 of 1 function has a wrong row; all 7 instructions were tried.
+// | it: 1 of 1 function has a wrong row; all 7 instructions were executed.
 // | error `nop`, at -1, 9: `.cfi_def_cfa_offset 48`; f < no code (the word at CFA-24); tried: it makes 2 instructions right and none wrong
 // | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+48, the true CFA is %rsp+64 at the first visit, and another at others: write `.cfi_def_cfa %rbx, 16` for `.cfi_def_cfa_offset 48` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
-// | as is advised: it: every row is right; all 7 instructions were tried.
+// | as is advised: it: every row is right; all 7 instructions were executed.
 // case: 64 bytes from SP
 // -         movq    %rsp, %rbx
 // -         .cfi_def_cfa_register %rbx
@@ -54,9 +54,9 @@
 // -         andq    $-64, %rsp
 // +         andq    $-64, %rsp
 // +         .cfi_def_cfa_offset 64
-// | it: every row that was tried is right; 5 of 7 instructions were tried (71.4 %).
+// | it: every row that was executed is right; 5 of 7 instructions were executed (71.4 %), 2 neither, in f.
 // | f: 7, 5 executed, 2 never, all came back
-// | note: 2 instructions counted as never reached: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
+// | note: 2 instructions counted as not executed: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
 
         .globl  f
         .type   f, @function

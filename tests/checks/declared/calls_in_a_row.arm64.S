@@ -3,7 +3,7 @@
 // ! {"alone": true, "runs": 40, "steps": 100}
 //
 // case: as it is
-// | it: every row is right; all 11 instructions were tried.
+// | it: every row is right; all 11 instructions were executed.
 // | f: 10, 7 executed, 3 forced, some came back
 // | abort: 1, 1 forced, some came back
 

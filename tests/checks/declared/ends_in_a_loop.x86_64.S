@@ -3,7 +3,7 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 16 instructions were tried.
+// | it: every row is right; all 16 instructions were executed.
 // | loops: 4, 4 executed, some came back
 // | waits: 7, 7 executed, some came back
 // | later: 5, 5 executed, some came back

@@ -3,14 +3,14 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 7 instructions were tried.
+// | it: every row is right; all 7 instructions were executed.
 // | ends: 3, 3 executed, some came back
 // | next: 4, 4 executed, all came back
 // case: filled up
 // -         bl gives_up
 // +         bl gives_up
 // +         nop
-// | it: every row is right; all 7 instructions were tried.
+// | it: every row is right; all 7 instructions were executed.
 // | ends: 3, 3 executed, some came back
 // | next: 4, 4 executed, all came back
 

@@ -2,7 +2,7 @@
 // ! {"tables": ["debug_frame"], "flags": ["-Os"], "runs": 60, "steps": 300}
 //
 // case: as it is
-// | it: every row is right but 3 instructions of epilogues, which the compiler left out; all 42 instructions were tried.
+// | it: every row is right but 3 instructions of epilogues, which the compiler left out; all 42 instructions were executed.
 // | note ``, no place
 // | f+0x20 (pop {fp, lr}): the row says CFA = sp+0xa8, the true CFA is sp+0x8 here; this compiler writes no rows for epilogues on this architecture (.debug_frame; seen when it was executed; 2 more instructions by the same cause)
 // | f: 10, 10 executed, all came back

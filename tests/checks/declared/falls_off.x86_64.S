@@ -2,7 +2,7 @@
 // ! {"alone": true, "runs": 100, "steps": 500}
 //
 // case: as it is
-// | it: every row is right; all 4 instructions were tried.
+// | it: every row is right; all 4 instructions were executed.
 // | f: 2, 2 executed, some came back
 // | g: 2, 2 executed, all came back
 

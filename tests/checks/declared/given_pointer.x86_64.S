@@ -3,7 +3,7 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 4 instructions were tried.
+// | it: every row is right; all 4 instructions were executed.
 // | f: 4, 4 executed, all came back
 
         .globl f

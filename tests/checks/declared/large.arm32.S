@@ -2,7 +2,7 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 6 instructions were tried.
+// | it: every row is right; all 6 instructions were executed.
 // | f: 6, 6 executed, all came back
 
         .globl f

@@ -2,7 +2,7 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 5 instructions were tried.
+// | it: every row is right; all 5 instructions were executed.
 // | f: 5, 5 executed, all came back
 
         .globl f

@@ -2,12 +2,12 @@
 // stack that its caller pushed, also on a forced path.
 //
 // case: as it is
-// | it: every row is right; all 10 instructions were tried.
+// | it: every row is right; all 10 instructions were executed.
 // | leaf: 10, 9 executed, 1 forced, all came back
 // case: thumb
 // -         .arm
 // +         .thumb
-// | it: every row is right; all 10 instructions were tried.
+// | it: every row is right; all 10 instructions were executed.
 // | leaf: 10, 9 executed, 1 forced, all came back
 
         .syntax unified

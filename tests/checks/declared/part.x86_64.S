@@ -3,20 +3,20 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 11 instructions were tried.
+// | it: every row is right; all 11 instructions were executed.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
 // case: a wrong offset
 // -         .cfi_def_cfa_offset 24
 // +         .cfi_def_cfa_offset 32
-// | it: 1 of 2 functions and parts has a wrong row; all 11 instructions were tried.
+// | it: 1 of 2 functions and parts has a wrong row; all 11 instructions were executed.
 // | error `movl    $3, %eax`, at -2, 9: `.cfi_def_cfa_offset 32`; f.cold < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
 // | f.cold+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` (.eh_frame; seen on a forced path: a branch was made to go the other way; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
-// | as is advised: it: every row is right; all 11 instructions were tried.
+// | as is advised: it: every row is right; all 11 instructions were executed.
 // case: without a row
 // - f.cold: .cfi_startproc
 // -         .cfi_def_cfa_offset 16
@@ -33,7 +33,7 @@
 // -         jmp     back
 // -         .cfi_endproc
 // +         jmp     back
-// | it: 1 of 2 functions and parts has code without a row; all 11 instructions were tried; 4 have no row.
+// | it: 1 of 2 functions and parts has code without a row; all 11 instructions were executed; 4 have no row.
 // | error `pushq   %rbp`, at +0, 9: `pushq %rbp`; f.cold < nothing more
 // | f.cold (pushq %rbp): the caller is lost: no row covers this instruction, and its function is called (.eh_frame; seen on a forced path: a branch was made to go the other way; 3 more instructions by the same cause)
 // | f: 7, 7 executed, all came back
@@ -44,19 +44,25 @@
 // +         nop
 // -         .cfi_def_cfa_offset 24
 // +         .cfi_def_cfa_offset 32
-// | it: every row that was tried is right; 7 of 11 instructions were tried (63.6 %).
+// | it: 1 of 2 functions and parts has a wrong row; 7 of 11 instructions were executed (63.6 %), 4 only read.
+// | error `movl    $3, %eax`, at -2, 9: `.cfi_def_cfa_offset 32`; f.cold < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
+// | f.cold+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` (.eh_frame; never executed, only read: it follows from the instructions before it; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
-// | not called: f.cold: 4, 4 never
+// | not called: f.cold: 4, 4 static
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | as is advised: it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 neither, in f.cold.
 // case: a helper with a convention of its own
 // -         je      f.cold
 // +         call    f.cold
 // -         jmp     back
 // +         ret
-// | it: every row that was tried is right; 7 of 11 instructions were tried (63.6 %).
+// | it: 1 of 2 functions and parts has a wrong row; 7 of 11 instructions were executed (63.6 %), 4 only read.
+// | error `pushq   %rbp`, at -2, 9: `.cfi_def_cfa_offset 16`; f.cold < no code (the word at CFA+0); tried: it makes 4 instructions right and none wrong
+// | f.cold (pushq %rbp): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here; the row says %rbx is at CFA-16, %rbx still has the caller's value: write `.cfi_def_cfa_offset 8` for `.cfi_def_cfa_offset 16` and `.cfi_offset %rbx, -16` (.eh_frame; never executed, only read: it follows from the instructions before it; 3 more instructions by the same cause)
 // | f: 7, 7 executed, all came back
-// | not called: f.cold: 4, 4 never
+// | not called: f.cold: 4, 4 static
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | as is advised: it: 1 of 2 functions and parts has a wrong row; 7 of 11 instructions were executed (63.6 %), 4 only read.
 // case: where a stack begins, as in glibc's `clone`
 // - f.cold: .cfi_startproc
 // -         .cfi_def_cfa_offset 16
@@ -69,7 +75,7 @@
 // +         pushq   %rbp
 // -         .cfi_def_cfa_offset 16
 // -         .cfi_restore %rbp
-// | it: every row that was tried is right; 7 of 11 instructions were tried (63.6 %).
+// | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 neither, in f.cold.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 never
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
@@ -95,7 +101,7 @@
 // +         call    abort@PLT
 // +         .cfi_endproc
 // +         .size   g.cold, .-g.cold
-// | it: every row is right; all 16 instructions were tried.
+// | it: every row is right; all 16 instructions were executed.
 // | f: 7, 7 executed, some came back
 // | g: 3, 2 executed, 1 forced, some came back
 // | not called: f.cold: 4, 4 forced
@@ -107,7 +113,7 @@
 // +         .cfi_def_cfa_offset 32
 // +         movq    %rax, %rdi
 // +         call    abort@PLT
-// | it: every row is right; all 13 instructions were tried.
+// | it: every row is right; all 13 instructions were executed.
 // | f: 7, 7 executed, some came back
 // | not called: f.cold: 6, 6 forced
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
@@ -146,7 +152,7 @@
 // +         jmp     away
 // +         .cfi_endproc
 // +         .size   g.cold, .-g.cold
-// | it: every row is right; all 11 instructions were tried.
+// | it: every row is right; all 11 instructions were executed.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls

@@ -2,7 +2,7 @@
 // ! {"runs": 40, "steps": 200}
 //
 // case: as it is
-// | it: every row is right but those of 1 function with a contract of its own; all 8 instructions were tried.
+// | it: every row is right but those of 1 function with a contract of its own; all 8 instructions were executed.
 // | note `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
 // | helper+0x3 (leaq (%rbx,%rbx), %rax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 4, 4 executed, some came back
@@ -15,7 +15,7 @@
 // - popq %rbx
 // - .cfi_adjust_cfa_offset -8
 // + call helper
-// | it: 2 of 2 functions have a wrong row; all 6 instructions were tried.
+// | it: 2 of 2 functions have a wrong row; all 6 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
 // | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | warning `ret`, at -1, 1: `call helper`; f < caller (%rbx wrong) < main
@@ -27,7 +27,7 @@
 // + movl $100000, %eax
 // + 1: decl %eax
 // + jnz 1b
-// | it: every row is right but those of 1 function with a contract of its own; all 10 instructions were tried.
+// | it: every row that was executed is right but those of 1 function with a contract of its own; 8 of 10 instructions were executed (80.0 %), 2 only read.
 // | note `movl $100000, %eax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
 // | helper+0x3 (movl $100000, %eax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 9 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 6, 4 executed, 2 static, some came back
@@ -37,7 +37,7 @@
 // - .type helper, @function
 // + .globl helper
 // + .type helper, @function
-// | it: 1 of 2 functions has a wrong row; all 8 instructions were tried.
+// | it: 1 of 2 functions has a wrong row; all 8 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
 // | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 4, 4 executed, some came back
@@ -49,25 +49,25 @@
 // - addq $1, %rax
 // + addq $1, %rax
 // + movq %r11, %rbx
-// | it: 1 of 2 functions has a wrong row; all 10 instructions were tried.
+// | it: 1 of 2 functions has a wrong row; all 10 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
 // | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r11: add `.cfi_register %rbx, %r11` before it (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 6, 6 executed, all came back
 // | f: 4, 4 executed, all came back
-// | as is advised: it: every row is right; all 10 instructions were tried.
+// | as is advised: it: every row is right; all 10 instructions were executed.
 // case: the caller's CFA counts from it
 // - .cfi_offset %rbx, -16
 // + .cfi_offset %rbx, -16
 // + movq %rsp, %rbx
 // + .cfi_def_cfa_register %rbx
-// | it: 2 of 2 functions have a wrong row; all 9 instructions were tried.
+// | it: 2 of 2 functions have a wrong row; all 9 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
 // | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | error `popq %rbx`, at -1, 1: `call helper`; f < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
 // | f+0x9 (popq %rbx): the caller is lost: the row says CFA = %rbx+16, the true CFA is %rsp+16 here: add `.cfi_def_cfa_register %rsp` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | helper: 4, 4 executed, some came back
 // | f: 5, 5 executed, all came back
-// | as is advised: it: 1 of 2 functions has a wrong row; all 9 instructions were tried.
+// | as is advised: it: 1 of 2 functions has a wrong row; all 9 instructions were executed.
 
 .text
 .type helper, @function

@@ -2,7 +2,7 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 18 instructions were tried.
+// | it: every row is right; all 18 instructions were executed.
 // | f: 18, 13 executed, 5 forced, all came back
 
         .syntax unified

@@ -2,16 +2,16 @@
 // ! {"runs": 50, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 10 instructions were tried.
+// | it: every row is right; all 10 instructions were executed.
 // | f: 10, 10 executed, all came back
 // case: `.setfp r7, sp, #4` is written as `.setfp r7, sp`
 // - .setfp r7, sp, #4
 // + .setfp r7, sp
-// | it: 1 of 1 function has a wrong row; all 10 instructions were tried.
+// | it: 1 of 1 function has a wrong row; all 10 instructions were executed.
 // | error `bl first`, at -3, 1: `.setfp r7, sp`; f < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
 // | f+0x8 (bl first): the caller is lost: the row says CFA = r7+12, the true CFA is sp+32 here: write `.setfp r7, sp, #4` for `.setfp r7, sp` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 10, 10 executed, all came back
-// | as is advised: it: every row is right; all 10 instructions were tried.
+// | as is advised: it: every row is right; all 10 instructions were executed.
 
 .syntax unified
 .thumb

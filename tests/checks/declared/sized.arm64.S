@@ -3,21 +3,21 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 13 instructions were tried.
+// | it: every row is right; all 13 instructions were executed.
 // | f: 13, 10 executed, 3 forced, all came back
 // case: a distance from SP that one call has
 // - 2:      .cfi_restore_state
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa sp, 32
-// | it: 1 of 1 function has a wrong row; all 13 instructions were tried.
+// | it: 1 of 1 function has a wrong row; all 13 instructions were executed.
 // | error `mov     w0, #3`, at -1, 9: `.cfi_def_cfa sp, 32`; f < no code (the word at CFA+8); tried: it makes 3 instructions right and none wrong
 // | f+0x28 (mov w0, #3): the caller is lost: the row says CFA = sp+32, the true CFA is x29+16 here: write `.cfi_def_cfa x29, 16` for `.cfi_def_cfa sp, 32` (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
 // | f: 13, 10 executed, 3 forced, all came back
-// | as is advised: it: every row is right; all 13 instructions were tried.
+// | as is advised: it: every row is right; all 13 instructions were executed.
 // case: the size is a callee's answer
 // -         and     x0, x0, #63
 // +         bl elsewhere
-// | it: every row is right; all 13 instructions were tried.
+// | it: every row is right; all 13 instructions were executed.
 // | f: 13, 10 executed, 3 forced, all came back
 // case: the distance from SP for that answer, which is 0
 // -         and     x0, x0, #63
@@ -25,9 +25,9 @@
 // - 2:      .cfi_restore_state
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa sp, 16
-// | it: every row that was tried is right; 10 of 13 instructions were tried (76.9 %).
+// | it: every row that was executed is right; 10 of 13 instructions were executed (76.9 %), 3 neither, in f.
 // | f: 13, 10 executed, 3 never, all came back
-// | note: 3 instructions counted as never reached: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
+// | note: 3 instructions counted as not executed: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
 
         .globl  f
         .type   f, @function

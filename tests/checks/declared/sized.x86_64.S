@@ -3,22 +3,22 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 14 instructions were tried.
+// | it: every row is right; all 14 instructions were executed.
 // | f: 14, 11 executed, 3 forced, all came back
 // case: a distance from SP that one call has
 // - 2:      .cfi_restore_state
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa %rsp, 32
-// | it: 1 of 1 function has a wrong row; all 14 instructions were tried.
+// | it: 1 of 1 function has a wrong row; all 14 instructions were executed.
 // | error `movl    $3, %eax`, at -1, 9: `.cfi_def_cfa %rsp, 32`; f < no code (the word at CFA+8); tried: it makes 3 instructions right and none wrong
 // | f+0x1e (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rbp+16 here: write `.cfi_def_cfa %rbp, 16` for `.cfi_def_cfa %rsp, 32` (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
 // | f: 14, 11 executed, 3 forced, all came back
-// | as is advised: it: every row is right; all 14 instructions were tried.
+// | as is advised: it: every row is right; all 14 instructions were executed.
 // case: the size is a callee's answer
 // -         andl    $63, %edi
 // +         call elsewhere
 // +         movl %eax, %edi
-// | it: every row is right; all 15 instructions were tried.
+// | it: every row is right; all 15 instructions were executed.
 // | f: 15, 12 executed, 3 forced, all came back
 // case: the distance from SP for that answer, which is 0
 // -         andl    $63, %edi
@@ -27,9 +27,9 @@
 // - 2:      .cfi_restore_state
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa %rsp, 16
-// | it: every row that was tried is right; 12 of 15 instructions were tried (80.0 %).
+// | it: every row that was executed is right; 12 of 15 instructions were executed (80.0 %), 3 neither, in f.
 // | f: 15, 12 executed, 3 never, all came back
-// | note: 3 instructions counted as never reached: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
+// | note: 3 instructions counted as not executed: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
 // case: given back once more
 // - 1:      leave
 // + 1:      movq %rbp, %rsp
@@ -39,7 +39,7 @@
 // +         .cfi_def_cfa %rsp, 16
 // +         nop
 // +         popq %rbp
-// | it: every row is right; all 17 instructions were tried.
+// | it: every row is right; all 17 instructions were executed.
 // | f: 17, 14 executed, 3 forced, all came back
 
         .globl  f

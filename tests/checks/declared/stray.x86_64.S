@@ -2,13 +2,13 @@
 // ! {"alone": true, "runs": 100, "steps": 500}
 //
 // case: as it is
-// | it: every row is right; all 12 instructions were tried.
+// | it: every row is right; all 12 instructions were executed.
 // | f: 10, 7 executed, 3 forced, all came back
 // | g: 2, 2 executed, all came back
 // case: nothing stands behind the call
 // -         movq %rax, %rbx
-// | it: every row that was tried is right; 8 of 11 instructions were tried (72.7 %).
-// | f: 9, 6 executed, 3 never, all came back
+// | it: every row that was executed is right; 8 of 11 instructions were executed (72.7 %), 3 only read.
+// | f: 9, 6 executed, 3 static, all came back
 // | g: 2, 2 executed, all came back
 
         .globl f, g

@@ -2,7 +2,7 @@
 // ! {"alone": true, "runs": 100, "steps": 500}
 //
 // case: as it is
-// | it: every row is right; all 9 instructions were tried.
+// | it: every row is right; all 9 instructions were executed.
 // | f: 9, 6 executed, 3 forced, all came back
 
         .text
