@@ -15,8 +15,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import build, gnu
 from testbed.build.compile import OTHER_ZIG
-from testbed.build.recipe import Recipe, Tool
-from testbed.build.recipes import RECIPES, recipes_for
+from testbed.build.recipes import RECIPES, Recipe, Tool, recipes_for
 from testbed.checks.watched_run import lint
 from testbed.cli.table_readers import evaluate_rule, table_readers
 from testbed.referee.versions import Version, brought, compilers

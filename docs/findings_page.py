@@ -10,7 +10,7 @@ from dataclasses import replace
 from testbed.campaign.findings import Reproduction, command_of
 from testbed.referee import Finding
 from testbed.referee.versions import of_tool
-from testbed.report.finding_report import facts, mistakes, of_techniques, repaired, state_of
+from testbed.report.catalogue_text import facts, mistakes, of_techniques, repaired, state_of
 
 _HEAD = """# Findings
 

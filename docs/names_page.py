@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.campaign.cells import run_unit
 from testbed.campaign.names import NameOutcome, judge_names
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit
 from testbed.words.errors import ToolchainMissing
 
 

@@ -64,7 +64,7 @@ def names() -> None:
     from programs import PROGRAMS
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.units import units
+    from testbed.campaign.cells import units
     from tests.image.executed import EXPLAINED, SAME, Compared, compared
 
     planned = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from testbed.referee import REFEREES
 from testbed.referee.read_reports import UpstreamReport, without_reports
-from testbed.report.finding_report import report_markdown
+from testbed.report.catalogue_text import report_markdown
 
 _HEAD = """# Reports
 

@@ -11,7 +11,7 @@ from testbed.campaign.results import Cell, Unit
 from testbed.program.model import Program
 from testbed.report.catalogue_text import TrapInCorpus, shown_traps
 from testbed.words.outcome import Outcome
-from testbed.words.traps import TRAPS
+from testbed.words.traits import TRAPS
 
 # What a trap does to each strategy, beside what ordinary code does to it already.
 #

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from testbed.generate.names import called
+from testbed.generate.seeds import called
 from testbed.program.model import Program
 from testbed.words.catalogue import Catalogue
 

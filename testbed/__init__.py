@@ -25,9 +25,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testbed.words.catalogue import matches
+from testbed.words.catalogue import matches, nearest
 from testbed.words.errors import TestbedError, UnwindError, UsageError
-from testbed.words.nearest import nearest
 
 if TYPE_CHECKING:
     from testbed.arch import ARCHES, arch_named
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from testbed.contract.unwinder import Unwinder
     from testbed.naming.symbolize import NamedBacktrace
     from testbed.program.model import Program
-    from testbed.report.widget import Stepper
+    from testbed.report.notebook import Stepper
     from testbed.runs.judging import judge, judge_all
     from testbed.runs.run import Run
     from testbed.trace import Snapshot
@@ -154,7 +153,7 @@ def stepper(run: Run, at: str | int = 0, unwinders: Iterable[Unwinder] | None = 
     ``at`` is a step or a location; ``unwinders`` default to all of the catalogue that apply. Where there are no
     widgets the output is the step alone.
     """
-    from testbed.report.widget import Stepper
+    from testbed.report.notebook import Stepper
     from unwinders import UNWINDERS
 
     chosen = UNWINDERS.values() if unwinders is None else unwinders
@@ -181,9 +180,9 @@ def matrix(
     """
     from testbed.arch import ARCHES, arch_named
     from testbed.build.recipes import RECIPES
+    from testbed.campaign.cells import units
     from testbed.campaign.matrix import judge_unit, judge_units, native_for, unit_died
     from testbed.campaign.results import Matrix
-    from testbed.campaign.units import units
     from testbed.cli.corpus import programs_given
     from unwinders import UNWINDERS
 

@@ -21,8 +21,8 @@ from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.recording import record_light
-from testbed.referee.libunwind import library as libunwind_library
 from testbed.referee.libunwind import strategy as libunwind
+from testbed.referee.libunwind import strategy as libunwind_library
 from unwinders.tables.eh_frame import EH_FRAME
 
 ROOT = Path(__file__).parents[1]

@@ -12,8 +12,8 @@ from testbed.arch.model import Arch, FrameRecord, Isa, Register, RegisterPart
 from testbed.arch.tables import PerArch, PerIsa
 from testbed.arch.x86_64 import X86_64
 from testbed.store.codec import coded_by_name
+from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
 
 ARCHES: Mapping[str, Arch] = MappingProxyType({arch.name: arch for arch in (X86_64, ARM64, ARM32)})
 

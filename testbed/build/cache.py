@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from testbed.arch import Arch, Isa
-from testbed.build.recipe import Recipe, Tool
+from testbed.build.recipes import Recipe, Tool
 from testbed.program.model import Program, Source
 from testbed.store import KEY_LENGTH, KEY_PATTERN, KeptFiles, key_of
-from testbed.words.code_versions import code_of_files, version_of
 from testbed.words.errors import BuildError
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
+from testbed.words.own_files import code_of_files, version_of
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
 _SUFFIXES = ("so", *sorted({tool.suffix for tool in Tool}))

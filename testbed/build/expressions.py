@@ -11,8 +11,26 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from testbed.build.source_place import Place
+from testbed.words.errors import BuildError
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line and a column (both from 1) of a source file."""
+
+    path: Path
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+    def error(self, detail: str) -> BuildError:
+        """The error to raise about this place: ``path:line:column: detail``."""
+        return BuildError(f"{self}: {detail}")
+
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)|(?P<name>[A-Za-z_.$][\w.$]*)|(?P<sign><<|>>|[-+*/%&|^~()]))"

@@ -15,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from testbed.arch import Arch, Isa
-from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
-from testbed.build.targets import GAS, GAS_SYNTAX, GNU, gas_flags, gcc_flags
-from testbed.build.tools import run_tool, work_folder, write_source
+from testbed.build.compile import run_tool, work_folder, write_source
+from testbed.build.targets import GAS, GAS_SYNTAX, GNU, IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE, gas_flags, gcc_flags
 from testbed.program.model import Source
 from testbed.words.errors import ToolchainMissing
 

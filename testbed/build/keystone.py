@@ -3,7 +3,7 @@
 * It reads decimal numbers as hexadecimal or not, depending on uninitialised memory: it gets hexadecimal ones only.
 * It crashes on sections: it gets labels, instructions, ``.space`` and ``.p2align`` only. Data is written by us.
 * It crashes on some wrong operands: it runs in a process of its own (`call_keystone`).
-* It is too old for some instructions: `keystone_isas` has their bytes.
+* It is too old for some instructions: `KEYSTONE` has their bytes.
 * It takes a branch to a literal address for a wrong one behind data: targets are labels, always.
 * It assembles some operands to wrong code, silently: a program's bytes are compared with those that clang's assembler
   makes of the same source (`compare_with_clang`).
@@ -22,22 +22,78 @@ import subprocess
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 from capstone import Cs
 
-from testbed.arch import Arch, Isa
+from testbed.arch import Arch, Isa, PerIsa
 from testbed.build.compile import assembled_text
-from testbed.build.confined import SYSTEM, start_confined
-from testbed.build.confinement import Confinement
-from testbed.build.keystone_isas import KeystoneIsa, keystone_isa
-from testbed.build.source_place import Place
-from testbed.build.spellings import SPELLINGS
+from testbed.build.confined import SYSTEM, Confinement, start_confined
+from testbed.build.directives import SPELLINGS
+from testbed.build.expressions import Place
 from testbed.build.statements import Align, Assembly, Data, Fill, Label, SourceInstruction, Statement
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.words.errors import BuildError, ToolchainMissing
+
+# Each instruction set in keystone 0.9.2: how it is asked for, and what keystone has not.
+
+
+@dataclass(frozen=True, slots=True)
+class KeystoneIsa:
+    """``arch`` and ``mode`` are names of keystone's constants: the library is loaded in a process of its own.
+
+    ``encodings`` are the bytes of instructions for which keystone is too old. ``padding`` is what clang fills alignment
+    with, longest first; (): what keystone fills it with.
+    """
+
+    arch: str
+    mode: str
+    encodings: Mapping[str, bytes] = field(default_factory=dict)
+    padding: tuple[bytes, ...] = ()
+
+
+# Pointer authentication and branch targets, as hints that older cores pass over; then the returns that no hint is.
+_HINTS = """
+xpaclri 7, paciaz 24, paciasp 25, pacibz 26, pacibsp 27, autiaz 28, autiasp 29, autibz 30, autibsp 31,
+bti 32, bti c 34, bti j 36, bti jc 38
+"""
+_ARM64_ENCODINGS = {
+    name: (0xD503_201F | int(number) << 5).to_bytes(4, "little")
+    for name, number in (hint.strip().rsplit(" ", 1) for hint in _HINTS.split(","))
+} | {
+    "retaa": bytes.fromhex("ff0b5fd6"),
+    "retab": bytes.fromhex("ff0f5fd6"),
+}
+
+# The multi-byte no-operations that x86 processor manuals recommend, longest first.
+_NOPS = """
+662e0f1f840000000000 660f1f840000000000 0f1f840000000000 0f1f8000000000 660f1f440000 0f1f440000 0f1f4000 0f1f00 6690 90
+"""
+
+KEYSTONE = PerIsa[KeystoneIsa | None](
+    {
+        "x86_64": KeystoneIsa(
+            "KS_ARCH_X86",
+            "KS_MODE_64",
+            encodings={"endbr64": bytes.fromhex("f30f1efa")},
+            padding=tuple(map(bytes.fromhex, _NOPS.split())),
+        ),
+        "arm64": KeystoneIsa("KS_ARCH_ARM64", "KS_MODE_LITTLE_ENDIAN", encodings=_ARM64_ENCODINGS),
+        "a32": KeystoneIsa("KS_ARCH_ARM", "KS_MODE_ARM"),
+        "thumb": KeystoneIsa("KS_ARCH_ARM", "KS_MODE_THUMB"),
+    }
+)
+
+
+def keystone_isa(isa: Isa) -> KeystoneIsa:
+    """How keystone is asked for an instruction set. Raises BuildError where it has not that one."""
+    known = KEYSTONE[isa.name]
+    if known is None:
+        raise BuildError(f"keystone does not assemble {isa.name}: {KEYSTONE.because[isa.name]}; take clang-asm")
+    return known
+
 
 # One call of keystone 0.9.2, in a process of its own.
 #

@@ -8,11 +8,9 @@ from dataclasses import replace
 from testbed.arch import Arch, Isa
 from testbed.build import directives as d
 from testbed.build.assembly import read_assembly
-from testbed.build.expressions import Expression
+from testbed.build.directives import INSTRUCTION_BOUNDARY
+from testbed.build.expressions import Expression, Place
 from testbed.build.keystone import AssembledCode, assemble_code, compare_with_clang
-from testbed.build.load_addresses import TEXT_BASE, ZEROED_BASE
-from testbed.build.source_place import Place
-from testbed.build.spellings import INSTRUCTION_BOUNDARY
 from testbed.build.statements import (
     Assembly,
     Cfi,
@@ -27,11 +25,17 @@ from testbed.build.statements import (
 )
 from testbed.build.tables import orc
 from testbed.build.tables.cfi_program import Procedure
-from testbed.build.tables.eh_frame import EhFrame, write_debug_frame, write_eh_frame
-from testbed.build.tables.eh_frame_hdr import size_of_eh_frame_hdr, write_eh_frame_hdr
+from testbed.build.tables.eh_frame import (
+    EhFrame,
+    size_of_eh_frame_hdr,
+    write_debug_frame,
+    write_eh_frame,
+    write_eh_frame_hdr,
+)
 from testbed.build.tables.ehabi import HandledFunction, size_of_index, write_exception_tables
 from testbed.build.tables.elf import ElfSymbol, table_addresses, write_elf
 from testbed.build.tables.sframe import ABIS, write_sframe
+from testbed.build.targets import TEXT_BASE, ZEROED_BASE
 from testbed.program.model import Source
 from testbed.words.errors import BuildError
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from testbed.arch import Arch, Isa
 from testbed.build.assembly import read_assembly
+from testbed.build.expressions import Place
 from testbed.build.keystone import assemble_code
-from testbed.build.source_place import Place
 from testbed.build.statements import SourceInstruction
 from testbed.image import Image
 from testbed.program.model import Source

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Isa
 from testbed.build.directives import CfiDirective, EhabiDirective
-from testbed.build.expressions import Expression
-from testbed.build.source_place import Place
+from testbed.build.expressions import Expression, Place
 from testbed.program.model import Source
 
 

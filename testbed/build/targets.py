@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from testbed.arch import PerArch, PerIsa
 from testbed.program.header import Header
 
+# Where assembly programs lie in memory, whoever assembles them: equal code then means equal bytes.
+
+PAGE = 0x1000
+IMAGE_BASE = 0x40_0000  # the file header
+TEXT_BASE = 0x41_0000  # the first instruction
+ZEROED_BASE = 0x48_0000  # .bss: near enough for any branch, far enough for any program
+
+
 # Clang, for C and for assembly.
 CLANG = PerIsa(
     {

@@ -23,8 +23,8 @@ from testbed.store import KeptFiles
 from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
 from testbed.words import errors
-from testbed.words.code_versions import code_of_files
 from testbed.words.errors import UnwindError
+from testbed.words.own_files import code_of_files
 
 ANSWERS = KeptFiles(room="answers", patterns=("*.answers",))
 _KNOWN = "findings.toml"  # what is known against a tool: no part of how it is asked

@@ -14,13 +14,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from testbed.campaign.cells import BUDGET, SEED, build_unit
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Unit, UnitResult
-from testbed.campaign.units import BUDGET, SEED, build_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.store import KeptFiles, key_of
-from testbed.words.code_versions import code_of, versions_of
+from testbed.words.own_files import code_of, versions_of
 
 _LIBRARIES = ("unicorn", "numpy", "capstone", "pyelftools", "numba")
 RESULTS = KeptFiles(room="judged", patterns=("*.judged",))

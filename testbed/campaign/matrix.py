@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from testbed.campaign.cells import cell_of
+from testbed.campaign.cells import cell_of, run_unit
 from testbed.campaign.results import Cell, Unit, UnitResult
-from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from testbed.arch import ARCHES, Arch, PerIsa
-from testbed.build.recipe import Recipe, Tool
+from testbed.build.recipes import Recipe, Tool
 from testbed.campaign.results import Unit
 from testbed.generate.c_runtime import CONVENTION, VECTORS
-from testbed.generate.names import named
 from testbed.generate.program import generated_program
-from testbed.generate.seeds import dice_of, one_of
+from testbed.generate.seeds import dice_of, named, one_of
 
 MOST_FLAGS = 3  # draws from the tables below; one may be of two words
 RECIPES_FOR_FLAGS = (

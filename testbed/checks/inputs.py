@@ -17,18 +17,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch, PerArch, arch_named
-from testbed.build.compile import find_zig
+from testbed.build.compile import NOT_FOUND, find_zig
 from testbed.build.confined import limit_met, run_confined
 from testbed.build.targets import LLD
-from testbed.build.tools import NOT_FOUND
 from testbed.image import Image, Symbol, read_image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.micro.code_scan import scan
 from testbed.micro.functions import table_ranges
 from testbed.words.errors import BuildError, UsageError
+from testbed.words.files import WorkFolder
 from testbed.words.printable import printable
 from testbed.words.table_formats import TABLE_FORMATS
-from testbed.words.temporary import WorkFolder
 
 # Functions of assembly that never says ``.type``: labels that the linker knows, where a function can only begin.
 #

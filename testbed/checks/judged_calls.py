@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from testbed.build.load_addresses import TEXT_BASE
 from testbed.build.tables.elf import ElfSymbol, write_elf
+from testbed.build.targets import TEXT_BASE
 from testbed.checks.groups import FileAtWork, fits, is_long, opened
 from testbed.checks.inputs import program_file
 from testbed.checks.options import CheckOptions
@@ -35,8 +35,8 @@ from testbed.verdicts.counts import Counts
 from testbed.verdicts.one import counted, judge_backtrace
 from testbed.verdicts.trace import failed_in
 from testbed.words.errors import NothingAskedFor, UsageError
+from testbed.words.files import WorkFolder
 from testbed.words.outcome import Outcome
-from testbed.words.temporary import WorkFolder
 
 _FAILURES = (Outcome.CRASHED, Outcome.HUNG)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,10 +27,11 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.read import Foreign
-from testbed.generate.names import is_generated
+from testbed.generate.seeds import is_generated
 from testbed.naming.symbolize import symbolize, with_places
-from testbed.report.foreign_text import foreign_data, foreign_text
+from testbed.report.answers import foreign_data, foreign_text
 from testbed.report.styles import STYLES, shown
+from testbed.store.codec import json_text
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnwindError, UsageError
 from unwinders import UNWINDERS
@@ -178,7 +178,7 @@ def _tell_snapshot(path: str, how: SnapshotOptions, asked: Sequence[Unwinder]) -
     foreign = read_snapshot(Path(path), places, thread=how.thread)
     said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in asked or _all_for(foreign)}
     if how.as_json:
-        click.echo(json.dumps(foreign_data(foreign, said), indent=1))
+        click.echo(json_text(foreign_data(foreign, said)), nl=False)
     else:
         for line in foreign_text(foreign, said):
             click.echo(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -33,21 +32,19 @@ from testbed.cli.options import (
     recipe_option,
     refuse_others,
     seed_option,
+    try_writing,
     unwinder_cmd,
+    write_text,
 )
-from testbed.cli.progress import long_work
-from testbed.cli.terminal import console_for_reports
-from testbed.cli.writing import try_writing, write_text
-from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
+from testbed.cli.terminal import console_for_reports, long_work
 from testbed.report.check_formats import FORMAT_OF_END, FORMATS
-from testbed.report.check_report import BrokenInput, CheckReport
+from testbed.report.check_report import BrokenInput, CheckReport, baseline_text, gone_from, read_baseline, told_beside
 from testbed.report.check_text import called_text, print_check
 from testbed.report.phrases import count
-from testbed.words.catalogue import matches
+from testbed.words.catalogue import matches, nearest
 from testbed.words.edges import internal_words
 from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
 from testbed.words.files import regular_bytes
-from testbed.words.nearest import nearest
 from testbed.words.printable import printable
 from testbed.words.table_formats import CHECKED
 
@@ -395,7 +392,7 @@ def judge_and_tell(
     from testbed.cli.strategies import strategies_named
     from testbed.cli.table_readers import READERS
     from testbed.report.check_json import CalledFilesForm
-    from testbed.store.codec import encoded
+    from testbed.store.codec import json_of
 
     if form not in ("text", "json"):
         raise UsageError(f"--format {form} is of tables: what unwinders say is told as text or json")
@@ -415,14 +412,14 @@ def judge_and_tell(
         lines += called_text(path, verdicts)
         files.append({"file": path, "unwinders": verdicts})
     text = (
-        json.dumps(encoded(CalledFilesForm, {"status": status, "files": files}), indent=1)
+        json_of(CalledFilesForm, {"status": status, "files": files})
         if form == "json"
-        else "\n".join(lines).rstrip()
+        else "\n".join(lines).rstrip() + "\n"
     )
     if output is not None:
-        write_text(output, text + "\n")
+        write_text(output, text)
     else:
-        click.echo(text)
+        click.echo(text, nl=False)
     return status
 
 
@@ -434,9 +431,9 @@ def _check_executed(named: NamedRun, tables: Sequence[str], *, as_json: bool) ->
     from testbed.checks.watched_run import lint
     from testbed.cli.table_readers import evaluate_rule, table_readers
     from testbed.cli.terminal import disagrees
-    from testbed.report.check_json import LintForm, json_text
+    from testbed.report.check_json import LintForm
     from testbed.report.check_text import table_lines
-    from testbed.store.codec import encoded
+    from testbed.store.codec import json_of
 
     run = named.run()
     wanted = [name for name in CHECKED if matches(name, tables) or matches(f".{name}", tables)]
@@ -451,7 +448,7 @@ def _check_executed(named: NamedRun, tables: Sequence[str], *, as_json: bool) ->
     differs = not run.failure and disagrees(run)  # of a run that was cut nobody knows what it would have executed
     status = 1 if differs or any(table.fails for table in said) else 2 if run.failure else 0
     if as_json:
-        click.echo(json_text(encoded(LintForm, {"run": run, "tables": said, "status": status})), nl=False)
+        click.echo(json_of(LintForm, {"run": run, "tables": said, "status": status}), nl=False)
     else:
         console = console_for_reports()
         for table in said:

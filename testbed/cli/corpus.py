@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from programs import PROGRAMS
-from testbed.generate.names import is_generated
+from testbed.generate.seeds import is_generated
 from testbed.program.model import Program
 from testbed.words.catalogue import joined, matching
 from testbed.words.errors import UsageError

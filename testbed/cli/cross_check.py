@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -13,17 +11,15 @@ from functools import partial
 import click
 
 from programs import PROGRAMS
+from testbed.campaign.cells import run_unit
 from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit
-from testbed.cli.options import NamedRun, refuse_others
+from testbed.cli.options import NamedRun, ProcessOptions, RunOptions, refuse_others
 from testbed.cli.process_run import budget_of, is_process, watched_process
-from testbed.cli.progress import long_work
-from testbed.cli.run_options import ProcessOptions, RunOptions
-from testbed.cli.terminal import status
-from testbed.generate.names import is_generated
+from testbed.cli.terminal import long_work, status
 from testbed.generate.program import generated_program
+from testbed.generate.seeds import is_generated
 from testbed.words.errors import TestbedError, ToolchainMissing
 
 _SHOWN = 3  # disagreements of one run that are printed
@@ -55,10 +51,9 @@ def _tell(prove: Callable[[], Sequence[UnitProof]], *, as_json: bool) -> int:
     added = total(proofs)
     if as_json:
         from testbed.report.json_forms import ProofsForm
-        from testbed.store.codec import encoded
+        from testbed.store.codec import json_of
 
-        json.dump(encoded(ProofsForm, {"proofs": proofs, "added": added}), sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        click.echo(json_of(ProofsForm, {"proofs": proofs, "added": added}), nl=False)
     else:
         for line in _lines(proofs, added, time.monotonic() - begun):
             click.echo(line)

@@ -13,9 +13,9 @@ import click
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
+from testbed.campaign.cells import run_unit
 from testbed.campaign.matrix import DIED, judge_units, native_for
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit
 from testbed.cli.options import (
     FILE,
     NamedRun,
@@ -28,7 +28,7 @@ from testbed.cli.options import (
     seed_option,
     some_programs_option,
 )
-from testbed.cli.progress import long_work
+from testbed.cli.terminal import long_work
 from testbed.export.write import FORMATS, write_snapshot
 from testbed.program.model import Program
 from testbed.vectors.collect import chosen_units, collect, with_generated

@@ -11,8 +11,8 @@ import click
 from testbed.checks.fixing import Checked, Fixed, fixed
 from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import CheckOptions
-from testbed.cli.progress import long_work
-from testbed.cli.writing import try_writing
+from testbed.cli.options import try_writing
+from testbed.cli.terminal import long_work
 from testbed.report.check_report import WEIGHTS
 from testbed.report.check_words import near, place
 from testbed.report.phrases import count

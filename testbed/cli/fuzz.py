@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -31,18 +30,17 @@ from testbed.cli.options import (
     refuse_others,
     strategies_option,
     unwinder_cmd,
+    write_text,
 )
-from testbed.cli.progress import long_work
 from testbed.cli.strategies import strategies_named, words_for
-from testbed.cli.terminal import console_for_reports
-from testbed.cli.writing import write_text
+from testbed.cli.terminal import console_for_reports, long_work
 from testbed.contract.unwinder import Unwinder
-from testbed.generate.names import parts_of
 from testbed.generate.program import shape_named, source_of
+from testbed.generate.seeds import parts_of
 from testbed.native.machine_code import CODE, VARIABLE
 from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 _NOT_BUILT = "no generated program is built that way (testbed list recipes)"
 _BATCH = 32  # seeds between two looks at the clock that may end the run
@@ -229,10 +227,9 @@ def _tell(report: _Report, first: int, save: Path, as_json: bool) -> None:
             raise UsageError(f"{save} cannot be written: {error.strerror or error}") from error
     if as_json:
         from testbed.report.json_forms import FuzzForm
-        from testbed.store.codec import encoded
+        from testbed.store.codec import json_of
 
-        json.dump(encoded(FuzzForm, {"first": first, "report": report}), sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        click.echo(json_of(FuzzForm, {"first": first, "report": report}), nl=False)
         return
     console = console_for_reports()
     for finding in report.findings:

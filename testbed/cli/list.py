@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
@@ -49,8 +47,7 @@ def _value(module: str, name: str) -> Callable[[], Mapping[str, Any]]:
 def _matching(names: Sequence[str]) -> list[Unwinder]:
     """Our strategies and those of real tools whose names match a pattern. Raises UsageError for a typo."""
     from testbed.referee import REFEREES
-    from testbed.words.catalogue import matches
-    from testbed.words.nearest import nearest
+    from testbed.words.catalogue import matches, nearest
     from unwinders import UNWINDERS
 
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
@@ -104,8 +101,9 @@ def command(what: str, traps: bool, names: tuple[str, ...], as_json: bool, clear
         raise UsageError(f"--clear goes with cache, not with {what}")
     known = _matching(names) if names else [*_CATALOGUES[what]().values()]
     if as_json:
-        json.dump([catalogue_text.LISTED[what].data(value) for value in known], sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        from testbed.store.codec import json_text
+
+        click.echo(json_text([catalogue_text.LISTED[what].data(value) for value in known]), nl=False)
         return
     console = console_for_reports()
     for part in _told(what, known, traps=traps):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +13,21 @@ import click
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
+from testbed.campaign.cells import one_of_each, units
 from testbed.campaign.findings import in_all_versions, show
 from testbed.campaign.kept_results import judge_and_keep, judge_with_key, keep_result, kept_result
 from testbed.campaign.matrix import judge_units, judge_units_by, native_for, unit_died
 from testbed.campaign.results import Matrix, Unit, UnitResult
-from testbed.campaign.sampled import judge_unit_sample
-from testbed.campaign.units import one_of_each, units
+from testbed.campaign.version_history import judge_unit_sample
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.corpus import chosen_programs
 from testbed.cli.options import (
+    Outputs,
     arches_option,
     cluster_option,
     jobs_option,
     json_option,
+    outputs_option,
     programs_option,
     recipes_option,
     refuse_others,
@@ -34,19 +35,17 @@ from testbed.cli.options import (
     strategies_option,
     takes,
     unwinder_cmd,
+    written,
 )
-from testbed.cli.progress import long_work
 from testbed.cli.strategies import all_strategies, strategies_from_outside, strategies_named
-from testbed.cli.terminal import console_for_reports, save
-from testbed.cli.writing import Outputs, outputs_option, written
+from testbed.cli.terminal import console_for_reports, long_work, save
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.referee import REFEREES, Referee, present
 from testbed.referee.read_reports import read_reports, try_report, without_reports
 from testbed.referee.versions import of_tool
-from testbed.words.catalogue import matching
+from testbed.words.catalogue import matching, nearest
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
 
 # A unit of a matrix as a job for any machine's processes, told in words: strategies hold code without a name.
 
@@ -284,9 +283,9 @@ def _show(
     console = console_for_reports(record=bool(files.svg))
     if options.as_json or files.json:
         from testbed.report.json_data import MatrixForm
-        from testbed.store.codec import encoded
+        from testbed.store.codec import json_of
 
-        cells = json.dumps(encoded(MatrixForm, matrix), indent=1) + "\n"
+        cells = json_of(MatrixForm, matrix)
     if files.json:
         with written(files.json):
             files.json.write_text(cells, encoding="utf-8")
@@ -314,7 +313,7 @@ def _write_page(
     matrix: Matrix, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], path: Path, *, steppers: bool
 ) -> None:
     """The page, and with ``steppers`` those that its cells link to."""
-    from testbed.report.matrix_html import write_matrix_html
+    from testbed.report.matrix_text import write_matrix_html
     from testbed.report.stepper import pages_beside, stepper_link, write_unit_stepper
 
     judged = {result.unit for result in matrix.results if result.cells} if steppers else set()
@@ -373,9 +372,9 @@ def _judged(
 
 def _tell_known_bugs(bugs: KnownBugs, *, as_json: bool) -> bool:
     """Try the findings again, and print them: what is not installed is not tried. True: --check fails."""
-    from testbed.report.finding_report import print_findings
+    from testbed.report.catalogue_text import print_findings
     from testbed.report.json_forms import TriedFindings
-    from testbed.store.codec import encoded
+    from testbed.store.codec import json_of
 
     chosen = matching(REFEREES, bugs.tools, "referee")
     if bugs.all_versions:
@@ -389,7 +388,7 @@ def _tell_known_bugs(bugs: KnownBugs, *, as_json: bool) -> bool:
     known = all_strategies()
     shown = [show(referee, finding, known, PROGRAMS) for referee in chosen for finding in referee.findings]
     if as_json:
-        click.echo(json.dumps(encoded(TriedFindings, shown), indent=1))
+        click.echo(json_of(TriedFindings, shown), nl=False)
     else:
         print_findings(console_for_reports(), shown)
     return bugs.check and not all(each.as_recorded for each in shown)
@@ -411,7 +410,7 @@ def _ranges(referees: Sequence[Referee]) -> bool:
 
 
 def _report(name: str, folder: str, tried: bool) -> None:
-    from testbed.report.finding_report import write_report
+    from testbed.report.catalogue_text import write_report
 
     known = read_reports()
     by_finding = {finding: report for report in known.values() for finding in report.findings}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from testbed.words.nearest import nearest
+from testbed.words.catalogue import nearest
 
 # Options of earlier versions, each with the end of the name of the file that is written now.
 _MOVED = {

@@ -2,20 +2,150 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import click
 
+from testbed.trace.chunk import LEAST
 from testbed.words.budget import DEFAULT, KINDS, OPTION, VARIABLE, budget_of
 from testbed.words.errors import UsageError
+from testbed.words.files import said
 
 if TYPE_CHECKING:
     from testbed.runs.run import Run
+
+
+# Files that a command writes: tried before the work, and where writing fails after all, the rest is still shown.
+
+_OUTPUTS = frozenset(("--output", "--save", "--write-known"))
+
+
+def try_writing(path: Path) -> None:
+    """Raise UsageError where a file cannot be written. What is there stays, and nothing new is there."""
+    try:
+        there = path.exists()
+        # A pipe that nobody reads would be waited for without end.
+        os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY, 0o666))
+        if not there:
+            path.unlink()
+    except (OSError, ValueError) as error:
+        nobody = isinstance(error, OSError) and error.errno == errno.ENXIO
+        why = "a pipe that nobody reads" if nobody else said(error)
+        raise UsageError(f"{path} cannot be written: {why}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file. Raises UsageError where it cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+# What a file that is written holds, by the end of its name: the longer end counts.
+_ENDS = MappingProxyType(
+    {
+        "plot": (".plot.svg", ".png"),
+        "timeline": (".timeline.json",),
+        "json": (".json",),
+        "html": (".html",),
+        "svg": (".svg",),
+        "trace": (".trace",),
+        "junit": (".xml",),
+        "markdown": (".md",),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """The files that a command is to write, by what each holds."""
+
+    plot: Path | None = None
+    timeline: Path | None = None
+    json: Path | None = None
+    html: Path | None = None
+    svg: Path | None = None
+    trace: Path | None = None
+    junit: Path | None = None
+    markdown: Path | None = None
+
+    def __bool__(self) -> bool:
+        return self != Outputs()
+
+
+def outputs_option(**kinds: str) -> Callable[[Any], Any]:
+    """``-o FILE`` of a command that writes these kinds of files, each with the words for it in the help."""
+    told = "; ".join(f"{' or '.join(_ENDS[kind])}: {words}" for kind, words in kinds.items())
+
+    def read(context: click.Context, param: click.Parameter, given: tuple[Path, ...]) -> Outputs:
+        del param
+        found: dict[str, Path] = {}
+        for path in given:
+            kind = next((each for each in _ENDS if each in kinds and path.name.endswith(_ENDS[each])), None)
+            if kind is None:
+                raise UsageError(f"-o {path}: the end of its name says what to write ({told})")
+            if not context.resilient_parsing:
+                try_writing(path)
+            found[kind] = path
+        return Outputs(**found)
+
+    return click.option(
+        "--output",
+        "-o",
+        "outputs",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=read,
+        help=f"Also write FILE, as its name ends: {told}. Repeatable.",
+    )
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """A file is written while this lasts. Where that fails, it is told, the command goes on, and its status is 2."""
+    try:
+        yield
+    except (OSError, UsageError) as error:
+        why = str(error) if isinstance(error, UsageError) else f"{path} cannot be written: {said(error)}"
+        click.echo(f"error: {why}", err=True)
+        click.get_current_context().call_on_close(_something_is_missing)
+
+
+def _something_is_missing() -> None:
+    sys.exit(2)
+
+
+def with_tried_outputs(command: click.Command) -> click.Command:
+    """The command, which tries the files that it is to write before it begins."""
+    for param in command.params:
+        is_file = isinstance(param, click.Option) and isinstance(param.type, click.Path) and not param.type.exists
+        if is_file and _OUTPUTS & {*param.opts} and not getattr(param.callback, "tries", False):
+            param.callback = _trying(param.callback)
+    return command
+
+
+def _trying(own: Callable[..., Any] | None) -> Callable[..., Any]:
+    def callback(context: click.Context, param: click.Parameter, value: Any) -> Any:
+        if isinstance(value, Path) and not context.resilient_parsing:
+            if str(value) == "-":
+                raise click.BadParameter("- is not written to: name a file", context, param)
+            try_writing(value)
+        return own(context, param, value) if own is not None else value
+
+    callback.tries = True  # type: ignore[attr-defined]
+    return callback
+
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 _SOME = partial(click.option, multiple=True)
@@ -188,3 +318,198 @@ def _restore(before: str | None) -> None:
         os.environ.pop(VARIABLE, None)
     else:
         os.environ[VARIABLE] = before
+
+
+# What `testbed run` takes: a value whose fields are its options; those of a process apart, which others take too.
+
+_SPELLED = {
+    "every_step": "--steps",
+    "as_json": "--json",
+    "frame_records": "--frame-record",
+    "conventions": "--convention",
+    "stepping": "--step",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What was typed; each option's help says what it is."""
+
+    program: Annotated[str | None, click.argument("program", required=False)]
+    arch: Annotated[str | None, arch_option]
+    recipe: Annotated[str | None, recipe_option]
+    folders: Annotated[tuple[Path, ...], programs_option]
+    names: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--unwinder",
+            "-u",
+            "names",
+            multiple=True,
+            metavar="GLOB",
+            help="These strategies, real unwinders too; repeatable. Default: six telling ones; '*': all there are.",
+        ),
+    ]
+    commands: Annotated[tuple[str, ...], unwinder_cmd]
+    location: Annotated[
+        str | None,
+        click.option(
+            "--at",
+            "location",
+            metavar="LOCATION",
+            help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.",
+        ),
+    ]
+    machine: Annotated[
+        bool,
+        click.option(
+            "--machine",
+            is_flag=True,
+            help="The whole site (default: @0): code, registers, the stack word by word, unwind rows, frames.",
+        ),
+    ]
+    stepping: Annotated[
+        bool, click.option("--step", "stepping", is_flag=True, help="Move about in the run from there, full screen.")
+    ]
+    cross_check: Annotated[
+        bool,
+        click.option(
+            "--cross-check",
+            is_flag=True,
+            help="Instead, compare two witnesses of the call stack at every step. One watches what instructions have "
+            "as their effect: it is the truth that everything is judged by. The other follows every return address "
+            "from the call that made it to the jump that uses it, with a disassembler.",
+        ),
+    ]
+    differences: Annotated[
+        bool,
+        click.option(
+            "--differences", is_flag=True, help="All steps at which some strategy is not exact, and no others."
+        ),
+    ]
+    every_step: Annotated[
+        bool, click.option("--steps", "every_step", is_flag=True, help="Every step (default: of runs up to 200 steps).")
+    ]
+    explain: Annotated[
+        bool,
+        click.option("--explain", is_flag=True, help="Also explain the words for outcomes and mechanisms that occur."),
+    ]
+    seed: Annotated[int, seed_option]
+    budget: Annotated[int, budget_of_processes_too]
+    jobs: Annotated[
+        int,
+        click.option("--jobs", "-j", type=click.IntRange(1, 2), default=1, help="2: judge a run in pieces by threads."),
+    ]
+    chunk: Annotated[
+        int | None,
+        click.option(
+            "--chunk",
+            type=click.IntRange(LEAST),
+            help="Run in pieces of this many steps, however short the run "
+            "(default: only what is longer than 2 million steps).",
+        ),
+    ]
+    fresh: Annotated[bool, rebuild_option]
+    frame_records: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--frame-record",
+            "frame_records",
+            multiple=True,
+            metavar="NAME",
+            help="Of a program file: the layout of its frame records, for example r11-gcc; repeatable.",
+        ),
+    ]
+    conventions: Annotated[tuple[tuple[str, str], ...], convention_option]
+    trace: Annotated[Path | None, click.option("--trace", type=FILE, help="Judge the run in this file instead.")]
+    as_json: Annotated[bool, json_option]
+    outputs: Annotated[
+        Outputs,
+        outputs_option(
+            html="a page that steps through the run",
+            svg="a picture of what is printed",
+            plot="plots",
+            timeline="the stacks for speedscope and Perfetto",
+            trace="only the recorded run, for --trace",
+        ),
+    ]
+
+    @property
+    def asked(self) -> bool:
+        """True where strategies were asked for, by name or command."""
+        return bool(self.names or self.commands)
+
+    @property
+    def place(self) -> str | None:
+        """The one step that is shown, where one is; None: the whole run."""
+        return self.location or ("@0" if self.machine or self.stepping else None)
+
+    def given(self, *names: str) -> list[str]:
+        """Those of some options that were given, as they are typed."""
+        files = [f"-o {path}" for name in names if (path := getattr(self.outputs, name, None))]
+        return [_SPELLED.get(name, f"--{name}") for name in names if getattr(self, name, None)] + files
+
+    def of_every_step(self) -> list[str]:
+        """The options given that show every step, or nothing."""
+        return self.given("differences", "every_step", "as_json", "html", "plot", "timeline")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOptions:
+    """What only a process has: what it is given, what it sees, and how much of it is looked at."""
+
+    arguments: Annotated[tuple[str, ...], click.argument("arguments", nargs=-1)]
+    process: Annotated[
+        bool, click.option("--process", is_flag=True, help="Run a program file as a Linux process, whatever it is.")
+    ]
+    stdin: Annotated[
+        Path | None,
+        click.option("--stdin", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What it reads."),
+    ]
+    stdout: Annotated[
+        Path | None, click.option("--stdout", type=FILE, help="Write what it prints to this file; else it is shown.")
+    ]
+    shown: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--folder",
+            "shown",
+            multiple=True,
+            metavar="NAME=DIR",
+            help="Show it DIR as NAME, to read; repeatable.",
+        ),
+    ]
+    sysroot: Annotated[
+        Path | None,
+        click.option("--sysroot", type=click.Path(file_okay=False, path_type=Path), help="Where its libraries are."),
+    ]
+    debug_dirs: Annotated[
+        tuple[Path, ...],
+        debug_dirs_option(
+            help="Where debug files of its stripped libraries are looked for besides /usr/lib/debug. Repeatable."
+        ),
+    ]
+    no_debug_files: Annotated[bool, no_debug_files_option]
+    sample: Annotated[
+        int | None,
+        click.option(
+            "--sample",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Also what a sampling profiler sees at every N-th step; -o FILE.timeline.json for speedscope.",
+        ),
+    ]
+    asked_at: Annotated[
+        int | None,
+        click.option(
+            "--asked-at",
+            type=click.IntRange(1),
+            metavar="N",
+            help="At how many steps strategies are asked that take one snapshot at a time: 500, real tools 100.",
+        ),
+    ]
+
+    @property
+    def asked(self) -> bool:
+        """True where one of them was given."""
+        return any(getattr(self, each.name) not in ((), None, False) for each in fields(self))

@@ -12,9 +12,8 @@ from typing import Any
 
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of
+from testbed.campaign.cells import cell_of, run_unit, units
 from testbed.campaign.results import Cell, Unit
-from testbed.campaign.units import run_unit, units
 from testbed.cli.corpus import chosen_programs, corpus
 from testbed.cli.strategies import strategies_named
 from testbed.contract.unwinder import Unwinder

@@ -35,9 +35,8 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program, programs_in
 from testbed.trace import Snapshot, Trace
-from testbed.words.catalogue import Catalogue, joined
+from testbed.words.catalogue import Catalogue, joined, nearest
 from testbed.words.errors import BrokenAnswer, TestbedError, ToolCrashed, ToolHung, UnwindError, UsageError
-from testbed.words.nearest import nearest
 from testbed.words.printable import printable
 
 # A Python function of others, asked so that nothing which it does is our error: an outcome at that snapshot.

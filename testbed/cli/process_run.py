@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from programs import PROGRAMS
-from testbed.cli.progress import long_work
-from testbed.cli.run_options import ProcessOptions, RunOptions
+from testbed.cli.options import ProcessOptions, RunOptions, try_writing, written
 from testbed.cli.strategies import telling_of_process
 from testbed.cli.table_readers import evaluate_rule
-from testbed.cli.terminal import console_for_reports, show_site, status
-from testbed.cli.writing import try_writing, written
+from testbed.cli.terminal import console_for_reports, long_work, show_site, status
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
 from testbed.image.separate_debug import NOWHERE, looked_in
@@ -32,7 +30,7 @@ from testbed.words.printable import printable_lines
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
     from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess
-    from testbed.profiling.samples import SampledProfile
+    from testbed.profiling.thread_run import SampledProfile
 
 BUDGET = 4_000_000
 MOST_ON_A_PAGE = 100_000  # steps; a page takes some 100 bytes for each, and a browser lays all of them out
@@ -191,7 +189,7 @@ def _in_pieces(
 ) -> tuple[CountedProcess, list[StrategyShare]]:
     """A long process, judged without holding it. Raises UsageError where a run in pieces lacks what was asked for."""
     from testbed.process.pieces import run_in_pieces
-    from testbed.profiling.long import judge_in_pieces
+    from testbed.profiling.thread_run import judge_in_pieces
 
     if own.sample is not None:
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
@@ -265,7 +263,7 @@ def _profiles(
 ) -> list[SampledProfile]:
     if every is None:
         return []
-    from testbed.profiling.samples import sampled_profiles
+    from testbed.profiling.thread_run import sampled_profiles
     from testbed.report.process_text import write_profile
 
     with status(f"every {every}-th step, as a profiler sees it"):

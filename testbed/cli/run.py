@@ -14,13 +14,10 @@ from testbed.build import Built
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.cli.corpus import corpus
-from testbed.cli.options import refuse_others, takes
+from testbed.cli.options import Outputs, ProcessOptions, RunOptions, refuse_others, takes, written
 from testbed.cli.process_run import is_process, show_process
-from testbed.cli.progress import long_work
-from testbed.cli.run_options import ProcessOptions, RunOptions
 from testbed.cli.strategies import applicable_of, strategies_named
-from testbed.cli.terminal import console_for_reports, disagrees, save, show_site, status
-from testbed.cli.writing import Outputs, written
+from testbed.cli.terminal import console_for_reports, disagrees, long_work, save, show_site, status
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.by_name import named_built
 from testbed.runs.judging import judge_all

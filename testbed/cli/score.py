@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ import click
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.campaign.matrix import DIED, judge_units, native_for
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import (
@@ -28,21 +28,21 @@ from testbed.campaign.score_card import (
     traps_of,
     write_known,
 )
-from testbed.campaign.units import units
 from testbed.cli.options import (
     FILE,
+    Outputs,
     arches_option,
     jobs_option,
     json_option,
+    outputs_option,
     refuse_others,
     strategies_option,
     takes,
     unwinder_cmd,
+    write_text,
 )
-from testbed.cli.progress import long_work
 from testbed.cli.strategies import is_spec, strategies_named
-from testbed.cli.terminal import console_for_reports
-from testbed.cli.writing import Outputs, outputs_option, write_text
+from testbed.cli.terminal import console_for_reports, long_work
 from testbed.contract.unwinder import Unwinder
 from testbed.words.errors import UsageError
 
@@ -199,9 +199,9 @@ def _show(card: ScoreCard, told: dict[str, str], options: ScoreOptions) -> None:
     """Print the card, and write it in every way that was asked for."""
     if options.as_json:
         from testbed.report.score_text import score_data
+        from testbed.store.codec import json_text
 
-        json.dump(score_data(card, told, everything=options.everything), sys.stdout, indent=1)
-        sys.stdout.write("\n")
+        click.echo(json_text(score_data(card, told, everything=options.everything)), nl=False)
     else:
         from testbed.report.score_text import score_page
 

@@ -17,7 +17,7 @@ from textual.widgets import Footer, Input, Static
 
 from testbed.report import step_screen as parts
 from testbed.report.step_screen import ScreenRun
-from testbed.report.stepper_moves import Move, moved
+from testbed.report.step_view import Move, moved
 from testbed.words.errors import UsageError
 
 _HELP = """\

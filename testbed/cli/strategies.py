@@ -16,9 +16,8 @@ import click
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.referee import REFEREE_OF, REFEREES, present
-from testbed.words.catalogue import joined, matching
+from testbed.words.catalogue import joined, matching, nearest
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
 from testbed.words.table_formats import TABLE_FORMATS
 from unwinders import UNWINDERS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +16,11 @@ import click
 
 from testbed.checks.workers import as_finished, worker_pool
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.options import cluster_option, jobs_option, json_option, seed_option
-from testbed.cli.progress import long_work
-from testbed.cli.writing import write_text
+from testbed.cli.options import cluster_option, jobs_option, json_option, seed_option, write_text
+from testbed.cli.terminal import long_work
 from testbed.report.phrases import count
-from testbed.report.sweep_text import difference_lines, sweep_lines
-from testbed.store.codec import encoded
+from testbed.report.sweep_html import difference_lines, sweep_lines
+from testbed.store.codec import json_of
 from testbed.sweep.database import (
     difference_of,
     is_sampled,
@@ -253,7 +251,7 @@ def _report(typed: Sequence[str], page: Path | None, against: Path | None, as_js
     if page is None:
         return _tell(report, as_json)
     if page.suffix == ".json":
-        write_text(page, json.dumps(encoded(SweepReport, report), indent=1) + "\n")
+        write_text(page, json_of(SweepReport, report))
     else:
         from testbed.report.sweep_html import sweep_html
 
@@ -264,7 +262,7 @@ def _report(typed: Sequence[str], page: Path | None, against: Path | None, as_js
 def _tell(report: SweepReport, as_json: bool) -> int:
     """Print a report; the exit status."""
     if as_json:
-        click.echo(json.dumps(encoded(SweepReport, report), indent=1))
+        click.echo(json_of(SweepReport, report), nl=False)
     else:
         for line in sweep_lines(report):
             click.echo(line)
@@ -281,7 +279,7 @@ def _status(report: SweepReport) -> int:
 def _tell_difference(difference: SweepDifference, as_json: bool) -> int:
     """Print a comparison; the exit status: 1 where a suspect is new."""
     if as_json:
-        click.echo(json.dumps(encoded(SweepDifference, difference), indent=1))
+        click.echo(json_of(SweepDifference, difference), nl=False)
     else:
         for line in difference_lines(difference):
             click.echo(line)

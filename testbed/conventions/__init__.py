@@ -15,8 +15,8 @@ from testbed.conventions.model import Convention, SavedRegister
 from testbed.conventions.ocaml import OCAML
 from testbed.conventions.preserve import PRESERVE
 from testbed.conventions.system_v import SVML, SYSTEM_V
+from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
 
 _ALL = (SYSTEM_V, SVML, AAPCS64, VECTOR, AAPCS32, *GO, *OCAML, *PRESERVE)
 # By the architecture's name, then by their own.

@@ -27,8 +27,8 @@ from testbed.conventions import CONVENTIONS, Convention, convention_named, platf
 from testbed.image import Image, LoadedImage, Symbol, image_covering, once_per_image
 from testbed.image.debug import debug_info, says_conventions
 from testbed.image.go_functions import code_span
+from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
 
 
 class Chosen(NamedTuple):

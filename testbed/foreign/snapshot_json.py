@@ -1,4 +1,4 @@
-"""Snapshots as JSON: the format is described in `testbed.export.snapshot_json` and by ``snapshot.schema.json``.
+"""Snapshots as JSON: the format is described in `testbed.export.write` and by ``snapshot.schema.json``.
 
 What people write by hand is met with the place of each mistake: ``memory[2].hex``.
 """
@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.foreign.model import Dump, Module
 from testbed.words.budget import Account
+from testbed.words.catalogue import nearest
 from testbed.words.errors import SnapshotFileError, UsageError
-from testbed.words.nearest import nearest
 
 _FORMAT, _VERSION = "testbed snapshot", 1
 _TOP = ("format", "version", "arch", "registers", "memory", "images", "pac_mask", "mappings")

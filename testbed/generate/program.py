@@ -11,8 +11,7 @@ from testbed.arch import ARCHES, Isa
 from testbed.generate.assembly import DIALECTS, assembly_text, is_expressible
 from testbed.generate.c_runtime import VECTORS, has_convention, runtime_text
 from testbed.generate.evaluate import INPUT, evaluate
-from testbed.generate.names import PREFIXES, called, named, parts_of
-from testbed.generate.seeds import shape_of_seed
+from testbed.generate.seeds import PREFIXES, called, named, parts_of, shape_of_seed
 from testbed.generate.shape import FLAGS, NUMBERED, ORDER, How, Shape, ShapeCall, ShapeFunction, why_not
 from testbed.program.header import parse_header
 from testbed.program.model import Language, Program, Source

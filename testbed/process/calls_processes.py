@@ -39,8 +39,8 @@ from testbed.process.state import (
     SignalAction,
 )
 from testbed.process.threads import GuestThread, MustWait, Wait
+from testbed.words.budget import free_garbage
 from testbed.words.errors import TestbedError
-from testbed.words.free_memory import free_garbage
 
 _NO_HANG, _NO_WAIT = 1, 0x0100_0000
 _BY_NUMBER, _BY_GROUP = 1, 2

@@ -27,9 +27,9 @@ from testbed.process.tracks import LeftStacks, Pieces, ending_of, own_steps
 from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk
 from testbed.trace.rolling_memory import RollingMemory
+from testbed.words.budget import free_garbage
 from testbed.words.errors import EmulationError, UsageError
-from testbed.words.free_memory import free_garbage
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 
 class NotInPieces(UsageError):

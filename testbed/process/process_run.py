@@ -21,7 +21,7 @@ from testbed.process.state import Process, RefusedCall
 from testbed.process.tracks import Track, WholeRecording, tracks_of
 from testbed.trace import Writes
 from testbed.words.errors import ImageError
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,18 +3,161 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
-from testbed.image import LoadedImage
+from testbed.checks.row_columns import Evaluate
+from testbed.contract.frames import Frame
+from testbed.contract.unwinder import Unwinder
+from testbed.image import LoadedImage, describe
+from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
-from testbed.profiling.result import WatchedProcess, WatchedThread
+from testbed.process.pieces import LongProcess
+from testbed.profiling.judge import joined_places, joined_shares, judge_thread, sampled_steps, steps_asked
+from testbed.profiling.result import CountedProcess, CountedThread, StrategyShare, WatchedProcess, WatchedThread
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.run import Run
+from testbed.truth import TrueFrame
+from testbed.truth.windows.watch import survey, watch
+from testbed.truth.windows.window import Window, windows
+from testbed.words.budget import give_back
 from testbed.words.errors import UsageError
+
+# What a sampling profiler would have seen of a process: every N-th step, its true stack and what a strategy says.
+#
+# A sample is the names of the functions, outermost first. It is *misplaced* where a strategy's names are not the true
+# ones: a flame graph then shows its time elsewhere. It is *cut* where they are the innermost true ones: time in the
+# right function, under the wrong callers.
+
+Stack = tuple[str, ...]
+TRUTH = "truth"
+
+
+@dataclass(frozen=True, slots=True)
+class SampledProfile:
+    """Samples of one strategy, or of the truth. ``stacks`` counts equal ones, outermost function first."""
+
+    name: str
+    every: int
+    samples: int
+    misplaced: int
+    cut: int
+    stacks: Mapping[Stack, int] = field(repr=False)
+
+
+def sampled_profiles(process: WatchedProcess, unwinders: Sequence[Unwinder], every: int) -> list[SampledProfile]:
+    """The true profile first, then one per strategy."""
+    names: dict[tuple[int, bool], str] = {}
+    stacks: list[Counter[Stack]] = [Counter() for _ in range(len(unwinders) + 1)]
+    misplaced, cut = [0] * len(stacks), [0] * len(stacks)
+    for thread in process.threads:
+        images, watched = thread.watched.trace.images, thread.watched
+        steps = range(thread.begins, len(watched.trace), every)
+        true = [_stack(names, images, watched.stack(step).frames, "") for step in steps]
+        stacks[0].update(true)
+        for i, unwinder in enumerate(unwinders, 1):
+            said = _said(thread, unwinder, steps, names)
+            stacks[i].update(said)
+            for right, claimed in zip(true, said, strict=True):
+                plain = claimed[1:] if claimed[0] == CUT else claimed
+                misplaced[i] += plain != right
+                cut[i] += plain != right and right[len(right) - len(plain) :] == plain
+    labels = (TRUTH, *(unwinder.name for unwinder in unwinders))
+    return [
+        SampledProfile(label, every, sum(each.values()), misplaced[i], cut[i], each)
+        for i, (label, each) in enumerate(zip(labels, stacks, strict=True))
+    ]
+
+
+CUT = "(not known)"
+
+
+def _said(
+    thread: WatchedThread, unwinder: Unwinder, steps: Iterable[int], names: dict[tuple[int, bool], str]
+) -> list[Stack]:
+    trace = thread.watched.trace
+    every = unwinder.unwind_trace(trace) if unwinder.unwind_trace is not None else None
+    found = []
+    for step in steps:
+        said = every[step] if every is not None else unwinder.unwind(trace.snapshot(step))
+        found.append(_stack(names, trace.images, said.frames, "" if said.stopped is None else CUT))
+    return found
+
+
+def _stack(
+    names: dict[tuple[int, bool], str],
+    images: tuple[LoadedImage, ...],
+    frames: Sequence[TrueFrame | Frame],
+    end: str,
+) -> Stack:
+    """The functions of a stack, outermost first; ``end`` stands before them."""
+    found = [end] if end else []
+    for frame in reversed(frames):
+        key = frame.pc, frame.lookup_pc != frame.pc
+        if key not in names:
+            names[key] = name_of(images, key[0], caller=key[1]).function or describe(images, key[0], caller=key[1])
+        found.append(names[key])
+    return tuple(found)
+
+
+# A process that is too long to hold, judged in pieces: each is watched, judged, and given up for the next one.
+#
+# Every thread is watched twice, as `testbed.truth.windows` needs it; the counts are those of the whole process. So are
+# the steps at which strategies are asked that take one snapshot at a time: chosen by the seed, of all threads together.
+
+
+def judge_in_pieces(
+    process: LongProcess,
+    unwinders: Sequence[Unwinder],
+    *,
+    evaluate: Evaluate | None = None,
+    sample: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> tuple[CountedProcess, list[StrategyShare]]:
+    """Every thread, counted, and every strategy, as `judge_process` has it. ``progress`` is told how many are done."""
+    shares = [joined_shares(unwinder, []) for unwinder in unwinders]
+    lengths = [thread.steps for thread in process.threads]
+    asked = [
+        None if each.soon_judged else sampled_steps(process.inputs.seed, lengths, sample or steps_asked(each))
+        for each in unwinders
+    ]
+    counted: list[CountedThread] = []
+    pieces = 0
+    for number, thread in enumerate(process.threads):
+        known = survey(lambda thread=thread: windows(process.chunks(thread)))  # type: ignore[misc]
+        pieces = max(pieces, known.windows)
+        steps = activations = transition = undecided = 0
+        for truth, _ in watch(windows(process.chunks(thread)), known):
+            window = truth.window
+            part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
+            for i, (unwinder, sampled) in enumerate(zip(unwinders, asked, strict=True)):
+                rows = _rows(window, None if sampled is None else sampled[number])
+                if len(rows):
+                    said = judge_thread(part, unwinder, rows, evaluate)
+                    shares[i] = joined_shares(unwinder, [shares[i], said])
+            steps, activations = steps + part.steps, activations + part.activations
+            transition, undecided = transition + part.transition, undecided + part.undecided
+            progress(sum(each.steps for each in counted) + steps)
+            give_back()
+        counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
+    shares = [replace(share, places=joined_places(share.places)) for share in shares]
+    return CountedProcess(process.run, tuple(counted), pieces), shares
+
+
+def _rows(window: Window, steps: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Where some of a thread's steps, or all, are in a window of it."""
+    if steps is None:
+        return np.arange(window.start, window.stop)
+    return steps[(steps >= window.first) & (steps < window.end)] - window.first + window.start
+
 
 _IN_FILE = re.compile(r"^(?P<file>[^:#]+)\+0x(?P<offset>[0-9a-fA-F]{1,16})(?:#(?P<visit>\d{1,9}))?$")
 

@@ -14,7 +14,7 @@
 ``recipes``               only these recipes (glob patterns, comma-separated); without it all that fit but the
                           ones that a program must ask for (``macho-*``)
 ``clang-only``            why keystone cannot assemble this file
-``trap``                  ``NUMBER REFERENCE, REFERENCE``: a trap of `testbed.words.traps` that this file shows, and
+``trap``                  ``NUMBER REFERENCE, REFERENCE``: a trap of `testbed.words.traits` that this file shows, and
                           where it happened (``owner/name#12`` or an ``https`` address)
 ``twin``                  the program that differs from this one in its tables only, and has the right ones
 ``wrong``                 ``LABEL..LABEL``, comma-separated: the instructions whose table rows are wrong
@@ -43,10 +43,9 @@ from pathlib import Path
 
 from testbed.arch import ARCHES
 from testbed.conventions.chosen import said_of
+from testbed.words.catalogue import nearest
 from testbed.words.errors import ProgramError, UsageError
-from testbed.words.nearest import nearest
-from testbed.words.traits import Trait
-from testbed.words.traps import TRAPS
+from testbed.words.traits import TRAPS, Trait
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Trapped:
-    """A trap that a program shows: its number in `testbed.words.traps`, and where it happened."""
+    """A trap that a program shows: its number in `testbed.words.traits`, and where it happened."""
 
     number: int
     references: tuple[str, ...]

@@ -14,9 +14,8 @@ from types import MappingProxyType
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.program.fragments import Fragment, named_files, read_fragments, source_text
 from testbed.program.header import Expectation, Header, parse_header
-from testbed.words.catalogue import Catalogue
+from testbed.words.catalogue import Catalogue, nearest
 from testbed.words.errors import ProgramError, UsageError
-from testbed.words.nearest import nearest
 
 __all__ = [
     "Expectation",

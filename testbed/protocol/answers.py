@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 from testbed.arch import ARCHES, Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.trace import Snapshot
+from testbed.words.catalogue import nearest
 from testbed.words.errors import BrokenAnswer, ForeignStop, UnwindError
-from testbed.words.nearest import nearest
 from testbed.words.printable import printable
 
 MOST_FRAMES = 4096  # of one backtrace

@@ -18,8 +18,8 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.protocol.conversation import Conversation
 from testbed.trace import Memory, Regions, Snapshot
+from testbed.words.catalogue import nearest
 from testbed.words.errors import BrokenAnswer, ForeignStop, ToolCrashed, ToolHung
-from testbed.words.nearest import nearest
 from testbed.words.printable import printable
 
 # Names that an unwinder writes and nobody reads: a key in other letters, a register that the architecture lacks.

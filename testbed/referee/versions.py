@@ -22,13 +22,12 @@ from pathlib import Path
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREE_OF, REFEREES
 from testbed.referee.model import Found, OtherVersions
-from testbed.referee.process.packages import own_packages
+from testbed.referee.process.limits import own_packages
 from testbed.words.catalogue import matches
 from testbed.words.data_file import read_toml, tables_in
 from testbed.words.errors import UsageError, VersionMissing
-from testbed.words.files import cache_folder
+from testbed.words.files import PREFIX, WorkFolder, cache_folder
 from testbed.words.own_files import own_folder
-from testbed.words.temporary import PREFIX, WorkFolder
 
 _TABLE = Path(__file__).with_name("versions.toml")
 _NEEDED = frozenset({"tool", "version", "holds"})

@@ -2,28 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
-from testbed.report.check_report import CheckReport
+from testbed.checks.model import FileCheck, Severity
+from testbed.report.check_report import CheckReport, ReportedFinding
+from testbed.report.check_words import beside, near, sentence
+from testbed.report.phrases import count
+from testbed.store.codec import json_of, json_text
+from testbed.words.printable import printable, printable_lines
+
+# A check as GitHub's workflow commands: an annotation in the pull request for each finding.
+#
+#     ::error file=NAME,line=N,col=N,title=TITLE::MESSAGE
+#
+# The place is that of the directive to change, or of the instruction behind which one is missing, seen from the
+# repository.
+#
+# A per cent sign, a carriage return and a line feed are written %25, %0D, %0A; in the properties before the second
+# ``::`` a colon and a comma too, %3A and %2C (GitHub Actions, workflow commands). GitHub shows ten annotations of a
+# level and step; the job's log has all of them, and the answer as its last line.
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def github_lines(report: CheckReport) -> Iterator[str]:
+    """The lines to print: a command for each new finding and each broken input, then what is known, then the answer."""
+    for file in report.files:
+        for reported in file.findings:
+            if not reported.known:
+                yield _annotation(file.check, reported, report.base)
+    for broken in report.broken:
+        title = f"{printable(broken.function)} could not be checked".strip()
+        yield _command("error", broken.reason, file=near(str(broken.path), report.base), title=title)
+    if report.known:
+        yield _command("notice", f"{count(report.known, 'finding')} known from the baseline")
+    for gone in report.gone:
+        yield _command("notice", f"no longer found, and still in {report.baseline}: {gone}")
+    yield printable(report.answer)
+
+
+def _annotation(check: FileCheck, reported: ReportedFinding, base: Path) -> str:
+    finding = reported.finding
+    level, title, at = _LEVELS[finding.severity], f"{finding.kind.value} in {finding.table}", finding.place
+    if not finding.source:
+        return _command(level, sentence(finding), file=near(str(check.path), base), title=title)
+    file, line = (at.file, at.line) if at else (finding.source, finding.line)
+    more = f" ({there})" if (there := beside(finding, base)) else ""
+    return _command(
+        level,
+        f"{check.path.name}: {sentence(finding)}{more}",
+        file=near(file, base),
+        line=str(line) if line else "",
+        col=str(at.column) if at else "",
+        title=title,
+    )
+
+
+def _command(level: str, message: str, **properties: str) -> str:
+    said = ",".join(
+        f"{name}={_data(value).replace(':', '%3A').replace(',', '%2C')}" for name, value in properties.items() if value
+    )
+    return f"::{level}{' ' * bool(said)}{said}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return printable_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _json(report: CheckReport) -> str:
-    from testbed.report.check_json import CheckForm, json_text
-    from testbed.store.codec import encoded
+    from testbed.report.check_json import CheckForm
 
-    return json_text(encoded(CheckForm, report))
+    return json_of(CheckForm, report)
 
 
 def _sarif(report: CheckReport) -> str:
-    from testbed.report.check_json import json_text
     from testbed.report.check_sarif import sarif_data
 
     return json_text(sarif_data(report))
 
 
 def _github(report: CheckReport) -> str:
-    from testbed.report.check_github import github_lines
-
     return "".join(f"{line}\n" for line in github_lines(report))
 
 

@@ -1,14 +1,13 @@
 """Checks as JSON: what ``testbed check --format json`` also with ``--executed``, writes, as types.
 
-A form says what is written of a value, and its schema is made from it (`testbed.report.schemas`).
+A form says what is written of a value, and its schema is made from it (`testbed.report.json_forms`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from testbed.arch import Arch
 from testbed.checks.model import FileCheck, FindingKind, HowKnown, Severity
@@ -415,16 +414,3 @@ CalledFilesForm = TypedDict(
         "files": tuple[CalledFileForm, ...],
     },
 )
-
-
-def json_text(data: Any) -> str:
-    """Data as JSON that every reader takes: of a name that is no UTF-8, the wrong bytes are written ``\\udcff``."""
-    return json.dumps(_unicode(data), indent=1) + "\n"
-
-
-def _unicode(data: Any) -> Any:
-    if isinstance(data, str):
-        return data.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(data, dict):
-        return {_unicode(key): _unicode(value) for key, value in data.items()}
-    return [_unicode(each) for each in data] if isinstance(data, list) else data

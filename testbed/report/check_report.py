@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from testbed.checks.alike import divided
 from testbed.checks.model import FileCheck, Severity, TableFinding
-from testbed.report.check_words import answer, file_name
+from testbed.checks.options import CheckOptions
+from testbed.report.check_words import answer, file_name, sentence
 from testbed.report.phrases import count
+from testbed.store.codec import decoded, encoded, json_text
+from testbed.words.catalogue import matches
+from testbed.words.errors import UsageError
 
 WEIGHTS = tuple(Severity)  # the heaviest first
 
@@ -116,3 +123,103 @@ def reported(check: FileCheck, known: Sequence[bool] = ()) -> ReportedFile:
     flags = known or [False] * len(check.findings)
     findings = [ReportedFinding(finding, flag) for finding, flag in zip(check.findings, flags, strict=True)]
     return ReportedFile(check, in_order(findings))
+
+
+# A baseline: findings that are known already, so that a check fails only for what is new.
+#
+# A file of JSON, an entry per finding, in an order that makes its diff readable. A finding is known by the name and the
+# architecture of its file and by its fingerprint; not by the folder, nor by its address or line, which move. If two
+# findings are alike and the baseline has one entry, one of them is new.
+
+SCHEMA = 2  # 1: findings were known by their offset in the function, too
+_KnownBy = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KnownFinding:
+    """An entry of a baseline. ``sentence`` is for people only: it names what is gone."""
+
+    file: str
+    arch: str
+    table: str
+    function: str
+    fingerprint: str
+    sentence: str
+
+    @property
+    def key(self) -> _KnownBy:
+        return self.file, self.arch, self.fingerprint
+
+
+def entry(check: FileCheck, finding: TableFinding) -> KnownFinding:
+    """A finding as an entry."""
+    name, arch = file_name(check), check.arch.name
+    fingerprint = finding.fingerprint.encode("utf-8", "backslashreplace").decode("utf-8")
+    return KnownFinding(name, arch, finding.table, finding.function, fingerprint, sentence(finding))
+
+
+def baseline_text(checks: Sequence[FileCheck]) -> str:
+    """All findings of some checks as a baseline."""
+    entries = sorted(entry(check, finding) for check in checks for finding in _each(check))
+    return json_text({"schema": SCHEMA, "findings": encoded(tuple[KnownFinding, ...], entries)})
+
+
+def read_baseline(path: Path) -> tuple[KnownFinding, ...]:
+    """The entries of a baseline. Raises UsageError where it cannot be read, or is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["schema"] != SCHEMA:
+            raise UsageError(f"{path} is a baseline of another version ({data['schema']}); write it again")
+        return decoded(tuple[KnownFinding, ...], data["findings"])
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise UsageError(f"{path} is no baseline of testbed check: --write-baseline {path} writes one") from error
+
+
+def told_beside(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck]) -> tuple[ReportedFile, ...]:
+    """The checks as they are told: with each finding, whether the baseline knows it.
+
+    Of what is told once of several functions, what is known of them and what is new are two findings.
+    """
+    left = Counter(each.key for each in baseline)
+    told = []
+    for check in checks:
+        parts = [
+            part
+            for finding in check.findings
+            for part in divided(finding, [_take(left, entry(check, each).key) for each in finding.each])
+        ]
+        findings = tuple(finding for finding, _ in parts)
+        told.append(reported(replace(check, findings=findings), [known for _, known in parts]))
+    return tuple(told)
+
+
+def _take(left: Counter[_KnownBy], key: _KnownBy) -> bool:
+    left[key] -= 1
+    return left[key] >= 0
+
+
+def gone_from(baseline: Sequence[KnownFinding], checks: Sequence[FileCheck], options: CheckOptions) -> tuple[str, ...]:
+    """What the baseline has and the checks have no more, as sentences.
+
+    Only where it was looked for: in files that were checked, in the functions and tables that were asked for.
+    """
+    found = Counter(entry(check, finding).key for check in checks for finding in _each(check))
+    looked_at = {(file_name(check), check.arch.name): check.tables for check in checks}
+    gone = []
+    for each in baseline:
+        tables = looked_at.get((each.file, each.arch))
+        if tables is not None and _asked_for(each, tables, options) and not _take(found, each.key):
+            gone.append(f"{each.file}: {each.sentence}")
+    return tuple(gone)
+
+
+def _each(check: FileCheck) -> Iterator[TableFinding]:
+    """The findings of a check, those of several functions one by one."""
+    return (each for finding in check.findings for each in finding.each)
+
+
+def _asked_for(known: KnownFinding, tables: Sequence[str], options: CheckOptions) -> bool:
+    """A table that is not there any more has no findings; one that was left out says nothing of them."""
+    return matches(known.function, options.functions) and (not options.tables or known.table in tables)

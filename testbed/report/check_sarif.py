@@ -17,7 +17,7 @@ from urllib.parse import quote
 from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, TableFinding
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
 from testbed.report.check_words import EVIDENCE, near, repair_words, sentence
-from testbed.words.distribution import own_version
+from testbed.words.own_files import own_version
 from testbed.words.printable import printable
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -1,6 +1,6 @@
 """Matrices and runs as JSON: the forms of what ``testbed matrix --json`` writes, and a run in columns.
 
-A form says what is written of a value, and its schema is made from it (`testbed.report.schemas`).
+A form says what is written of a value, and its schema is made from it (`testbed.report.json_forms`).
 """
 
 from __future__ import annotations

@@ -3,18 +3,220 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import pstdev
+from typing import Any
 
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from testbed.campaign.results import Cell, Matrix
-from testbed.report.causes import unclaimed
-from testbed.report.json_data import COUNTS
+from testbed.campaign.results import Cell, Matrix, Unit
+from testbed.report.causes import clauses_failed, unclaimed
+from testbed.report.json_data import COUNTS, MatrixForm, counts
 from testbed.report.narrow_tables import ColumnBlocks
+from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import BESIDE, STYLES, besides, count, folded, share
-from testbed.verdicts.counts import NOTHING_COUNTED
+from testbed.store.codec import encoded
+from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
+
+# The matrix as one self-contained page: what is interesting first, then all cells. No network.
+#
+# Where steppers are written beside it (`stepper.py`), every cell links to its unit's, at its first difference.
+
+# What is interesting in a matrix, before all of its cells: a heat map, and the programs that divide strategies.
+
+MOST_DIVIDING = 8
+MOST_NAMES = 3
+
+
+def heat_map(matrix: Matrix) -> list[dict[str, Any]]:
+    """A row per strategy, a cell per architecture: the share of exact sites outside transitions, and that of lies."""
+    sums = {key: sum(cells, NOTHING_COUNTED) for key, cells in matrix.by_strategy().items()}
+    arches = list(dict.fromkeys(cell.unit.arch for cell in matrix.cells))
+    return [
+        {"unwinder": name, "cells": [_heat(arch, sums.get((name, arch), NOTHING_COUNTED)) for arch in arches]}
+        for name in matrix.unwinders
+    ]
+
+
+def _heat(arch: str, total: Counts) -> dict[str, Any]:
+    sites = total.judged
+    return {
+        "arch": arch,
+        "sites": sites,
+        "share": share(total.exact, sites) if sites else "–",
+        "lies": share(total.lying, sites) if sites else "",
+        "percent": round(100 * total.exact / sites) if sites else 0,
+    }
+
+
+def dividing(matrix: Matrix, summaries: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The programs on which strategies differ most, each by its most dividing unit.
+
+    How much a unit divides is the standard deviation, over its strategies, of exact minus lying sites as a share.
+    """
+    by_unit: dict[Unit, list[tuple[int, Cell]]] = defaultdict(list)
+    for index, cell in enumerate(matrix.cells):
+        by_unit[cell.unit].append((index, cell))
+    best: dict[str, tuple[float, Unit]] = {}
+    for unit, cells in by_unit.items():
+        spread = pstdev(cell.points for _, cell in cells)
+        if spread > best.get(unit.program, (0.0, unit))[0]:
+            best[unit.program] = spread, unit
+    chosen = sorted(best.values(), key=lambda each: (-each[0], str(each[1])))[:MOST_DIVIDING]
+    return [_row(unit, by_unit[unit], summaries) for _, unit in chosen]
+
+
+def _row(unit: Unit, cells: Sequence[tuple[int, Cell]], summaries: Mapping[str, str]) -> dict[str, Any]:
+    right = [cell.unwinder for _, cell in cells if cell.exact == cell.judged]
+    liars = sorted((cell for _, cell in cells if cell.lying), key=lambda cell: -cell.lying)
+    return {
+        "unit": unit,
+        "summary": summaries.get(unit.program, ""),
+        "right": ", ".join(right) or "nobody",
+        "lies": ", ".join(f"{c.unwinder} {share(c.lying, c.judged)}" for c in liars[:MOST_NAMES]),
+        "more": max(len(liars) - MOST_NAMES, 0),
+        # Of each strategy, exact sites last: they are drawn at the foot of its bar.
+        "bars": [
+            {
+                "index": index,
+                "title": f"{c.unwinder}: {share(c.exact, c.judged)} exact, {share(c.lying, c.judged)} lies",
+                "parts": [(outcome.value, number) for outcome, number in reversed(list(c.outcomes.items()))],
+            }
+            for index, c in cells
+        ],
+    }
+
+
+SHOWN_TRAPS = 8  # the others are behind a click
+_SCRIPTS = ("page.js", "matrix.js")
+_HEADLINE = (
+    ("exact", "the whole truth"),
+    ("foretold", "not exact, where and as the failed clause of the assumption foretells"),
+    *BESIDE.items(),
+    ("lying", "claimed something false, foretold or not"),
+    ("transition", "no single answer is right there"),
+)
+
+
+Steppers = Callable[[Unit], str | None]
+
+
+def write_matrix_html(
+    matrix: Matrix, path: Path, summaries: Mapping[str, str] | None = None, steppers: Steppers = lambda _: None
+) -> None:
+    """Write the matrix page to ``path``; ``summaries`` says in a line what each program does."""
+    path.write_text(matrix_html(matrix, summaries or {}, steppers), encoding="utf-8")
+
+
+def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers = lambda _: None) -> str:
+    """The matrix page as text; ``steppers`` says where a unit's own page is, if it has one."""
+    unwinders = list(matrix.unwinders)
+    by_unit: dict[Any, dict[str, tuple[int, Cell]]] = defaultdict(dict)
+    for index, cell in enumerate(matrix.cells):
+        by_unit[cell.unit][cell.unwinder] = index, cell
+    data = encoded(MatrixForm, matrix)
+    pages, beside = {unit: steppers(unit) for unit in by_unit}, besides(matrix.cells)
+    for cell, shown in zip(matrix.cells, data["cells"], strict=True):
+        shown["page"] = _at_first_difference(pages[cell.unit], cell)
+    return render_page(
+        "matrix.html",
+        css=page_text("page.css") + page_text("matrix.css"),
+        script=Markup("\n").join(page_text(name) for name in _SCRIPTS),
+        block=packed({"cells": data["cells"], "strategies": unwinders}, {}),
+        data=data,
+        headline=[each for each in _HEADLINE if each[0] not in BESIDE or each[0] in beside],
+        beside=beside,
+        heat=heat_map(matrix),
+        dividing=dividing(matrix, summaries),
+        shown_traps=SHOWN_TRAPS,
+        unwinders=unwinders,
+        arches=list(dict.fromkeys(unit.arch for unit in by_unit)),
+        rows=[
+            {
+                "program": unit.program,
+                "arch": unit.arch,
+                "recipe": unit.recipe,
+                "cells": [_shown(*cells[name], pages[unit]) if name in cells else None for name in unwinders],
+            }
+            for unit, cells in by_unit.items()
+        ],
+        totals=[_total(*key, group) for key, group in matrix.by_strategy().items()],
+        traps=_traps(matrix, summaries),
+        outcomes=list(Outcome),
+        glossary=clauses_failed(matrix.cells),
+        unclaimed=unclaimed(matrix.cells),
+        kinds=(),
+    )
+
+
+def _shown(index: int, cell: Cell, page: str | None) -> dict[str, Any]:
+    judged, others = cell.judged, list(cell.outcomes.items())
+    words = ", ".join(f"{outcome.value} {n}" for outcome, n in others if outcome is not Outcome.EXACT)
+    marks = "".join(outcome.mark for outcome, _ in others if outcome is not Outcome.EXACT)
+    return {
+        "index": index,
+        "page": _at_first_difference(page, cell),
+        "share": share(cell.exact, judged),
+        "marks": marks + ("?" if cell.unexplained else ""),
+        "class": "bad" if cell.unexplained else "good" if cell.exact == judged else "part",
+        "style": f"--parts:{_gradient(others, max(judged, 1))}",
+        "title": f"{cell}: {cell.exact} of {judged} exact" + (f"; {words}" if words else ""),
+    }
+
+
+def _at_first_difference(page: str | None, cell: Cell) -> str | None:
+    """The link into a stepper: this strategy focused, at the first step that it has to answer for."""
+    if page is None:
+        return None
+    first = cell.first_unexplained or cell.first_lie or cell.first
+    return f"{page}#{f'step={first.step}&' if first else ''}focus={cell.unwinder}"
+
+
+def _gradient(counts: list[tuple[Outcome, int]], whole: int) -> str:
+    """The outcomes of a cell as stops of a CSS gradient, each as wide as its share."""
+    stops, done = [], 0
+    for outcome, number in counts:
+        stops.append(f"var(--{outcome.value}) {100 * done / whole:.1f}% {100 * (done + number) / whole:.1f}%")
+        done += number
+    return ",".join(stops) if stops else "var(--soft) 0% 100%"
+
+
+def _total(unwinder: str, arch: str, cells: Sequence[Cell]) -> dict[str, Any]:
+    total = sum(cells, NOTHING_COUNTED)
+    callers, came_out = total.callers, total.outcomes
+    return {
+        "unwinder": unwinder,
+        "arch": arch,
+        **counts(total),
+        "precision": share(callers.found, callers.said),
+        "recall": share(callers.found, callers.true),
+        "outcomes": {outcome.value: came_out.get(outcome, 0) for outcome in Outcome},
+    }
+
+
+def _traps(matrix: Matrix, summaries: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Each program with the strategies that lie on it, the worst trap first."""
+    lies: dict[str, dict[str, int]] = {cell.unit.program: {} for cell in matrix.cells}
+    for cell in matrix.cells:
+        if cell.lying:
+            caught = lies[cell.unit.program]
+            caught[cell.unwinder] = caught.get(cell.unwinder, 0) + cell.lying
+    rows = [
+        {
+            "program": program,
+            "summary": summaries[program],
+            "lying": sum(caught.values()),
+            "by": ", ".join(f"{name} ({count:,})" for name, count in sorted(caught.items(), key=lambda p: -p[1])),
+        }
+        for program, caught in lies.items()
+        if program in summaries
+    ]
+    return sorted(rows, key=lambda row: (-row["lying"], row["program"]))
+
 
 MOST_COLUMNS = 8  # of shares beside a program's name, in 100 columns
 _HEADS = {"foretold": "fore-\ntold", "unexplained": "unex-\nplained", "transition": "transi-\ntion"}

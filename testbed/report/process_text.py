@@ -16,7 +16,7 @@ from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
 from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
-from testbed.profiling.samples import SampledProfile
+from testbed.profiling.thread_run import SampledProfile
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
 from testbed.report.phrases import besides, count, share

@@ -19,7 +19,7 @@ from testbed.report.phrases import count, percent
 from testbed.truth.phases import Phase
 from testbed.verdicts.counts import Counts
 from testbed.words.outcome import Outcome
-from testbed.words.traps import TRAPS
+from testbed.words.traits import TRAPS
 
 BEST = 5  # of the known that are shown above
 AROUND = 2  # of those on each side of one that was asked for

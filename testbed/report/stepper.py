@@ -14,9 +14,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from testbed.campaign.cells import cell_of
+from testbed.campaign.cells import cell_of, run_unit
 from testbed.campaign.results import Cell, Unit
-from testbed.campaign.units import run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.naming.beside import Alignment, beside
@@ -30,8 +29,7 @@ from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import activation_name
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
-from testbed.report.step_view import row_in_force
-from testbed.report.stepper_moves import Move
+from testbed.report.step_view import Move, row_in_force
 from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES, phases

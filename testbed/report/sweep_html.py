@@ -2,11 +2,116 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from math import sqrt
+
 from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import count
-from testbed.report.sweep_text import sweep_lines
-from testbed.sweep.model import ReportedDoubt, SweepReport
+from testbed.sweep.model import CauseCount, EntryAnswer, ReportedDoubt, SweepDifference, SweepReport
 from testbed.words.printable import printable
+
+# A sweep's report as text.
+
+OF_EACH = 5  # suspects of one cause that are shown; JSON and the page have all
+_MOST_ROWS = 20  # producers, packages, failures
+
+
+def sweep_lines(report: SweepReport) -> Iterator[str]:
+    """What was swept, what is suspect by cause, producer and package, what execution says, some of each cause."""
+    passes = "some were executed" if report.executed else "nothing was executed"
+    yield (
+        f"{count(report.files, 'file')}, {report.entries:,} entries, "
+        f"{count(report.instructions, 'instruction')}, {report.seconds:.1f} CPU seconds; {passes}."
+    )
+    yield f"  agree        {_share(report.agreed, report.entries)}"
+    if report.private:
+        yield f"               {report.private:,} of them give a saved register back changed: a convention of their own"
+    yield f"  suspect      {_share(report.suspect, report.entries)}"
+    yield f"  cannot tell  {_share(report.undecided, report.entries)}"
+    yield from _executed(report)
+    for title, counts in (("cause", report.causes), ("producer", report.producers), ("package", report.packages)):
+        if counts:
+            yield ""
+            yield from _table(title, counts)
+    for cause, every in groupby(report.suspects, key=lambda each: each.cause):
+        yield ""
+        yield from _of_cause(cause, list(every))
+    for path, failure in report.failures[:_MOST_ROWS]:
+        yield f"not swept: {failure if failure.startswith(path) else f'{printable(path)}: {failure}'}"
+    yield from _more(len(report.failures) - _MOST_ROWS, "not swept")
+
+
+def _executed(report: SweepReport) -> Iterator[str]:
+    if not report.executed:
+        return
+    yield ""
+    yield "  called     wrong  (forced)  note     right  (forced)  not decided  first pass"
+    for each in report.executed:
+        yield (
+            f"{each.called:>8,}  {each.wrong:>8,}  {each.wrong_on_a_forced_path:>8,}  {each.notes:>4,}  "
+            f"{each.right:>8,}  {each.right_on_a_forced_path:>8,}  {each.not_decided:>11,}  {each.answer}"
+        )
+    sampled = next((each for each in report.executed if each.answer == EntryAnswer.AGREES.value), None)
+    if sampled is not None:
+        wrong, tried = sampled.wrong + sampled.wrong_on_a_forced_path, sampled.called - sampled.not_decided
+        yield (
+            f"the first pass agreed with {count(tried, 'entry').replace('entrys', 'entries')} that were called, and "
+            f"was wrong about {wrong:,}: at most {100 * _at_most(wrong, tried):.2g} % of all, with 95 % certainty"
+        )
+
+
+def _at_most(found: int, tried: int) -> float:
+    """The upper end of Wilson's interval for a share: one side, 95 %."""
+    z = 1.645
+    if not tried:
+        return 1.0
+    part = found / tried
+    middle = part + z * z / (2 * tried)
+    return float((middle + z * sqrt(part * (1 - part) / tried + z * z / (4 * tried**2))) / (1 + z * z / tried))
+
+
+def _of_cause(cause: str, every: Sequence[ReportedDoubt]) -> Iterator[str]:
+    """Some suspects of a cause, of as many files as there are: those that were executed first."""
+    yield f"{printable(cause)}: {len(every):,} in {count(len({each.file for each in every}), 'file')}"
+    ordered = sorted(every, key=lambda each: each.execution in ("", "not decided"))
+    chosen = list({each.file: each for each in reversed(ordered)}.values())[::-1][:OF_EACH]
+    for each in chosen:
+        name = printable(each.function) or "no name"
+        yield f"  {printable(each.file)}: {name} [{each.start:#x}]: {each.words}"
+        if each.execution:
+            said = f": {printable(each.executed)}" if each.executed else ""
+            yield f"    executed, {each.execution}{said}"
+    yield from (f"  {line}" for line in _more(len(every) - len(chosen), ""))
+
+
+def _more(number: int, what: str) -> Iterator[str]:
+    if number > 0:
+        yield f"... and {number:,} more{' ' * bool(what)}{what}: --json and -o PAGE.html have all"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:>11,}  {100 * part / whole if whole else 0:8.4f} %"
+
+
+def _table(title: str, counts: tuple[CauseCount, ...]) -> Iterator[str]:
+    yield f"{'suspect':>9}  {'cannot tell':>11}  {title}"
+    for each in counts[:_MOST_ROWS]:
+        yield f"{each.suspect:>9,}  {each.undecided:>11,}  {printable(each.name)}"
+    yield from _more(len(counts) - _MOST_ROWS, "")
+
+
+def difference_lines(difference: SweepDifference) -> Iterator[str]:
+    """What differs between two sweeps."""
+    new, gone = len(difference.new), len(difference.gone)
+    yield f"{count(new, 'suspect')} new, {gone:,} gone, {difference.both:,} in both"
+    for name, before, now in difference.causes:
+        yield f"{before:>9,} -> {now:>9,}  {printable(name)}"
+    for sign, doubts in (("+", difference.new), ("-", difference.gone)):
+        for each in doubts[:_MOST_ROWS]:
+            name = printable(each.function) or "no name"
+            yield f"{sign} {printable(each.file)}: {name} [{each.start:#x}]: {each.words}"
+        yield from _more(len(doubts) - _MOST_ROWS, "")
 
 
 def sweep_html(report: SweepReport) -> str:

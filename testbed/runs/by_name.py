@@ -9,14 +9,14 @@ from pathlib import Path
 from testbed.arch import Arch, arch_named
 from testbed.build import Built, build
 from testbed.build.recipes import first_recipe, recipe_named, recipes_for
-from testbed.generate.names import is_generated
+from testbed.generate.seeds import is_generated
 from testbed.image import Image, linked_image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.program.model import COMPILED, Program, read_program
 from testbed.runs.program_file import NOTHING_SAID, FileFacts, built_file
 from testbed.runs.run import Run, run_built
+from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
 
 SOURCES = (*COMPILED, ".S")
 Programs = Mapping[str, Program]

@@ -14,8 +14,8 @@ from testbed.image import Image, linked_image
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.run import Run, run_built
+from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
 from testbed.words.printable import printable
 
 

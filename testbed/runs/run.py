@@ -27,8 +27,8 @@ from testbed.verdicts.assumptions import Failed
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.assumptions.words import expected, place, reason
 from testbed.verdicts.one import Verdict
+from testbed.words.catalogue import nearest
 from testbed.words.errors import EmulationError, ProgramError, TestbedError, UnreadableMemory, UsageError
-from testbed.words.nearest import nearest
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 

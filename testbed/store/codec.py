@@ -366,3 +366,21 @@ _CLASSES: tuple[tuple[Callable[[type], bool], Callable[[Any], _Coder]], ...] = (
     (lambda kind: issubclass(kind, Enum), _enum),
     (lambda kind: issubclass(kind, tuple), _named_tuple),
 )
+
+
+def json_of(form: Any, value: object) -> str:
+    """A value as JSON text by the form that is printed."""
+    return json_text(encoded(form, value))
+
+
+def json_text(data: Any) -> str:
+    """Data as JSON that every reader takes: of a name that is no UTF-8, the wrong bytes are written ``\\udcff``."""
+    return json.dumps(_unicode(data), indent=1) + "\n"
+
+
+def _unicode(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(data, dict):
+        return {_unicode(key): _unicode(value) for key, value in data.items()}
+    return [_unicode(each) for each in data] if isinstance(data, list) else data

@@ -25,8 +25,8 @@ from testbed.sweep.model import (
     SweepReport,
     SweptContent,
 )
-from testbed.words.code_versions import code_of
 from testbed.words.errors import UsageError
+from testbed.words.own_files import code_of
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS made_by (code TEXT);

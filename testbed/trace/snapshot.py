@@ -12,8 +12,8 @@ from testbed.arch import Arch, arch_named
 from testbed.image import LoadedImage, describe, image_covering, read_image
 from testbed.image.model import joined_spans
 from testbed.trace.memory import Memory
+from testbed.words.catalogue import nearest
 from testbed.words.errors import UnknownRegister, UnreadableMemory, UnsupportedRule, UsageError
-from testbed.words.nearest import nearest
 
 LEAST_ADDRESS_BITS = 36  # of a process, under Linux's smallest configuration
 

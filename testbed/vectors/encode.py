@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from testbed.image import Image, LoadedImage
 from testbed.vectors.model import FORMAT, VERSION, Expected, SiteClass, Vector, VectorCaller, VectorFile
 from testbed.words.table_formats import BY_SECTION
-from testbed.words.traps import TRAPS
+from testbed.words.traits import TRAPS
 
 ListedItem = TypeVar("ListedItem", bound=Hashable)
 

@@ -14,9 +14,9 @@ from testbed.conventions import platform
 from testbed.truth.phases import Phase
 from testbed.vectors.encode import as_text, encoded, image_name, plain
 from testbed.vectors.model import FORMAT, VERSION, Expected, VectorFile
-from testbed.words.distribution import own_version
 from testbed.words.errors import UsageError
 from testbed.words.files import write_whole
+from testbed.words.own_files import own_version
 from testbed.words.traits import Trait
 
 KIT = Path(__file__).with_name("kit")

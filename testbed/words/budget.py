@@ -21,15 +21,38 @@ BudgetExceeded: the file, the offset, the limit, and the option that raises it.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 
+from testbed.words.catalogue import nearest
 from testbed.words.errors import BudgetExceeded, UsageError
-from testbed.words.nearest import nearest
+
+# Free memory given back to the system, so that a long run has no more of it than one of its pieces needs.
+
+
+def free_garbage() -> None:
+    """Free what refers to itself: an emulator and its callbacks do, with all memory of the program that it ran."""
+    gc.collect()
+    give_back()
+
+
+def give_back() -> None:
+    """Give free pages back: glibc keeps those between blocks in use until it is told. Elsewhere this does nothing."""
+    if trim := _trim():
+        trim(0)
+
+
+@cache
+def _trim() -> ctypes._NamedFuncPointer | None:
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+
 
 OPTION = "--file-limit"
 VARIABLE = "TESTBED_FILE_LIMITS"  # the same for a process and those that it starts: "steps=50000000,seconds=60"

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
 from testbed.words.errors import UsageError
-from testbed.words.nearest import nearest
+
+# What the four catalogues share: telling somebody who mistyped a name which names exist.
+
+_MOST = 30  # names that are listed where none is close
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """``did you mean ...?`` with the closest names; where nothing is close all of them, or of many the first ones."""
+    known = list(names)
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {', '.join(close)}?"
+    if len(known) > _MOST:
+        return f"there are {len(known)}, such as {', '.join(known[:3])}"
+    return f"there are: {', '.join(known)}"
+
 
 T = TypeVar("T")
 

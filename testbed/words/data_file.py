@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from testbed.words.catalogue import nearest
 from testbed.words.errors import DataFileError
-from testbed.words.nearest import nearest
 
 T = TypeVar("T")
 

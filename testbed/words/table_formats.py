@@ -134,7 +134,7 @@ _ALL = (
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.eh_frame_hdr:eh_frame_hdr",
         pointer=0x6474_E550,
-        writer="testbed.build.tables.eh_frame_hdr:write_eh_frame_hdr",
+        writer="testbed.build.tables.eh_frame:write_eh_frame_hdr",
         finds_rows_of=".eh_frame",
         in_objects=False,
     ),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from testbed.arch import ARCHES
 from testbed.build import directives as d
-from testbed.build.source_place import Place
+from testbed.build.expressions import Place
 from testbed.build.tables.cfi_program import Procedure
 
 X86, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]

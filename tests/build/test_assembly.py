@@ -11,12 +11,10 @@ from testbed.arch import ARCHES, Arch, Isa
 from testbed.build import directives as d
 from testbed.build import keystone, link
 from testbed.build.assembly import read_assembly
-from testbed.build.expressions import Expression
-from testbed.build.keystone import call_keystone
-from testbed.build.keystone_isas import KEYSTONE, KeystoneIsa
+from testbed.build.expressions import Expression, Place
+from testbed.build.keystone import KEYSTONE, KeystoneIsa, call_keystone
 from testbed.build.link import assemble_program
 from testbed.build.recipes import RECIPES
-from testbed.build.source_place import Place
 from testbed.build.statements import Cfi, Data, Ehabi, Fill, Label, SourceInstruction
 from testbed.program.model import program_from_text
 from testbed.words.errors import BuildError

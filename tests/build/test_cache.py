@@ -8,8 +8,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.build import build, cache
-from testbed.build.keystone import call_keystone
-from testbed.build.keystone_isas import KeystoneIsa
+from testbed.build.keystone import KeystoneIsa, call_keystone
 from testbed.build.recipes import RECIPES
 from testbed.program.model import Program, program_from_text, read_program
 from testbed.words.errors import UsageError

@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 
 from testbed.build import directives as d
-from testbed.build.tables.cfi_program import Procedure, advance, encode_procedure, encode_rules, initial_rules
-from testbed.build.tables.cfi_states import CfiState, cfi_states
+from testbed.build.tables.cfi_program import (
+    CfiState,
+    Procedure,
+    advance,
+    cfi_states,
+    encode_procedure,
+    encode_rules,
+    initial_rules,
+    sleb128,
+    uleb128,
+)
 from testbed.build.tables.eh_frame import write_debug_frame, write_eh_frame
 from testbed.build.tables.escapes import CfaComputed, CfaStoredAt, Computed, NoRule, StoredAt, decode_escape
-from testbed.build.tables.leb128 import sleb128, uleb128
 from testbed.words.errors import BuildError
 from tests.build.procedures import ARM32, ARM64, HERE, X86, procedure
 

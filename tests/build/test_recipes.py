@@ -12,9 +12,9 @@ from capstone import Cs
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
-from testbed.build.load_addresses import ZEROED_BASE
 from testbed.build.recipes import RECIPES, SELECTION, first_recipe, recipe_named, recipes_for, recipes_in, selected
-from testbed.campaign.units import units
+from testbed.build.targets import ZEROED_BASE
+from testbed.campaign.cells import units
 from testbed.image.capstone_isas import CAPSTONE
 from testbed.program.model import program_from_text
 from testbed.runs.run import run_built, run_program

@@ -11,8 +11,8 @@ import pytest
 from testbed.arch import ARCHES, Arch
 from testbed.build import build
 from testbed.build import directives as d
+from testbed.build.expressions import Place
 from testbed.build.recipes import RECIPES
-from testbed.build.source_place import Place
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.ehabi import HandledFunction, prel31, unwind_opcodes, write_exception_tables
 from testbed.build.tables.orc import write_orc

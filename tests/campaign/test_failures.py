@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import pytest
 
 from programs import PROGRAMS
+from testbed.campaign import cells
 from testbed.campaign import kept_results as results
-from testbed.campaign import units
 from testbed.campaign.fuzz import failures
 from testbed.campaign.matrix import judge_unit, judge_units
 from testbed.campaign.results import Unit, UnitResult
@@ -28,8 +28,8 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.native import machine_code
 from testbed.trace import Snapshot
-from testbed.words.code_versions import code_of
 from testbed.words.errors import TestbedError
+from testbed.words.own_files import code_of
 from tests.words.alive import are_gone
 from unwinders import UNWINDERS
 
@@ -79,14 +79,14 @@ def test_any_exception_on_the_way_to_a_run_is_the_result_of_its_unit(
     monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     """Building, recording and observing, in this order; the second and the third are one call."""
-    original = getattr(units, stage)
+    original = getattr(cells, stage)
 
     def broken(what: object, *arguments: object, **options: object) -> object:
         if "mutual_recursion" in str(what):
             raise ZeroDivisionError("a bug")
         return original(what, *arguments, **options)
 
-    monkeypatch.setattr(units, stage, broken)
+    monkeypatch.setattr(cells, stage, broken)
     planned = [UNIT, Unit("mutual_recursion", "x86_64", "clang-O2"), UNIT]
     first, second, third = judge_units(planned, judged, jobs=1)
     assert "ZeroDivisionError: a bug" in second.failed and not second.cells
@@ -106,7 +106,7 @@ def test_a_look_for_kept_results_leaves_the_telling_to_judging(monkeypatch: pyte
     def broken(*arguments: object, **options: object) -> object:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(units, "build", broken)
+    monkeypatch.setattr(cells, "build", broken)
     assert results.kept_result(UNIT, PROGRAMS, chosen) is None
     assert judge_unit(UNIT, PROGRAMS, chosen).failed
 

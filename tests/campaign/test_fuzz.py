@@ -12,17 +12,16 @@ from click.testing import CliRunner
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.fuzz import FuzzFinding, cases, failures, judge_case, shrunk
+from testbed.campaign.fuzz import FuzzFinding, cases, failures, judge_case, shrunk, smaller
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Cell, Difference, Unit, UnitResult
 from testbed.cli import cli
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.evaluate import Evaluation, evaluate
-from testbed.generate.names import called, named, parts_of
 from testbed.generate.program import generated_program, parse_director, shape_named
+from testbed.generate.seeds import called, named, parts_of
 from testbed.generate.shape import Shape
-from testbed.generate.shrink import smaller
 from testbed.trace import Snapshot
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import SiteKind

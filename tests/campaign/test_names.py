@@ -13,9 +13,9 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
+from testbed.campaign.cells import run_unit
 from testbed.campaign.names import NameOutcome, NameReport, judge_declared, judge_names, judge_site, true_frames
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit
 from testbed.contract.assumption import LEADS, ZERO
 from testbed.image import LoadedImage, Symbol
 from testbed.image.debug.tail_chains import Certainty

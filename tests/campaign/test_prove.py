@@ -16,9 +16,9 @@ import testbed.report as schemas
 from programs import PROGRAMS
 from testbed.arch import ARCHES, PerIsa
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import run_unit, units
 from testbed.campaign.prove import prove, prove_unit, total
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit, units
 from testbed.cli import cli
 from testbed.runs.run import Run
 from testbed.trace import Trace

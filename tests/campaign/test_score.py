@@ -16,6 +16,7 @@ from docs.findings_page import findings_markdown, with_versions
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.campaign.findings import in_all_versions, show
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import (
@@ -32,7 +33,6 @@ from testbed.campaign.score_card import (
     traps_of,
     write_known,
 )
-from testbed.campaign.units import units
 from testbed.campaign.version_history import VersionHistory, versioned
 from testbed.cli import main
 from testbed.cli.strategies import all_strategies
@@ -47,7 +47,7 @@ from testbed.trace import Snapshot
 from testbed.truth.phases import PHASES, Phase
 from testbed.words.errors import UsageError, VersionMissing
 from testbed.words.outcome import Outcome
-from testbed.words.traps import TRAPS
+from testbed.words.traits import TRAPS
 from tests.campaign.scored import LEAF, card_of, counts
 from tests.house.sources import ROOT
 from tests.installed import installed

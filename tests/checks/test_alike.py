@@ -21,9 +21,8 @@ from testbed.checks.true_rows import ObservedRow
 from testbed.cli.table_readers import READERS
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
 from testbed.conventions import platform
-from testbed.report.check_baseline import baseline_text, gone_from, read_baseline, told_beside
 from testbed.report.check_json import CheckForm
-from testbed.report.check_report import CheckReport, reported
+from testbed.report.check_report import CheckReport, baseline_text, gone_from, read_baseline, reported, told_beside
 from testbed.report.check_sarif import sarif_data
 from testbed.report.check_words import repair_words, sentence
 from testbed.report.junit import check_junit

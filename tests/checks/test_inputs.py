@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.build.confinement import landlock_version
+from testbed.build.confined import landlock_version
 from testbed.checks.check_file import check_file
 from testbed.checks.inputs import program_file
 from testbed.checks.model import FileCheck, Severity

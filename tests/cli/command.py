@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import jsonschema
 
-from testbed.report.schemas import schema
+from testbed.report.json_forms import schema
 
 HEAD = "// summary: a test\n// exit: 0\n\n"
 NEVER_ENDS = (

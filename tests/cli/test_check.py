@@ -21,7 +21,7 @@ from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.cli import check as module
 from testbed.report.check_formats import FORMATS
-from testbed.report.schemas import schema
+from testbed.report.json_forms import schema
 from testbed.runs.run import run_program
 from testbed.words.errors import ImageError, NothingAskedFor
 from testbed.words.table_formats import CHECKED

@@ -16,9 +16,9 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.campaign.matrix import judge_units, judge_units_by
 from testbed.campaign.results import Unit, UnitResult
-from testbed.campaign.units import units
 from testbed.checks.check_file import check_file
 from testbed.checks.inputs import program_file
 from testbed.checks.options import CheckOptions

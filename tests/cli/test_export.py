@@ -18,8 +18,8 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.cli import COMMANDS
 from testbed.image import read_image
-from testbed.report.foreign_text import NOTE
-from testbed.report.schemas import FOLDER, PRINTED, schema_text
+from testbed.report.answers import NOTE
+from testbed.report.json_forms import FOLDER, PRINTED, schema_text
 from tests.cli.command import HEAD, Testbed, data_of, tells
 from unwinders import UNWINDERS
 
@@ -274,7 +274,7 @@ def test_what_is_printed_follows_its_schema(
 @pytest.mark.parametrize("name", PRINTED)
 def test_a_schema_in_the_repository_is_the_one_that_its_form_makes(name: str) -> None:
     text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
-    assert text == schema_text(PRINTED[name]), "python -m testbed.report.schemas writes it"
+    assert text == schema_text(PRINTED[name]), "python -m testbed.report.json_forms writes it"
     jsonschema.Draft202012Validator.check_schema(json.loads(text))
 
 

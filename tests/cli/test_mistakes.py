@@ -22,8 +22,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.cli import COMMANDS, cli, progress
-from testbed.cli.progress import long_work
+from testbed.cli import COMMANDS, cli, terminal
+from testbed.cli.terminal import long_work
 from testbed.contract.unwinder import Unwinder
 from testbed.native import machine_code
 from testbed.native.machine_code import VARIABLE
@@ -331,7 +331,7 @@ def test_off_a_terminal_there_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = iter(range(0, 100, 2))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(now)))
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: float(next(now)))
     with long_work("judging", "units", 1_500) as work:
         for name in work.each("abcdefgh"):
             assert name
@@ -349,7 +349,7 @@ def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_first_work_of_all_is_told_to_wait_for_the_compiler(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv(machine_code.VARIABLE, str(tmp_path))
     for told in (True, False):
         with long_work("recording x", "steps"):
@@ -425,11 +425,11 @@ def test_a_list_loads_what_it_lists() -> None:
 def test_a_run_reads_one_program_and_asks_no_referee() -> None:
     process = started("run", "leaf_call", "--arch", "arm64")
     assert process.sources == {path.path.name for path in PROGRAMS["leaf_call"].sources.values()}
-    generators = process.of("testbed.generate") - {"testbed.generate", "testbed.generate.names"}
+    generators = process.of("testbed.generate") - {"testbed.generate", "testbed.generate.seeds"}
     assert generators == set()
     assert process.of(*(f"testbed.referee.{room}" for room in ("process", *FOLDERS))) == set()
     assert process.of("numba", "numpy.ma", "jinja2", "multiprocessing") == set()
-    assert process.of("testbed.report.matrix_html", "testbed.image.macho", "testbed.image.debug.lines") == set()
+    assert process.of("testbed.report.matrix_text", "testbed.image.macho", "testbed.image.debug.lines") == set()
 
 
 def test_a_check_of_one_function_waits_for_no_compiler(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ import pytest
 import testbed
 from testbed.cli.process_run import needs_a_kernel
 from testbed.cli.step_screen import StepScreen
-from testbed.profiling.places import MOST_FRAMES
+from testbed.profiling.judge import MOST_FRAMES
 from testbed.referee import present
 from testbed.report.step_screen import ScreenRun, why_text
-from testbed.report.stepper_moves import Move, moved
+from testbed.report.step_view import Move, moved
 from testbed.runs.judging import judge_all
 from tests.cli.command import Testbed, data_of, tells
 from tests.process.builds import built

@@ -18,7 +18,7 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.cli import COMMANDS, MOVED
-from testbed.report.schemas import schema
+from testbed.report.json_forms import schema
 from testbed.runs.files import save_run
 from testbed.runs.run import run_program
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed, data_of, tells

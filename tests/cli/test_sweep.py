@@ -15,8 +15,8 @@ import jsonschema
 import pytest
 
 from testbed.checks.inputs import program_file
+from testbed.report.json_forms import schema
 from testbed.report.page import unpacked
-from testbed.report.schemas import schema
 from testbed.sweep.model import SweptContent
 from testbed.sweep.sweep_file import sweep_file
 from tests.cli.command import Testbed, data_of, tells

@@ -23,11 +23,10 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.row_checks import check_rows, wrong_things
 from testbed.cli.table_readers import READERS
 from testbed.conventions.chosen import said_of
-from testbed.report.check_baseline import told_beside
 from testbed.report.check_formats import FORMATS
-from testbed.report.check_report import CheckReport
+from testbed.report.check_report import CheckReport, told_beside
 from testbed.report.json_data import run_data
-from testbed.report.schemas import schema
+from testbed.report.json_forms import schema
 from testbed.runs.judging import judge_all
 from testbed.runs.program_file import FileFacts, run_file
 from testbed.runs.run import Run, run_built

@@ -17,10 +17,8 @@ from testbed.export import minidump
 from testbed.export.build_id import debug_identifier, gnu_build_id
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import pieces
-from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
-from testbed.export.snapshot_json import snapshot_data
-from testbed.export.write import FORMATS, write_snapshot
+from testbed.export.write import FORMATS, macho_core_bytes, snapshot_data, write_snapshot
 from testbed.foreign.minidump import read_minidump
 from testbed.referee.minidump_stackwalk.strategy import find as find_stackwalk
 from testbed.words.budget import Account

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from testbed.export.core import core_bytes
-from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
-from testbed.export.snapshot_json import snapshot_data
+from testbed.export.write import macho_core_bytes, snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.trace import Snapshot
 from testbed.words.errors import SnapshotFileError, TestbedError, UsageError

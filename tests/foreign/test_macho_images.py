@@ -11,7 +11,7 @@ import pytest
 
 import testbed
 from testbed.export.build_id import mach_o_uuid
-from testbed.export.macho_core import macho_core_bytes
+from testbed.export.write import macho_core_bytes
 from testbed.foreign.model import Dump
 from testbed.foreign.read import read_dump
 from testbed.trace import Snapshot

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.export.snapshot_json import snapshot_data
+from testbed.export.write import snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.program_files import below
 from testbed.trace import Snapshot

@@ -20,9 +20,8 @@ import testbed
 from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace
 from testbed.export.core import core_bytes
-from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
-from testbed.export.snapshot_json import snapshot_data
+from testbed.export.write import macho_core_bytes, snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.image import image_covering, read_image
 from testbed.naming.symbolize import symbolize

@@ -19,10 +19,9 @@ from testbed import export
 from testbed.arch import ARCHES
 from testbed.conventions import platform
 from testbed.export.core import core_bytes
-from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
 from testbed.export.register_layouts import LAYOUTS
-from testbed.export.snapshot_json import snapshot_data
+from testbed.export.write import macho_core_bytes, snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot

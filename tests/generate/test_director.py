@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testbed.campaign.fuzz import shrink, smaller
 from testbed.generate.evaluate import evaluate
 from testbed.generate.program import parse_director
 from testbed.generate.seeds import shape_of_seed
 from testbed.generate.shape import How, Shape, ShapeCall, ShapeFunction, why_not
-from testbed.generate.shrink import shrink, smaller
 from testbed.words.errors import DirectorError
 from tests.generate.shapes import shapes
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from testbed.build.confinement import Confinement, confining
+from testbed.build.confined import Confinement, confining
 from testbed.words.errors import UsageError
 
 WORKING = 4  # seconds of processor time after which a command is interrupted

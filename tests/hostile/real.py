@@ -13,7 +13,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import RECIPES
 from testbed.runs.run import Run, run_built
 from testbed.trace import Snapshot
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 # Small programs, by recipes that together give every kind of table, of frame and of debug information.
 # An input of the corpus names a file by its place here: new ones come last.

@@ -14,8 +14,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.campaign.fuzz import KNOWN_DEFECTS
-from testbed.campaign.units import units
 from testbed.referee import REFEREES
 from unwinders import UNWINDERS
 

@@ -17,7 +17,7 @@ from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.image import Image, read_elf
 from testbed.program.model import Language
 from testbed.program.start import START
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 # binutils by architecture: the program, and the Debian package that brings it.
 ADDR2LINE = {

@@ -10,7 +10,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.units import units
+from testbed.campaign.cells import units
 from testbed.words.errors import ToolchainMissing
 from tests.image.executed import ADDR2LINE, EXPLAINED, LLVM, SAME, Compared, compared
 

@@ -7,8 +7,8 @@ from functools import cache
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build import build
+from testbed.build.directives import MODE_DIRECTIVES
 from testbed.build.recipes import RECIPES
-from testbed.build.spellings import MODE_DIRECTIVES
 from testbed.image import Image
 from testbed.program.model import program_from_text
 from testbed.program.start import START

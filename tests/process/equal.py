@@ -31,8 +31,8 @@ from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
-from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import CountedProcess, WatchedProcess
+from testbed.profiling.thread_run import judge_in_pieces
 from testbed.report.phrases import share
 from testbed.words.errors import TestbedError
 from tests.process.builds import PROGRAMS as SOURCES

@@ -20,7 +20,7 @@ from testbed.process.known_files import FileReading
 from testbed.process.process_run import finished, shown_program
 from testbed.process.running import run_on
 from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 PAGE = Path(__file__).parents[2] / "docs/results/processes-children.md"
 BUDGET, PIECE, SECONDS = 400_000_000, 1 << 18, 300

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from testbed.cli.table_readers import evaluate_rule
 from testbed.process.pieces import run_in_pieces
-from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import StrategyShare
+from testbed.profiling.thread_run import judge_in_pieces
 from testbed.report.phrases import share
 from testbed.trace.chunk import CHUNK
 from tests.process.equal import RunnableProgram, here, wanted

@@ -14,9 +14,8 @@ from testbed.cli.table_readers import evaluate_rule
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
-from testbed.profiling.long import judge_in_pieces
 from testbed.profiling.result import StrategyShare, WatchedProcess, reaches_own_code
-from testbed.profiling.samples import sampled_profiles
+from testbed.profiling.thread_run import judge_in_pieces, sampled_profiles
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
 from testbed.report.process_text import line_of, profile_data
 from tests.process.builds import built, ran

@@ -13,8 +13,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.units import units
 from testbed.cli import cli
 from testbed.program.model import program_from_text
 from testbed.report.catalogue_text import shown_traps
@@ -22,7 +22,7 @@ from testbed.runs.judging import judge_all
 from testbed.runs.run import run_program
 from testbed.words.errors import BuildError
 from testbed.words.outcome import Outcome
-from testbed.words.traps import TRAPS
+from testbed.words.traits import TRAPS
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole

@@ -14,18 +14,17 @@ import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import run_unit, units
 from testbed.campaign.kept_answers import answers_at
 from testbed.campaign.results import Cell, Unit
-from testbed.campaign.sampled import cell_at
-from testbed.campaign.units import run_unit, units
+from testbed.campaign.version_history import cell_at
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.referee import REFEREES, present
 from testbed.referee.minidump_stackwalk import strategy as tool
 from testbed.referee.minidump_stackwalk.strategy import VARIABLE, SymbolStore
 from testbed.referee.symbolic import strategy as symbolic
-from testbed.referee.symbolic.stack_cfi import caller, evaluated, read_records
-from testbed.referee.symbolic.strategy import Texts
+from testbed.referee.symbolic.strategy import Texts, caller, evaluated, read_records
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
 from testbed.trace import Memory

@@ -11,19 +11,18 @@ import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of
+from testbed.campaign.cells import cell_of, run_unit, units
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit, units
 from testbed.contract.frames import FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES
-from testbed.referee.libdw import library as libdw_library
 from testbed.referee.libdw import strategy as libdw
-from testbed.referee.libunwind import library as libunwind_library
+from testbed.referee.libdw import strategy as libdw_library
+from testbed.referee.libunwind import strategy as libunwind_library
 from testbed.referee.libunwindstack import library
 from testbed.referee.libunwindstack.library import find
 from testbed.referee.libunwindstack.strategy import REFEREE, maps_text
-from testbed.referee.llvm_libunwind import library as llvm_library
+from testbed.referee.llvm_libunwind import strategy as llvm_library
 from testbed.referee.profilers import agent
 from testbed.referee.profilers.agent import NONGNU, NONGNU_PACKAGES, brought_by, found_for
 from testbed.referee.profilers.in_handler import _bench, _words, executed

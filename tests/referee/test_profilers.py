@@ -14,8 +14,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee import present
 from testbed.referee.perf import strategy
-from testbed.referee.perf.records import DUMP, opening, sample
-from testbed.referee.perf.strategy import REFEREE, find, unwind
+from testbed.referee.perf.strategy import DUMP, REFEREE, find, opening, sample, unwind
 from testbed.referee.profilers import agent, in_handler
 from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, AgentLibrary, agent_for, found_for
 from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE

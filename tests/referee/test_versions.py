@@ -19,8 +19,7 @@ import pytest
 from testbed.cli.strategies import strategies_named, strategy_named
 from testbed.referee import REFEREE_OF, REFEREES, versions
 from testbed.referee.gdb.strategy import version_said
-from testbed.referee.model import Finding, Found, OtherVersions
-from testbed.referee.read_findings import read_findings
+from testbed.referee.model import Finding, Found, OtherVersions, read_findings
 from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, strategies_of_versions
 from testbed.runs.judging import judge
 from testbed.words.errors import DataFileError, UsageError, VersionMissing

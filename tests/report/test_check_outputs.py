@@ -31,16 +31,24 @@ from testbed.checks.model import (
 )
 from testbed.checks.options import CheckOptions
 from testbed.image.disassembly import disassemble
-from testbed.report.check_baseline import KnownFinding, baseline_text, gone_from, read_baseline, told_beside
 from testbed.report.check_formats import FORMATS
 from testbed.report.check_html import check_html, instructions_around, source_around
-from testbed.report.check_report import BrokenInput, CheckReport, reported
+from testbed.report.check_report import (
+    BrokenInput,
+    CheckReport,
+    KnownFinding,
+    baseline_text,
+    gone_from,
+    read_baseline,
+    reported,
+    told_beside,
+)
 from testbed.report.check_sarif import SARIF_SCHEMA, sarif_data
 from testbed.report.check_text import print_check
 from testbed.report.check_words import sentence
-from testbed.report.schemas import schema
-from testbed.words.distribution import own_version
+from testbed.report.json_forms import schema
 from testbed.words.errors import UsageError
+from testbed.words.own_files import own_version
 from testbed.words.printable import printable
 from tests.golden.whole import golden
 from tests.report.checked import (

@@ -14,7 +14,7 @@ import pytest
 from testbed.cli import main
 from testbed.referee import REFEREES
 from testbed.referee.read_reports import UpstreamReport, read_reports, try_report, without_reports
-from testbed.report.finding_report import report_markdown, write_report
+from testbed.report.catalogue_text import report_markdown, write_report
 from testbed.words.errors import DataFileError, UsageError
 
 REPORTS = read_reports()

@@ -18,12 +18,12 @@ from rich.console import Console
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.campaign.matrix import judge_unit
 from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.score_card import ScoreCard
-from testbed.campaign.units import units
 from testbed.report.junit import write_matrix_junit
-from testbed.report.matrix_html import dividing, write_matrix_html
+from testbed.report.matrix_text import dividing, write_matrix_html
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, numbered_table
 from testbed.report.phrases import percent, share
 from testbed.report.score_text import badge, score_data, score_html, score_markdown, score_page

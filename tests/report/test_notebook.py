@@ -11,9 +11,8 @@ import pytest
 
 import testbed
 from testbed.campaign.results import Matrix, UnitResult
-from testbed.report.notebook import FORMATS
-from testbed.report.stepper_moves import Move
-from testbed.report.widget import Stepper
+from testbed.report.notebook import FORMATS, Stepper
+from testbed.report.step_view import Move
 from testbed.words.errors import UsageError
 from tests.report.chromium import judged
 from unwinders import UNWINDERS

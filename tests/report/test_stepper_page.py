@@ -26,8 +26,8 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.naming.symbolize import symbolize
 from testbed.report.answers import Answers, answers_of
+from testbed.report.json_forms import schema
 from testbed.report.plots import plot_matrix, plot_run
-from testbed.report.schemas import schema
 from testbed.report.stepper import write_stepper
 from testbed.report.styles import STYLES, PrintedBacktrace, shown
 from testbed.report.timeline import Change, changes, timeline

@@ -14,7 +14,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.units import units
+from testbed.campaign.cells import units
 from testbed.contract.rows import RowTable
 from testbed.image import read_image
 from testbed.rereading import NoRow, reread

@@ -18,9 +18,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of, cell_of_long
+from testbed.campaign.cells import build_unit, cell_of, cell_of_long, units
 from testbed.campaign.results import Cell
-from testbed.campaign.units import build_unit, units
 from testbed.contract.assumption import CodeRow
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder

@@ -11,8 +11,8 @@ from rich.console import Console
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.campaign.results import Unit
-from testbed.campaign.units import units
 from testbed.contract.frames import Backtrace
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
 from testbed.contract.unwinder import Unwinder

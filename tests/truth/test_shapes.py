@@ -18,7 +18,7 @@ import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.units import build_unit, units
+from testbed.campaign.cells import build_unit, units
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.runs.by_name import named_run

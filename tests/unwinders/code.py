@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch, Isa
-from testbed.build.keystone import call_keystone
-from testbed.build.keystone_isas import keystone_isa
+from testbed.build.keystone import call_keystone, keystone_isa
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image, Segment, Symbol
 from unwinders.analysis.function_rows import row_at

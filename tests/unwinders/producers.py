@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from testbed.arch import Arch
-from testbed.build.compile import find_zig
+from testbed.build.compile import find_zig, write_source
 from testbed.build.targets import CLANG, LLD
-from testbed.build.tools import write_source
 from testbed.image import Image, read_elf
 from testbed.program.model import Source
 from testbed.program.start import START

@@ -16,12 +16,12 @@ from click.testing import CliRunner
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import run_unit, units
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit, units
 from testbed.cli.export import command
 from testbed.runs.run import Run
 from testbed.vectors.collect import BELOW_SP, BLOCK, chosen_units, with_generated
-from testbed.words.traps import TRAPS
+from testbed.words.traits import TRAPS
 from tests.vectors.answers import answer
 from tests.vectors.conftest import chosen, write_set
 from unwinders import UNWINDERS

@@ -14,7 +14,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.units import units
+from testbed.campaign.cells import units
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Unwinder

@@ -18,9 +18,8 @@ import pytest
 from testbed.words import files, own_files
 from testbed.words.data_file import WORDS, Table, read_toml, tables_in
 from testbed.words.errors import DataFileError
-from testbed.words.files import is_file, is_folder, open_regular, regular_bytes
+from testbed.words.files import WorkFolder, is_file, is_folder, open_regular, regular_bytes, remove_dead
 from testbed.words.own_files import distrusted, own_bytes, own_folder
-from testbed.words.temporary import WorkFolder, remove_dead
 
 
 def test_a_regular_file_is_read_whole(tmp_path: Path) -> None:
@@ -139,7 +138,7 @@ def test_what_is_no_regular_file_is_not_waited_for(kept: Path) -> None:
 
 CHILD = """
 import os, signal, sys
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 made = WorkFolder("test")
 (made.path / "file").write_text("x")
 print(made.path, flush=True)

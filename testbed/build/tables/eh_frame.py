@@ -18,8 +18,9 @@ from testbed.build.tables.cfi_program import (
     encode_procedure,
     encode_rules,
     initial_rules,
+    sleb128,
+    uleb128,
 )
-from testbed.build.tables.leb128 import sleb128, uleb128
 
 PCREL_SDATA4 = 0x1B  # DW_EH_PE_pcrel | DW_EH_PE_sdata4
 _NOP = b"\0"
@@ -119,3 +120,32 @@ def _entry(body: bytes, alignment: int, start: int = 0) -> bytes:
     """A CIE or FDE at offset ``start``, with its length, filled up with DW_CFA_nop: the next one starts aligned."""
     body += _NOP * (-(start + 4 + len(body)) % alignment)
     return len(body).to_bytes(4, "little") + body
+
+
+# ``.eh_frame_hdr``: the sorted search table over ``.eh_frame`` (LSB 5, Core Generic, section 10.6.2).
+#
+# ::
+#
+#     version 1, encodings of the three parts below (one byte each)
+#     address of .eh_frame    pc-relative, 4 bytes
+#     number of FDEs          4 bytes
+#     (first pc, FDE address) both relative to the start of .eh_frame_hdr, 4 bytes each, sorted
+
+_UDATA4 = 0x03
+_DATAREL_SDATA4 = 0x3B
+
+
+def size_of_eh_frame_hdr(entries: int) -> int:
+    """The section's size in bytes, for placing it before its content is known."""
+    return 12 + 8 * entries
+
+
+def write_eh_frame_hdr(frame: EhFrame, frame_address: int, address: int) -> bytes:
+    """The section at ``address``, for an ``.eh_frame`` at ``frame_address``."""
+    content = bytes([1, PCREL_SDATA4, _UDATA4, _DATAREL_SDATA4])
+    content += (frame_address - (address + 4)).to_bytes(4, "little", signed=True)
+    content += len(frame.entries).to_bytes(4, "little")
+    for first_pc, entry in sorted(frame.entries):
+        content += (first_pc - address).to_bytes(4, "little", signed=True)
+        content += (entry - address).to_bytes(4, "little", signed=True)
+    return content

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from testbed.build import directives as d
-from testbed.build.source_place import Place
-from testbed.build.tables.leb128 import uleb128
+from testbed.build.expressions import Place
+from testbed.build.tables.cfi_program import uleb128
 
 _CANTUNWIND = 1
 _FINISH = 0xB0

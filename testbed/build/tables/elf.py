@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from testbed.arch import Arch, PerArch
-from testbed.build.load_addresses import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
+from testbed.build.targets import IMAGE_BASE, PAGE, TEXT_BASE, ZEROED_BASE
 
 _PROGBITS, _SYMTAB, _STRTAB, _ARM_EXIDX, _GNU_SFRAME = 1, 2, 3, 0x7000_0001, 0x6FFF_FFF4
 _WRITE, _ALLOC, _EXECINSTR, _LINK_ORDER = 1, 2, 4, 0x80

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
-from testbed.build.tables.cfi_program import Procedure
-from testbed.build.tables.cfi_states import CfiState, cfi_states
+from testbed.build.tables.cfi_program import CfiState, Procedure, cfi_states
 from testbed.build.tables.escapes import StoredAt
 
 SECTIONS = (".orc_unwind_ip", ".orc_unwind", ".orc_header")

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
-from testbed.build.tables.cfi_program import Procedure
-from testbed.build.tables.cfi_states import CfiState, cfi_states
+from testbed.build.tables.cfi_program import CfiState, Procedure, cfi_states
 
 _MAGIC, _VERSION = 0xDEE2, 2
 _SORTED, _PC_RELATIVE = 1, 4

@@ -8,8 +8,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from testbed.referee.model import Found, Referee
-from testbed.referee.read_findings import read_findings
+from testbed.referee.model import Found, Referee, read_findings
 
 
 def find() -> Found | None:

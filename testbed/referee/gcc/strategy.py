@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from testbed.arch import ARCHES
 from testbed.build.gnu import GENERATION, is_installed, package_of
-from testbed.referee.model import Found, Referee
-from testbed.referee.read_findings import read_findings
+from testbed.referee.model import Found, Referee, read_findings
 
 FINDINGS = read_findings(__file__)
 

@@ -19,11 +19,10 @@ from pathlib import Path
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.model import Find, Found, OtherVersions, Referee
+from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
-from testbed.referee.process.packages import own_packages, python_with
+from testbed.referee.process.limits import own_packages, python_with
 from testbed.referee.process.without_tables import TABLES
-from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import (
     NoProgress,

@@ -14,7 +14,7 @@ from testbed.build import cache
 from testbed.build.confined import run_confined
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 SOURCE = Path(__file__).with_name("unwinder.cpp")
 PACKAGE = "android-libbacktrace"

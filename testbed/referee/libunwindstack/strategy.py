@@ -21,11 +21,10 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
 from testbed.referee.libunwindstack.library import PACKAGE, ReadMemory, ToldFrame, built, find, load, word
-from testbed.referee.model import Referee
+from testbed.referee.model import Referee, read_findings
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.referee.process.without_tables import file_of
-from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 

@@ -26,12 +26,11 @@ from pathlib import Path
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.model import Find, Found, OtherVersions, Referee
+from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
 from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
 from testbed.referee.process.every_register import all_kept, with_every_register
-from testbed.referee.process.packages import own_packages, python_with
+from testbed.referee.process.limits import own_packages, python_with
 from testbed.referee.process.without_tables import TABLES
-from testbed.referee.read_findings import read_findings
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, UnwindError
 

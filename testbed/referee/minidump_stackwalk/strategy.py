@@ -20,23 +20,21 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch, PerArch
-from testbed.build.confinement import confining
+from testbed.build.confined import confining
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
-from testbed.referee.model import Found, Referee
+from testbed.referee.model import Found, Referee, read_findings
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.limits import agents_confinement
-from testbed.referee.read_findings import read_findings
 from testbed.referee.symbolic.strategy import find as find_symbolic
 from testbed.referee.symbolic.strategy import texts_of
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
-from testbed.words.files import cache_folder
+from testbed.words.files import WorkFolder, cache_folder
 from testbed.words.own_files import distrusted
-from testbed.words.temporary import WorkFolder
 
 PROGRAM = "minidump-stackwalk"
 VARIABLE = "TESTBED_MINIDUMP_STACKWALK"

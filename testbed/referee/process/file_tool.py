@@ -18,7 +18,7 @@ from testbed.image import LoadedImage
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 PATIENCE = 3
 SECONDS = 20.0  # for one snapshot

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from testbed.build.confinement import confining
+from testbed.build.confined import confining
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import LoadedImage
 from testbed.referee.process.limits import agents_confinement, mapped_now

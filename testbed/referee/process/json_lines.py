@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from testbed.build.confinement import confining
+from testbed.build.confined import confining
 from testbed.referee.process.limits import agents_confinement
 from testbed.words.child import started_beside
 from testbed.words.errors import ToolCrashed, ToolHung
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 _TO_BE_TOLD = 60.0  # seconds that a tool has to read what has no reply
 

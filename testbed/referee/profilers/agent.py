@@ -31,7 +31,7 @@ from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.referee.model import Found
 from testbed.words.errors import BuildError, ToolchainMissing
-from testbed.words.temporary import WorkFolder
+from testbed.words.files import WorkFolder
 
 SOURCE = Path(__file__).with_name("agent.c")
 STUBS = Path(__file__).with_name("libunwind_stubs.c")

@@ -10,7 +10,7 @@ from functools import partial
 
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.model import Finding, Found, Referee
+from testbed.referee.model import Finding, Found, Referee, read_findings
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.profilers.agent import (
     GLIBC,
@@ -24,7 +24,6 @@ from testbed.referee.profilers.agent import (
     found_for,
 )
 from testbed.referee.profilers.in_handler import executed
-from testbed.referee.read_findings import read_findings
 
 FINDINGS = read_findings(__file__)
 

@@ -14,7 +14,7 @@ from programs import PROGRAMS
 from testbed.cli import COMMANDS, main
 from testbed.export.core import core_bytes
 from testbed.export.minidump import minidump_bytes
-from testbed.export.snapshot_json import snapshot_data
+from testbed.export.write import snapshot_data
 from testbed.native import machine_code
 from testbed.runs.files import save_run
 from tests.hostile import real

@@ -17,9 +17,8 @@ from pathlib import Path
 from testbed.arch import ARCHES
 from testbed.checks.inputs import _machine_of
 from testbed.export.core import core_bytes
-from testbed.export.macho_core import macho_core_bytes
 from testbed.export.minidump import minidump_bytes
-from testbed.export.snapshot_json import snapshot_data
+from testbed.export.write import macho_core_bytes, snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.image import Image, LoadedImage, describe, read_image
 from testbed.image.debug import debug_info

@@ -22,8 +22,8 @@ from testbed.cli import cli
 from testbed.cli.check import files_named
 from testbed.conventions.chosen import chosen
 from testbed.generate.evaluate import evaluate
-from testbed.generate.names import is_generated
 from testbed.generate.program import generated_program, shape_named
+from testbed.generate.seeds import is_generated
 from testbed.image import Image, LoadedImage, Section
 from testbed.image.debug import debug_info
 from testbed.image.go_functions import go_symbols
@@ -32,7 +32,7 @@ from testbed.naming.symbolize import symbolize
 from testbed.native.compiled import VARIABLE
 from testbed.program.header import parse_header
 from testbed.program.model import program_from_text
-from testbed.report.check_baseline import SCHEMA, read_baseline
+from testbed.report.check_report import SCHEMA, read_baseline
 from testbed.rereading import reread
 from testbed.sweep.sweep_file import sweep_file
 from testbed.trace import Snapshot

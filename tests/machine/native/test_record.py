@@ -19,7 +19,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.units import units
+from testbed.campaign.cells import units
 from testbed.image import Image, LoadedImage
 from testbed.machine import Machine, Tape, record, record_light, recording, start_machine
 from testbed.machine.chunks import chunks_of, isa_bit, record_chunks

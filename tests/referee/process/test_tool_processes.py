@@ -21,7 +21,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
-from testbed.build.confinement import has_seccomp, landlock_version
+from testbed.build.confined import has_seccomp, landlock_version
 from testbed.build.recipes import recipe_named
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import Image, read_elf

@@ -15,8 +15,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import run_unit, units
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit, units
 from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, Rule, SameValue, UnwindRow, ValOffset
 from testbed.runs.run import Run

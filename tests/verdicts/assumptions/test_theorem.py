@@ -13,8 +13,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import run_unit, units
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit, units
 from testbed.verdicts.assumptions.along import Accord
 from testbed.words.errors import ToolchainMissing
 from tests.golden import STRATEGIES

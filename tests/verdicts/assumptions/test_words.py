@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from programs import PROGRAMS
+from testbed.campaign.cells import run_unit
 from testbed.campaign.results import Unit
-from testbed.campaign.units import run_unit
 from testbed.contract.assumption import FIRST
 from testbed.contract.frames import Backtrace
 from testbed.runs.judging import judge
