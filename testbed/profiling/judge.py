@@ -338,7 +338,7 @@ def _places(
     steps, frames = found.steps[wrong], found.frame[wrong].astype(np.int64)
     sites = frame_sites(watched.trace, watched.activations, watched.node, steps, frames)
     by_table = follows_tables(unwinder)
-    tables = ProcessTables(watched, unwinder if by_table else None, evaluate)
+    tables = ProcessTables(watched, sites, unwinder if by_table else None, evaluate)
     foretold = np.where(_IS_UNEXPLAINED[found.accord[wrong]], 0, found.clause[wrong]).astype(np.uint64)
     why = tables.masks(sites) if by_table else foretold
     gave_up = (sites.depth == MOST_FRAMES - 1) & np.isin(found.outcome[wrong], _STOPS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
+from testbed.truth.events import Bools
 from testbed.truth.frame_sites import FrameSites
 from testbed.words.errors import UnwindError
 from testbed.words.table_formats import AT_CALLS
@@ -156,12 +158,17 @@ class _CheckedImage:
 
 
 class ProcessTables:
-    """One strategy's tables beside one thread; without a strategy no table is looked at."""
+    """One strategy's tables beside some frames of one thread; without a strategy no table is looked at.
 
-    def __init__(self, watched: Truth, unwinder: Unwinder | None, evaluate: Evaluate | None) -> None:
+    Rows are held against the truth where those frames stand, and where trampolines are executed.
+    """
+
+    def __init__(self, watched: Truth, sites: FrameSites, unwinder: Unwinder | None, evaluate: Evaluate | None) -> None:
         self._watched, self._trace = watched, watched.trace
         self._at_calls = unwinder is not None and unwinder.name in AT_CALLS
-        self._images = [_checked(watched, loaded, unwinder, evaluate) for loaded in watched.trace.images]
+        steps = np.isin(watched.node, self._signals)
+        steps[sites.own] = True
+        self._images = [_checked(watched, loaded, unwinder, evaluate, steps) for loaded in watched.trace.images]
         self._image_of: dict[int, int] = {}
 
     def image_at(self, pc: int) -> int:
@@ -211,9 +218,14 @@ class ProcessTables:
 
     def _trampolines(self, sites: FrameSites) -> NDArray[np.bool_]:
         """Which frames are those of signals, whose handlers return to their trampolines."""
+        return np.isin(sites.node, self._signals)
+
+    @cached_property
+    def _signals(self) -> list[int]:
+        """The activations that are signals' own frames."""
         if self._trace.sizes.all():
-            return np.zeros(len(sites), np.bool_)
-        return np.isin(sites.node, [each.index for each in self._watched.activations if each.signal])
+            return []
+        return [each.index for each in self._watched.activations if each.signal]
 
     def _trampoline(self, each: _CheckedImage, node: int, pc: int) -> int:
         """A trampoline's row is tried where it is executed: when the handler has returned."""
@@ -257,16 +269,17 @@ class ProcessTables:
 
 
 def _checked(
-    watched: Truth, loaded: LoadedImage, unwinder: Unwinder | None, evaluate: Evaluate | None
+    watched: Truth, loaded: LoadedImage, unwinder: Unwinder | None, evaluate: Evaluate | None, steps: Bools
 ) -> _CheckedImage:
+    """The rows of one file held against the truth at some steps, and at the calls that they make."""
     if unwinder is None or unwinder.rows is None or not unwinder.applies_to(loaded.image):
         return _CheckedImage(loaded, None, "", None, None)
     try:
         table = unwinder.rows(loaded.image)
     except UnwindError as why:
         return _CheckedImage(loaded, None, f"the table cannot be read: {why}", None, None)
-    here = check_rows(watched, table, loaded, evaluate=evaluate)
-    calls = check_rows(watched, table, loaded, at_calls=True, evaluate=evaluate)
+    here = check_rows(watched, table, loaded, steps=steps, evaluate=evaluate)
+    calls = check_rows(watched, table, loaded, steps=steps, at_calls=True, evaluate=evaluate)
     return _CheckedImage(loaded, table, "", here, calls)
 
 

@@ -16,7 +16,17 @@ def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int
     Columns are packed into one number as far as they fit, for whole rows sort slowly::
 
         number = number * (most - least + 1) + column - least
+
+    Of equal rows that follow each other, as those of steps mostly do, only the first is sorted.
     """
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    heads = np.flatnonzero(begins)
+    first, place = _sorted_rows(rows[heads])
+    return heads[first], np.repeat(place, np.diff(heads, append=len(rows)))
+
+
+def _sorted_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     number, room = np.zeros(len(rows), np.uint64), 1
     for column in rows.T if len(rows) else ():
         packed, span = column - column.min(), int(column.max()) - int(column.min()) + 1

@@ -275,12 +275,13 @@ def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     the pc.
     """
     trace, arch = truth.trace, truth.trace.arch
-    registers = np.asarray(trace.registers)[steps]
-    own = registers[:, [arch.index[name] for name in (arch.sp, *arch.frame_pointers)]]
-    own[backtraces.sites.outer[backtraces.site[steps]] >= 0] = 0
+    registers, silent = np.asarray(trace.registers), backtraces.sites.outer[backtraces.site[steps]] < 0
+    why = np.array([arch.index[name] for name in (arch.sp, *arch.frame_pointers)])
+    own = np.zeros((len(steps), len(why)), np.uint64)
+    own[silent] = registers[steps[silent][:, None], why]
     columns = [_pairs(truth, backtraces, steps), own]
     if isinstance(unwinder.assumption, TableRow):
-        columns.append(registers[:, [arch.index[arch.pc]]])
+        columns.append(registers[steps, arch.index[arch.pc], None])
     return np.concatenate(columns, axis=1)
 
 
