@@ -240,10 +240,11 @@ def _fits(pattern: str, image: Image, names: Iterable[str]) -> bool:
 
 
 def fitting_nothing(image: Image, said: Iterable[tuple[str, str]]) -> list[str]:
-    """The patterns that fit no function of a file; those of files that they name are left out."""
+    """The patterns that fit no function of a file; those that may be said of another file are left out."""
     of_address = _of_image(image).names
     names = {name for each in image.symbols if each.is_function for name in of_address[each.address]}
-    return [pattern for pattern, _ in said if "!" not in pattern and not _fits(pattern, image, names)]
+    of_this = [pattern for pattern, _ in said if pattern.rpartition("!")[0] in ("", image.path.name)]
+    return [pattern for pattern in of_this if not _fits(pattern, image, names)]
 
 
 def check_patterns(image: Image, said: Iterable[tuple[str, str]]) -> None:

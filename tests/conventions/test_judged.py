@@ -22,7 +22,7 @@ from testbed.checks.model import FileCheck, FindingKind, Severity
 from testbed.checks.options import CheckOptions
 from testbed.checks.row_checks import check_rows, wrong_things
 from testbed.cli.table_readers import READERS
-from testbed.conventions.chosen import said_of
+from testbed.conventions.chosen import fitting_nothing, said_of
 from testbed.report.check_formats import FORMATS
 from testbed.report.check_report import CheckReport, told_beside
 from testbed.report.json_data import run_data
@@ -160,6 +160,15 @@ def test_what_is_said_of_no_function_is_told(tmp_path: Path) -> None:
     (note,) = (note for note in checked("helper.x86_64.S", tmp_path, "helpers=go").notes if "--convention" in note)
     assert "'helpers'" in note and "no such function" in note
     assert not any("--convention" in note for note in checked("helper.x86_64.S", tmp_path, "help*=sysv").notes)
+
+
+@pytest.mark.parametrize(("file", "is_told"), [("", True), ("{}!", True), ("*!", False), ("libc.so.6!", False)])
+def test_what_names_this_file_and_no_function_of_it_is_told(file: str, is_told: bool) -> None:
+    """What may be said of another file is not."""
+    image = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).image
+    missing = file.format(image.path.name) + "no_such"
+    assert fitting_nothing(image, [(missing, "sysv")]) == [missing] * is_told
+    assert not fitting_nothing(image, [(file.format(image.path.name) + "_start", "sysv")])
 
 
 def test_a_tail_call_goes_on_under_the_convention_of_the_function_that_was_called(tmp_path: Path) -> None:
