@@ -12,12 +12,12 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.image import LoadedImage
 from testbed.machine import record
-from testbed.referee.libdw import strategy as libdw
-from testbed.referee.libdw import strategy as libdw_library
-from testbed.referee.libunwind import strategy as libunwind
-from testbed.referee.libunwind import strategy as libunwind_library
-from testbed.referee.llvm_libunwind import strategy as llvm_library
-from testbed.referee.llvm_libunwind import strategy as llvm_libunwind
+from testbed.referee.libdw import unwinder as libdw
+from testbed.referee.libdw import unwinder as libdw_library
+from testbed.referee.libunwind import unwinder as libunwind
+from testbed.referee.libunwind import unwinder as libunwind_library
+from testbed.referee.llvm_libunwind import unwinder as llvm_library
+from testbed.referee.llvm_libunwind import unwinder as llvm_libunwind
 from testbed.trace import Snapshot, Trace
 from unwinders.tables.eh_frame import EH_FRAME
 

@@ -38,7 +38,7 @@ def protocol(*, quick: bool, rounds: int) -> FigureTable:
                 for name, result in compare(contenders, rounds=rounds).items():
                     micro, rate = result.nanoseconds.scaled(1e-3), round(1e9 / result.nanoseconds.median)
                     rows.append((target.name, name, len(snapshots), rate, *spread(micro, result.ratio)))
-    columns = ("target", "strategy", "snapshots", "per second", "µs each", "range (µs)", "× first", "range (×)")
+    columns = ("target", "unwinder", "snapshots", "per second", "µs each", "range (µs)", "× first", "range (×)")
     notes = (
         f"All of them follow frame pointers. `{OURS}` is called in this process; of the others each snapshot is a line "
         "to a process of theirs, and a line back (`docs/protocol.md`), one after the other.",

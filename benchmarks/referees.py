@@ -1,4 +1,4 @@
-"""Throughput: snapshots per second of every strategy, ours and those of real unwinders, on one workload each."""
+"""Throughput: snapshots per second of every unwinder, ours and those of real unwinders, on one workload each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OURS = ("eh_frame", "debug_frame", "ehabi", "prologue_analysis", "fp_chain", "st
 
 
 def referees(*, quick: bool, rounds: int) -> FigureTable:
-    """Microseconds per snapshot, and snapshots per second; the baseline is the first strategy of ours."""
+    """Microseconds per snapshot, and snapshots per second; the baseline is the first unwinder of ours."""
     rows: list[tuple[TableValue, ...]] = []
     asked = [*(UNWINDERS[name] for name in OURS), *present().values()]
     for target in TARGETS[:1] if quick else TARGETS:
@@ -36,12 +36,12 @@ def referees(*, quick: bool, rounds: int) -> FigureTable:
             micro = result.nanoseconds.scaled(1e-3)
             rate = 1e9 / result.nanoseconds.median
             rows.append((target.name, name, len(snapshots), round(rate), *spread(micro, result.ratio)))
-    columns = ("target", "strategy", "snapshots", "per second", "µs each", "range (µs)", "× first", "range (×)")
+    columns = ("target", "unwinder", "snapshots", "per second", "µs each", "range (µs)", "× first", "range (×)")
     notes = (
         "A real unwinder is asked as the matrix asks it: a library in a process of its own, with the registers and the "
         "stack in a message; a debugger as one process for the whole run. `judging` has the libraries by themselves.",
     )
-    return FigureTable("referees", "Throughput of real unwinders beside our strategies", columns, tuple(rows), notes)
+    return FigureTable("referees", "Throughput of real unwinders beside our unwinders", columns, tuple(rows), notes)
 
 
 def over(snapshots: Sequence[Snapshot], unwinder: Unwinder) -> Callable[[object], None]:

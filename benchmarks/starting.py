@@ -29,7 +29,7 @@ def starting(*, quick: bool, rounds: int) -> FigureTable:
             "import testbed": Contender(1, _process(place / "warm", "-c", "import testbed")),
             "testbed --help": Contender(1, _process(place / "warm", *TESTBED, "--help")),
             "testbed list arches": Contender(1, _process(place / "warm", *TESTBED, "list", "arches")),
-            "testbed run leaf_call, one strategy, warm": Contender(
+            "testbed run leaf_call, one unwinder, warm": Contender(
                 1, _process(place / "warm", *RUN, "--unwinder", "fp_chain")
             ),
             "testbed run leaf_call, warm": Contender(1, _process(place / "warm", *RUN)),

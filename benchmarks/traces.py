@@ -1,4 +1,4 @@
-"""What a whole trace costs: recording it, the truth about it, two row strategies walked and judged at every step."""
+"""What a whole trace costs: recording it, the truth about it, two row unwinders walked and judged at every step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from testbed.verdicts.trace import judge_trace
 from unwinders import UNWINDERS
 
 STEPS = 10_000_000
-TABLES = ("eh_frame", "debug_frame")  # the strategy by tables: the first that the file has the section for
+TABLES = ("eh_frame", "debug_frame")  # the unwinder by tables: the first that the file has the section for
 CHAIN = "fp_chain"
 PIECES = "all of it in pieces"
 
@@ -63,7 +63,7 @@ def traces(*, quick: bool, rounds: int) -> FigureTable:
     notes = (
         "Programs with frame pointers (-O2). A frame of every step counts, the interrupted one and all callers. "
         "Judging compares the pc of every frame, its CFA and its registers with the truth, and looks for what explains "
-        "a difference; the strategy's limits are the declared ones. *In pieces* is all of it together, memory bounded "
+        "a difference; the unwinder's limits are the declared ones. *In pieces* is all of it together, memory bounded "
         "by two pieces: each is judged by what is known then, and again if its end turns out to say more.",
     )
     columns = ("target", "part", "steps", "ns per step", "range (ns)", "ns per frame")

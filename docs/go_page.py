@@ -34,7 +34,7 @@ In percent of the steps that are judged, exact / honest stops / lies.
 
 ## What is not exact
 
-At each such step one clause of the technique's assumption is the first that does not hold; `docs/strategies.md` says
+At each such step one clause of the technique's assumption is the first that does not hold; `docs/unwinders.md` says
 what that means for Go. *unexplained* is what no clause foretells.
 
 {clauses}
@@ -45,7 +45,7 @@ Go's own traceback, executed inside the process, at the step at which it returns
 
 {callers}
 """
-STRATEGIES = ("gopclntab", "debug_frame", "fp_chain")
+ASKED = ("gopclntab", "debug_frame", "fp_chain")
 newer = ("{root}/go/bin/go", *go[1:])
 
 
@@ -81,7 +81,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class _StepKinds:
-    """One strategy on one process: the judged steps, by the clause that fails ("": none) and by kind."""
+    """One unwinder on one process: the judged steps, by the clause that fails ("": none) and by kind."""
 
     judged: int
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -100,16 +100,16 @@ def go_pages() -> Iterator[str]:
         process = watch_process(case.run)
         name = [case.source.removesuffix(".go"), _version(process.run), case.arch]
         if case.judged:
-            found = {strategy: _judged(process, strategy) for strategy in STRATEGIES}
+            found = {technique: _judged(process, technique) for technique in ASKED}
             told = (*(_share(each) for each in found.values()), _unexplained(found))
             shares.append([*name, f"{process.run.steps:,}", *told])
-            clauses += [[*name, f"`{strategy}`", *row] for strategy, each in found.items() for row in _clauses(each)]
+            clauses += [[*name, f"`{technique}`", *row] for technique, each in found.items() for row in _clauses(each)]
         if case.asks:
             callers.append([*name, *_beside_callers(process.run)])
         yield INTRODUCTION.format(
             date=time.strftime("%Y-%m-%d"),
-            shares=_table((*head, "steps", *(f"`{name}`" for name in STRATEGIES), "unexplained"), shares),
-            clauses=_table((*head, "strategy", "clause", "honest stops", "lies", "unexplained"), clauses),
+            shares=_table((*head, "steps", *(f"`{name}`" for name in ASKED), "unexplained"), shares),
+            clauses=_table((*head, "unwinder", "clause", "honest stops", "lies", "unexplained"), clauses),
             callers=_table((*head, "calls", "the same callers", "what differs"), callers),
         )
 
@@ -131,8 +131,8 @@ def _version(run: ProcessRun) -> str:
     return data[at + 2 : at + 2 + data[at - 1] - 2].decode()
 
 
-def _judged(process: WatchedProcess, strategy: str) -> _StepKinds:
-    unwinder, kinds, judged = UNWINDERS[strategy], Counter[tuple[str, str]](), 0
+def _judged(process: WatchedProcess, technique: str) -> _StepKinds:
+    unwinder, kinds, judged = UNWINDERS[technique], Counter[tuple[str, str]](), 0
     names = clause_names(unwinder)
     assert unwinder.unwind_trace is not None
     for thread in process.threads:

@@ -1,4 +1,4 @@
-"""docs/heat-map.svg: the share of sites at which each strategy is exact, by instruction set, from the golden counts."""
+"""docs/heat-map.svg: the share of sites at which each unwinder is exact, by instruction set, from the golden counts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ ROOT = Path(__file__).parents[1]
 
 
 def shares() -> dict[tuple[str, str], float]:
-    """The percentage of exact sites outside transitions, by strategy and instruction set."""
+    """The percentage of exact sites outside transitions, by unwinder and instruction set."""
     sys.path.insert(0, str(ROOT))
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from tests.golden import STRATEGIES, all_cells
+    from tests.golden import OURS, all_cells
 
     exact: dict[tuple[str, str], int] = {}
     sites: dict[tuple[str, str], int] = {}
-    for unit, name, counts in all_cells(STRATEGIES):
+    for unit, name, counts in all_cells(OURS):
         isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
         assert isa is not None
         key = name, isa.name
@@ -27,7 +27,7 @@ def shares() -> dict[tuple[str, str], float]:
 
 
 def draw(path: Path) -> None:
-    """Write the picture: a row per strategy, a column per instruction set, the share in each cell."""
+    """Write the picture: a row per unwinder, a column per instruction set, the share in each cell."""
     import matplotlib
 
     matplotlib.use("Agg", force=False)

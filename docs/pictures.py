@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 DESK, PHONE = (1400, 900), (390, 844)
 LEAF = ("run", "leaf_call", "--arch", "arm64")
-# Of the matrix in the terminal: a program of each kind, the telling strategies, on one screen.
+# Of the matrix in the terminal: a program of each kind, the telling unwinders, on one screen.
 SOME = ("leaf_call", "leaf_no_frame", "no_table", "stale_addresses", "epilogue_cfa_wrong", "signal", "tail_call")
 MORE = ("callee_pops", "plt", "red_zone", "moved_return", "coroutine", "behind_call", "two_step_call", "realigned")
 TOLD = ("fp_chain", "lr_leaf", "eh_frame", "sframe", "prologue_analysis", "stack_scan")
@@ -51,7 +51,7 @@ async def _full_screen() -> str:
     sys.path.insert(0, str(ROOT))
     import testbed as package
     from testbed.cli.step_screen import StepScreen
-    from testbed.cli.strategies import telling
+    from testbed.cli.unwinders import telling
     from testbed.report.step_screen import ScreenRun
     from testbed.runs.judging import judge_all
 
@@ -118,7 +118,7 @@ def _wrong_directive(page: Any) -> None:
     page.fill("#source", wrong)
     page.wait_for_selector("html[data-answered='2']", state="attached")
     page.locator("#source").evaluate("(area) => { area.scrollTop = area.scrollHeight * 0.62; }")
-    page.frame_locator("#frames iframe").locator("#strips button.strategy >> nth=2").click()
+    page.frame_locator("#frames iframe").locator("#strips button.unwinder >> nth=2").click()
     page.wait_for_timeout(300)
 
 

@@ -17,7 +17,7 @@ from testbed.words.outcome import Outcome
 
 _HEAD = """# Real unwinders
 
-How software that everybody runs fares at the same snapshots as our strategies, judged by the same truth. Written by
+How software that everybody runs fares at the same snapshots as our unwinders, judged by the same truth. Written by
 `docs/regenerate.py --referees` on {date} from
 
 ```
@@ -39,7 +39,7 @@ explanation is claimed of what is not exact, but of a tool that reads one table 
 assumptions`): outcomes are counted, and what was looked into is among the [findings](../FINDINGS.md).
 
 These are programs made to be hard, not a sample of what people run. [Real processes](#real-processes) stand below; our
-own strategies are judged at every step of those: [processes-shares.md](processes-shares.md).
+own unwinders are judged at every step of those: [processes-shares.md](processes-shares.md).
 """
 PAGE = Path(__file__).with_name("results") / "referees.md"
 _SECTION = re.compile(r"<!-- processes -->\n.*?<!-- end -->\n", re.S)
@@ -72,7 +72,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
     sites = sum(counts.judged for by_isa in lines.values() for counts in by_isa.values())
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     text = [_HEAD.format(command=command, sites=sites, date=time.strftime("%Y-%m-%d", time.gmtime()))]
-    text.append(f"| tool | strategy | what it is | {' | '.join(isas)} |")
+    text.append(f"| tool | unwinder | what it is | {' | '.join(isas)} |")
     text.append("|---|---|---|" + "---|" * len(isas))
     for referee in referees.values():
         for unwinder in referee.unwinders:
@@ -99,7 +99,7 @@ def _callers(lines: Mapping[str, Mapping[str, Counts]], isas: Sequence[str]) -> 
     )
     yield "a tool that lists every caller and does not recognise the end of the stack has all of them."
     yield ""
-    yield f"| strategy | {' | '.join(isas)} |"
+    yield f"| unwinder | {' | '.join(isas)} |"
     yield "|---|" + "---|" * len(isas)
     for name, by_isa in lines.items():
         found = [by_isa[isa].callers if isa in by_isa else None for isa in isas]

@@ -22,8 +22,8 @@ import click
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
-WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "looking.md", ROOT / "docs" / "strategies.md")
-_BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|strategies|precision|tools) -->\n.*?<!-- end -->", re.S)
+WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "looking.md", ROOT / "docs" / "unwinders.md")
+_BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|unwinders|precision|tools) -->\n.*?<!-- end -->", re.S)
 
 
 def output_of(command: str) -> str:
@@ -46,9 +46,9 @@ def output_of(command: str) -> str:
 def with_blocks(text: str) -> str:
     """A document with every generated block made anew."""
 
-    from strategy_tables import precision, strategies, tools
+    from unwinder_tables import precision, tools, unwinders
 
-    made = {"strategies": strategies, "precision": precision, "tools": tools}
+    made = {"unwinders": unwinders, "precision": precision, "tools": tools}
 
     def block(match: re.Match[str]) -> str:
         inner = f"```\n{output_of(match['command'])}\n```" if match["command"] else made[match["what"]]()
@@ -127,13 +127,13 @@ def _judged(counts: Mapping[str, Any]) -> int:
 
 
 def traps() -> None:
-    """docs/traps.md: what each trap does to the strategies beside its controls, from the golden counts."""
+    """docs/traps.md: what each trap does to the unwinders beside its controls, from the golden counts."""
 
     from traps_page import ShownCell, traps_markdown
 
     from programs import PROGRAMS
     from testbed.words.outcome import Outcome
-    from tests.golden import STRATEGIES, all_cells
+    from tests.golden import UNWINDERS, all_cells
 
     def shown(counts: Mapping[str, Any]) -> dict[tuple[str, Outcome], int]:
         pairs = {tuple(pair.rsplit(" ", 1)): count for pair, count in counts["explained"].items()}
@@ -141,7 +141,7 @@ def traps() -> None:
 
     cells = [
         ShownCell(unit, name, _judged(counts), counts["exact"], shown(counts))
-        for unit, name, counts in all_cells(STRATEGIES)
+        for unit, name, counts in all_cells(UNWINDERS)
     ]
     (ROOT / "docs" / "traps.md").write_text(traps_markdown(PROGRAMS, cells), encoding="utf-8")
 
@@ -155,10 +155,10 @@ def findings() -> None:
 
     from programs import PROGRAMS
     from testbed.campaign.findings import show
-    from testbed.cli.strategies import all_strategies
+    from testbed.cli.unwinders import all_unwinders
     from testbed.referee import REFEREES
 
-    known = all_strategies()
+    known = all_unwinders()
     shown = [show(referee, each, known, PROGRAMS) for referee in REFEREES.values() for each in referee.findings]
     (ROOT / "FINDINGS.md").write_text(findings_markdown(shown), encoding="utf-8")
 
@@ -291,7 +291,7 @@ class DocumentPart:
 
 
 PARTS = {
-    "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/strategies.md"),
+    "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/unwinders.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
     "names": DocumentPart(names, "docs/results/names.md; needs binutils for all architectures, and llvm"),
     "tables": DocumentPart(tables_of_libraries, "results/tables-of-libraries.md; needs binutils and cross compilers"),
@@ -334,7 +334,7 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--check",
     is_flag=True,
-    help="Write nothing; status 1 where README.md, docs/looking.md or docs/strategies.md is out of date.",
+    help="Write nothing; status 1 where README.md, docs/looking.md or docs/unwinders.md is out of date.",
 )
 @click.option("--armhf", metavar="DIR", help="--analysis: libc6 and libc6-dbg of armhf, unpacked.")
 @click.option("--most", type=click.IntRange(min=1), help="--analysis: so many functions of each library.")

@@ -1,4 +1,4 @@
-"""docs/traps.md: which programs show each trap, where it happened, and how the strategies fare."""
+"""docs/traps.md: which programs show each trap, where it happened, and how the unwinders fare."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from testbed.report.catalogue_text import TrapInCorpus, shown_traps
 from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS
 
-# What a trap does to each strategy, beside what ordinary code does to it already.
+# What a trap does to each unwinder, beside what ordinary code does to it already.
 #
-# A strategy that lies on a program of a trap may do so for another reason: its prologue has no frame record yet, as in
+# An unwinder that lies on a program of a trap may do so for another reason: its prologue has no frame record yet, as in
 # every program. So each trap has *controls*: ordinary programs, and the twins of its own with right tables. Whatever is
-# by a clause that fails for the same strategy there, on the same architecture and as the same outcome, is not
+# by a clause that fails for the same unwinder there, on the same architecture and as the same outcome, is not
 # counted against the trap::
 #
 #     caught    lies by a clause that does not fail in the controls
@@ -28,7 +28,7 @@ from testbed.words.traits import TRAPS
 ORDINARY = ("leaf_call", "leaf_no_frame", "function_pointers", "busy_leaf", "recursion")
 # Ordinary programs that show a trap, and so are no controls of it.
 WITHOUT: Mapping[int, frozenset[str]] = MappingProxyType({n: frozenset({"leaf_no_frame"}) for n in (2, 17, 18)})
-# Strategies for which all code is what a trap is about: for them it has no controls.
+# Unwinders for which all code is what a trap is about: for them it has no controls.
 ALWAYS: Mapping[int, frozenset[str]] = MappingProxyType(
     {
         # Every function begins without a frame record.
@@ -61,7 +61,7 @@ class ShownCell:
 
 @dataclass(slots=True)
 class TrapFate:
-    """A strategy on the programs of a trap: counts of sites, and the unit that shows most of what is counted."""
+    """An unwinder on the programs of a trap: counts of sites, and the unit that shows most of what is counted."""
 
     sites: int = 0
     exact: int = 0
@@ -89,7 +89,7 @@ def controls_of(number: int, programs: Sequence[Program]) -> tuple[str, ...]:
 
 
 def fates(number: int, trap: Sequence[str], controls: Sequence[str], cells: Iterable[ShownCell]) -> dict[str, TrapFate]:
-    """Each strategy that was asked on a trap's programs, without the twins among them that are controls.
+    """Each unwinder that was asked on a trap's programs, without the twins among them that are controls.
 
     ``cells`` are those of its programs and controls, or more.
     """
@@ -121,8 +121,8 @@ _HEAD = """# Traps
 Mistakes that real unwinders and real tables made, and the programs that show each. Every number comes from runs, over
 all architectures and recipes of these programs.
 
-A strategy may lie on such a program for another reason: its frame record is not linked yet, as in every function. So
-beside each trap stand *controls*: ordinary programs, and twins with right tables. What a strategy gets wrong there by
+An unwinder may lie on such a program for another reason: its frame record is not linked yet, as in every function. So
+beside each trap stand *controls*: ordinary programs, and twins with right tables. What an unwinder gets wrong there by
 the same clause is not counted against the trap:
 
 - **caught**: lies by a clause that fails in no control; at that share of the executed instructions

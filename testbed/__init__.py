@@ -137,7 +137,7 @@ def check(path: str | Path, **options: Any) -> FileCheck:
 
 
 def names(of: Run, at: Snapshot | int, said: Backtrace | None = None) -> NamedBacktrace:
-    """The calls of the source at a snapshot (or step) of a run: of a strategy's backtrace, or of the true frames."""
+    """The calls of the source at a snapshot (or step) of a run: of an unwinder's backtrace, or of the true frames."""
     from testbed.campaign.names import true_frames
     from testbed.naming.symbolize import symbolize
 
@@ -172,10 +172,10 @@ def matrix(
     jobs: int = 1,
     everything: bool = False,
 ) -> Matrix:
-    """Judge every strategy on every unit that the patterns choose, in ``jobs`` processes (1: in this one).
+    """Judge every unwinder on every unit that the patterns choose, in ``jobs`` processes (1: in this one).
 
     ``everything``: also the units that the matrix leaves out unless it is asked for all.
-    ``unwinders`` are strategies of your own, instead of those of the catalogue; ``programs`` are yours, as values or as
+    ``unwinders`` are unwinders of your own, instead of those of the catalogue; ``programs`` are yours, as values or as
     the folder that holds their sources, instead of the corpus.
     """
     from testbed.arch import ARCHES, arch_named
@@ -198,7 +198,7 @@ def matrix(
     chosen = UNWINDERS.values() if unwinders is None else unwinders
     asked = [each for each in chosen if matches(each.name, [unwinder])]
     if not asked:
-        raise UsageError(f"no strategy matches {unwinder!r}; {nearest(unwinder, UNWINDERS)}")
+        raise UsageError(f"no unwinder matches {unwinder!r}; {nearest(unwinder, UNWINDERS)}")
     work = partial(judge_unit, programs=known, unwinders=asked, natively=native_for(len(planned), jobs))
     results = judge_units(planned, work, jobs=min(jobs, len(planned)), died=unit_died)
     done = {result.unit: result for result in results}

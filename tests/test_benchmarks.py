@@ -21,8 +21,8 @@ from testbed.arch import ARCHES
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.recording import record_light
-from testbed.referee.libunwind import strategy as libunwind
-from testbed.referee.libunwind import strategy as libunwind_library
+from testbed.referee.libunwind import unwinder as libunwind
+from testbed.referee.libunwind import unwinder as libunwind_library
 from unwinders.tables.eh_frame import EH_FRAME
 
 ROOT = Path(__file__).parents[1]
@@ -39,8 +39,8 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     tables = data["tables"]
     parts = "recording judging referees protocol traces scaling starting first_uses matrices memory"
     assert set(tables) == set(parts.split())
-    assert tables["protocol"]["rows"][0]["strategy"] == "fp_chain"
-    assert {"frame_pointers_in_python"} <= {row["strategy"] for row in tables["protocol"]["rows"]}
+    assert tables["protocol"]["rows"][0]["unwinder"] == "fp_chain"
+    assert {"frame_pointers_in_python"} <= {row["unwinder"] for row in tables["protocol"]["rows"]}
     assert all(table["rows"] for table in tables.values())
     ways = {row["way"]: row for row in tables["recording"]["rows"]}
     assert {"unhooked", "naive Python hooks", *recorders(), EMPTY, ROWS, PIECES} == set(ways)

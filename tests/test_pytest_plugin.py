@@ -87,7 +87,7 @@ def test_one_test_for_each_cell_and_a_failure_that_tells(tmp_path: Path) -> None
     ("marker", "message"),
     [
         ("", "testbed_cell needs @pytest.mark.testbed_cells(YOUR_UNWINDER, programs=...)"),
-        ("@pytest.mark.testbed_cells('eh_fram')\n", "no strategy matches 'eh_fram'; did you mean eh_frame"),
+        ("@pytest.mark.testbed_cells('eh_fram')\n", "no unwinder matches 'eh_fram'; did you mean eh_frame"),
         ("@pytest.mark.testbed_cells('eh_frame', recipes='*')\n", "unexpected keyword argument 'recipes'"),
         ("@pytest.mark.testbed_cells(command='./none')\n", "--unwinder-cmd ./none does not start: No such file"),
     ],

@@ -1,7 +1,7 @@
-"""The catalogue of strategies, in report order. One more strategy: one file, and one line here.
+"""The catalogue of unwinders, in report order. One more unwinder: one file, and one line here.
 
-A line is the strategy's module; the module's name is that of the strategy, and its value is that name in capitals. It
-is imported when the strategy is asked for.
+A line is the unwinder's module; the module's name is that of the unwinder, and its value is that name in capitals. It
+is imported when the unwinder is asked for.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _MODULES = (
 )
 
 
-def _strategies() -> Mapping[str, Unwinder]:
+def _unwinders() -> Mapping[str, Unwinder]:
     names = {module.rpartition(".")[2]: module for module in _MODULES}
     return Catalogue({n: partial(value_of, f"unwinders.{module}", n.upper()) for n, module in names.items()})
 
 
-UNWINDERS: Mapping[str, Unwinder] = _strategies()
+UNWINDERS: Mapping[str, Unwinder] = _unwinders()

@@ -1,4 +1,4 @@
-"""Verdicts counted: one strategy on one unit, and its first difference in words."""
+"""Verdicts counted: one unwinder on one unit, and its first difference in words."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def run_unit(unit: Unit, programs: Mapping[str, Program], *, fresh: bool = False
 
 
 def cell_of(run: Run, unwinder: Unwinder, verdicts: Sequence[Verdict], *, in_words: bool = True) -> Cell:
-    """Count one strategy's verdicts at every step of a run. Unless ``in_words``, only what is unexplained is told."""
+    """Count one unwinder's verdicts at every step of a run. Unless ``in_words``, only what is unexplained is told."""
     unit = Unit(run.program.name, run.arch.name, run.recipe.name)
     counts = counts_of(verdicts)
     unexplained = counts.first_step(lambda kind: kind.unexplained)
@@ -148,7 +148,7 @@ def difference(
 ) -> Difference:
     """One site that is not exact, in words: the truth, what was said, and why.
 
-    ``number``: what the step is called; ``said``: what the strategy said, where that is known.
+    ``number``: what the step is called; ``said``: what the unwinder said, where that is known.
     """
     number = step if number is None else number
     snapshot = run.trace.snapshot(step)

@@ -1,6 +1,6 @@
 """Findings made anew: what a real tool says today at the place where it was once seen to be wrong.
 
-A finding *shows* where the strategy is not exact there, and comes out as the finding says, if that says how. Some tools
+A finding *shows* where the unwinder is not exact there, and comes out as the finding says, if that says how. Some tools
 remember earlier questions: where the place alone is answered rightly, every step of the run before it is asked first.
 """
 
@@ -15,7 +15,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.naming.beside import folded_names
 from testbed.referee import Finding, Found, Referee
-from testbed.referee.versions import Tell, of_tool, strategies_of_versions
+from testbed.referee.versions import Tell, of_tool, unwinders_of_versions
 from testbed.runs.by_name import Programs, named_run
 from testbed.runs.frames_beside import told
 from testbed.runs.judging import judge
@@ -120,7 +120,7 @@ def in_all_versions(
     for version in of_tool(referee.name):
         name = f"{finding.unwinder}@{version.version}"
         try:
-            (unwinder,) = strategies_of_versions([name], tell)
+            (unwinder,) = unwinders_of_versions([name], tell)
         except VersionMissing as error:
             missing[version.version] = str(error)
             continue

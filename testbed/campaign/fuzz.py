@@ -1,6 +1,6 @@
 """Generated programs, judged: a site that nothing explains is a finding, and is shrunk to the smallest shape with one.
 
-A case is one shape in one language, on one architecture, by one recipe; its failure is told by the strategy and the
+A case is one shape in one language, on one architecture, by one recipe; its failure is told by the unwinder and the
 outcome, so that shrinking does not wander off to another difference.
 """
 
@@ -151,7 +151,7 @@ class FuzzFinding:
     shape: Shape
     flags: tuple[str, ...]
     failure: Failure
-    asked: str = ""  # how a command asks for the strategy, where its name is not enough
+    asked: str = ""  # how a command asks for the unwinder, where its name is not enough
 
     @property
     def name(self) -> str:
@@ -199,7 +199,7 @@ def _judged(case: Unit, program: Program, unwinders: Sequence[Unwinder], nativel
 
 
 def failures(result: UnitResult) -> tuple[Failure, ...]:
-    """What is wrong with a judged case, one failure for each strategy: that it failed, what nothing explains, and a
+    """What is wrong with a judged case, one failure for each unwinder: that it failed, what nothing explains, and a
     row that lies although it was promised, by no mistake that is known."""
     failed = (Failure("", None, result.failed),) if result.failed else ()
     promised = not result.mistakes and _promises_rows(result.unit)

@@ -1,7 +1,7 @@
 """What real unwinders said, kept beside the built files: asking them is slow.
 
 An answer follows from the recorded run, the tool, and our code that asks it; how it is judged is no part of it, nor
-what is known against the tool. There is one file per unit and strategy. More steps of a run are added to those that are
+what is known against the tool. There is one file per unit and unwinder. More steps of a run are added to those that are
 there.
 """
 
@@ -50,7 +50,7 @@ _KeptAnswers = dict[int, KeptAnswer]  # by step
 
 
 def answers_at(run: Run, unwinder: Unwinder, steps: Iterable[int]) -> Mapping[int, Backtrace]:
-    """What a strategy says at some steps of a run: kept answers where there are any, the others asked for and kept.
+    """What an unwinder says at some steps of a run: kept answers where there are any, the others asked for and kept.
 
     Only those of real unwinders are kept: ours are asked sooner than read.
     """

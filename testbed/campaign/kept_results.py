@@ -1,8 +1,8 @@
 """Judged units, kept beside the built files: what a matrix need not judge again, because nothing changed.
 
-A unit's result follows from its built file and source header, the code of the testbed and of the strategies, the
+A unit's result follows from its built file and source header, the code of the testbed and of the unwinders, the
 seed and the budget, and the versions of the libraries that run, read and describe programs. The hash of all that is
-its *key*. There is one file per unit and choice of strategies, so a newer result replaces the older one.
+its *key*. There is one file per unit and choice of unwinders, so a newer result replaces the older one.
 
 Only complete results are kept: one that failed or was skipped may come out differently after an installation, without
 any file of ours having changed.
@@ -103,7 +103,7 @@ def _key(unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwind
 
 
 def _codes(unwinders: Sequence[Unwinder]) -> list[str]:
-    """The hashes of the code of the testbed and of each package that a strategy is from; "" where there is none."""
+    """The hashes of the code of the testbed and of each package that an unwinder is from; "" where there is none."""
     if not all(unwinder.repeatable for unwinder in unwinders):
         return [""]
     packages = {str(getattr(unwinder.unwind, "__module__", "")).partition(".")[0] for unwinder in unwinders}

@@ -1,4 +1,4 @@
-"""The matrix: every strategy at every site of every program, on every architecture, by every recipe.
+"""The matrix: every unwinder at every site of every program, on every architecture, by every recipe.
 
 Units are independent, so they are judged in parallel processes; results come as they are ready. What goes wrong with a
 unit is that unit's result.
@@ -38,8 +38,8 @@ def judge_unit(
 ) -> UnitResult:
     """Everything about one unit, with every failure as a value: this runs in worker processes.
 
-    ``natively`` is that of `judge_all`. A strategy that crashes makes the unit a failed one, and has no cell; the cells
-    of the others are there.
+    ``natively`` is that of `judge_all`. An unwinder that crashes makes the unit a failed one, and has no cell; those of
+    the others are there.
     """
     run = run_or_why_not(unit, programs, fresh=fresh)
     if isinstance(run, UnitResult):
@@ -52,13 +52,13 @@ def judge_unit(
 
 
 def all_cells(unit: Unit, run: Run, unwinders: Sequence[Unwinder], cell: Callable[[Unwinder], Cell]) -> UnitResult:
-    """A unit's result: the cell of every strategy that applies; one that crashes costs nobody else's cell."""
+    """A unit's result: the cell of every unwinder that applies; one that crashes costs nobody else's cell."""
     cells, crashes = [], []
     for unwinder in unwinders:
         try:
             if unwinder.applies_to(run.built.image):
                 cells.append(cell(unwinder))
-        except Exception:  # the strategy's own bug costs its own cell only
+        except Exception:  # the unwinder's own bug costs its own cell only
             crashes.append(f"{unwinder.name} crashed\n{traceback.format_exc()}")
     return UnitResult(unit, tuple(cells), len(run), failed="\n".join(crashes), tools=run.built.tools)
 
@@ -125,7 +125,7 @@ def _in_pool(planned: Sequence[Job], work: Callable[[Job], Done], jobs: int, los
 
     from testbed.checks.workers import as_finished, interrupts_held, worker_pool
 
-    # What a fork's function and its arguments are, is inherited, never sent: strategies hold functions without a name.
+    # What a fork's function and its arguments are, is inherited, never sent: unwinders hold functions without a name.
     pool = worker_pool(jobs, partial(_begin, work))
     pending: dict[Future[Done], Job] = {}
     try:

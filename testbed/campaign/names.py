@@ -1,6 +1,6 @@
 """Symbolization beside the logical truth: which calls of the source it shows, invents, misses, or admits not to know.
 
-Judged on the *true* physical frames, so that no strategy's mistake counts here. For each frame: the function, by its
+Judged on the *true* physical frames, so that no unwinder's mistake counts here. For each frame: the function, by its
 entry, and the functions that tail-called away above it, in order.
 
 * the same: exact;
@@ -73,7 +73,7 @@ class NameReport:
 
 
 def true_frames(run: Run, step: int) -> tuple[Frame, ...]:
-    """The watched physical frames as a strategy would give them."""
+    """The watched physical frames as an unwinder would give them."""
     return tuple(
         Frame(FrameKind.CALLER if f.calling else FrameKind.INTERRUPTED, f.pc, f.registers, f.cfa)
         for f in run.truth(step).frames

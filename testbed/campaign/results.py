@@ -1,6 +1,6 @@
 """What a matrix is made of, as values: units, cells, differences, and the results of all units.
 
-A *unit* is one (program, arch, recipe): it is built and run once, and gives one *cell* per strategy.
+A *unit* is one (program, arch, recipe): it is built and run once, and gives one *cell* per unwinder.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class CountedCause:
-    """Why a strategy is not exact at some ``steps``, which came out as one outcome: the clause of its assumption that
+    """Why an unwinder is not exact at some ``steps``, which came out as one outcome: the clause of its assumption that
     fails at all of them, and ``because``, with the evidence of the first.
     """
 
@@ -67,7 +67,7 @@ class CountedCause:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell(Counts):
-    """One strategy on one unit, counted.
+    """One unwinder on one unit, counted.
 
     ``causes`` says in sentences what `shown` counts, the most frequent one first. ``first`` is the first site that is
     not exact, ``first_unexplained`` the first that is not what its unwinder is held to, ``first_lie`` the first that
@@ -108,7 +108,7 @@ class UnitResult:
 class Matrix:
     """All results of one invocation, in catalogue order. ``complete`` is false when it was interrupted.
 
-    ``asked`` are the names of the strategies, in catalogue order: the first unit need not have all of them.
+    ``asked`` are the names of the unwinders, in catalogue order: the first unit need not have all of them.
     """
 
     results: tuple[UnitResult, ...]
@@ -123,7 +123,7 @@ class Matrix:
 
     @property
     def unwinders(self) -> tuple[str, ...]:
-        """The strategies that have cells: in the order in which they were asked, else in which they occur."""
+        """The unwinders that have cells: in the order in which they were asked, else in which they occur."""
         there = dict.fromkeys(cell.unwinder for cell in self.cells)
         first = [name for name in self.asked if name in there]
         return (*first, *(name for name in there if name not in self.asked))
@@ -141,13 +141,13 @@ class Matrix:
     def cells(self) -> tuple[Cell, ...]:
         return tuple(cell for result in self.results for cell in result.cells)
 
-    def by_strategy(self) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        """The cells of each (strategy, architecture), in catalogue order."""
-        strategies, arches = self.unwinders, list(ARCHES)
+    def by_unwinder(self) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        """The cells of each (unwinder, architecture), in catalogue order."""
+        order, arches = self.unwinders, list(ARCHES)
         found: dict[tuple[str, str], list[Cell]] = {}
         for cell in self.cells:
             found.setdefault((cell.unwinder, cell.unit.arch), []).append(cell)
-        return dict(sorted(found.items(), key=lambda p: (strategies.index(p[0][0]), arches.index(p[0][1]))))
+        return dict(sorted(found.items(), key=lambda p: (order.index(p[0][0]), arches.index(p[0][1]))))
 
     @property
     def all_explained(self) -> bool:
@@ -156,7 +156,7 @@ class Matrix:
         return judged and not any(cell.unexplained for cell in self.cells)
 
     def to_pandas(self) -> DataFrame:
-        """The cells as a table: one row each, with the unit, the strategy, the counts, and a column per outcome.
+        """The cells as a table: one row each, with the unit, the unwinder, the counts, and a column per outcome.
 
         Raises UsageError where pandas is not installed.
         """

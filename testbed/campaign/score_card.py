@@ -35,9 +35,9 @@ from testbed.verdicts.trace import counts_of
 from testbed.words.errors import TestbedError, ToolchainMissing, UsageError
 from testbed.words.outcome import Outcome
 
-# Verdicts counted by phase: what a score is made of. One unit, judged for some strategies.
+# Verdicts counted by phase: what a score is made of. One unit, judged for some unwinders.
 #
-# A strategy that does not exist for a unit's file (it needs a section that is not there) has nothing to say there,
+# An unwinder that does not exist for a unit's file (it needs a section that is not there) has nothing to say there,
 # which is an honest stop at every site: so all who exist for an architecture are compared at the same sites.
 
 ByPhase = tuple[int, ...]
@@ -46,7 +46,7 @@ ByPhase = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """The first site of a unit at which a strategy is not exact: the step, where it is, the outcome."""
+    """The first site of a unit at which an unwinder is not exact: the step, where it is, the outcome."""
 
     step: int
     where: str
@@ -55,7 +55,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class ScoredUnit:
-    """A unit judged: ``sites`` by phase, the counts of each strategy, its first lie and its first stop.
+    """A unit judged: ``sites`` by phase, the counts of each unwinder, its first lie and its first stop.
 
     Or why there is nothing: ``skipped`` (a tool is missing) or ``failed``.
     """
@@ -80,7 +80,7 @@ def score_unit(
         return ScoredUnit(unit, skipped=str(missing))
     except TestbedError as error:
         return ScoredUnit(unit, failed=str(error))
-    except Exception:  # a bug of a strategy: it is this unit's, the score goes on
+    except Exception:  # a bug of an unwinder: it is this unit's, the score goes on
         return ScoredUnit(unit, failed=traceback.format_exc())
 
 
@@ -261,7 +261,7 @@ class ScoreCard:
         return total
 
 
-# What known strategies and tools score, kept in a file of the package: nobody has to judge them again to be compared.
+# What known unwinders and tools score, kept in a file of the package: nobody has to judge them again to be compared.
 #
 # ::
 #
@@ -271,7 +271,7 @@ class ScoreCard:
 #      "units": {"leaf_call x86_64 keystone": {"sites": "3 2 14 4 2", "fp_chain": "0 0 14 0 2/0 0 0 1 0", "gdb": "="}}}
 #
 # Numbers stand by phase: exact sites, then behind the stroke honest stops, then crashes and hangs among these if there
-# are any. ``=`` is exact everywhere, ``-`` stopped everywhere, as a strategy that needs a section that the file lacks.
+# are any. ``=`` is exact everywhere, ``-`` stopped everywhere, as an unwinder that needs a section that the file lacks.
 # Which stops and which lies they were is not kept: all are read as one kind of each (`KEPT_AS`).
 
 FILE = Path(__file__).with_name("known_scores.json")
@@ -281,7 +281,7 @@ KEPT_AS = (Outcome.EXACT, Outcome.STOPPED, Outcome.CRASHED, Outcome.WRONG)
 
 @dataclass(frozen=True, slots=True)
 class KnownUnwinder:
-    """A strategy or tool that was judged before; ``tool`` is the version of the tool, "" for a strategy of ours."""
+    """An unwinder or tool that was judged before; ``tool`` is the version of the tool, "" for an unwinder of ours."""
 
     name: str
     summary: str

@@ -43,7 +43,7 @@ def _rank(pc: int) -> bytes:
 
 
 def cell_at(run: Run, unwinder: Unwinder, steps: Iterable[int]) -> Cell:
-    """A strategy judged at some steps of a run, counted; what a real unwinder says there is kept."""
+    """An unwinder judged at some steps of a run, counted; what a real unwinder says there is kept."""
     said = answers_at(run, unwinder, steps)
     verdicts = {step: judge(run, step, answer, unwinder) for step, answer in said.items()}
     return cell_of_steps(run, unwinder, said, verdicts)
@@ -91,7 +91,7 @@ class ChangedSite:
 
 @dataclass(frozen=True, slots=True)
 class VersionHistory:
-    """Versions from the oldest on, by the names of their strategies, and the units that they were asked about."""
+    """Versions from the oldest on, by the names of their unwinders, and the units that they were asked about."""
 
     names: tuple[str, ...]
     units: tuple[VersionedUnit, ...]

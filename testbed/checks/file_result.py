@@ -50,7 +50,7 @@ from testbed.words.table_formats import AT_CALLS, OF_DIRECTIVES
 # LLVM's ARM back end writes `.cfi_*` directives in emitPrologue only (llvm/lib/Target/ARM/ARMFrameLowering.cpp): from
 # the first instruction of an epilogue on, and in code behind one, the row still describes the whole frame.
 
-# Tables without rows for epilogues, by architecture and strategy: what the producer says of itself in `.comment`.
+# Tables without rows for epilogues, by architecture and unwinder: what the producer says of itself in `.comment`.
 _NO_EPILOGUES = {("arm32", "debug_frame"): b"clang", ("arm32", "eh_frame"): b"clang"}
 
 

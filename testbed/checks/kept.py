@@ -1,7 +1,7 @@
 """Checks of files, kept by content: what has not changed need not be tried again.
 
 A check follows from the file's bytes and its separate debug file, what was asked for, the code of the testbed and of
-the strategies, and the versions of the libraries that run and read it. The hash of all that names the kept file.
+the unwinders, and the versions of the libraries that run and read it. The hash of all that names the kept file.
 Those that were last used are kept.
 """
 

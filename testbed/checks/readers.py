@@ -1,4 +1,4 @@
-"""Who reads a file's tables, by name: checks know no strategy, and their jobs go to other processes as text."""
+"""Who reads a file's tables, by name: checks know no unwinder, and their jobs go to other processes as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _USUAL = PerArch({"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "ehabi"}) 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Where the strategies are, as ``module:NAME``: a catalogue by name, which of them, an evaluator of expressions.
+    """Where the unwinders are, as ``module:NAME``: a catalogue by name, which of them, an evaluator of expressions.
 
     ``static`` gives the row of an instruction from the instructions alone, "" for none.
     """
@@ -34,15 +34,15 @@ class Readers:
     static: str = ""
 
     def tables(self, image: Image, patterns: tuple[str, ...]) -> Mapping[str, RowTable | UnwindError]:
-        """The tables of a file that match some patterns (none: all), by strategy; or why one cannot be read.
+        """The tables of a file that match some patterns (none: all), by unwinder; or why one cannot be read.
 
         An ELF file without any has an empty one, of its architecture's kind: what is called has no row then. Raises
         UsageError where there is none that matches, and for another file without any.
         """
         found: dict[str, RowTable | UnwindError] = {}
-        strategies = _strategies(self.catalogue)
+        unwinders = _unwinders(self.catalogue)
         for name in self.names:
-            unwinder = strategies[name]
+            unwinder = unwinders[name]
             if unwinder.rows is None or not unwinder.needs <= image.sections.keys():
                 continue
             if patterns and not any(fnmatchcase(said, pattern) for pattern in patterns for said in (name, f".{name}")):
@@ -80,7 +80,7 @@ class Readers:
         return _named(self.evaluate) if self.evaluate else None
 
 
-def _strategies(reference: str) -> Mapping[str, Unwinder]:
+def _unwinders(reference: str) -> Mapping[str, Unwinder]:
     found: Mapping[str, Unwinder] = _named(reference)
     return found
 

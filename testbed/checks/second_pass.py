@@ -27,7 +27,7 @@ from testbed.sweep.sweep_file import TABLES, agreeing
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import TestbedError
 
-_STRATEGIES = {".eh_frame": "eh_frame", ".debug_frame": "debug_frame"}
+_UNWINDERS = {".eh_frame": "eh_frame", ".debug_frame": "debug_frame"}
 _ABOUT_ROWS = (FindingKind.WRONG_ROW, FindingKind.NO_ROW, FindingKind.NO_EPILOGUE_ROWS, FindingKind.OTHER_ENTRY)
 
 
@@ -40,7 +40,7 @@ class _CallsOfFile:
 
     def ways(self, section: str, *, forced: bool) -> set[tuple[int, int]]:
         """The ways by which control came to instructions whose rows were right."""
-        name = _STRATEGIES[section]
+        name = _UNWINDERS[section]
         right = (each for result in self.results for each in result.tables[name].right)
         return {tuple(way) for each in right for way in (each.forced if forced else each.natural).tolist()}
 
@@ -78,7 +78,7 @@ def not_decided(asked: AskedEntry, why: str) -> CalledEntry:
 def _call(image: Image, path: Path, asked: Sequence[AskedEntry], readers: Readers, jobs: int) -> _CallsOfFile:
     """Call the functions that some entries are for, or whose parts they are."""
     starts = {each.start for each in asked} | _callers_of_parts(image, asked)
-    tables = tuple(dict.fromkeys(_STRATEGIES[each.section] for each in asked))
+    tables = tuple(dict.fromkeys(_UNWINDERS[each.section] for each in asked))
     options = CheckOptions(functions=tuple(f"{start:#x}" for start in sorted(starts)), tables=tables)
     this = opened(path, path, options, readers)
     chosen = [piece for piece in this.pieces if piece.is_entry and fits(piece, options.functions)]

@@ -30,12 +30,12 @@ from testbed.words.errors import BuildError, UnwindError
 
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """How a strategy's table is read, and what it promises.
+    """How an unwinder's table is read, and what it promises.
 
     ``at_calls``: its rows are right at calls only. ``advises``: it is made of `.cfi_*` directives.
     """
 
-    strategy: str
+    unwinder: str
     read: Callable[[], RowTable]
     at_calls: bool = False
     advises: bool = True
@@ -45,7 +45,7 @@ class TableReader:
 class TableLint:
     """One table beside one run. ``table`` is its section; ``checks`` has each instruction that was compared."""
 
-    strategy: str
+    unwinder: str
     table: str
     checks: ResultsByPc = field(repr=False)
     findings: tuple[TableFinding, ...]
@@ -84,7 +84,7 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
         table = reader.read()
     except UnwindError as why:
         return TableLint(
-            reader.strategy, reader.strategy, NO_CHECKS, (unreadable(reader.strategy, why),), reader.at_calls
+            reader.unwinder, reader.unwinder, NO_CHECKS, (unreadable(reader.unwinder, why),), reader.at_calls
         )
     loaded = next(loaded for loaded in run.trace.images if loaded.image is run.built.image)
     local = local_calls(run.watched, np.full(len(run.trace), not run.failure))
@@ -99,7 +99,7 @@ def lint(run: Run, reader: TableReader, evaluate: Evaluate | None = None) -> Tab
     advises, words = reader.advises and not reader.at_calls, code_words(run, steps)
     findings = table_findings(table, loaded.image, checks.masks, true, sizes, words, advises=advises)
     told = tuple(group_findings(findings, parts=reader.at_calls or not len(table)))
-    return TableLint(reader.strategy, table.source, checks, told, reader.at_calls)
+    return TableLint(reader.unwinder, table.source, checks, told, reader.at_calls)
 
 
 def code_words(run: Run, steps: RowChecks) -> CodeWords:

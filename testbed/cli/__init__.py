@@ -29,7 +29,7 @@ from testbed.words.edges import TRACEBACK, edge, is_edge
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.own_files import DISTRIBUTION
 
-# Names for the shell to complete: programs, recipes, architectures, strategies. A catalogue is loaded when asked for.
+# Names for the shell to complete: programs, recipes, architectures, unwinders. A catalogue is loaded when asked for.
 #
 # click completes commands and options: ``_TESTBED_COMPLETE=bash_source testbed`` prints the script.
 
@@ -52,7 +52,7 @@ def _arches() -> Mapping[str, str]:
     return {name: ", ".join(isa.name for isa in arch.isas) for name, arch in ARCHES.items()}
 
 
-def _strategies() -> Mapping[str, str]:
+def _unwinders() -> Mapping[str, str]:
     from testbed.referee import REFEREES
     from unwinders import UNWINDERS
 
@@ -73,8 +73,8 @@ _CATALOGUES: Mapping[str, Callable[[], Mapping[str, str]]] = MappingProxyType(
         "--program": _programs,
         "--recipe": _recipes,
         "--arch": _arches,
-        "--unwinder": _strategies,
-        "--format": _strategies,
+        "--unwinder": _unwinders,
+        "--format": _unwinders,
         "tools": _referees,
     }
 )
@@ -189,7 +189,7 @@ _GARBAGE = 50_000  # new objects between searches for cycles: what is loaded sta
 _GROUPS = """
 Begin here:
 check      Call every function of FILE in an emulator, and compare its unwind tables with what each instruction does.
-run        Run PROGRAM and judge every strategy at every instruction.
+run        Run PROGRAM and judge every unwinder at every instruction.
 score      How an unwinder fares, by architecture, phase and trap, and its place beside all that are known.
 
 Files:
@@ -203,8 +203,8 @@ backtrace  The call stack of a snapshot, or of PROGRAM at LOCATION, with names a
 gdb        Open the recorded run of PROGRAM in gdb, at LOCATION.
 
 Many runs:
-matrix     Judge every strategy on every program, architecture and recipe (or on those chosen).
-fuzz       Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
+matrix     Judge every unwinder on every program, architecture and recipe (or on those chosen).
+fuzz       Generate programs from seeds, judge every unwinder at every instruction, shrink what nothing explains.
 
 For other tools:
 export     PROGRAM's registers and memory at LOCATION as a file for other tools, or test vectors of many programs.
@@ -275,7 +275,7 @@ class _CommandGroup(_ListedCommands):
 def cli() -> None:
     """The referee of stack unwinders.
 
-    Small programs for x86_64, arm64 and arm32 run in an emulator. At every instruction, every unwinding strategy
+    Small programs for x86_64, arm64 and arm32 run in an emulator. At every instruction, every unwinding unwinder
     is asked for the call stack, and judged against the stack that the emulator watched.
 
     \b

@@ -18,11 +18,11 @@ from testbed.cli.options import (
     debug_dirs_option,
     json_option,
     refuse_others,
-    strategies_option,
     takes,
     unwinder_cmd,
+    unwinders_option,
 )
-from testbed.cli.strategies import strategies_named
+from testbed.cli.unwinders import unwinders_named
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.foreign import Places, read_snapshot
@@ -89,7 +89,7 @@ class SnapshotOptions:
 @takes(NamedRun, SnapshotOptions)
 @at_option
 @click.option("--judge", is_flag=True, help="Of a program: judge the names at every instruction, not at one.")
-@strategies_option
+@unwinders_option
 @unwinder_cmd
 @click.option("--style", "-s", type=click.Choice(list(STYLES)), default="gdb", show_default=True, help="How to print.")
 def command(
@@ -104,21 +104,21 @@ def command(
     """The call stack of a snapshot, or of PROGRAM at LOCATION, with names and lines.
 
     \b
-    testbed backtrace core.1234 --sysroot /           every strategy's, of a file that others made
+    testbed backtrace core.1234 --sysroot /           every unwinder's, of a file that others made
     testbed backtrace leaf_call --at leaf             the true one, of a program at a place
     testbed backtrace tail_chain --judge              are the names right at every instruction?
 
     A snapshot is an ELF core file, a minidump, a Mach-O core file, a JSON snapshot (testbed export), or a folder that
-    holds one. Nobody watched that stack, so nothing is judged: where strategies differ, at most one is right.
+    holds one. Nobody watched that stack, so nothing is judged: where unwinders differ, at most one is right.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF file. Inlined
     calls are shown, and tail calls where they are certain; -u says who finds the frames (default: they are the true
     ones). --judge compares functions, tail calls and declared inlined calls with the calls that were watched. exact:
     what was watched; ambiguous: said to be so; missing: not shown; invented: never happened.
 
-    Exit status 1: no strategy found a caller, nor says that there is none; or a name was invented.
+    Exit status 1: no unwinder found a caller, nor says that there is none; or a name was invented.
     """
-    unwinders = strategies_named(names, commands) if names or commands else []
+    unwinders = unwinders_named(names, commands) if names or commands else []
     if judge:
         refuse_others("--judge", "judge", *_OF_A_RUN[:-1])
         sys.exit(_judge(named))
@@ -133,7 +133,7 @@ def command(
 
 
 def _tell_place(named: NamedRun, location: str, unwinders: Sequence[Unwinder], style: str) -> None:
-    """Print the frames at a place of a run, as a known tool does: those of a strategy, or the true ones."""
+    """Print the frames at a place of a run, as a known tool does: those of an unwinder, or the true ones."""
     if len(unwinders) > 1:
         raise UsageError(f"-u says who finds the frames: one, not {len(unwinders)}")
     run = named.run()
@@ -173,7 +173,7 @@ def _report_lines(report: NameReport) -> list[str]:
 
 
 def _tell_snapshot(path: str, how: SnapshotOptions, asked: Sequence[Unwinder]) -> None:
-    """Print the backtraces of a snapshot: of the strategies that were asked, or of all that can say something."""
+    """Print the backtraces of a snapshot: of the unwinders that were asked, or of all that can say something."""
     places = Places(tuple(_file(text) for text in how.files), how.sysroot, how.skip_missing, how.debug_dirs)
     foreign = read_snapshot(Path(path), places, thread=how.thread)
     said = {unwinder.name: _unwound(unwinder, foreign.snapshot) for unwinder in asked or _all_for(foreign)}
@@ -185,7 +185,7 @@ def _tell_snapshot(path: str, how: SnapshotOptions, asked: Sequence[Unwinder]) -
     if not foreign.snapshot.images:
         click.echo(_no_file(foreign), err=True)
     if all(len(backtrace.frames) < 2 and backtrace.stopped is not None for backtrace in said.values()):
-        click.echo("no strategy found a caller", err=True)
+        click.echo("no unwinder found a caller", err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -215,7 +215,7 @@ def _existing(path: str, text: str) -> Path:
 
 
 def _all_for(foreign: Foreign) -> list[Unwinder]:
-    """The strategies that exist for the architecture and find their tables, or need none, with or without a file."""
+    """The unwinders that exist for the architecture and find their tables, or need none, with or without a file."""
     images, arch = [loaded.image for loaded in foreign.snapshot.images], foreign.dump.arch.name
     return [
         unwinder
@@ -226,7 +226,7 @@ def _all_for(foreign: Foreign) -> list[Unwinder]:
 
 
 def _unwound(unwinder: Unwinder, snapshot: Snapshot) -> Backtrace:
-    """A strategy's backtrace; one that cannot even begin stops at the interrupted frame."""
+    """An unwinder's backtrace; one that cannot even begin stops at the interrupted frame."""
     try:
         if unwinder.arches is not None and snapshot.arch.name not in unwinder.arches:
             raise NoUnwindInfo(f"{unwinder.name} is for {', '.join(sorted(unwinder.arches))}, not for {snapshot.arch}")

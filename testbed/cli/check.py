@@ -135,7 +135,7 @@ class _HowTold:
 )
 @no_debug_files_option
 @click.option(
-    "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Judge these strategies, not tables; repeatable."
+    "--unwinder", "-u", "names", multiple=True, metavar="GLOB", help="Judge these unwinders, not tables; repeatable."
 )
 @unwinder_cmd
 @convention_option
@@ -389,14 +389,14 @@ def judge_and_tell(
     Raises UsageError for a format that has no form of this.
     """
     from testbed.checks.judged_calls import judge_calls
-    from testbed.cli.strategies import strategies_named
     from testbed.cli.table_readers import READERS
+    from testbed.cli.unwinders import unwinders_named
     from testbed.report.check_json import CalledFilesForm
     from testbed.store.codec import json_of
 
     if form not in ("text", "json"):
         raise UsageError(f"--format {form} is of tables: what unwinders say is told as text or json")
-    unwinders = strategies_named(*asked)
+    unwinders = unwinders_named(*asked)
     lines: list[str] = []
     files, status = [], 0
     for path in paths:

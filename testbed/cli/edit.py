@@ -17,8 +17,8 @@ from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import recipes_for
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
-from testbed.cli.options import arch_option, budget_of_edits, port_option, strategies_option
-from testbed.cli.strategies import strategies_named, telling
+from testbed.cli.options import arch_option, budget_of_edits, port_option, unwinders_option
+from testbed.cli.unwinders import telling, unwinders_named
 from testbed.program.model import Program, read_program
 from testbed.report.answers import answers_of
 from testbed.report.json_data import counts
@@ -39,8 +39,8 @@ _BESIDE = ("fragments", "parts")  # what sources of the corpus include
 
 
 def judge_edits(names: Sequence[str], budget: int) -> Callable[[Question], dict[str, Any]]:
-    """The function that judges edits by the strategies of these names, or by the telling ones."""
-    chosen = strategies_named(names) if names else []
+    """The function that judges edits by the unwinders of these names, or by the telling ones."""
+    chosen = unwinders_named(names) if names else []
 
     def judge(question: Question) -> dict[str, Any]:
         edit, folder = question
@@ -102,7 +102,7 @@ BUDGET = 5_000  # steps
 @click.command("edit")
 @click.argument("program", required=False, default="leaf_call")
 @arch_option
-@strategies_option
+@unwinders_option
 @port_option
 @budget_of_edits
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")

@@ -28,12 +28,12 @@ from testbed.cli.options import (
     json_option,
     recipes_option,
     refuse_others,
-    strategies_option,
     unwinder_cmd,
+    unwinders_option,
     write_text,
 )
-from testbed.cli.strategies import strategies_named, words_for
 from testbed.cli.terminal import console_for_reports, long_work
+from testbed.cli.unwinders import unwinders_named, words_for
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.program import shape_named, source_of
 from testbed.generate.seeds import parts_of
@@ -69,7 +69,7 @@ class _Report:
     type=click.Choice(["random"]),
     help="Only programs in C, each by one recipe of clang or GCC, with random flags that follow from the seed.",
 )
-@strategies_option
+@unwinders_option
 @unwinder_cmd
 @jobs_option
 @click.option(
@@ -89,7 +89,7 @@ class _Report:
 @click.option(
     "--cross-check",
     is_flag=True,
-    help="Instead of strategies, compare two witnesses of the call stack (testbed run --help).",
+    help="Instead of unwinders, compare two witnesses of the call stack (testbed run --help).",
 )
 @json_option
 def command(
@@ -108,7 +108,7 @@ def command(
     cross_check: bool,
     as_json: bool,
 ) -> None:
-    """Generate programs from seeds, judge every strategy at every instruction, shrink what nothing explains.
+    """Generate programs from seeds, judge every unwinder at every instruction, shrink what nothing explains.
 
     Each seed is a program in assembly and in C; with --flags random it is one in C, and the command that shows a
     finding names the flags (testbed run genc:12,-fno-plt). A nightly run takes other seeds each time: --minutes 30
@@ -124,7 +124,7 @@ def command(
         return
     if seeds is not None and minutes is not None:
         raise UsageError("--seeds or --minutes: one of them")
-    chosen = strategies_named(names, commands)
+    chosen = unwinders_named(names, commands)
     wanted = [arch_named(name) for name in arches] or list(ARCHES.values())
     how = matching(RECIPES, recipes or (RECIPES_FOR_FLAGS if flags else DEFAULT_RECIPES), "recipe")
     make = flagged_cases if flags else cases

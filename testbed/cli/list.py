@@ -45,7 +45,7 @@ def _value(module: str, name: str) -> Callable[[], Mapping[str, Any]]:
 
 
 def _matching(names: Sequence[str]) -> list[Unwinder]:
-    """Our strategies and those of real tools whose names match a pattern. Raises UsageError for a typo."""
+    """Our unwinders and those of real tools whose names match a pattern. Raises UsageError for a typo."""
     from testbed.referee import REFEREES
     from testbed.words.catalogue import matches, nearest
     from unwinders import UNWINDERS
@@ -53,7 +53,7 @@ def _matching(names: Sequence[str]) -> list[Unwinder]:
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]
     for name in names:
         if not any(matches(each.name, (name,)) for each in everyone):
-            raise UsageError(f"no strategy matches {name!r}; {nearest(name, [each.name for each in everyone])}")
+            raise UsageError(f"no unwinder matches {name!r}; {nearest(name, [each.name for each in everyone])}")
     return [each for each in everyone if matches(each.name, names)]
 
 

@@ -1,4 +1,4 @@
-"""``testbed matrix``: every strategy, program, architecture and recipe."""
+"""``testbed matrix``: every unwinder, program, architecture and recipe."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from testbed.cli.options import (
     recipes_option,
     refuse_others,
     some_programs_option,
-    strategies_option,
     takes,
     unwinder_cmd,
+    unwinders_option,
     written,
 )
-from testbed.cli.strategies import all_strategies, strategies_from_outside, strategies_named
 from testbed.cli.terminal import console_for_reports, long_work, save
+from testbed.cli.unwinders import all_unwinders, unwinders_from_outside, unwinders_named
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.referee import REFEREES, Referee, present
@@ -47,12 +47,12 @@ from testbed.referee.versions import of_tool
 from testbed.words.catalogue import matching, nearest
 from testbed.words.errors import UsageError
 
-# A unit of a matrix as a job for any machine's processes, told in words: strategies hold code without a name.
+# A unit of a matrix as a job for any machine's processes, told in words: unwinders hold code without a name.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixWords:
-    """What was typed of programs, strategies and how they are judged: all that decides a unit's result."""
+    """What was typed of programs, unwinders and how they are judged: all that decides a unit's result."""
 
     programs: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
@@ -67,13 +67,13 @@ class MatrixWords:
         """The programs, by name. Raises UsageError."""
         return {program.name: program for program in chosen_programs(self.programs, self.folders)}
 
-    def chosen_strategies(self) -> list[Unwinder]:
-        """The strategies that were chosen; those of commands come last. Raises UsageError."""
+    def chosen_unwinders(self) -> list[Unwinder]:
+        """The unwinders that were chosen; those of commands come last. Raises UsageError."""
         if not self.referees:
-            return strategies_named(self.names, self.commands)
+            return unwinders_named(self.names, self.commands)
         if not (found := present()):
             raise UsageError("no real unwinder is installed; testbed list referees says which packages bring them")
-        return [*matching(found, self.names, "strategy"), *strategies_from_outside((), self.commands)]
+        return [*matching(found, self.names, "unwinder"), *unwinders_from_outside((), self.commands)]
 
 
 def judge_job(unit: Unit, words: MatrixWords) -> tuple[UnitResult, str]:
@@ -91,7 +91,7 @@ def lost_job(unit: Unit) -> tuple[UnitResult, str]:
 
 @lru_cache(maxsize=2)
 def _values(words: MatrixWords) -> tuple[Mapping[str, Program], Sequence[Unwinder]]:
-    return words.chosen_programs(), words.chosen_strategies()
+    return words.chosen_programs(), words.chosen_unwinders()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,12 +102,12 @@ class MatrixOptions:
     programs: Annotated[tuple[str, ...], some_programs_option]
     folders: Annotated[tuple[Path, ...], programs_option]
     recipes: Annotated[tuple[str, ...], recipes_option]
-    names: Annotated[tuple[str, ...], strategies_option]
+    names: Annotated[tuple[str, ...], unwinders_option]
     commands: Annotated[tuple[str, ...], unwinder_cmd]
     referees: Annotated[
         bool,
         click.option(
-            "--referees", is_flag=True, help="The real unwinders that are installed, in place of the strategies."
+            "--referees", is_flag=True, help="The real unwinders that are installed, in place of the unwinders."
         ),
     ]
     everything: Annotated[
@@ -227,10 +227,10 @@ class KnownBugs:
 @click.command("matrix")
 @takes(MatrixOptions, KnownBugs)
 def command(options: MatrixOptions, bugs: KnownBugs) -> None:
-    """Judge every strategy on every program, architecture and recipe (or on those chosen).
+    """Judge every unwinder on every program, architecture and recipe (or on those chosen).
 
     Some recipes build only the programs that show what they are for; --all runs the rest too.
-    What has not changed since the last time (sources, strategies, the testbed, libraries) is not judged again.
+    What has not changed since the last time (sources, unwinders, the testbed, libraries) is not judged again.
     """
     if bugs.known_bugs:
         refuse_others("--known-bugs", "as_json", *KnownBugs.__slots__)
@@ -248,7 +248,7 @@ def command(options: MatrixOptions, bugs: KnownBugs) -> None:
 
         refuse_others("--cross-check", "cross_check", "arches", "programs", "recipes", "everything", "jobs", "as_json")
         sys.exit(check_units(planned, options.jobs, as_json=options.as_json))
-    chosen = options.words.chosen_strategies()
+    chosen = options.words.chosen_unwinders()
     matrix, interrupted = _judge_all(planned, programs, chosen, options)
     _show(matrix, programs, chosen, options)
     if interrupted:
@@ -385,7 +385,7 @@ def _tell_known_bugs(bugs: KnownBugs, *, as_json: bool) -> bool:
         return False
     if bugs.tried:
         raise UsageError("--try runs the command of a report: say --report ID DIR, too")
-    known = all_strategies()
+    known = all_unwinders()
     shown = [show(referee, finding, known, PROGRAMS) for referee in chosen for finding in referee.findings]
     if as_json:
         click.echo(json_of(TriedFindings, shown), nl=False)

@@ -177,7 +177,7 @@ rebuild_option = click.option("--fresh", is_flag=True, help="Build again, whatev
 arches_option = _SOME("--arch", "-a", "arches", metavar="ARCH", help="Only these architectures; repeatable.")
 some_programs_option = _SOME("--program", "-p", "programs", metavar="GLOB", help="Only these programs; repeatable.")
 recipes_option = _SOME("--recipe", "-r", "recipes", metavar="GLOB", help="Only these recipes; repeatable.")
-strategies_option = _SOME("--unwinder", "-u", "names", metavar="GLOB", help="Only these strategies; repeatable.")
+unwinders_option = _SOME("--unwinder", "-u", "names", metavar="GLOB", help="Only these unwinders; repeatable.")
 jobs_option = click.option(
     "--jobs", "-j", type=click.IntRange(1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
 )
@@ -195,7 +195,7 @@ unwinder_cmd = _SOME(
     "--unwinder-cmd",
     "commands",
     metavar="COMMAND",
-    help="A program of yours that speaks docs/protocol.md, instead of the strategies; beside those of -u. Repeatable.",
+    help="A program of yours that speaks docs/protocol.md, instead of the unwinders; beside those of -u. Repeatable.",
 )
 
 
@@ -347,7 +347,7 @@ class RunOptions:
             "names",
             multiple=True,
             metavar="GLOB",
-            help="These strategies, real unwinders too; repeatable. Default: six telling ones; '*': all there are.",
+            help="These unwinders, real unwinders too; repeatable. Default: six telling ones; '*': all there are.",
         ),
     ]
     commands: Annotated[tuple[str, ...], unwinder_cmd]
@@ -384,7 +384,7 @@ class RunOptions:
     differences: Annotated[
         bool,
         click.option(
-            "--differences", is_flag=True, help="All steps at which some strategy is not exact, and no others."
+            "--differences", is_flag=True, help="All steps at which some unwinder is not exact, and no others."
         ),
     ]
     every_step: Annotated[
@@ -436,7 +436,7 @@ class RunOptions:
 
     @property
     def asked(self) -> bool:
-        """True where strategies were asked for, by name or command."""
+        """True where unwinders were asked for, by name or command."""
         return bool(self.names or self.commands)
 
     @property
@@ -505,7 +505,7 @@ class ProcessOptions:
             "--asked-at",
             type=click.IntRange(1),
             metavar="N",
-            help="At how many steps strategies are asked that take one snapshot at a time: 500, real tools 100.",
+            help="At how many steps unwinders are asked that take one snapshot at a time: 500, real tools 100.",
         ),
     ]
 

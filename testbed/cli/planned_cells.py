@@ -15,7 +15,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import cell_of, run_unit, units
 from testbed.campaign.results import Cell, Unit
 from testbed.cli.corpus import chosen_programs, corpus
-from testbed.cli.strategies import strategies_named
+from testbed.cli.unwinders import unwinders_named
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all
@@ -26,7 +26,7 @@ from testbed.words.errors import ToolchainMissing, UsageError
 
 @dataclass(frozen=True, eq=False)
 class PlannedCell:
-    """One strategy on one unit. ``asked`` are the words by which a command asks for the strategy."""
+    """One unwinder on one unit. ``asked`` are the words by which a command asks for the unwinder."""
 
     unit: Unit
     unwinder: Unwinder
@@ -38,7 +38,7 @@ class PlannedCell:
         return f"{self.unit}-{self.unwinder}"
 
     def judged(self) -> Cell | None:
-        """The cell; None where the file has nothing that the strategy reads. Raises TestbedError."""
+        """The cell; None where the file has nothing that the unwinder reads. Raises TestbedError."""
         run = self.run
         if not self.unwinder.applies_to(run.built.image):
             return None
@@ -107,7 +107,7 @@ def plan(
     folder: str | Path | None = None,
     everything: bool = False,
 ) -> list[PlannedCell]:
-    """The cells of strategies on the units that patterns choose.
+    """The cells of unwinders on the units that patterns choose.
 
     ``unwinders`` are values, ``"package.module:NAME"``, or names and patterns of the catalogue; ``command`` starts a
     program that speaks docs/protocol.md, or is a list of such. ``folder`` holds programs of your own, from which
@@ -141,13 +141,13 @@ def _asked(unwinders: Iterable[Unwinder | str], commands: Iterable[str]) -> Iter
 
     for each in unwinders:
         if isinstance(each, str):
-            for unwinder in strategies_named([each]):
+            for unwinder in unwinders_named([each]):
                 yield unwinder, ("-u", each if ":" in each else unwinder.name)
         else:
             unwinder = brought(each, repr(each))
             yield unwinder, ("-u", _spec_of(each) or unwinder.name)
     for command in commands:
-        yield strategies_named((), [command])[0], ("--unwinder-cmd", command)
+        yield unwinders_named((), [command])[0], ("--unwinder-cmd", command)
 
 
 def _spec_of(value: Any) -> str:

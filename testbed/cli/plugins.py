@@ -1,4 +1,4 @@
-"""Strategies and programs that others bring in Python: ``package.module:NAME``, and installed entry points.
+"""Unwinders and programs that others bring in Python: ``package.module:NAME``, and installed entry points.
 
 ::
 
@@ -8,7 +8,7 @@
     [project.entry-points."testbed.programs"]
     my_programs = "my_package.programs:FOLDER"            # a folder of sources, or a mapping from names to `Program`
 
-A strategy from outside that declares no limits is judged as a foreign program is: its honest stops are told as such.
+An unwinder from outside that declares no limits is judged as a foreign program is: its honest stops are told as such.
 What it raises is an outcome at that snapshot. Its results are not kept: nobody knows what it is made of.
 """
 
@@ -155,8 +155,8 @@ def _check_number(value: Any, what: str, bits: int) -> None:
 UNWINDERS_GROUP, PROGRAMS_GROUP = "testbed.unwinders", "testbed.programs"
 
 
-def strategy_at(spec: str) -> Unwinder:
-    """The strategy ``package.module:NAME``, looked for where Python looks, and in the current folder.
+def unwinder_at(spec: str) -> Unwinder:
+    """The unwinder ``package.module:NAME``, looked for where Python looks, and in the current folder.
 
     Raises UsageError where there is none, or the module cannot be imported.
     """
@@ -177,7 +177,7 @@ def strategy_at(spec: str) -> Unwinder:
 
 
 def brought(value: Any, called: str, name: str | None = None) -> Unwinder:
-    """A strategy from outside, given as an `Unwinder` or as its function. Raises UsageError for anything else."""
+    """An unwinder from outside, given as an `Unwinder` or as its function. Raises UsageError for anything else."""
     if isinstance(value, Unwinder):
         unwinder = value
     elif callable(value) and not isinstance(value, type):
@@ -195,7 +195,7 @@ def brought(value: Any, called: str, name: str | None = None) -> Unwinder:
 
 
 def with_installed(known: Mapping[str, Unwinder]) -> Mapping[str, Unwinder]:
-    """What is known, then the strategies of installed packages whose entry points have other names.
+    """What is known, then the unwinders of installed packages whose entry points have other names.
 
     Each is loaded when it is asked for, and raises UsageError then where it cannot be.
     """
@@ -236,11 +236,11 @@ def _loaded(entry: EntryPoint) -> Any:
 
 def _instead(name: str, module: Any) -> str:
     """What of it can be named."""
-    return f"; {nearest(name, known)}" if (known := _strategies_in(module)) else ", and no Unwinder or function at all"
+    return f"; {nearest(name, known)}" if (known := _unwinders_in(module)) else ", and no Unwinder or function at all"
 
 
-def _strategies_in(module: Any) -> list[str]:
-    """What of a module can be named: its strategies; without any its own functions."""
+def _unwinders_in(module: Any) -> list[str]:
+    """What of a module can be named: its unwinders; without any its own functions."""
     own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
     functions = [name for name, value in own.items() if isinstance(value, FunctionType)]
     return [name for name, value in vars(module).items() if isinstance(value, Unwinder)] or functions

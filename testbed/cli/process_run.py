@@ -1,4 +1,4 @@
-"""``testbed run`` of a real Linux program: run as a process, every thread watched, every strategy judged.
+"""``testbed run`` of a real Linux program: run as a process, every thread watched, every unwinder judged.
 
 A program file is run as a process if it says that it needs a kernel's start: it names a dynamic linker (``.interp``),
 it has thread-local storage (``.tdata``, ``.tbss``) or ``__libc_start_main``, as everything that is linked with a libc
@@ -18,9 +18,9 @@ import click
 
 from programs import PROGRAMS
 from testbed.cli.options import ProcessOptions, RunOptions, try_writing, written
-from testbed.cli.strategies import telling_of_process
 from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports, long_work, show_site, status
+from testbed.cli.unwinders import telling_of_process
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
 from testbed.image.separate_debug import NOWHERE, looked_in
@@ -29,7 +29,7 @@ from testbed.words.files import regular_bytes
 from testbed.words.printable import printable_lines
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
-    from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess
+    from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess
     from testbed.profiling.thread_run import SampledProfile
 
 BUDGET = 4_000_000
@@ -140,7 +140,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         from testbed.report.json_forms import ProcessForm
         from testbed.store.codec import encoded
 
-        said = {"process": process, "run": process.run, "strategies": shares, "profiles": profiles}
+        said = {"process": process, "run": process.run, "unwinders": shares, "profiles": profiles}
         json.dump(encoded(ProcessForm, said), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
@@ -151,15 +151,15 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
 
 def _whole(
     options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int
-) -> tuple[WatchedProcess, list[Unwinder], list[StrategyShare]]:
-    """A process that is held whole, the strategies that apply to it, and what became of each."""
+) -> tuple[WatchedProcess, list[Unwinder], list[UnwinderShare]]:
+    """A process that is held whole, the unwinders that apply to it, and what became of each."""
     from testbed.profiling.judge import judge_process, steps_asked
 
     process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
     images = [loaded.image for loaded in process.run.images]
     applicable = _applicable(images, named)
     shares = []
-    with long_work("judging", "strategies", len(applicable)) as work:
+    with long_work("judging", "unwinders", len(applicable)) as work:
         for unwinder in applicable:
             sample = own.asked_at or steps_asked(unwinder)
             shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=sample))
@@ -177,7 +177,7 @@ def _applicable(images: Sequence[Image], named: Sequence[Unwinder]) -> list[Unwi
 
 
 def _why_left_out(unwinder: Unwinder, images: Sequence[Image]) -> str:
-    """Why a strategy has nothing to say of any file of a process."""
+    """Why an unwinder has nothing to say of any file of a process."""
     if unwinder.arches is not None and images[0].arch.name not in unwinder.arches:
         return f"it does not exist for {images[0].arch}"
     missing = sorted(unwinder.needs - {name for image in images for name in image.sections})
@@ -186,7 +186,7 @@ def _why_left_out(unwinder: Unwinder, images: Sequence[Image]) -> str:
 
 def _in_pieces(
     options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int
-) -> tuple[CountedProcess, list[StrategyShare]]:
+) -> tuple[CountedProcess, list[UnwinderShare]]:
     """A long process, judged without holding it. Raises UsageError where a run in pieces lacks what was asked for."""
     from testbed.process.pieces import run_in_pieces
     from testbed.profiling.thread_run import judge_in_pieces
@@ -220,7 +220,7 @@ def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
 
 
 def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwinder], *, explain: bool) -> bool:
-    """What is true at a location, and what each strategy says there, with the functions whose rows are wrong.
+    """What is true at a location, and what each unwinder says there, with the functions whose rows are wrong.
 
     True: nothing that is said there is unexplained.
     """
@@ -244,7 +244,7 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
             f"{run.process.path.name} makes {len(run):,} steps, too many for a page: "
             f"--budget {MOST_ON_A_PAGE} shows the first {MOST_ON_A_PAGE:,}"
         )
-    with long_work("judging for the page", "strategies", len(unwinders)) as work:
+    with long_work("judging for the page", "unwinders", len(unwinders)) as work:
         answers = answers_of(run, unwinders)
         work.advance("writing")
     with written(path):

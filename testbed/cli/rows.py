@@ -21,7 +21,7 @@ from unwinders import UNWINDERS
 @arch_option
 @recipe_option
 @click.option(
-    "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these strategies' tables; repeatable."
+    "--format", "-f", "names", multiple=True, metavar="GLOB", help="Only these unwinders' tables; repeatable."
 )
 @debug_dirs_option(
     help="For a program file: look for its separate debug file, there and beside it, as gdb's debug-file-directory.",
@@ -38,7 +38,7 @@ def command(
     """What the unwind tables of PROGRAM say at every pc, as rows.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source or an ELF or Mach-O file; the rows are
-    those that a strategy applies, in the shape of `readelf --debug-dump=frames-interp`. With --compare, the program
+    those that an unwinder applies, in the shape of `readelf --debug-dump=frames-interp`. With --compare, the program
     also runs, so that rules with other words can be compared by what they mean; exit status 1 says that some mean
     something else and that is not foretold.
     """
@@ -50,9 +50,9 @@ def command(
         _compare(program, arch, recipe, names)
         return
     image = named_image(corpus(names=[program]), program, arch, recipe, DebugDirs(debug_dirs))
-    tables = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
+    tables = [u for u in matching(UNWINDERS, names, "unwinder") if u.rows is not None and u.applies_to(image)]
     if not tables:
-        raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")
+        raise UsageError(f"{image} has no table that an unwinder reads; testbed list unwinders says what each needs")
     for unwinder in tables:
         assert unwinder.rows is not None
         try:
@@ -72,7 +72,7 @@ def _compare(program: str, arch: str | None, recipe: str | None, names: tuple[st
         image, why_not = run.built.image, run.failure.partition("\n")[0]
     except TestbedError as error:
         why_not = str(error)
-    chosen = [u for u in matching(UNWINDERS, names, "strategy") if u.rows is not None and u.applies_to(image)]
+    chosen = [u for u in matching(UNWINDERS, names, "unwinder") if u.rows is not None and u.applies_to(image)]
     if not names:  # what is worked out from the code itself is no table of the file
         chosen = [unwinder for unwinder in chosen if unwinder.needs]
     if len(chosen) < 2:

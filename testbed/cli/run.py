@@ -16,8 +16,8 @@ from testbed.campaign.results import Cell
 from testbed.cli.corpus import corpus
 from testbed.cli.options import Outputs, ProcessOptions, RunOptions, refuse_others, takes, written
 from testbed.cli.process_run import is_process, show_process
-from testbed.cli.strategies import applicable_of, strategies_named
 from testbed.cli.terminal import console_for_reports, disagrees, long_work, save, show_site, status
+from testbed.cli.unwinders import applicable_of, unwinders_named
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.by_name import named_built
 from testbed.runs.judging import judge_all
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.command("run")
 @takes(RunOptions, ProcessOptions)
 def command(options: RunOptions, own: ProcessOptions) -> None:
-    """Run PROGRAM and judge every strategy at every instruction.
+    """Run PROGRAM and judge every unwinder at every instruction.
 
     PROGRAM is a name from `testbed list programs`, or the path of a source (NAME.c, NAME.ISA.S) or an ELF or
     Mach-O file; of a universal file --arch chooses the part. With --trace, a run that -o FILE.trace wrote is judged in
@@ -58,10 +58,10 @@ def command(options: RunOptions, own: ProcessOptions) -> None:
     What the header of a source declares (`// frames:`) has to be what was watched: otherwise the exit status is 1.
 
     A program file with a libc, or with a dynamic linker, is run as a Linux process: testbed run ./program -- ARGUMENTS.
-    All its threads are judged, and the functions are named at which each strategy goes wrong.
+    All its threads are judged, and the functions are named at which each unwinder goes wrong.
 
     A run of more than 2 million steps is not held at once: it is run and judged in pieces, and only what is counted is
-    shown, by the strategies that judge whole traces.
+    shown, by the unwinders that judge whole traces.
     """
     if options.place is not None and (whole := [*options.of_every_step(), *options.given("svg")]):
         raise click.UsageError(f"{whole[0]} is of the whole run: not with --at, which shows one step")
@@ -72,7 +72,7 @@ def command(options: RunOptions, own: ProcessOptions) -> None:
 
         sys.exit(check_named(options, own))
     # Before the work: a mistyped name is told at once.
-    named = strategies_named(options.names, options.commands) if options.asked else []
+    named = unwinders_named(options.names, options.commands) if options.asked else []
     if is_process(options.program, own):
         show_process(options, own, named)
         return
@@ -218,7 +218,7 @@ def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
 def _show_machine(run: Run, options: RunOptions, unwinders: Sequence[Unwinder]) -> None:
     """Print one step whole, or let the user move about from there until he leaves."""
     if not unwinders:
-        raise UsageError("none of the strategies that were asked for applies to this file")
+        raise UsageError("none of the unwinders that were asked for applies to this file")
     step = run.step_at(options.place or "")
     if not options.stepping:
         from testbed.report.step_text import step_page
@@ -252,7 +252,7 @@ def _show_long(run: LongRun, unwinders: Sequence[Unwinder], options: RunOptions)
 
 
 def _judged(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> list[tuple[Cell, Sequence[Verdict]]]:
-    """Every strategy's verdicts; a page and a timeline need what the strategies said, not the verdicts alone."""
+    """Every unwinder's verdicts; a page and a timeline need what the unwinders said, not the verdicts alone."""
     if options.outputs.html is None and options.outputs.timeline is None:
         return [(cell_of(run, u, verdicts), verdicts) for u in unwinders for verdicts in [judge_all(run, u)]]
     from testbed.report.answers import answers_of
@@ -303,7 +303,7 @@ def _pieces_of(built: Built, seed: int, budget: int, chunk: int | None, jobs: in
 def _watched(
     built: Built, chunks: Chunks, total: int | None = None, judging: Sequence[Unwinder] = (), jobs: int = 1
 ) -> LongRun:
-    """Watch a run in pieces for the first time; strategies are judged on the way, by threads if ``jobs`` is 2."""
+    """Watch a run in pieces for the first time; unwinders are judged on the way, by threads if ``jobs`` is 2."""
     from testbed.runs.long import watch_chunks
 
     with long_work(f"running {built.program.name}", "steps", total) as work:
@@ -311,7 +311,7 @@ def _watched(
 
 
 def _judged_long(run: LongRun, unwinders: Sequence[Unwinder]) -> list[Cell]:
-    """Judge strategies at every step."""
+    """Judge unwinders at every step."""
     from testbed.campaign.cells import cell_of_long
     from testbed.runs.long import judge_long
 

@@ -36,13 +36,13 @@ from testbed.cli.options import (
     json_option,
     outputs_option,
     refuse_others,
-    strategies_option,
     takes,
     unwinder_cmd,
+    unwinders_option,
     write_text,
 )
-from testbed.cli.strategies import is_spec, strategies_named
 from testbed.cli.terminal import console_for_reports, long_work
+from testbed.cli.unwinders import is_spec, unwinders_named
 from testbed.contract.unwinder import Unwinder
 from testbed.words.errors import UsageError
 
@@ -53,7 +53,7 @@ VERSION_SITES = 8  # instructions of a unit that every version is asked about
 class ScoreOptions:
     """What was typed; each option's help says what it is."""
 
-    names: Annotated[tuple[str, ...], strategies_option]
+    names: Annotated[tuple[str, ...], unwinders_option]
     commands: Annotated[tuple[str, ...], unwinder_cmd]
     arches: Annotated[tuple[str, ...], arches_option]
     everything: Annotated[
@@ -64,7 +64,7 @@ class ScoreOptions:
         click.option(
             "--versions",
             metavar="NAME",
-            help="Every version of a real unwinder's strategy on the same sites, and what changed between neighbours.",
+            help="Every version of a real unwinder's unwinder on the same sites, and what changed between neighbours.",
         ),
     ]
     jobs: Annotated[int, jobs_option]
@@ -93,9 +93,9 @@ def command(options: ScoreOptions) -> None:
     if options.versions is not None:
         _versions(options.versions, chosen, options)
         return
-    asked = strategies_named(options.names, options.commands) if options.names or options.commands else []
+    asked = unwinders_named(options.names, options.commands) if options.names or options.commands else []
     if options.known is not None:
-        _write_known(chosen, asked or strategies_named(()), options)
+        _write_known(chosen, asked or unwinders_named(()), options)
         return
     known = known_scores()
     planned = every_unit(chosen) if options.everything else sample_of(known, chosen)
@@ -113,12 +113,12 @@ def command(options: ScoreOptions) -> None:
 
 
 def _versions(name: str, arches: Sequence[Arch], options: ScoreOptions) -> None:
-    """Print how each version of a strategy fares, and the sites that neighbours answer differently."""
+    """Print how each version of an unwinder fares, and the sites that neighbours answer differently."""
     from testbed.campaign.version_history import VersionedUnit, VersionHistory, versioned
     from testbed.report.score_text import history_page
 
     refuse_others("--versions", "versions", "arches", "everything", "jobs")
-    asked = strategies_named([f"{name}@*"])
+    asked = unwinders_named([f"{name}@*"])
     planned = every_unit(arches) if options.everything else sample_of(known_scores(), arches)
     work = partial(versioned, programs=PROGRAMS, unwinders=asked, most=VERSION_SITES)
     found: dict[Unit, VersionedUnit] = {}

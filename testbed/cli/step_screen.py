@@ -23,16 +23,16 @@ from testbed.words.errors import UsageError
 _HELP = """\
 → n space   next step;   ← b   step back
 c  o        into the next call; out, to the caller
-l  L        next, previous lie of the strategy in focus
+l  L        next, previous lie of the unwinder in focus
 d  D        next, previous difference of it; both where
             it begins: steps with one mark are one
-↓ ↑ tab     the next, previous strategy gets the focus
+↓ ↑ tab     the next, previous unwinder gets the focus
 0  $        first, last step
 /           go to leaf, leaf+0x4, @17; #2: second visit
 w           why: the whole sentence
 ?  q        this help; quit: escape, ctrl+c, ctrl+d too
-mouse       an instruction: its nearest visit; a
-            strategy: the focus; the strip: its step
+mouse       an instruction: its nearest visit; an
+            unwinder: the focus; the strip: its step
 
 .           exact
 -  s        refused, stopped: honest
@@ -88,7 +88,7 @@ class _TextScreen(ModalScreen[None]):
 
 
 class StepScreen(App[None]):
-    """A run, a step of it, and the strategy that is looked at."""
+    """A run, a step of it, and the unwinder that is looked at."""
 
     CSS = """
     #title { height: 1; background: $primary-background; }
@@ -114,11 +114,11 @@ class StepScreen(App[None]):
         Binding("o", "move('OUT')", "out"),
         Binding("l", "lie(1)", "lie"),
         Binding("d", "difference(1)", "difference"),
-        Binding("down,tab", "focus_strategy(1)", "strategy", priority=True),
+        Binding("down,tab", "focus_unwinder(1)", "unwinder", priority=True),
         Binding("slash", "ask", "go to"),
         Binding("w", "why", "why", show=False),  # the line that is cut names it
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),
-        Binding("up,shift+tab", "focus_strategy(-1)", "strategy", show=False, priority=True),
+        Binding("up,shift+tab", "focus_unwinder(-1)", "unwinder", show=False, priority=True),
         Binding("L", "lie(-1)", "previous lie", show=False),
         Binding("D", "difference(-1)", "previous difference", show=False),
         Binding("0,home", "move('FIRST')", "first", show=False),
@@ -130,7 +130,7 @@ class StepScreen(App[None]):
 
     def __init__(self, screen: ScreenRun, step: int) -> None:
         super().__init__()
-        self.shown, self.step, self.focused_strategy, self.told = screen, step, 0, ""
+        self.shown, self.step, self.focused_unwinder, self.told = screen, step, 0, ""
         self._pcs: list[int] = []
 
     def compose(self) -> ComposeResult:
@@ -144,7 +144,7 @@ class StepScreen(App[None]):
             yield _ScreenPart("stack", lambda w, h: parts.stack_lines(shown, self.step, w, h), nowhere)
         with Vertical(id="lower"):
             yield _ScreenPart(
-                "registers", lambda w, _: parts.register_lines(shown, self.step, self.focused_strategy, w), nowhere
+                "registers", lambda w, _: parts.register_lines(shown, self.step, self.focused_unwinder, w), nowhere
             )
             yield _ScreenPart("answers", self._answers, lambda _, y: self._focus(y - 1))
             yield _ScreenPart("why", self._why, nowhere)
@@ -158,19 +158,19 @@ class StepScreen(App[None]):
         self.query_one("#lower").styles.height = height + 5
 
     def _code(self, width: int, height: int) -> list[Text]:
-        lines, self._pcs = parts.code_lines(self.shown, self.step, self.focused_strategy, width - 1, height)
+        lines, self._pcs = parts.code_lines(self.shown, self.step, self.focused_unwinder, width - 1, height)
         return lines
 
     def _answers(self, width: int, _: int) -> list[Text]:
-        return parts.answer_lines(self.shown, self.step, self.focused_strategy, width)
+        return parts.answer_lines(self.shown, self.step, self.focused_unwinder, width)
 
     def _why(self, width: int, height: int) -> list[Text]:
         if self.told:
             return [parts.fitted(Text(self.told, "bold yellow"), width)]
-        return parts.why_lines(self.shown, self.step, self.focused_strategy, width, height)
+        return parts.why_lines(self.shown, self.step, self.focused_unwinder, width, height)
 
     def _strip(self, width: int, _: int) -> list[Text]:
-        return [parts.strip_line(self.shown, self.step, self.focused_strategy, width)[0]]
+        return [parts.strip_line(self.shown, self.step, self.focused_unwinder, width)[0]]
 
     def _code_clicked(self, _: int, y: int) -> None:
         if y < len(self._pcs) and (visits := self.shown.visits(self._pcs[y])):
@@ -178,7 +178,7 @@ class StepScreen(App[None]):
 
     def _strip_clicked(self, x: int, _: int) -> None:
         width = self.query_one("#strip").size.width
-        first = parts.strip_line(self.shown, self.step, self.focused_strategy, width)[1]
+        first = parts.strip_line(self.shown, self.step, self.focused_unwinder, width)[1]
         self._go(min(first + x, len(self.shown.run) - 1))
 
     def _go(self, step: int, told: str = "") -> None:
@@ -186,34 +186,34 @@ class StepScreen(App[None]):
         for part in self.query(_ScreenPart):
             part.refresh()
 
-    def _focus(self, strategy: int) -> None:
-        if 0 <= strategy < len(self.shown.unwinders):
-            self.focused_strategy = strategy
+    def _focus(self, unwinder: int) -> None:
+        if 0 <= unwinder < len(self.shown.unwinders):
+            self.focused_unwinder = unwinder
             self._go(self.step)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a text lies over the screen, arrows and tab are for the text."""
-        return not (action == "focus_strategy" and isinstance(self.screen, _TextScreen))
+        return not (action == "focus_unwinder" and isinstance(self.screen, _TextScreen))
 
     def action_move(self, name: str) -> None:
         self._go(moved(self.shown.run, self.step, Move[name], self.shown.unwinders))
 
     def action_lie(self, way: int) -> None:
-        self._go_to_next(self.shown.lies(self.focused_strategy), way, "lie")
+        self._go_to_next(self.shown.lies(self.focused_unwinder), way, "lie")
 
     def action_difference(self, way: int) -> None:
-        self._go_to_next(self.shown.differs(self.focused_strategy), way, "difference")
+        self._go_to_next(self.shown.differs(self.focused_unwinder), way, "difference")
 
     def _go_to_next(self, steps: parts.StepNumbers, way: int, noun: str) -> None:
         at = bisect_right(steps, self.step) if way > 0 else bisect_left(steps, self.step) - 1
         if 0 <= at < len(steps):
             self._go(steps[at])
         else:
-            name = self.shown.unwinders[self.focused_strategy].name
+            name = self.shown.unwinders[self.focused_unwinder].name
             self._go(self.step, f"no {noun} of {name} {'after' if way > 0 else 'before'} this step")
 
-    def action_focus_strategy(self, way: int) -> None:
-        self._focus((self.focused_strategy + way) % len(self.shown.unwinders))
+    def action_focus_unwinder(self, way: int) -> None:
+        self._focus((self.focused_unwinder + way) % len(self.shown.unwinders))
 
     def action_ask(self) -> None:
         asked = self.query_one(Input)
@@ -239,7 +239,7 @@ class StepScreen(App[None]):
         self.set_focus(None)
 
     def action_why(self) -> None:
-        self.push_screen(_TextScreen(parts.why_text(self.shown, self.step, self.focused_strategy).plain))
+        self.push_screen(_TextScreen(parts.why_text(self.shown, self.step, self.focused_unwinder).plain))
 
     def action_help(self) -> None:
         self.push_screen(_TextScreen(_HELP))

@@ -34,14 +34,14 @@ def evaluate_rule(rule: ExpressionRule | ValExpression, at: Snapshot, cfa: int |
 
 
 def table_readers(image: Image, names: Sequence[str]) -> list[TableReader]:
-    """The tables of an image that strategies of these names read. Raises UsageError where there is none."""
+    """The tables of an image that unwinders of these names read. Raises UsageError where there is none."""
     readers = []
-    for unwinder in matching(UNWINDERS, names, "strategy"):
+    for unwinder in matching(UNWINDERS, names, "unwinder"):
         if unwinder.rows is not None and unwinder.applies_to(image):
             read = partial(unwinder.rows, image)
             readers.append(TableReader(unwinder.name, read, unwinder.name in AT_CALLS, unwinder.name in OF_DIRECTIVES))
     if not readers:
-        raise UsageError(f"{image} has no table that a strategy reads; testbed list unwinders says what each needs")
+        raise UsageError(f"{image} has no table that an unwinder reads; testbed list unwinders says what each needs")
     return readers
 
 

@@ -1,1 +1,1 @@
-"""What an unwinder is asked and answers: rows, frames, backtraces, strategies with their assumptions."""
+"""What an unwinder is asked and answers: rows, frames, backtraces, unwinders with their assumptions."""

@@ -1,11 +1,11 @@
-"""Backtraces of a whole trace, in columns: what a strategy says at every step, without an object per step.
+"""Backtraces of a whole trace, in columns: what an unwinder says at every step, without an object per step.
 
 Callers are *nodes* of a forest: a node is one frame and links to its caller, so stacks share their outer frames. A
 *site* is what is said about an interrupted frame: its CFA and its first caller; many steps share one. Where a link
 does not lead to a node it says why::
 
     ROOT            the frame is claimed to be the outermost one
-    STOPPED         the strategy does not know the caller
+    STOPPED         the unwinder does not know the caller
     SPECIFICATION   left to the readable evaluator: some row of this stack is too rare for the native one
 """
 
@@ -68,7 +68,7 @@ class Backtraces:
     """One backtrace per step of a trace. ``backtraces[step]`` is a `Backtrace`, made when it is looked at.
 
     ``site[step]`` indexes ``sites``. No backtrace has more than ``most_frames`` frames: a longer chain stops there.
-    ``specification`` is the strategy's readable evaluator; ``why_stopped`` tells the reason of a stop, given the
+    ``specification`` is the unwinder's readable evaluator; ``why_stopped`` tells the reason of a stop, given the
     frames before it.
     """
 

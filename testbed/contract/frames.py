@@ -1,4 +1,4 @@
-"""Frames and backtraces: what a strategy says about one snapshot."""
+"""Frames and backtraces: what an unwinder says about one snapshot."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ _SHOWN = 12  # frames in a repr
 
 @dataclass(frozen=True, slots=True)
 class Backtrace:
-    """What a strategy says. ``frames[0]`` is the interrupted one, then its callers, innermost first.
+    """What an unwinder says. ``frames[0]`` is the interrupted one, then its callers, innermost first.
 
     ``stopped`` None is a *claim*: the last frame is the root of the stack. Otherwise it is the reason why the
-    strategy does not know more. ``images`` are those that name the frames when it is printed.
+    unwinder does not know more. ``images`` are those that name the frames when it is printed.
     """
 
     frames: tuple[Frame, ...]

@@ -1,10 +1,10 @@
-"""THE CONTRACT between the testbed and a strategy.
+"""THE CONTRACT between the testbed and an unwinder.
 
-A strategy is one technique for getting the callers of an interrupted instruction from registers, memory and
+An unwinder is one technique for getting the callers of an interrupted instruction from registers, memory and
 the images that are mapped: no history, no truth, no hidden fallback to another technique. It may say
 "unknown" (stop with an UnwindError); it may not lie.
 
-Three rungs; a strategy takes the highest that fits:
+Three rungs; an unwinder takes the highest that fits:
 
 * **row**: the technique is a table. ``row_for(frame, snapshot) -> UnwindRow``; `unwinders.rows.walk` applies it.
 * **step**: ``caller_of(frame, snapshot) -> Frame``.
@@ -36,13 +36,13 @@ class HeldTo(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unwinder:
-    """A strategy as the catalogue holds it.
+    """An unwinder as the catalogue holds it.
 
     ``rows`` is what it claims at every pc of an image, for techniques that are tables. ``unwind_trace`` says for every
     step of a trace what ``unwind`` says, only faster: `unwinders.rows.native.traces` makes it. ``arches`` None means
     all; ``assumption`` is what must hold of each frame for it to be right. ``needs`` are sections without which it has
     nothing to say (such cells are left out of the matrix). ``tool`` says which program or library, and which version of
-    it, stands behind a strategy that is not ours; one that is ``counted`` fails no run. What stands behind one
+    it, stands behind an unwinder that is not ours; one that is ``counted`` fails no run. What stands behind one
     that is not ``repeatable`` may change unseen: its results are not kept.
     """
 
@@ -75,5 +75,5 @@ class Unwinder:
         return HeldTo.OPEN if isinstance(self.assumption, CodeRow) else HeldTo.ASSUMPTION
 
     def applies_to(self, image: Image) -> bool:
-        """True where this strategy exists for the image's architecture and the sections it needs are there."""
+        """True where this unwinder exists for the image's architecture and the sections it needs are there."""
         return (self.arches is None or image.arch.name in self.arches) and self.needs <= image.sections.keys()

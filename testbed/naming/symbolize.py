@@ -1,6 +1,6 @@
 """From a backtrace to the calls that a reader of the source expects: names, lines, inlined and tail-called frames.
 
-A strategy finds *physical* frames. Each becomes one or more named frames, innermost first:
+An unwinder finds *physical* frames. Each becomes one or more named frames, innermost first:
 
 * the calls that were inlined at its pc, each with the line that execution is at in it;
 * the function itself;

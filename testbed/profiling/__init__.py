@@ -1,1 +1,1 @@
-"""Real processes judged: every thread, every strategy, the functions whose rows are wrong, what a profiler sees."""
+"""Real processes judged: every thread, every unwinder, the functions whose rows are wrong, what a profiler sees."""

@@ -1,6 +1,6 @@
-"""A process judged: every strategy at every step of every thread, or at a seeded sample of them.
+"""A process judged: every unwinder at every step of every thread, or at a seeded sample of them.
 
-Strategies that judge whole traces are asked at every step, natively; the others at some steps, of which the result says
+Unwinders that judge whole traces are asked at every step, natively; the others at some steps, of which the result says
 how many. Where one that follows tables goes wrong, the row of a named function is held against the truth
 (`testbed.profiling.tables`); of any other its assumption is evaluated.
 """
@@ -21,7 +21,7 @@ from testbed.image import describe
 from testbed.image.symbols import symbol_for
 from testbed.naming.symbolize import with_places
 from testbed.process import ProcessRun
-from testbed.profiling.result import StrategyShare, WatchedProcess, WatchedThread, WrongPlace
+from testbed.profiling.result import UnwinderShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import NO_ROW_SAID, ProcessTables
 from testbed.profiling.whose_code import CodeShare, function_at, joined_code, shares_of_code
 from testbed.trace.distinct_rows import distinct_rows
@@ -34,7 +34,7 @@ from testbed.verdicts.trace import EXACT, LYING, clause_names, judge_trace, verd
 from testbed.words.outcome import Outcome
 from testbed.words.table_formats import TABLE_FORMATS
 
-# The steps at which a strategy goes wrong, gathered by the function whose frame it goes wrong at.
+# The steps at which an unwinder goes wrong, gathered by the function whose frame it goes wrong at.
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +149,13 @@ def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int,
     return f"+{start - image.base:#x}", f"{start:#x}"
 
 
-MOST_FRAMES = 1024  # the strategies' own, which a test compares with this
+MOST_FRAMES = 1024  # the unwinders' own, which a test compares with this
 GAVE_UP = np.uint64(1 << 63)  # as a reason: an honest stop at the last of so many
 NO_ROOT = f"{NO_ROW_SAID} and so no root can be claimed"
 _FAR = 0x4000  # bytes: a function without a name is not longer
 
 
-SAMPLE = 500  # steps of a process at which a strategy that takes one snapshot at a time is asked
+SAMPLE = 500  # steps of a process at which an unwinder that takes one snapshot at a time is asked
 SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second
 _IS_UNEXPLAINED = np.array([each.unexplained for each in ACCORDS])  # by place in ACCORDS
 _BY_ROW = [ACCORDS.index(Accord.UNFOUNDED), ACCORDS.index(Accord.FAILS)]  # a right row, a wrong one
@@ -174,7 +174,7 @@ class _ThreadVerdicts:
 
 
 def follows_tables(unwinder: Unwinder) -> bool:
-    """True for a strategy whose rows stand in a file; those of an analysis are made of the instructions."""
+    """True for an unwinder whose rows stand in a file; those of an analysis are made of the instructions."""
     return unwinder.rows is not None and unwinder.name in _FOLLOWED
 
 
@@ -192,7 +192,7 @@ def watch_process(run: ProcessRun, progress: Callable[[int], None] = lambda done
 
 
 def steps_asked(unwinder: Unwinder) -> int:
-    """At how many steps of a process a strategy is asked that takes one snapshot at a time."""
+    """At how many steps of a process an unwinder is asked that takes one snapshot at a time."""
     return SAMPLE if unwinder.tool is None else SAMPLE_OF_TOOLS
 
 
@@ -202,8 +202,8 @@ def judge_process(
     *,
     evaluate: Evaluate | None = None,
     sample: int | None = None,
-) -> StrategyShare:
-    """One strategy, judged. ``evaluate`` computes DWARF expressions of rows."""
+) -> UnwinderShare:
+    """One unwinder, judged. ``evaluate`` computes DWARF expressions of rows."""
     native = unwinder.soon_judged
     every_step = [np.arange(thread.begins, thread.stop) for thread in process.threads]
     chosen = every_step if native else _sampled(process, sample or steps_asked(unwinder))
@@ -223,8 +223,8 @@ def judge_thread(
     unwinder: Unwinder,
     steps: NDArray[np.int64],
     evaluate: Evaluate | None,
-) -> StrategyShare:
-    """One strategy, judged at some steps of one thread; at least one. A place per function and reason."""
+) -> UnwinderShare:
+    """One unwinder, judged at some steps of one thread; at least one. A place per function and reason."""
     found = _natively(thread, unwinder, steps) if unwinder.soon_judged else _one_by_one(thread, unwinder, steps)
     transition = thread.watched.transition[found.steps]
     differ = np.flatnonzero(~transition & (found.outcome != EXACT))
@@ -254,7 +254,7 @@ def judge_thread(
     return _share(unwinder, counts, places, code)
 
 
-def joined_shares(unwinder: Unwinder, shares: Sequence[StrategyShare]) -> StrategyShare:
+def joined_shares(unwinder: Unwinder, shares: Sequence[UnwinderShare]) -> UnwinderShare:
     """Of several threads, or parts of one, together; a place per function and reason."""
     places = [place for share in shares for place in share.places]
     code = [each for share in shares for each in share.code]
@@ -263,8 +263,8 @@ def joined_shares(unwinder: Unwinder, shares: Sequence[StrategyShare]) -> Strate
 
 def _share(
     unwinder: Unwinder, counts: Counts, places: Sequence[WrongPlace], code: Sequence[CodeShare]
-) -> StrategyShare:
-    return StrategyShare(
+) -> UnwinderShare:
+    return UnwinderShare(
         **vars(counts),
         name=unwinder.name,
         sampled=not unwinder.soon_judged,

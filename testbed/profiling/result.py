@@ -1,4 +1,4 @@
-"""What became of a judged process, as values: threads, strategies, and the places at which each goes wrong."""
+"""What became of a judged process, as values: threads, unwinders, and the places at which each goes wrong."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CountedProcess:
 
 @dataclass(frozen=True, slots=True)
 class WrongPlace:
-    """A function at whose frames a strategy goes wrong, and why.
+    """A function at whose frames an unwinder goes wrong, and why.
 
     ``because`` is "" where nothing explains it; ``unforeseen`` says then what was said at the first such step, and what
     was foretold. ``first`` is the first such step, of the thread ``thread``, ``where``
@@ -135,8 +135,8 @@ class WrongPlace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StrategyShare(Counts):
-    """One strategy over all threads; a site is explained by a place of it, or by none.
+class UnwinderShare(Counts):
+    """One unwinder over all threads; a site is explained by a place of it, or by none.
 
     ``sampled``: only so many steps were chosen, by the seed, of all. ``code`` has the judged steps by whose code they
     are, the program's own by function.
@@ -157,7 +157,7 @@ class StrategyShare(Counts):
         return self.stopped - self.whole
 
 
-def reaches_own_code(shares: Sequence[StrategyShare]) -> bool:
-    """False where strategies were asked at every step, and no step is of the program's own code: it never began."""
+def reaches_own_code(shares: Sequence[UnwinderShare]) -> bool:
+    """False where unwinders were asked at every step, and no step is of the program's own code: it never began."""
     whole = [each for each in shares if not each.sampled]
     return not whole or any(each.of(CodePart.OWN).steps for each in whole)

@@ -1,6 +1,6 @@
 """The tables of all files of a process held against the truth: what is wrong with the row of any frame.
 
-A strategy that follows a table is wrong at a frame because that frame's row is. The row of the innermost frame is held
+An unwinder that follows a table is wrong at a frame because that frame's row is. The row of the innermost frame is held
 against the truth at the step itself; that of a frame further out at the step of its call, and that of one that a signal
 interrupted at the signal's. Where the row is right there, it may be wrong later (`testbed.profiling.tables`);
 else nothing is explained.
@@ -158,7 +158,7 @@ class _CheckedImage:
 
 
 class ProcessTables:
-    """One strategy's tables beside some frames of one thread; without a strategy no table is looked at.
+    """One unwinder's tables beside some frames of one thread; without an unwinder no table is looked at.
 
     Rows are held against the truth where those frames stand, and where trampolines are executed.
     """

@@ -21,7 +21,7 @@ from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
 from testbed.process.pieces import LongProcess
 from testbed.profiling.judge import joined_places, joined_shares, judge_thread, sampled_steps, steps_asked
-from testbed.profiling.result import CountedProcess, CountedThread, StrategyShare, WatchedProcess, WatchedThread
+from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.run import Run
@@ -31,9 +31,9 @@ from testbed.truth.windows.window import Window, windows
 from testbed.words.budget import give_back
 from testbed.words.errors import UsageError
 
-# What a sampling profiler would have seen of a process: every N-th step, its true stack and what a strategy says.
+# What a sampling profiler would have seen of a process: every N-th step, its true stack and what an unwinder says.
 #
-# A sample is the names of the functions, outermost first. It is *misplaced* where a strategy's names are not the true
+# A sample is the names of the functions, outermost first. It is *misplaced* where an unwinder's names are not the true
 # ones: a flame graph then shows its time elsewhere. It is *cut* where they are the innermost true ones: time in the
 # right function, under the wrong callers.
 
@@ -43,7 +43,7 @@ TRUTH = "truth"
 
 @dataclass(frozen=True, slots=True)
 class SampledProfile:
-    """Samples of one strategy, or of the truth. ``stacks`` counts equal ones, outermost function first."""
+    """Samples of one unwinder, or of the truth. ``stacks`` counts equal ones, outermost function first."""
 
     name: str
     every: int
@@ -54,7 +54,7 @@ class SampledProfile:
 
 
 def sampled_profiles(process: WatchedProcess, unwinders: Sequence[Unwinder], every: int) -> list[SampledProfile]:
-    """The true profile first, then one per strategy."""
+    """The true profile first, then one per unwinder."""
     names: dict[tuple[int, bool], str] = {}
     stacks: list[Counter[Stack]] = [Counter() for _ in range(len(unwinders) + 1)]
     misplaced, cut = [0] * len(stacks), [0] * len(stacks)
@@ -111,7 +111,7 @@ def _stack(
 # A process that is too long to hold, judged in pieces: each is watched, judged, and given up for the next one.
 #
 # Every thread is watched twice, as `testbed.truth.windows` needs it; the counts are those of the whole process. So are
-# the steps at which strategies are asked that take one snapshot at a time: chosen by the seed, of all threads together.
+# the steps at which unwinders are asked that take one snapshot at a time: chosen by the seed, of all threads together.
 
 
 def judge_in_pieces(
@@ -121,8 +121,8 @@ def judge_in_pieces(
     evaluate: Evaluate | None = None,
     sample: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> tuple[CountedProcess, list[StrategyShare]]:
-    """Every thread, counted, and every strategy, as `judge_process` has it. ``progress`` is told how many are done."""
+) -> tuple[CountedProcess, list[UnwinderShare]]:
+    """Every thread, counted, and every unwinder, as `judge_process` has it. ``progress`` is told how many are done."""
     shares = [joined_shares(unwinder, []) for unwinder in unwinders]
     lengths = [thread.steps for thread in process.threads]
     asked = [

@@ -1,7 +1,7 @@
 """Whose code the steps of a process are, by function: the program's own first, then libraries, then the linker.
 
 A person who runs a program asks about it, and the dynamic linker makes most of a short run's steps. So what becomes of
-a strategy is counted apart for each function of the program's *own files*: the program, and what lies in its folder or
+an unwinder is counted apart for each function of the program's *own files*: the program, and what lies in its folder or
 below. All other libraries are one entry, and so is the dynamic linker, with what linkers and compilers put into every
 program to start and end it, and to call libraries.
 """
@@ -60,7 +60,7 @@ class ProcessCode:
 
 @dataclass(frozen=True, slots=True)
 class CodeShare:
-    """How one strategy fares at the steps of some code that are judged. The rest of ``steps`` are honest stops."""
+    """How one unwinder fares at the steps of some code that are judged. The rest of ``steps`` are honest stops."""
 
     code: ProcessCode
     steps: int

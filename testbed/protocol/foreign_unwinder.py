@@ -1,4 +1,4 @@
-"""A command as a strategy: it is started once in each process of ours, and again where it died.
+"""A command as an unwinder: it is started once in each process of ours, and again where it died.
 
 What becomes of the program is an outcome at the snapshot where it happened: `ToolCrashed`, `BrokenAnswer`, `ToolHung`.
 It states no assumption, so it is held to honesty: a lie, a crash or a hang fails its run, an honest stop does not.
@@ -27,7 +27,7 @@ ALL_HANGS = 12  # in one process of ours: then it is not asked at all
 
 
 def foreign_unwinder(command: str | Sequence[str], *, seconds: float = SECONDS) -> Unwinder:
-    """The strategy that a program is. The program is started, to hear its name, and is kept for what will be asked.
+    """The unwinder that a program is. The program is started, to hear its name, and is kept for what will be asked.
 
     ``command`` is a command line, split as a shell would (quotes, no variables), or its words. ``seconds`` is the time
     for one snapshot. Raises UsageError where the program does not start or does not say hello.

@@ -1,6 +1,6 @@
 """The catalogue of real unwinders. One more: one file (or folder), and one line here.
 
-A line says where the `Referee` is and how its strategies are called, so that a command loads, and looks for, only the
+A line says where the `Referee` is and how its unwinders are called, so that a command loads, and looks for, only the
 tools that it was asked for.
 """
 
@@ -16,7 +16,7 @@ from testbed.words.catalogue import Catalogue, matches, value_of
 
 __all__ = ["FOLDER_OF", "REFEREES", "REFEREE_OF", "Finding", "Found", "Referee", "present"]
 
-_ALL = {  # the folder, the value in its strategy.py, the strategies
+_ALL = {  # the folder, the value in its unwinder.py, the unwinders
     "libdw": ("libdw", "REFEREE", "libdw"),
     "libunwind": ("libunwind", "REFEREE", "libunwind"),
     "llvm_libunwind": ("llvm_libunwind", "REFEREE", "llvm_libunwind llvm_libunwind_exact llvm_libunwind_compact"),
@@ -35,25 +35,25 @@ _ALL = {  # the folder, the value in its strategy.py, the strategies
     "gcc": ("gcc", "REFEREE", ""),
 }
 REFEREES: Mapping[str, Referee] = Catalogue(
-    {name: partial(value_of, f"testbed.referee.{folder}.strategy", value) for name, (folder, value, _) in _ALL.items()}
+    {name: partial(value_of, f"testbed.referee.{folder}.unwinder", value) for name, (folder, value, _) in _ALL.items()}
 )
 REFEREE_OF: Mapping[str, str] = MappingProxyType(
-    {strategy: name for name, (_, _, strategies) in _ALL.items() for strategy in strategies.split()}
+    {each: name for name, (_, _, unwinders) in _ALL.items() for each in unwinders.split()}
 )
 
 FOLDER_OF: Mapping[str, str] = MappingProxyType(
-    {strategy: folder for folder, _, strategies in _ALL.values() for strategy in strategies.split()}
+    {each: folder for folder, _, unwinders in _ALL.values() for each in unwinders.split()}
 )
-"""By strategy: the folder of `testbed/referee` whose code asks the tool."""
+"""By unwinder: the folder of `testbed/referee` whose code asks the tool."""
 
 
 def present(patterns: Iterable[str] = ()) -> Mapping[str, Unwinder]:
-    """The strategies of the referees that are installed, by name; with patterns, those that one of them matches.
+    """The unwinders of the referees that are installed, by name; with patterns, those that one of them matches.
 
     Only their referees are looked for, which starts programs.
     """
     listed = tuple(patterns)
-    wanted = {strategy: name for strategy, name in REFEREE_OF.items() if matches(strategy, listed)}
+    wanted = {each: name for each, name in REFEREE_OF.items() if matches(each, listed)}
     there = [REFEREES[name] for name in dict.fromkeys(wanted.values()) if REFEREES[name].find() is not None]
-    strategies = (unwinder for referee in there for unwinder in referee.unwinders)
-    return MappingProxyType({unwinder.name: unwinder for unwinder in strategies if unwinder.name in wanted})
+    unwinders = (unwinder for referee in there for unwinder in referee.unwinders)
+    return MappingProxyType({unwinder.name: unwinder for unwinder in unwinders if unwinder.name in wanted})

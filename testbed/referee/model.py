@@ -1,7 +1,7 @@
 """A real unwinder as the catalogue of referees holds it, and what is known against it.
 
-A referee is software that others wrote and everybody runs. It gets the snapshots that our strategies get and is judged
-by the same truth; nothing of it is in our strategies and nothing of ours in it, so that each checks the other.
+A referee is software that others wrote and everybody runs. It gets the snapshots that our unwinders get and is judged
+by the same truth; nothing of it is in our unwinders and nothing of ours in it, so that each checks the other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OtherVersions:
     """How versions of a tool are asked beside the one at hand.
 
     ``in_packages`` and ``by_program`` find one in a folder of packages, and by the name of a program; None where it is
-    not there, or does not start. ``unwinders`` are the strategies of what a function finds.
+    not there, or does not start. ``unwinders`` are the unwinders of what a function finds.
     """
 
     in_packages: Callable[[str], Found | None]
@@ -50,7 +50,7 @@ class OtherVersions:
 class Finding:
     """A lie or a crash of a real tool on correct tables, and the smallest program of the corpus that shows it.
 
-    ``unwinder`` is the referee's strategy that showed it and ``tool`` the version it was seen with, on the day
+    ``unwinder`` is the referee's unwinder that showed it and ``tool`` the version it was seen with, on the day
     ``since`` (YYYY-MM-DD). ``at`` is a location as ``testbed run --at`` takes it. ``because`` names
     the row, rule or heuristic at fault, and ``reference`` is where that is written.
     ``upstream`` is the address of the report or the fix, or "" where a search found none. ``of_technique`` says that it
@@ -95,7 +95,7 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """What ``testbed matrix --known-bugs --report`` calls it: strategy, program, architecture, place."""
+        """What ``testbed matrix --known-bugs --report`` calls it: unwinder, program, architecture, place."""
         return f"{self.unwinder}-{self.program}-{self.arch}-{self.at.replace('@', 'step')}"
 
 
@@ -106,7 +106,7 @@ def _ordered(version: str) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Referee:
-    """One real tool: how to find it, what brings it, and a strategy for each way in which it is used.
+    """One real tool: how to find it, what brings it, and an unwinder for each way in which it is used.
 
     ``find`` is None where it is not installed; it never raises and starts no process that could outlive it.
     ``others`` is how its other versions are asked (`testbed.referee.versions`).
@@ -134,7 +134,7 @@ _KEYS: dict[str, type | str] = {
 }
 
 
-def read_findings(strategy: str) -> tuple[Finding, ...]:
+def read_findings(asked: str) -> tuple[Finding, ...]:
     """The findings beside a tool's module. Raises DataFileError."""
-    path = Path(strategy).with_name("findings.toml")
+    path = Path(asked).with_name("findings.toml")
     return tuple(Finding(**table.keys) for table in tables_in(path, read_toml(path), "finding", _KEYS, _NEEDED))

@@ -1,4 +1,4 @@
-"""Versions of real unwinders beside the one at hand: ``gdb@16.3`` is a strategy like ``gdb``, of that version.
+"""Versions of real unwinders beside the one at hand: ``gdb@16.3`` is an unwinder like ``gdb``, of that version.
 
 ``versions.toml`` says which there are. A wheel is brought by pip when it is asked for first, into a folder of its own
 in the cache folder::
@@ -79,19 +79,19 @@ def of_tool(tool: str) -> tuple[Version, ...]:
 
 
 @cache
-def _versions_by_strategy() -> Mapping[str, tuple[str, Version]]:
-    """By name as a user types it, ``gdb_no_tables@16.3``: the strategy without its version, and the version."""
-    strategies = {tool: [name for name, owner in REFEREE_OF.items() if owner == tool] for tool in REFEREES}
-    return {f"{name}@{each.version}": (name, each) for each in versions() for name in strategies[each.tool]}
+def _versions_by_unwinder() -> Mapping[str, tuple[str, Version]]:
+    """By name as a user types it, ``gdb_no_tables@16.3``: the unwinder without its version, and the version."""
+    unwinders = {tool: [name for name, owner in REFEREE_OF.items() if owner == tool] for tool in REFEREES}
+    return {f"{name}@{each.version}": (name, each) for each in versions() for name in unwinders[each.tool]}
 
 
-def strategies_of_versions(patterns: Iterable[str], tell: Tell) -> tuple[Unwinder, ...]:
-    """The strategies whose names match, their versions brought where they are not here, which `tell` is told before.
+def unwinders_of_versions(patterns: Iterable[str], tell: Tell) -> tuple[Unwinder, ...]:
+    """The unwinders whose names match, their versions brought where they are not here, which `tell` is told before.
 
     Raises UsageError where a pattern matches nothing, and VersionMissing where a version cannot be had. Of those that a
     pattern with ``*`` matches, one at least must be had; `tell` is told of the others.
     """
-    known, found = _versions_by_strategy(), dict[str, Unwinder]()
+    known, found = _versions_by_unwinder(), dict[str, Unwinder]()
     for pattern in patterns:
         there = [name for name in known if matches(name, [pattern])]
         if not there:
@@ -99,7 +99,7 @@ def strategies_of_versions(patterns: Iterable[str], tell: Tell) -> tuple[Unwinde
         missing: list[VersionMissing] = []
         for name in there:
             try:
-                found[name] = found.get(name) or _strategy(name, tell)
+                found[name] = found.get(name) or _unwinder(name, tell)
             except VersionMissing as error:
                 missing.append(error)
         if len(missing) == len(there):
@@ -118,12 +118,12 @@ def _what_there_is(pattern: str) -> str:
     return f"there are versions of {', '.join(tools)}"
 
 
-def _strategy(name: str, tell: Tell) -> Unwinder:
-    strategy, version = _versions_by_strategy()[name]
+def _unwinder(name: str, tell: Tell) -> Unwinder:
+    plain, version = _versions_by_unwinder()[name]
     referee = REFEREES[version.tool]
     assert referee.others is not None, version
     found = _found(version, referee.others, tell)
-    unwinder = next(each for each in referee.others.unwinders(lambda: found) if each.name == strategy)
+    unwinder = next(each for each in referee.others.unwinders(lambda: found) if each.name == plain)
     return replace(unwinder, name=name)
 
 

@@ -1,4 +1,4 @@
-"""What every strategy said at every step of a run, kept small: chains of frames are shared.
+"""What every unwinder said at every step of a run, kept small: chains of frames are shared.
 
 Callers change slowly, so a backtrace is kept as a node of a forest: a frame and, further out, the frame that called
 it. Node ``i`` is ``pc[i]``, ``cfa[i]`` (-1: not claimed) and ``outer[i]``: a node, or ``-1 - e`` where the chain ends
@@ -33,7 +33,7 @@ NOTE = "nobody watched this stack: these are claims, not judged"
 
 
 def foreign_text(of: Foreign, said: Mapping[str, Backtrace]) -> Iterator[str]:
-    """The dump, then every strategy's backtrace as gdb prints one; strategies that say the same stand together."""
+    """The dump, then every unwinder's backtrace as gdb prints one; unwinders that say the same stand together."""
     yield f"{of.dump.path}: {of.dump.kind}, {of.dump.arch}, {of.snapshot}"
     if of.dump.threads > 1:
         yield f"one of {of.dump.threads} threads (--thread)"
@@ -98,7 +98,7 @@ NOTHING = -(1 << 31)  # the chain of a backtrace without any frame
 
 @dataclass(frozen=True, eq=False)
 class StepAnswers:
-    """One strategy at every step: the verdict, its callers as a node of the forest, its CFA of the innermost frame."""
+    """One unwinder at every step: the verdict, its callers as a node of the forest, its CFA of the innermost frame."""
 
     unwinder: Unwinder
     verdicts: tuple[Verdict, ...] = field(repr=False)
@@ -108,7 +108,7 @@ class StepAnswers:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """All strategies, and the forest that their ``callers`` point into."""
+    """All unwinders, and the forest that their ``callers`` point into."""
 
     each: tuple[StepAnswers, ...]
     pc: NDArray[np.float64] = field(repr=False)
@@ -144,9 +144,9 @@ class _Forest:
 
 
 def answers_of(run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None = None) -> Answers:
-    """Ask every strategy at every step, and judge what it says.
+    """Ask every unwinder at every step, and judge what it says.
 
-    ``natively`` decides whether strategies that can walk a whole trace at once do so, as in ``judge_all``.
+    ``natively`` decides whether unwinders that can walk a whole trace at once do so, as in ``judge_all``.
     """
     if natively is None:
         natively = len(run) >= COLUMNS_FROM

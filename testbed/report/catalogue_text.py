@@ -170,7 +170,7 @@ LISTED: Mapping[str, CatalogueForm] = {
         lambda p: {"name": p.name, "summary": p.summary, "sources": list(p.sources)},
     ),
     "unwinders": CatalogueForm(
-        ("strategy", "needs", "what it is"),
+        ("unwinder", "needs", "what it is"),
         lambda u: (u.name, ", ".join(sorted(u.needs | (u.arches or set()))) or "-", u.summary),
         lambda u: {
             "name": u.name,
@@ -180,12 +180,12 @@ LISTED: Mapping[str, CatalogueForm] = {
         },
     ),
     "referees": CatalogueForm(
-        ("referee", "strategies", "what it is, and where"),
+        ("referee", "unwinders", "what it is, and where"),
         lambda r: (r.name, ", ".join(u.name for u in r.unwinders), f"{r.summary}\n{_where(r)}"),
         lambda r: {
             "name": r.name,
             "summary": r.summary,
-            "strategies": [each.name for each in r.unwinders],
+            "unwinders": [each.name for each in r.unwinders],
             "found": str(found) if (found := r.find()) else None,
             "package": r.package,
             "versions": _versions(r),

@@ -315,8 +315,8 @@ CheckForm = TypedDict(
 LintedTableForm = TypedDict(
     "LintedTableForm",
     {
-        "strategy": Annotated[str, "The strategy that reads the table."],
-        "table": Annotated[str, "Its section: .eh_frame; of one that cannot be read at all, the strategy."],
+        "unwinder": Annotated[str, "The unwinder that reads the table."],
+        "table": Annotated[str, "Its section: .eh_frame; of one that cannot be read at all, the unwinder."],
         "at_calls": Annotated[bool, "The table promises rows at calls only; compared are calls."],
         "compared": Annotated[Natural, "Instructions that were compared, or found to have no row."],
         "visits": Annotated[

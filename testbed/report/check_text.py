@@ -237,8 +237,8 @@ def finding_line(finding: TableFinding) -> str:
 def table_lines(said: TableLint) -> list[str]:
     """All that is said of one table; notes, which fail nothing, are marked."""
     marks = {Severity.NOTE: "note: "}
-    lines = [printable(f"{said.strategy}: {marks.get(f.severity, '')}{finding_line(f)}") for f in said.findings]
-    return [*lines, f"{said.strategy}: {summary_line(said)}"]
+    lines = [printable(f"{said.unwinder}: {marks.get(f.severity, '')}{finding_line(f)}") for f in said.findings]
+    return [*lines, f"{said.unwinder}: {summary_line(said)}"]
 
 
 # Unwinders at the instructions of functions that were called alone: as text, and as data for JSON.

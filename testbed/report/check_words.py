@@ -303,7 +303,7 @@ def _functions_with(checks: Sequence[FileCheck], kind: FindingKind) -> int:
 def summary_line(said: TableLint) -> str:
     """How many instructions were compared, and of how many of them what is said."""
     executed = "calls that were executed" if said.at_calls else "instructions that were executed"
-    if said.table == said.strategy and not said.compared:
+    if said.table == said.unwinder and not said.compared:
         return "the table cannot be read, so nothing was compared"
     if not said.compared:
         return f"none of the {executed} was compared"

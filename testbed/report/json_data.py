@@ -82,7 +82,7 @@ CellForm = TypedDict(
 )
 ToolForm = TypedDict("ToolForm", {"version": str, "arch": str, "recipes": tuple[str, ...]})
 NotJudgedForm = TypedDict("NotJudgedForm", {"unit": str, "reason": str})
-StrategyForm = TypedDict("StrategyForm", {"unwinder": str, "arch": str, "callers": CallersForm})
+UnwinderForm = TypedDict("UnwinderForm", {"unwinder": str, "arch": str, "callers": CallersForm})
 
 
 COUNTS = tuple(CountsForm.__annotations__)
@@ -102,8 +102,8 @@ def _tools(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
     return [{"version": key[0], "arch": key[1], "recipes": sorted(names)} for key, names in sorted(found.items())]
 
 
-def _strategies(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
-    for (name, arch), cells in matrix.by_strategy().items():
+def _unwinders(matrix: Matrix) -> Iterable[Mapping[str, Any]]:
+    for (name, arch), cells in matrix.by_unwinder().items():
         yield {"unwinder": name, "arch": arch, "callers": sum(cells, NOTHING_COUNTED).callers}
 
 
@@ -127,8 +127,8 @@ MatrixForm = TypedDict(
         "skipped": Annotated[tuple[NotJudgedForm, ...], taken(partial(_not_judged, "skipped"))],
         "failed": Annotated[tuple[NotJudgedForm, ...], taken(partial(_not_judged, "failed"))],
         "totals": Annotated[CountsForm, taken(lambda matrix: sum(matrix.cells, NOTHING_COUNTED))],
-        "strategies": Annotated[
-            tuple[StrategyForm, ...], taken(_strategies), "per strategy and architecture, in catalogue order"
+        "unwinders": Annotated[
+            tuple[UnwinderForm, ...], taken(_unwinders), "per unwinder and architecture, in catalogue order"
         ],
     },
 )
@@ -163,14 +163,14 @@ class _Distinct:
 
 
 def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict[str, Any]:
-    """A run: every step with its truth and every strategy's verdict, and a summary per strategy."""
+    """A run: every step with its truth and every unwinder's verdict, and a summary per unwinder."""
     instructions, words, verdicts = _Distinct(), _Distinct(), _Distinct()
     code, held = [], []
     for step, pc in enumerate(run.trace.pc.tolist()):
         text, said = run.instruction(step), run.words(step)
         code.append(instructions.number((pc, text), partial(_instruction, run, pc, text)))
         held.append(words.number(said, partial(sorted, [word.name for word in said])))
-    by_strategy = {cell.unwinder: [_verdict(run, verdicts, *each) for each in enumerate(said)] for cell, said in judged}
+    by_unwinder = {cell.unwinder: [_verdict(run, verdicts, *each) for each in enumerate(said)] for cell, said in judged}
     return {
         "schema": RUN_SCHEMA,
         "program": run.program.name,
@@ -186,7 +186,7 @@ def run_data(run: Run, judged: Sequence[tuple[Cell, Sequence[Verdict]]]) -> dict
             "instruction": code,
             "activation": run.watched.node.tolist(),
             "words": held,
-            "verdicts": by_strategy,
+            "verdicts": by_unwinder,
         },
         "undecided": np.flatnonzero(run.watched.undecided).tolist(),
         **({"conventions": encoded(tuple[ConventionForm, ...], run.conventions)} if run.conventions else {}),

@@ -84,7 +84,7 @@ SharesForm = TypedDict(
 ProfileForm = TypedDict(
     "ProfileForm",
     {
-        "strategy": Annotated[str, taken("name")],
+        "unwinder": Annotated[str, taken("name")],
         "samples": Natural,
         "misplaced": Annotated[Natural, "Samples that would be counted in the wrong place."],
         "cut": Annotated[
@@ -114,7 +114,7 @@ ProcessForm = TypedDict(
                 "Calling conventions by which functions of its files are judged, where they are not the platform's.",
             ]
         ],
-        "strategies": tuple[SharesForm, ...],
+        "unwinders": tuple[SharesForm, ...],
         "profiles": Annotated[tuple[ProfileForm, ...], "With --sample."],
     },
 )
@@ -263,11 +263,11 @@ PRINTED: Mapping[str, Printed] = {
     "check_executed": Printed(
         LintForm, "testbed check --executed --format json", "A program's unwind tables, held against a run of it."
     ),
-    "matrix": Printed(MatrixForm, "testbed matrix --json", "Every strategy on every (program, arch, recipe), counted."),
+    "matrix": Printed(MatrixForm, "testbed matrix --json", "Every unwinder on every (program, arch, recipe), counted."),
     "process": Printed(
         ProcessForm,
         "testbed run --json of a process",
-        "A real Linux program, run and judged: its threads, and every strategy over all steps of all of them.",
+        "A real Linux program, run and judged: its threads, and every unwinder over all steps of all of them.",
     ),
     "cross_check": Printed(
         ProofsForm,

@@ -1,4 +1,4 @@
-"""The matrix on the terminal: one row per program, one column per architecture and strategy, then the sums."""
+"""The matrix on the terminal: one row per program, one column per architecture and unwinder, then the sums."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from testbed.words.outcome import Outcome
 #
 # Where steppers are written beside it (`stepper.py`), every cell links to its unit's, at its first difference.
 
-# What is interesting in a matrix, before all of its cells: a heat map, and the programs that divide strategies.
+# What is interesting in a matrix, before all of its cells: a heat map, and the programs that divide unwinders.
 
 MOST_DIVIDING = 8
 MOST_NAMES = 3
 
 
 def heat_map(matrix: Matrix) -> list[dict[str, Any]]:
-    """A row per strategy, a cell per architecture: the share of exact sites outside transitions, and that of lies."""
-    sums = {key: sum(cells, NOTHING_COUNTED) for key, cells in matrix.by_strategy().items()}
+    """A row per unwinder, a cell per architecture: the share of exact sites outside transitions, and that of lies."""
+    sums = {key: sum(cells, NOTHING_COUNTED) for key, cells in matrix.by_unwinder().items()}
     arches = list(dict.fromkeys(cell.unit.arch for cell in matrix.cells))
     return [
         {"unwinder": name, "cells": [_heat(arch, sums.get((name, arch), NOTHING_COUNTED)) for arch in arches]}
@@ -54,9 +54,9 @@ def _heat(arch: str, total: Counts) -> dict[str, Any]:
 
 
 def dividing(matrix: Matrix, summaries: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The programs on which strategies differ most, each by its most dividing unit.
+    """The programs on which unwinders differ most, each by its most dividing unit.
 
-    How much a unit divides is the standard deviation, over its strategies, of exact minus lying sites as a share.
+    How much a unit divides is the standard deviation, over its unwinders, of exact minus lying sites as a share.
     """
     by_unit: dict[Unit, list[tuple[int, Cell]]] = defaultdict(list)
     for index, cell in enumerate(matrix.cells):
@@ -79,7 +79,7 @@ def _row(unit: Unit, cells: Sequence[tuple[int, Cell]], summaries: Mapping[str, 
         "right": ", ".join(right) or "nobody",
         "lies": ", ".join(f"{c.unwinder} {share(c.lying, c.judged)}" for c in liars[:MOST_NAMES]),
         "more": max(len(liars) - MOST_NAMES, 0),
-        # Of each strategy, exact sites last: they are drawn at the foot of its bar.
+        # Of each unwinder, exact sites last: they are drawn at the foot of its bar.
         "bars": [
             {
                 "index": index,
@@ -126,7 +126,7 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers
         "matrix.html",
         css=page_text("page.css") + page_text("matrix.css"),
         script=Markup("\n").join(page_text(name) for name in _SCRIPTS),
-        block=packed({"cells": data["cells"], "strategies": unwinders}, {}),
+        block=packed({"cells": data["cells"], "unwinders": unwinders}, {}),
         data=data,
         headline=[each for each in _HEADLINE if each[0] not in BESIDE or each[0] in beside],
         beside=beside,
@@ -144,7 +144,7 @@ def matrix_html(matrix: Matrix, summaries: Mapping[str, str], steppers: Steppers
             }
             for unit, cells in by_unit.items()
         ],
-        totals=[_total(*key, group) for key, group in matrix.by_strategy().items()],
+        totals=[_total(*key, group) for key, group in matrix.by_unwinder().items()],
         traps=_traps(matrix, summaries),
         outcomes=list(Outcome),
         glossary=clauses_failed(matrix.cells),
@@ -169,7 +169,7 @@ def _shown(index: int, cell: Cell, page: str | None) -> dict[str, Any]:
 
 
 def _at_first_difference(page: str | None, cell: Cell) -> str | None:
-    """The link into a stepper: this strategy focused, at the first step that it has to answer for."""
+    """The link into a stepper: this unwinder focused, at the first step that it has to answer for."""
     if page is None:
         return None
     first = cell.first_unexplained or cell.first_lie or cell.first
@@ -199,7 +199,7 @@ def _total(unwinder: str, arch: str, cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def _traps(matrix: Matrix, summaries: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Each program with the strategies that lie on it, the worst trap first."""
+    """Each program with the unwinders that lie on it, the worst trap first."""
     lies: dict[str, dict[str, int]] = {cell.unit.program: {} for cell in matrix.cells}
     for cell in matrix.cells:
         if cell.lying:
@@ -225,7 +225,7 @@ MOST_SHOWN = 12  # unexplained cells that are told in full
 
 
 def matrix_page(matrix: Matrix) -> RenderableType:
-    """A matrix: exact shares by program, sums by strategy, then whatever is unexplained or failed."""
+    """A matrix: exact shares by program, sums by unwinder, then whatever is unexplained or failed."""
     parts: list[RenderableType] = [*_by_program(matrix), *_totals(matrix), *_problems(matrix)]
     done = f"{len(matrix.results)} of {matrix.planned} units" if not matrix.complete else count(matrix.planned, "unit")
     skipped = sum(1 for result in matrix.results if result.skipped)
@@ -242,9 +242,9 @@ def matrix_page(matrix: Matrix) -> RenderableType:
 
 
 def _by_program(matrix: Matrix) -> list[RenderableType]:
-    """The share of exact sites, over all recipes, by program, strategy and architecture.
+    """The share of exact sites, over all recipes, by program, unwinder and architecture.
 
-    One table with a column per (strategy, architecture) where that fits; else a table per architecture.
+    One table with a column per (unwinder, architecture) where that fits; else a table per architecture.
     """
     cells = matrix.cells
     arches = list(dict.fromkeys(cell.unit.arch for cell in cells))
@@ -280,16 +280,16 @@ def _share(cells: Iterable[Cell]) -> Text:
 
 
 def _totals(matrix: Matrix) -> list[RenderableType]:
-    """The sums by strategy and architecture, and how its sites that are not exact are not."""
+    """The sums by unwinder and architecture, and how its sites that are not exact are not."""
     sums: list[tuple[str | Text, ...]] = []
     kinds: list[tuple[str | Text, ...]] = []
     there = {outcome for cell in matrix.cells for outcome in cell.outcomes}
     outcomes = [outcome for outcome in Outcome if outcome is not Outcome.EXACT and outcome in there]
     beside = besides(matrix.cells)
     shown = [name for name in COUNTS if name not in BESIDE or name in beside]
-    words, heads = ("strategy", "arch"), (*(_HEADS.get(name, name) for name in shown), "preci-\nsion", "recall")
+    words, heads = ("unwinder", "arch"), (*(_HEADS.get(name, name) for name in shown), "preci-\nsion", "recall")
     labels = tuple(Text(outcome.label, style=STYLES[outcome]) for outcome in outcomes)
-    for (unwinder, arch), group in matrix.by_strategy().items():
+    for (unwinder, arch), group in matrix.by_unwinder().items():
         total = sum(group, NOTHING_COUNTED)
         bad = {"unexplained": "bold red"} if total.unexplained else {}
         numbers = [Text(f"{getattr(total, name):,}", style=bad.get(name, "")) for name in shown]
@@ -299,7 +299,7 @@ def _totals(matrix: Matrix) -> list[RenderableType]:
         if total.exact < total.judged:
             kinds.append((unwinder, arch, *(f"{came_out.get(outcome, 0):,}" for outcome in outcomes)))
     parts: list[RenderableType] = [
-        Text("\nSites, by strategy and architecture", style="bold"),
+        Text("\nSites, by unwinder and architecture", style="bold"),
         ColumnBlocks(words, heads, tuple(sums)),
         Text(_CALLERS, "dim"),
     ]

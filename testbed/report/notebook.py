@@ -259,7 +259,7 @@ def call_stack_html(stack: CallStack) -> str:
 
 
 def backtrace_html(said: Backtrace) -> str:
-    """What a strategy says, and how it ends."""
+    """What an unwinder says, and how it ends."""
     rows = [
         (
             str(i),
@@ -304,7 +304,7 @@ def verdict_html(verdict: Verdict) -> str:
 
 
 def matrix_html(matrix: Matrix) -> str:
-    """The share of exact sites, a row per unit and a column per strategy."""
+    """The share of exact sites, a row per unit and a column per unwinder."""
     names = matrix.unwinders
     shown = [result for result in matrix.results if result.cells][:MAX_ROWS]
     rows = []

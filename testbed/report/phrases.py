@@ -91,7 +91,7 @@ def _relative(run: Run, address: int, step: int) -> str:
 
 
 def folded(name: str) -> str:
-    """A long strategy name on lines, broken at underscores."""
+    """A long unwinder name on lines, broken at underscores."""
     if len(name) <= 9 or "_" not in name[1:]:
         return name
     cut = max(name.rfind("_", 1, 10), 0) or name.find("_", 1)

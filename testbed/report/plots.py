@@ -1,6 +1,6 @@
 """Plots of a run and of a matrix, by matplotlib (the extra ``plot``), written as SVG or PNG.
 
-A run: SP and CFA over the steps with the activations behind them, the outcome strips, and how often each strategy is
+A run: SP and CFA over the steps with the activations behind them, the outcome strips, and how often each unwinder is
 right in each phase (`testbed.truth.phases`). A matrix: the share of exact sites as a heat map.
 """
 
@@ -66,7 +66,7 @@ def plot_run(run: Run, judged: Judged, path: Path) -> None:
 
 
 def plot_matrix(matrix: Matrix, path: Path) -> None:
-    """Write the heat map of a matrix: programs and recipes down, strategies across, an empty cell does not apply."""
+    """Write the heat map of a matrix: programs and recipes down, unwinders across, an empty cell does not apply."""
     plt = _pyplot(path)
     names = list(matrix.unwinders)
     units = list(dict.fromkeys(cell.unit for cell in matrix.cells))
@@ -172,7 +172,7 @@ def _strips(run: Run, judged: Judged, axes: Any) -> None:
 
 
 def _phases(run: Run, judged: Judged, axes: Any) -> None:
-    """For each phase and strategy a bar of 100 %, cut by outcome."""
+    """For each phase and unwinder a bar of 100 %, cut by outcome."""
     from matplotlib.patches import Patch
 
     width = 0.8 / max(len(judged), 1)

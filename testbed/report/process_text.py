@@ -1,4 +1,4 @@
-"""A judged process on the terminal: files, threads, every strategy's shares, where each goes wrong, one sentence."""
+"""A judged process on the terminal: files, threads, every unwinder's shares, where each goes wrong, one sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from testbed.image import Image, LoadedImage, describe
 from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
-from testbed.profiling.result import CountedProcess, StrategyShare, WatchedProcess, WrongPlace
+from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess, WrongPlace
 from testbed.profiling.thread_run import SampledProfile
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
@@ -27,8 +27,8 @@ MOST_FUNCTIONS = 10
 MOST_CHILDREN, MOST_NAME = 20, 60  # programs of other processes, and characters of what one was started with
 
 
-def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> RenderableType:
-    """All that is said of a process: first what each strategy shows in the program's own code, by function."""
+def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> RenderableType:
+    """All that is said of a process: first what each unwinder shows in the program's own code, by function."""
     parts: list[RenderableType] = [_title(process), *_threads(process), *map(Text, _children(process.run))]
     if shares:
         parts += _summary(process, shares)
@@ -84,11 +84,11 @@ def _children(run: ProcessRun) -> Iterator[str]:
         yield f"and {len(rest)} other programs of processes, {count(sum(each.steps for each in rest), 'step')}"
 
 
-def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Iterator[RenderableType]:
+def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
     name, functions = process.run.path.name, {each.code for share in shares for each in share.code if _is_own(each)}
     own = max(each.of(CodePart.OWN).steps for each in shares)
     what = f"{count(own, 'step')} in {count(len(functions), 'function')} of {name}"
-    yield Text.assemble("\n", ("Which stack does each strategy show in your code?", "bold"), f"   {what}\n")
+    yield Text.assemble("\n", ("Which stack does each unwinder show in your code?", "bold"), f"   {what}\n")
     any_dead = any(each.dead for each in shares)
     beside = besides(shares)
     heads = ("right", "honest stops", "lies", *(("no answer",) if any_dead else ()), *beside, "steps")
@@ -100,7 +100,7 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Strategy
         dead = (f"{each.dead:,}",) if any_dead else ()
         numbers = (*parts, *dead, *(f"{getattr(each, name):,}" for name in beside), steps)
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
-    yield NumberedTable(("strategy",), heads, tuple(rows))
+    yield NumberedTable(("unwinder",), heads, tuple(rows))
     yield Text("right: every caller is found" + _counted_everywhere(beside, any_dead=any_dead), "dim")
     for part in (CodePart.LIBRARY, CodePart.LINKER):
         found = [each.of(part) for each in shares]
@@ -120,8 +120,8 @@ def _is_own(each: CodeShare) -> bool:
     return each.code.part is CodePart.OWN
 
 
-def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Iterator[RenderableType]:
-    """Of each own function how often each strategy is right, those with the most steps first."""
+def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
+    """Of each own function how often each unwinder is right, those with the most steps first."""
     by_code = [{each.code: each for each in share.code if _is_own(each)} for share in shares]
     steps = {code: max(found[code].steps for found in by_code if code in found) for found in by_code for code in found}
     most = sorted(steps, key=lambda code: (-steps[code], code.function))[:MOST_FUNCTIONS]
@@ -146,8 +146,8 @@ def line_of(images: Sequence[LoadedImage], code: ProcessCode) -> str:
     return f"{line.name}:{line.line}" if line is not None and line.line else ""
 
 
-def _places(process: WatchedProcess | CountedProcess, each: StrategyShare) -> Iterator[RenderableType]:
-    """Where a strategy goes wrong: at frames of the program's own files, and all that nothing explains."""
+def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> Iterator[RenderableType]:
+    """Where an unwinder goes wrong: at frames of the program's own files, and all that nothing explains."""
     images = process.run.images
     parts = {each.image.path: (each.image, part) for each, part in zip(images, parts_of(images), strict=True)}
     told = [place for place in each.places if not place.explained or _part_of(place, parts) is CodePart.OWN]
@@ -193,10 +193,10 @@ def _instruction(where: str) -> str:
     return f"{brief(name)}{plus}{offset}" if plus else brief(where)
 
 
-def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[StrategyShare]) -> Text:
+def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Text:
     """One sentence: who is best in your code, who lies most there and where, or what is unexplained."""
     if not shares:
-        return Text("\nNo strategy was asked: nothing is judged.", "bold")
+        return Text("\nNo unwinder was asked: nothing is judged.", "bold")
     if not any(each.of(CodePart.OWN).steps for each in shares):
         return Text(f"\nNo step of your code was judged; the process ended with {process.run.ending}.", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
@@ -217,7 +217,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[St
     return Text(f"\n{said}; {liar} lies at {lies}, most in {brief(most.code.function)}{dead}.", "bold")
 
 
-def _rightly(each: StrategyShare) -> str:
+def _rightly(each: UnwinderShare) -> str:
     own = each.of(CodePart.OWN)
     if not own.steps:
         return "was asked at no step"
@@ -237,7 +237,7 @@ def _share_of_lies(own: CodeShare) -> float:
 
 
 def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
-    """How many samples each strategy's flame graph shows in the wrong place."""
+    """How many samples each unwinder's flame graph shows in the wrong place."""
     if not profiles:
         return
     samples, every = profiles[0].samples, profiles[0].every
@@ -249,7 +249,7 @@ def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
         yield Text(f"  {each.name}: {share(each.misplaced, samples)}{cut}")
 
 
-# Sampled profiles of a process for speedscope: the true one and each strategy's, one profile each.
+# Sampled profiles of a process for speedscope: the true one and each unwinder's, one profile each.
 #
 # The format is speedscope's "sampled" one: frames by name, and per sample the indexes of its frames, outermost first.
 

@@ -1,4 +1,4 @@
-"""A run on the terminal: steps with every strategy's outcome, sums, what differs first and why, one last sentence."""
+"""A run on the terminal: steps with every unwinder's outcome, sums, what differs first and why, one last sentence."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _DOES = {Outcome.CRASHED: "crashes", Outcome.HUNG: "hangs"}
 def run_page(
     run: Run, judged: Judged, *, only_differences: bool = False, every_step: bool = False, explain: bool = False
 ) -> RenderableType:
-    """A run: title, steps, marks, a summary per strategy, the first difference of each, causes, the answer."""
+    """A run: title, steps, marks, a summary per unwinder, the first difference of each, causes, the answer."""
     cells = [cell for cell, _ in judged]
     parts = [*_steps(run, judged, only_differences, every_step), *_summaries(cells, explain), answer(cells)]
     return Group(_title(run), *parts)
 
 
 def summary_page(title: str, note: str, cells: Sequence[Cell], *, explain: bool = False) -> RenderableType:
-    """A run without its steps: title, a summary per strategy, the first difference of each, causes, the answer."""
+    """A run without its steps: title, a summary per unwinder, the first difference of each, causes, the answer."""
     return Group(Text.assemble((title, "bold"), f"\n{note}\n"), *_summaries(cells, explain), answer(cells))
 
 
@@ -65,10 +65,10 @@ def _steps(run: Run, judged: Judged, only_differences: bool, every_step: bool) -
 def _left_out(run: Run, differ: int, kinds: int, shown: int) -> str:
     """What the lines of a long run stand for, and how to see the others."""
     if not differ:
-        return f"No strategy differs at any of the {count(len(run), 'step')}. --steps shows them all."
+        return f"No unwinder differs at any of the {count(len(run), 'step')}. --steps shows them all."
     first = f"the first {shown} of " if shown < kinds else ""
     return (
-        f"A run of {count(len(run), 'step')}: shown are {first}the {count(kinds, 'instruction')} at which a strategy "
+        f"A run of {count(len(run), 'step')}: shown are {first}the {count(kinds, 'instruction')} at which an unwinder "
         f"is not exact, once for each row of marks (×: at so many steps; {differ:,} in all).\n"
         "--differences shows each of these steps, --steps every step, -o FILE.html a page that steps through the run."
     )
@@ -121,11 +121,11 @@ def _summary(cells: Sequence[Cell]) -> RenderableType:
         numbers = [f"{of(cell):,}" for of in columns.values()]
         exact = share(cell.exact, cell.judged)
         rows.append(NumberedRow((cell.unwinder,), (*numbers, exact), "bold red" if cell.unexplained else ""))
-    return NumberedTable(("strategy",), (*columns, "exact of all"), tuple(rows))
+    return NumberedTable(("unwinder",), (*columns, "exact of all"), tuple(rows))
 
 
 def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
-    """The first difference of each strategy, with a letter for its cause; each cause once, with its reference."""
+    """The first difference of each unwinder, with a letter for its cause; each cause once, with its reference."""
     causes = Causes()
     for cell in cells:
         first = cell.first_unexplained or cell.first_lie or cell.first
@@ -141,7 +141,7 @@ def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
 
 
 def _by_cause(cell: Cell, causes: Causes) -> str:
-    """Where a strategy differs for more than one reason: how many steps each one has."""
+    """Where an unwinder differs for more than one reason: how many steps each one has."""
     steps: Counter[str] = Counter()
     for cause in cell.causes:
         steps[causes.letter(cause.because)] += cause.steps
@@ -157,10 +157,10 @@ def _paragraph(text: Text) -> Text:
 def answer(cells: Sequence[Cell]) -> Text:
     """The run in one sentence: who is right everywhere, who lies first, where and why."""
     if not cells:
-        return Text("\nNo strategy was asked: nothing is judged.", "bold")
+        return Text("\nNo unwinder was asked: nothing is judged.", "bold")
     right = sum(cell.exact == cell.judged for cell in cells)
     sites = count(max(cell.judged for cell in cells), "step")
-    said = f"{right} of {count(len(cells), 'strategy').replace('strategys', 'strategies')} exact at all {sites}"
+    said = f"{right} of {count(len(cells), 'unwinder').replace('unwinders', 'unwinders')} exact at all {sites}"
     open_ = [cell for cell in cells if cell.first_unexplained]
     if open_:
         first = open_[0].first_unexplained

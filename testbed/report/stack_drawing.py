@@ -1,6 +1,6 @@
 """The stack at one step, word by word: what each word holds, who wrote it, and which pointers point at it.
 
-Everything follows from the journal of writes and the truth; no table and no strategy is asked. The words of one
+Everything follows from the journal of writes and the truth; no table and no unwinder is asked. The words of one
 activation lie between the CFA of the activation that it called (SP, for the innermost one) and its own CFA::
 
     SP ≤ address < CFA(0)              the innermost activation

@@ -28,7 +28,7 @@ StepNumbers = Sequence[int]
 
 @dataclass(frozen=True)
 class ScreenRun:
-    """A run that is looked at: its strategies, and what each is at every step."""
+    """A run that is looked at: its unwinders, and what each is at every step."""
 
     run: Run
     unwinders: tuple[Unwinder, ...]
@@ -53,7 +53,7 @@ class ScreenRun:
         return StepView(self.run, step, tuple(said))
 
     def differs(self, focus: int) -> Sequence[int]:
-        """The steps at which a strategy begins to be not exact, or begins to be so in another way."""
+        """The steps at which an unwinder begins to be not exact, or begins to be so in another way."""
         marks = np.where(self.marks[focus] >= TRANSITION, EXACT, self.marks[focus]).astype(np.int64)
         found: list[int] = np.flatnonzero((marks != EXACT) & (np.diff(marks, prepend=-1) != 0)).tolist()
         return found
@@ -81,7 +81,7 @@ def fitted(text: Text, width: int) -> Text:
 
 
 def code_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int) -> tuple[Lines, list[int]]:
-    """The function around pc with the focused strategy's mark at each instruction's visit; and the pc of each line."""
+    """The function around pc with the focused unwinder's mark at each instruction's visit; and the pc of each line."""
     view, above = screen.view(step), max(height // 2 - 1, 0)
     around = view.code(above, height)
     at = next(k for k, line in enumerate(around) if line.pc == view.pc)
@@ -130,7 +130,7 @@ def _word(word: StackWord, digits: int) -> Text:
 
 
 def register_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
-    """SP and FP, what the step before changed, and the row in force of the focused strategy, or of the first table."""
+    """SP and FP, what the step before changed, and the row in force of the focused unwinder, or of the first table."""
     view = screen.view(step)
     changed = ", ".join(f"{name} = {now:#x}" for name, _, now in view.changed)
     changes = (f"   changed: {changed}", "dim") if changed else ""
@@ -145,7 +145,7 @@ def register_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Line
 
 
 def answer_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
-    """The true stack, and every strategy's frames beside it; the focused one is marked."""
+    """The true stack, and every unwinder's frames beside it; the focused one is marked."""
     view = screen.view(step)
     names = max(len(each.name) for each in screen.unwinders) + 2
     true = f"{' < '.join(view.true_places)} (root)"
@@ -159,7 +159,7 @@ def answer_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Lines:
 
 
 def why_text(screen: ScreenRun, step: int, focus: int) -> Text:
-    """Why the focused strategy is not exact here, whole, with who says so."""
+    """Why the focused unwinder is not exact here, whole, with who says so."""
     answer = screen.view(step).answers[focus]
     name, verdict = answer.unwinder.name, answer.verdict
     if verdict.transition:
@@ -177,7 +177,7 @@ def why_lines(screen: ScreenRun, step: int, focus: int, width: int, height: int)
 
 
 def strip_line(screen: ScreenRun, step: int, focus: int, width: int) -> tuple[Text, int]:
-    """The focused strategy's marks at the steps around this one, a letter each; and the first step that is shown."""
+    """The focused unwinder's marks at the steps around this one, a letter each; and the first step that is shown."""
     steps = len(screen.run)
     first = max(0, min(step - width // 2, steps - width))
     text = Text()

@@ -1,4 +1,4 @@
-"""One step on the terminal: the stack and what strategies say of it (`testbed run --at`), or whole (`--machine`)."""
+"""One step on the terminal: the stack and what unwinders say of it (`testbed run --at`), or whole (`--machine`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from testbed.verdicts.counts import ACCORDS, OUTCOMES
 from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, Verdicts
 
-# Steps as lines: one mark per strategy, the strategies' names as a staircase above their columns.
+# Steps as lines: one mark per unwinder, the unwinders' names as a staircase above their columns.
 #
 # ::
 #
@@ -36,7 +36,7 @@ from testbed.verdicts.trace import EXACT, Verdicts
 #     step  │ │  pc           instruction         sp   fp
 #        3  E .  main         push rbp            cfa  0
 #
-# Strategies that are right and wrong at the same steps share a column. What a terminal is too narrow for is left out
+# Unwinders that are right and wrong at the same steps share a column. What a terminal is too narrow for is left out
 # with a sentence that says so; marks are never: their columns go on in another block.
 
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
@@ -48,7 +48,7 @@ _MOST_PC, _LEAST_PC, _MOST_CODE, _LEAST_CODE = 30, 14, 34, 16
 
 @dataclass(frozen=True, eq=False)
 class MarkColumn:
-    """What one or several strategies are at every step of a run."""
+    """What one or several unwinders are at every step of a run."""
 
     names: tuple[str, ...]
     marks: Marks = field(repr=False)
@@ -64,7 +64,7 @@ def mark_columns(judged: Judged) -> tuple[MarkColumn, ...]:
 
 
 def marks_of(verdicts: Sequence[Verdict]) -> Marks:
-    """What a strategy is at every step: the index of its outcome, plus `UNEXPLAINED` or `TRANSITION` where it is so."""
+    """What an unwinder is at every step: the index of its outcome, plus `UNEXPLAINED` or `TRANSITION` where it is."""
     if isinstance(verdicts, Verdicts):
         differs = _IS_UNEXPLAINED[verdicts.accord] & ~verdicts.transition
         marks: Marks = (verdicts.outcome + UNEXPLAINED * differs + TRANSITION * verdicts.transition).astype(np.uint8)
@@ -80,7 +80,7 @@ def _mark(verdict: Verdict) -> int:
 
 
 def differing(columns: Sequence[MarkColumn]) -> NDArray[np.int64]:
-    """The steps at which some strategy is not exact."""
+    """The steps at which some unwinder is not exact."""
     steps = len(columns[0].marks) if columns else 0
     found = np.zeros(steps, np.bool_)
     for column in columns:
@@ -215,7 +215,7 @@ def step_page(view: StepView) -> RenderableType:
 def print_site(
     console: Console, view: StepView, *, title: str | None = None, number: int | None = None, explain: bool = False
 ) -> None:
-    """Print one step: where it is, what is true there, and every strategy's frames beside the true ones.
+    """Print one step: where it is, what is true there, and every unwinder's frames beside the true ones.
 
     ``explain``: with the meaning of each word about the site. ``title`` and ``number`` are what run and step are
     called, where the run is a piece of a long one.
@@ -291,7 +291,7 @@ def _folded(words: Sequence[StackWord]) -> Iterator[StackWord | int]:
 
 
 def _rows(view: StepView) -> list[RenderableType]:
-    """The unwind row in force at pc, of every strategy that is a table."""
+    """The unwind row in force at pc, of every unwinder that is a table."""
     if not view.rows:
         return []
     shown = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False)
@@ -303,10 +303,10 @@ def _rows(view: StepView) -> list[RenderableType]:
 
 
 def _callers(view: StepView) -> Iterator[RenderableType]:
-    """The true frames, then every strategy's, the differing ones marked; below, what differs first and why."""
+    """The true frames, then every unwinder's, the differing ones marked; below, what differs first and why."""
     yield from _true_stack(view)
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for title in ("strategy", "verdict", "says"):
+    for title in ("unwinder", "verdict", "says"):
         table.add_column(title)
     for answer in view.answers:
         label = Text(answer.verdict.outcome.label, style=STYLES[answer.verdict.outcome])
@@ -338,6 +338,6 @@ def _true_stack(view: StepView) -> Iterator[RenderableType]:
 
 
 def said_line(answer: StepAnswer) -> Text:
-    """The frames as a strategy has them, innermost first, beside the true ones, and the end."""
+    """The frames as an unwinder has them, innermost first, beside the true ones, and the end."""
     parts = [Text(text, style=FRAME_STYLES[place]) for place, text in answer.told]
     return Text(" < ").join(parts) + Text(f"{' ' if answer.said.stopped is None else ' < '}{answer.end}")

@@ -1,6 +1,6 @@
-"""What one step of a run shows: code, registers, the stack, rows in force, the true stack, every strategy's beside it.
+"""What one step of a run shows: code, registers, the stack, rows in force, the true stack, every unwinder's beside it.
 
-`StepView` is gathered from a run and from what strategies said, each part when it is first asked for. The terminal
+`StepView` is gathered from a run and from what unwinders said, each part when it is first asked for. The terminal
 (`step_text`), the full screen (`step_screen`) and notebooks (`markup`) only lay it out.
 """
 
@@ -87,7 +87,7 @@ def _outcomes(run: Run, step: int, unwinders: Sequence[Unwinder]) -> list[Outcom
 
 @dataclass(frozen=True, eq=False)
 class StepAnswer:
-    """What a strategy said at a step, and the verdict on it."""
+    """What an unwinder said at a step, and the verdict on it."""
 
     run: Run = field(repr=False)
     step: int
@@ -120,7 +120,7 @@ class StepAnswer:
 
 
 class RowInForce(NamedTuple):
-    """What strategies' tables say at a pc: since where, the CFA, the rules (or why there is no row)."""
+    """What unwinders' tables say at a pc: since where, the CFA, the rules (or why there is no row)."""
 
     names: tuple[str, ...]
     start: str
@@ -185,7 +185,7 @@ class StepView:
 
     @cached_property
     def rows(self) -> tuple[RowInForce, ...]:
-        """The rows in force of all strategies that are tables; what several say alike is one."""
+        """The rows in force of all unwinders that are tables; what several say alike is one."""
         same: dict[tuple[str, str, str], list[str]] = {}
         for answer in self.answers:
             if row := row_in_force(self.run, answer.unwinder, self.pc):
@@ -213,7 +213,7 @@ class StepView:
 
 
 def step_view(run: Run, step: int, unwinders: Sequence[Unwinder]) -> StepView:
-    """A step at which these strategies are asked and judged."""
+    """A step at which these unwinders are asked and judged."""
     snapshot = run[step]
     said = [(unwinder, unwinder.unwind(snapshot)) for unwinder in unwinders]
     return StepView(run, step, tuple(StepAnswer(run, step, u, each, judge(run, snapshot, each, u)) for u, each in said))

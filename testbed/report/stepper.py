@@ -93,7 +93,7 @@ def stepper_link(page: Path, unit: Unit) -> str:
 def write_unit_stepper(
     unit: Unit, programs: Mapping[str, Program], unwinders: Sequence[Unwinder], folder: Path
 ) -> None:
-    """Judge a unit once more, for what its strategies said at each step, and write its page into a folder."""
+    """Judge a unit once more, for what its unwinders said at each step, and write its page into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     run = run_unit(unit, programs)
     answers = answers_of(run, [each for each in unwinders if each.applies_to(run.built.image)])
@@ -103,14 +103,14 @@ def write_unit_stepper(
 
 # A run as the stepper's page holds it: facts and columns, nothing per step that follows from something else.
 
-# What a strategy sees of a run, in one sentence, by what the instructions did to the frame.
+# What an unwinder sees of a run, in one sentence, by what the instructions did to the frame.
 #
 # ::
 #
 #     sees leaf's caller from leaf+0x8 on: `mov x29, sp` links the frame record; loses it at leaf+0x10: `ldp x29, x30,
 #     [sp], #0x10` unlinks the frame record
 #
-# The sentence is about one activation, in which the strategy goes wrong by the clause that costs it most steps (a lie
+# The sentence is about one activation, in which the unwinder goes wrong by the clause that costs it most steps (a lie
 # before an honest stop), the innermost of them. Where its verdict changes there, the instruction in front has made the
 # clause hold or fail, and the clause says what the instruction did. Nothing is known of any program.
 
@@ -124,8 +124,8 @@ _DID = {
 }
 
 
-def strategy_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
-    """What a strategy sees, told of one activation in which it goes wrong."""
+def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
+    """What an unwinder sees, told of one activation in which it goes wrong."""
     bad = {step: each for step, each in enumerate(verdicts) if not each.exact and not each.transition}
     if not bad:
         return "right at every instruction"
@@ -210,16 +210,16 @@ def _why(run: Run, step: int, verdict: Verdict) -> str:
     return why.replace("{", "{{").replace("}", "}}")
 
 
-# What strategies said of a run, as the stepper's page holds it: outcomes, frames beside the truth, phases.
+# What unwinders said of a run, as the stepper's page holds it: outcomes, frames beside the truth, phases.
 
 StepperColumns = dict[str, NDArray[Any]]
 _SHAPE = {Alignment.TRUE: "=", Alignment.MISSING: "-", Alignment.FALSE: "+"}
 
 
 def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: StepperColumns) -> dict[str, Any]:
-    """Per step and strategy: the outcome, the clause that fails, how deep it is right, what differs, its callers.
+    """Per step and unwinder: the outcome, the clause that fails, how deep it is right, what differs, its callers.
 
-    ``besides`` are the ways in which frames lie beside the true ones, each named by a column of a strategy:
+    ``besides`` are the ways in which frames lie beside the true ones, each named by a column of an unwinder:
     ``=3-1=2+1`` are three frames that both have, one that the answer lacks, two that both have, one that never was;
     the empty one: they are the same from the innermost frame on, as far as the answer goes.
     """
@@ -227,7 +227,7 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
     notes: dict[str, int] = {"": 0}
     besides = _Besides(run, answers)
     phase = phases(run.watched)
-    strategies = []
+    shown = []
     for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
         verdicts = answer.verdicts
         by_phase = map(counts_of(verdicts, phase).within, PHASES)
@@ -240,18 +240,18 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
         columns[f"s{i}callers"] = answer.callers
         columns[f"s{i}cfa"] = answer.cfa
         columns[f"s{i}beside"] = besides.of(answer)
-        strategies.append(
+        shown.append(
             {
                 "name": answer.unwinder.name,
                 "summary": answer.unwinder.summary,
-                "sentence": strategy_sentence(run, verdicts),
+                "sentence": unwinder_sentence(run, verdicts),
                 "phases": [[each.judged, each.exact, each.stopped, each.lying] for each in by_phase],
                 "counts": counts(cell),
             }
         )
     columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
     columns["transition"] = np.array([v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8)
-    return {"strategies": strategies, "notes": list(notes), "besides": list(besides.ways)}
+    return {"unwinders": shown, "notes": list(notes), "besides": list(besides.ways)}
 
 
 class _Besides:
@@ -285,7 +285,7 @@ class _Besides:
 
 
 def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dict[str, Any], StepperColumns]:
-    """Facts (JSON) and columns of a run and what its strategies said."""
+    """Facts (JSON) and columns of a run and what its unwinders said."""
     columns: StepperColumns = {}
     facts: dict[str, Any] = {
         "title": f"{run.program.name} · {run.arch} · {run.recipe.name}",
@@ -401,7 +401,7 @@ def occurring(columns: StepperColumns) -> list[Trait]:
 
 
 def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) -> list[dict[str, Any]]:
-    """The rows in force at each line of the listing, for every strategy that is a table."""
+    """The rows in force at each line of the listing, for every unwinder that is a table."""
     tables: list[dict[str, Any]] = []
     for unwinder in unwinders:
         if unwinder.rows is None:
@@ -417,7 +417,7 @@ def _tables(run: Run, unwinders: Sequence[Unwinder], columns: StepperColumns) ->
 
 
 def _names(run: Run, answers: Answers) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Where each return address is, said by the truth or by a strategy, by its decimal value; and what was inlined.
+    """Where each return address is, said by the truth or by an unwinder, by its decimal value; and what was inlined.
 
     The calls that were inlined at an address, innermost first, are under ``@`` and the address where an instruction
     of the listing is executed, and under the address alone where a call returns to it.

@@ -42,7 +42,7 @@ LEGEND = (
 
 
 def table_page(name: str, image: Image, table: RowTable) -> RenderableType:
-    """All rows that a strategy claims for an image, a table per function."""
+    """All rows that an unwinder claims for an image, a table per function."""
     parts: list[RenderableType] = [Text(f"{image}: {len(table)} rows of {table.source} ({name})", style="bold")]
     for title, rows in _by_function(image, table):
         parts += [Text(f"\n{title}"), _rows(rows)]

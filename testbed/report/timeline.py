@@ -1,4 +1,4 @@
-"""The truth's and every strategy's call stacks over the steps, for the viewers that profilers' users know.
+"""The truth's and every unwinder's call stacks over the steps, for the viewers that profilers' users know.
 
 One JSON file that both read: Perfetto and chrome://tracing take ``traceEvents`` (the Trace Event Format, duration
 events ``B``/``E``, one thread per stack), speedscope takes ``profiles`` (its file format, evented profiles). One step
@@ -58,15 +58,15 @@ def true_stacks(run: Run) -> Iterator[list[tuple[int, str]]]:
         yield stack[::-1]
 
 
-def said_stacks(run: Run, answers: Answers, strategy: int) -> Iterator[list[tuple[int, str]]]:
-    """What a strategy says at every step, outermost first, by function; a stop is a frame of its own at the far end.
+def said_stacks(run: Run, answers: Answers, unwinder: int) -> Iterator[list[tuple[int, str]]]:
+    """What an unwinder says at every step, outermost first, by function; a stop is a frame of its own at the far end.
 
     A claimed frame has no identity but its function and its depth: two calls of one function in a row look like one.
     """
     names: dict[int, str] = {}
     known: dict[int, list[tuple[int, str]]] = {}
     pcs = run.trace.pc.tolist()
-    for step, node in enumerate(answers.each[strategy].callers.tolist()):
+    for step, node in enumerate(answers.each[unwinder].callers.tolist()):
         if node == NOTHING:
             yield []
             continue

@@ -1,4 +1,4 @@
-"""A strategy's frames beside the true ones: what is missing is a gap, what never was is marked, repeats are folded.
+"""An unwinder's frames beside the true ones: what is missing is a gap, what never was is marked, repeats are folded.
 
 ::
 

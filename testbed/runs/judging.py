@@ -1,4 +1,4 @@
-"""A strategy judged at one site of a run, or at all of them."""
+"""An unwinder judged at one site of a run, or at all of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def judge(run: Run, at: Snapshot | int, said: Backtrace, unwinder: Unwinder | No
 
 
 def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> Sequence[Verdict]:
-    """The verdicts of one strategy at every step of a run.
+    """The verdicts of one unwinder at every step of a run.
 
-    ``natively`` decides between the judge of whole traces, for a strategy that walks them, and one verdict after the
+    ``natively`` decides between the judge of whole traces, for an unwinder that walks them, and one verdict after the
     other; both say the same. None: whatever is faster for this run alone.
     """
     if natively is None:

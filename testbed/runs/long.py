@@ -35,7 +35,7 @@ from testbed.words.errors import EmulationError, UsageError
 #
 # What takes long is compiled code and the emulator, and both leave Python to other threads meanwhile. Pieces are not
 # copied: every thread works on the same columns, and of those a few more are held (`testbed.trace.chunk`). One thread
-# judges, and not several: strategies share the readers of a file, which are not made for two at once.
+# judges, and not several: unwinders share the readers of a file, which are not made for two at once.
 
 Ahead = TypeVar("Ahead")
 Result = TypeVar("Result")
@@ -107,7 +107,7 @@ class _WindowStart:
 
 @dataclass(eq=False)
 class JudgedLong:
-    """A strategy's verdicts counted, of those pieces that were judged, by their first step.
+    """An unwinder's verdicts counted, of those pieces that were judged, by their first step.
 
     ``said`` is what it said at some steps, among them the first of each kind, where it is asked one by one.
     """
@@ -170,7 +170,7 @@ class LongRun:
                     break  # the next one is soon reached from another place
 
     def judged(self, unwinder: Unwinder) -> JudgedLong:
-        """What is known of a strategy."""
+        """What is known of an unwinder."""
         return self._judged.setdefault(unwinder.name, JudgedLong(unwinder))
 
     def piece(self, step: int) -> tuple[Run, Window]:
@@ -228,7 +228,7 @@ def watch_long(
 ) -> LongRun:
     """Run a built program in pieces of ``chunk`` steps and watch it. Raises UsageError where signals arrive in it.
 
-    Strategies that are to be judged soon are judged on the way, see `watch_chunks`; with ``jobs`` 2 by threads.
+    Unwinders that are to be judged soon are judged on the way, see `watch_chunks`; with ``jobs`` 2 by threads.
     """
     if built.source.header.signals:
         raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces")
@@ -246,7 +246,7 @@ def watch_chunks(
 ) -> LongRun:
     """Watch a run that is in pieces already.
 
-    Strategies can be judged on the way, by what is known then: `judge_long` looks again at the pieces of which more is
+    Unwinders can be judged on the way, by what is known then: `judge_long` looks again at the pieces of which more is
     known at the end. So a run is made once and a bit, and not twice. With ``jobs`` 2 a thread records ahead and another
     one judges; ``chunks`` then hold the columns of HELD_BY_THREADS.
     """
@@ -267,7 +267,7 @@ class _Surveyed:
         self._built, self._judging, self._beside = built, judging, beside
 
     def see(self, truth: WindowTruth, state: WindowState | None) -> None:
-        """Keep where a piece begins and ends, and what it says of the strategies."""
+        """Keep where a piece begins and ends, and what it says of the unwinders."""
         window = truth.window
         if window.first == 0:  # a pass begins
             if self._beside:
@@ -307,7 +307,7 @@ class _Surveyed:
 def judge_long(
     run: LongRun, unwinders: Sequence[Unwinder], *, progress: Progress = lambda step: None
 ) -> tuple[Counts, ...]:
-    """The verdicts of strategies at every step, counted. Pieces that were judged before are not looked at again."""
+    """The verdicts of unwinders at every step, counted. Pieces that were judged before are not looked at again."""
     judged = [run.judged(unwinder) for unwinder in unwinders]
     missing = {first for each in judged for first in run.firsts if first not in each.pieces}
     for piece, window in run.pieces_at(missing):
@@ -319,7 +319,7 @@ def judge_long(
 
 
 def count_piece(piece: Run, window: Window, judged: JudgedLong) -> None:
-    """Judge a strategy on the steps of a piece, and keep the counts."""
+    """Judge an unwinder on the steps of a piece, and keep the counts."""
     verdicts = judge_piece(piece, window, judged.unwinder)
     if isinstance(verdicts, Verdicts):
         judged.pieces[window.first] = verdicts.counts(window.start, window.stop)
@@ -330,7 +330,7 @@ def count_piece(piece: Run, window: Window, judged: JudgedLong) -> None:
 
 
 def judge_piece(piece: Run, window: Window, unwinder: Unwinder) -> Verdicts | dict[int, Verdict]:
-    """One strategy's verdict at every row of a piece that is a step of its own."""
+    """One unwinder's verdict at every row of a piece that is a step of its own."""
     if unwinder.unwind_trace is not None and piece.in_columns:
         backtraces = unwinder.unwind_trace(piece.trace)
         return judge_trace(piece.watched, backtraces, unwinder, steps=(window.start, window.stop))

@@ -177,7 +177,7 @@ class Run:
         """The true call stack at a snapshot (or step) of this run."""
         return self._stack_of(self.number(at))
 
-    # Every strategy is judged by these at every step: of a short run each is made once.
+    # Every unwinder is judged by these at every step: of a short run each is made once.
     @cached_property
     def _stack_of(self) -> Callable[[int], CallStack]:
         return lru_cache(_KEPT_SITES)(self.watched.stack)
@@ -229,7 +229,7 @@ class Run:
         return self.where(frame.pc, caller=behind_call(frame, self.uncalled))
 
     def stop(self, said: Backtrace) -> str:
-        """Why a strategy stopped, with names for addresses; "" where it claims the root."""
+        """Why an unwinder stopped, with names for addresses; "" where it claims the root."""
         return "" if said.stopped is None else with_places(self.trace.images, str(said.stopped))
 
     def difference(self, verdict: Verdict) -> str:

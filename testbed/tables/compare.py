@@ -1,7 +1,7 @@
 """Unwind formats beside each other: at one pc, every format that has a row must mean one CFA and one return address.
 
 Rows are compared as they stand. The same place can be said in two ways, ``rsp+16`` and ``rbp+16``; whether they mean
-the same is asked of the program: at the executed instructions the strategies are asked for the CFA and the caller,
+the same is asked of the program: at the executed instructions the unwinders are asked for the CFA and the caller,
 and the truth is put beside them. Code that never ran, or that cannot run here, stays undecided.
 """
 
@@ -121,9 +121,9 @@ class Comparison:
 
 
 def compare_formats(image: Image, unwinders: Sequence[Unwinder], run: Run | None = None) -> Comparison:
-    """Compare the tables of several strategies on one image; with a run of it, also what they mean.
+    """Compare the tables of several unwinders on one image; with a run of it, also what they mean.
 
-    A strategy without ``rows`` is left out. Raises UnwindError where a table cannot be read.
+    An unwinder without ``rows`` is left out. Raises UnwindError where a table cannot be read.
     """
     chosen = [unwinder for unwinder in unwinders if unwinder.rows is not None]
     tables = {unwinder.name: unwinder.rows(image) for unwinder in chosen if unwinder.rows is not None}

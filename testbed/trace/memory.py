@@ -169,7 +169,7 @@ class History:
 
 
 class Memory:
-    """What a strategy may read: the bytes mapped at this snapshot, and nothing about other steps."""
+    """What an unwinder may read: the bytes mapped at this snapshot, and nothing about other steps."""
 
     __slots__ = ("_read", "_regions")
 

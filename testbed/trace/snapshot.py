@@ -1,4 +1,4 @@
-"""The machine at one instant: all that a strategy is given. No history, no truth."""
+"""The machine at one instant: all that an unwinder is given. No history, no truth."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Snapshot:
         """A snapshot that did not come from a trace: registers, ``(address, bytes)``, ``(file, load bias)``.
 
         ``testbed.arch`` has the names of the registers. pc and SP must be there; any other may be missing, which means
-        unknown: a strategy that needs it stops there. The pieces of memory are disjoint. ``pac_mask``: the bits of a
+        unknown: an unwinder that needs it stops there. The pieces of memory are disjoint. ``pac_mask``: the bits of a
         return address that its signature lies in, where addresses are signed. ``mappings``: all ranges ``(start, end)``
         that were mapped in the process. Without them the end of the memory that is given is not taken for the end of
         the stack: nothing says that the stack did not go on.

@@ -1,4 +1,4 @@
-"""A run and what strategies say about it, as test vectors."""
+"""A run and what unwinders say about it, as test vectors."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def _site_class(run: Run, step: int, said: Mapping[str, SaidAt]) -> SiteClass:
 
 
 def _said(run: Run, unwinder: Unwinder, natively: bool | None) -> Sequence[SaidAt]:
-    """What a strategy says at every step. Raises TestbedError where it is wrong, and that is not foretold."""
+    """What an unwinder says at every step. Raises TestbedError where it is wrong, and that is not foretold."""
     verdicts = judge_all(run, unwinder, natively=natively)
     said = _said_natively(verdicts) if isinstance(verdicts, Verdicts) else [_said_of(each) for each in verdicts]
     for step, (outcome, _) in enumerate(said):

@@ -15,7 +15,7 @@ VERSION = 2  # of the format: a reader of another version does not read this one
 
 
 class Expected(Enum):
-    """What can be expected of a technique at a site: as our strategy of that technique shows."""
+    """What can be expected of a technique at a site: as our unwinder of that technique shows."""
 
     EXACT = "exact"
     STOP = "stop"
@@ -34,7 +34,7 @@ _MEANING = {
 
 
 def expected_of(outcome: Outcome) -> Expected:
-    """What a strategy's outcome says can be expected of its technique."""
+    """What an unwinder's outcome says can be expected of its technique."""
     if outcome is Outcome.EXACT:
         return Expected.EXACT
     return Expected.STOP if outcome.honest else Expected.LIE

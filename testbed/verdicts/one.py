@@ -1,4 +1,4 @@
-"""A strategy's backtrace beside the truth: the verdict.
+"""An unwinder's backtrace beside the truth: the verdict.
 
 With the true frames ``t[0..m]`` (innermost first, ``t[m]`` the root) and the claimed ones ``c[0..n]``:
 
@@ -199,7 +199,7 @@ class Verdict:
 def first_answers(judged: Iterable[tuple[Verdict, Backtrace]]) -> Iterator[Verdict]:
     """Verdicts, with the backtrace of the first of each kind: what a run's first difference is told of.
 
-    A strategy need not say the same when it is asked again, as a program that hung is not asked any more.
+    An unwinder need not say the same when it is asked again, as a program that hung is not asked any more.
     """
     kinds = set[tuple[Outcome, bool]]()
     for verdict, said in judged:

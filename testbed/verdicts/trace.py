@@ -1,4 +1,4 @@
-"""A strategy judged at every step of a trace, without an object per step.
+"""An unwinder judged at every step of a trace, without an object per step.
 
 `testbed.judge` is the specification; outcomes, and what became of the assumption, come in columns here, and the verdict
 on a step is made, by that same specification, when someone looks at it.

@@ -4,7 +4,7 @@ Two families that never mix:
 
 * ``TestbedError``: the testbed cannot do what it was asked (a typo in a header, a missing compiler, a
   corrupt file, a program that never ends). The command line prints it as one message and exits with 2.
-* ``UnwindError``: a *strategy* says why it stops. That is an honest answer, kept beside the frames it
+* ``UnwindError``: an *unwinder* says why it stops. That is an honest answer, kept beside the frames it
   already found, and judged like any other answer.
 """
 
@@ -151,7 +151,7 @@ class EmulationError(TestbedError):
 
 
 class UnwindError(Exception):
-    """Base of the reasons for which a strategy stops. ``pc`` is the frame at which it stopped.
+    """Base of the reasons for which an unwinder stops. ``pc`` is the frame at which it stopped.
 
     The walk fills ``pc`` in, so a row or a memory read need not know it.
     """
@@ -208,7 +208,7 @@ class NoProgress(UnwindError):
 
 
 class UnsupportedRule(UnwindError):
-    """The table says something that this strategy, or its format, cannot express or evaluate."""
+    """The table says something that this unwinder, or its format, cannot express or evaluate."""
 
 
 class ToolCrashed(UnwindError):

@@ -1,4 +1,4 @@
-"""How a strategy's backtrace compares with the truth at one site.
+"""How an unwinder's backtrace compares with the truth at one site.
 
 *An unwinder may say "unknown"; it may not lie.* So an outcome is either exact, or an honest stop, or a lie,
 and the three are always counted apart.

@@ -29,7 +29,7 @@ _SOURCES = (".py", ".c", ".cpp", ".h")
 def code_of(package: str) -> str:
     """The hash of every source file of a package; "" for one that is not made of files (a notebook).
 
-    Whatever a strategy calls outside its own package is not seen: after a change there, ask for a fresh result.
+    Whatever an unwinder calls outside its own package is not seen: after a change there, ask for a fresh result.
     """
     file = getattr(sys.modules.get(package), "__file__", None)
     if package == "__main__" or not file:

@@ -151,7 +151,7 @@ _ALL = (
 )
 TABLE_FORMATS = {each.name: each for each in _ALL}
 BY_SECTION = {each.section: each for each in _ALL}
-# What is checked, by the strategies that read it; not those that only find the rows of another one.
+# What is checked, by the unwinders that read it; not those that only find the rows of another one.
 CHECKED = tuple(each.name for each in _ALL if each.checked and not each.finds_rows_of)
 AT_CALLS = frozenset(each.name for each in _ALL if each.at_calls)
 OF_DIRECTIVES = frozenset(each.name for each in _ALL if each.directives is Directives.CFI)

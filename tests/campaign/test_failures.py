@@ -47,7 +47,7 @@ def root(snapshot: Snapshot) -> Backtrace:
 CRASHING, LYING = (Unwinder(name=f.__name__, summary="", unwind=f) for f in (crash, root))
 
 
-def test_a_strategy_that_crashes_costs_the_others_nothing() -> None:
+def test_a_unwinder_that_crashes_costs_the_others_nothing() -> None:
     sound = UNWINDERS["eh_frame"]
     alone = judge_unit(UNIT, PROGRAMS, [sound])
     result = judge_unit(UNIT, PROGRAMS, [CRASHING, sound, CRASHING])
@@ -167,7 +167,7 @@ def test_fresh_judges_everything_again_and_writes_the_same(judged_units: list[Un
     assert again == first
 
 
-def test_another_choice_of_strategies_is_another_result(judged_units: list[Unit], matrix: Matrix) -> None:
+def test_another_choice_of_unwinders_is_another_result(judged_units: list[Unit], matrix: Matrix) -> None:
     _, everything = matrix()
     units = len(judged_units)
     _, one = matrix("-u", "fp_chain")
@@ -201,7 +201,7 @@ def test_edited_code_makes_a_result_void(monkeypatch: pytest.MonkeyPatch, name: 
 
 
 def test_the_hash_of_a_package_follows_every_file_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    package = tmp_path / "made_up_strategies"
+    package = tmp_path / "made_up_unwinders"
     (package / "inner").mkdir(parents=True)
     for name in ("__init__.py", "one.py", "inner/two.py"):
         (package / name).write_text("VALUE = 1\n")
@@ -264,7 +264,7 @@ def test_the_cache_command_counts_and_clears_results(
 
 
 @pytest.mark.usefixtures("judged_units")
-def test_a_strategy_of_the_same_name_from_elsewhere_is_another() -> None:
+def test_a_unwinder_of_the_same_name_from_elsewhere_is_another() -> None:
     results.judge_and_keep(UNIT, PROGRAMS, [UNWINDERS["fp_chain"]])
     mine = Unwinder(name="fp_chain", summary="", unwind=lambda at: UNWINDERS["fp_chain"].unwind(at))
     assert results.kept_result(UNIT, PROGRAMS, [mine]) is None

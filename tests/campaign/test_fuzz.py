@@ -55,7 +55,7 @@ def finding_of(case: Unit, unwinder: Unwinder) -> FuzzFinding:
     return shrunk(case, shape_named(case.program.partition(":")[2]), failure, [unwinder])
 
 
-def test_a_strategy_that_lies_at_one_frame_size_is_shrunk_to_that_frame_in_a_function_that_calls() -> None:
+def test_a_unwinder_that_lies_at_one_frame_size_is_shrunk_to_that_frame_in_a_function_that_calls() -> None:
     found = finding_of(CASE, LIAR)
     assert (found.failure.unwinder, found.failure.outcome) == ("liar", Outcome.ENDED_EARLY)
     assert str(found.shape) == "f56s1", "one function that calls itself, its frame as small as rounding allows"
@@ -87,7 +87,7 @@ def test_a_row_that_a_compiler_promised_is_a_failure_where_it_lies(
     assert [failure.sentence for failure in found] == [lie.sentence] * fails
 
 
-def test_what_no_strategy_gets_wrong_is_no_failure() -> None:
+def test_what_no_unwinder_gets_wrong_is_no_failure() -> None:
     result = judge_case(CASE, [EH_FRAME])
     assert result.cells[0].sites == result.steps > 50
     assert result.unit == CASE
@@ -141,7 +141,7 @@ def test_fuzz_prints_and_saves_the_command_that_shows_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = replace(UNWINDERS["fp_chain"], name="fp_chain", assumption=None)
-    monkeypatch.setattr("testbed.cli.strategies.UNWINDERS", MappingProxyType({"fp_chain": broken}))
+    monkeypatch.setattr("testbed.cli.unwinders.UNWINDERS", MappingProxyType({"fp_chain": broken}))
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     saved = tmp_path / "findings.txt"
     where = ("--seeds", "1", "-a", "x86_64", "-r", "keystone", "--save", str(saved))
@@ -292,7 +292,7 @@ def test_records_that_a_flag_makes_are_named_in_the_header() -> None:
 
 
 def test_a_finding_keeps_the_flags_that_it_needs() -> None:
-    """A strategy that lies where GCC's and clang's code begins with a branch target."""
+    """An unwinder that lies where GCC's and clang's code begins with a branch target."""
     liar = replace(UNWINDERS["fp_chain"], name="liar", assumption=None)
     case = Unit("genc:f8c1+f,-fno-plt,-fno-omit-frame-pointer,-fwrapv", "x86_64", "clang-O0")
     found = _shrunk(case, liar)

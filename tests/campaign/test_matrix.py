@@ -1,7 +1,7 @@
 """The matrix as tests: one per cell, `pytest -k "leaf_call and arm64 and eh_frame"`.
 
 A cell passes when no site is unexplained, and when as many go wrong by each clause as the golden counts say. They
-also say which cells there are, so that collecting tests builds nothing; a test holds them to what the strategies apply
+also say which cells there are, so that collecting tests builds nothing; a test holds them to what the unwinders apply
 to. `pytest --update-golden tests/campaign/test_matrix.py` writes them anew, with ``-k "golden_counts and leaf_call"``
 those of one program: review the diff of tests/golden/summary.txt.
 """
@@ -31,7 +31,7 @@ from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
 from tests import kept_names
 from tests.golden import (
-    STRATEGIES,
+    OURS,
     UPDATE,
     Counts,
     all_cells,
@@ -63,7 +63,7 @@ def gnu(unit: Unit) -> bool:
 
 def cells() -> Iterator[Any]:
     for unit in UNITS:
-        there = of_unit(STRATEGIES, unit)
+        there = of_unit(OURS, unit)
         for unwinder in UNWINDERS:
             if unwinder in there:
                 name = f"{unit}-{unwinder}"
@@ -99,16 +99,16 @@ def test_cell(unit: Unit, name: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         pytest.skip("test_golden_counts_of judges all cells of a program and writes them")
     cell = judged(unit, name)
-    assert cell is not None, f"the strategy does not apply to this file any more: {UPDATE}"
+    assert cell is not None, f"the unwinder does not apply to this file any more: {UPDATE}"
     check(cell)
-    tools = tools_of_set(STRATEGIES).get(unit.arch)
+    tools = tools_of_set(OURS).get(unit.arch)
     if gnu(unit) and tools_of(unit) != tools:
         pytest.skip(f"none unexplained; the golden counts are of {tools}, here is {tools_of(unit)}")
-    assert counted(cell) == of_unit(STRATEGIES, unit)[name], f"what goes wrong has changed: {UPDATE}"
+    assert counted(cell) == of_unit(OURS, unit)[name], f"what goes wrong has changed: {UPDATE}"
 
 
 def check(cell: Cell) -> None:
-    """What is said at each site of a cell is what the strategy is held to."""
+    """What is said at each site of a cell is what the unwinder is held to."""
     assert cell.sites > 0, f"{cell}: nothing was compared"
     first = cell.first_unexplained
     if first is not None:
@@ -130,8 +130,8 @@ def test_golden_counts_of(program: str, request: pytest.FixtureRequest) -> None:
     for unit in here:
         image = image_of(unit)
         there = {name for name, unwinder in UNWINDERS.items() if unwinder.applies_to(image)}
-        assert of_unit(STRATEGIES, unit).keys() == there, f"{unit}: {UPDATE}"
-    assert of_program(STRATEGIES, program).keys() <= {f"{unit.arch}-{unit.recipe}" for unit in planned}, UPDATE
+        assert of_unit(OURS, unit).keys() == there, f"{unit}: {UPDATE}"
+    assert of_program(OURS, program).keys() <= {f"{unit.arch}-{unit.recipe}" for unit in planned}, UPDATE
 
 
 def selected(session: pytest.Session) -> set[str]:
@@ -148,17 +148,17 @@ def update(planned: list[Unit], *, whole: bool) -> None:
     for cell in (cell for of_one in cells.values() for cell in of_one.values()):
         if str(cell) not in KNOWN_FAILURES:
             check(cell)
-    now = {**tools_of_set(STRATEGIES), **{unit.arch: str(tools_of(unit)) for unit in installed(UNITS) if gnu(unit)}}
-    if now != tools_of_set(STRATEGIES):
-        assert whole, f"{STRATEGIES.tools} names another GCC or binutils: update all programs, {UPDATE}"
-        write_tools(STRATEGIES, now)
+    now = {**tools_of_set(OURS), **{unit.arch: str(tools_of(unit)) for unit in installed(UNITS) if gnu(unit)}}
+    if now != tools_of_set(OURS):
+        assert whole, f"{UNWINDERS.tools} names another GCC or binutils: update all programs, {UPDATE}"
+        write_tools(OURS, now)
     counts: dict[Unit, dict[str, Counts]] = {
         unit: {name: counted(cell) for name, cell in cells[unit].items()}
         if unit in cells
-        else dict(of_unit(STRATEGIES, unit))
+        else dict(of_unit(OURS, unit))
         for unit in planned
     }
-    write_program(STRATEGIES, planned[0].program, counts)
+    write_program(OURS, planned[0].program, counts)
 
 
 def test_what_is_unexplained_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,11 +176,11 @@ def test_what_is_unexplained_is_not_written(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_summary_is_the_sum_of_the_programs(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         pytest.skip("written when all tests are through")
-    assert STRATEGIES.summary.read_text(encoding="utf-8") == summary_of(all_cells(STRATEGIES)), UPDATE
+    assert OURS.summary.read_text(encoding="utf-8") == summary_of(all_cells(OURS)), UPDATE
 
 
 def test_every_file_of_golden_counts_is_of_a_program() -> None:
-    assert set(STRATEGIES.programs()) == set(PROGRAMS), "delete those of programs that are gone, and update"
+    assert set(OURS.programs()) == set(PROGRAMS), "delete those of programs that are gone, and update"
 
 
 def image_of(unit: Unit) -> Image:
@@ -196,7 +196,7 @@ def test_known_failures_name_cells_that_exist() -> None:
 def test_some_site_shows_each_clause() -> None:
     """A clause that nothing exercises may be an excuse; the golden counts say what occurred."""
     shown: dict[str, set[str]] = {name: set() for name in UNWINDERS}
-    for _, name, counts in all_cells(STRATEGIES):
+    for _, name, counts in all_cells(OURS):
         shown[name] |= {pair.rpartition(" ")[0] for pair in counts["failed"]} - {""}
     for name, unwinder in UNWINDERS.items():
         of_form = {clause.name for clause in unwinder.assumption.clauses} if unwinder.assumption else set()
@@ -207,7 +207,7 @@ def test_some_site_shows_each_clause() -> None:
 def test_precision_and_recall_are_what_each_technique_can_have() -> None:
     """Tables say no caller that is not there; the stricter scanner says fewer false ones than the plain one."""
     said: dict[str, Callers] = dict.fromkeys(UNWINDERS.keys() - NOT_BUILT, Callers())
-    for _, name, counts in all_cells(STRATEGIES):
+    for _, name, counts in all_cells(OURS):
         said[name] += Callers(*counts["callers"])
     precision = {name: callers.precision or 0 for name, callers in said.items()}
     recall = {name: callers.recall or 0 for name, callers in said.items()}

@@ -26,7 +26,7 @@ from testbed.runs.program_file import run_file
 from testbed.runs.run import Run, run_program
 from testbed.truth.departures import TrueCalls, find_departures
 from testbed.words.errors import ToolchainMissing, UsageError
-from tests.golden import STRATEGIES, all_cells
+from tests.golden import OURS, all_cells
 from tests.image.debugged import DWARF_4, built, built_by_gcc
 from tests.image.hand_made import BASE, image_of
 from unwinders import UNWINDERS
@@ -243,7 +243,7 @@ def test_no_step_is_undecided_that_is_not_in_the_list(unit: Unit, request: pytes
 
 def test_no_other_unit_has_undecided_steps() -> None:
     """Each cell of the matrix counts them, and is held to its golden counts."""
-    counts = {unit: counts.get("undecided", 0) for unit, _, counts in all_cells(STRATEGIES)}
+    counts = {unit: counts.get("undecided", 0) for unit, _, counts in all_cells(OURS)}
     assert {unit: number for unit, number in counts.items() if number} == {
         unit: len(steps) for unit, steps in listed().items()
     }

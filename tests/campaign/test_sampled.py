@@ -1,4 +1,4 @@
-"""Strategies that are asked at some steps, what they said first, and those that lie."""
+"""Unwinders that are asked at some steps, what they said first, and those that lie."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_the_first_lie_is_told_as_it_was_judged(counted: Callable[[Unwinder], Ce
         assert "claims the root: ended_early" in first.seen
 
 
-# Deliberate liars on top of every strategy's right answers: each lie is noticed.
+# Deliberate liars on top of every unwinder's right answers: each lie is noticed.
 
 
 def always_root(b: Backtrace) -> Backtrace:
@@ -222,7 +222,7 @@ ASSUMED = [name for name, unwinder in UNWINDERS.items() if unwinder.held_to is H
 
 @pytest.mark.parametrize("name", ASSUMED)
 def test_a_liar_on_top_of_a_right_answer_is_noticed(name: str) -> None:
-    """At sites where the strategy tells the whole truth; being right without the assumption is hardly ever seen."""
+    """At sites where the unwinder tells the whole truth; being right without the assumption is hardly ever seen."""
     unwinder, right, luck = UNWINDERS[name], 0, 0
     for arch in ARCHES:
         for run in runs(arch):

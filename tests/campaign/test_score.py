@@ -35,7 +35,7 @@ from testbed.campaign.score_card import (
 )
 from testbed.campaign.version_history import VersionHistory, versioned
 from testbed.cli import main
-from testbed.cli.strategies import all_strategies
+from testbed.cli.unwinders import all_unwinders
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES, Finding, Referee, present
@@ -69,7 +69,7 @@ def test_counts_by_phase_are_those_of_the_matrix() -> None:
     assert "eh_frame" not in scored.lies and "eh_frame" not in scored.stops
 
 
-def test_a_strategy_without_its_section_stops_everywhere() -> None:
+def test_a_unwinder_without_its_section_stops_everywhere() -> None:
     scored = score_unit(BARE, PROGRAMS, [UNWINDERS["sframe"]])
     assert scored.counts["sframe"] == all_the_same(Outcome.REFUSED, scored.sites)
 
@@ -109,7 +109,7 @@ def test_the_known_tools_score_as_they_did() -> None:
             assert kept and as_kept(kept) == as_kept(scored.counts[name])
 
 
-def test_every_strategy_was_asked_about_the_sample_and_nearly_every_unit() -> None:
+def test_every_unwinder_was_asked_about_the_sample_and_nearly_every_unit() -> None:
     """What is missing is left out of a card, which says so: a new program need not be judged in the same change."""
     known = known_scores()
     assert set(UNWINDERS) <= set(known.known)
@@ -250,7 +250,7 @@ def test_a_history_goes_with_no_other_form(monkeypatch: pytest.MonkeyPatch, caps
     assert left.value.code == 2 and "--json does not go with --versions" in capsys.readouterr().err
 
 
-# Every finding shows today, by the command that it gives, and the strategies know such sites.
+# Every finding shows today, by the command that it gives, and the unwinders know such sites.
 
 
 def named(value: Referee | Finding) -> str:
@@ -262,7 +262,7 @@ FINDINGS = [(referee, finding) for referee in REFEREES.values() for finding in r
 
 @pytest.mark.parametrize(("referee", "finding"), FINDINGS, ids=named)
 def test_a_finding_shows(referee: Referee, finding: Finding) -> None:
-    shown = show(referee, finding, all_strategies(), PROGRAMS)
+    shown = show(referee, finding, all_unwinders(), PROGRAMS)
     if shown.missing:
         pytest.skip(shown.missing)
     assert shown.as_recorded, f"{shown.command}: {shown.verdict} {shown.problem}"
@@ -287,7 +287,7 @@ def test_there_are_at_least_eight() -> None:
 
 
 def a_finding() -> tuple[Referee, Finding]:
-    """The first finding of the compiler: its strategy is ours, so it can be tried everywhere."""
+    """The first finding of the compiler: its unwinder is ours, so it can be tried everywhere."""
     return next((referee, finding) for referee, finding in FINDINGS if referee.name == "clang")
 
 
@@ -307,7 +307,7 @@ def test_what_no_longer_shows_is_said_and_fails_the_check(
 ) -> None:
     referee, finding = a_finding()
     fixed = dataclasses.replace(finding, at="main")  # exact there
-    shown = show(referee, fixed, all_strategies(), PROGRAMS)
+    shown = show(referee, fixed, all_unwinders(), PROGRAMS)
     assert not shown.shows
     assert shown.verdict is not None and shown.verdict.outcome is Outcome.EXACT
     assert "--at" not in shown.command, "every step before it was asked, too"
@@ -324,10 +324,10 @@ def test_what_newer_versions_repaired_is_a_list_of_its_own_and_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     referee, finding = a_finding()
-    version = show(referee, finding, all_strategies(), PROGRAMS).version
+    version = show(referee, finding, all_unwinders(), PROGRAMS).version
     said = {"seen_in": ("0.1",), "not_in": (version,)}
     gone = dataclasses.replace(finding, at="main", title="It was so once", **said)
-    shown = [show(referee, each, all_strategies(), PROGRAMS) for each in (gone, finding)]
+    shown = [show(referee, each, all_unwinders(), PROGRAMS) for each in (gone, finding)]
     assert [each.repaired for each in shown] == [True, False]
     mistakes, _, repaired = findings_markdown(shown).partition("# What was repaired")
     assert gone.title not in mistakes and f"**{gone.title}**: 0.1; gone since {version}" in repaired
@@ -343,28 +343,26 @@ def test_what_newer_versions_repaired_is_a_list_of_its_own_and_no_failure(
 
 def test_another_wrong_answer_is_not_the_finding_that_says_which() -> None:
     referee, finding = a_finding()
-    assert show(referee, dataclasses.replace(finding, outcome="wrong_register"), all_strategies(), PROGRAMS).shows
-    assert not show(referee, dataclasses.replace(finding, outcome="skipped"), all_strategies(), PROGRAMS).shows
+    assert show(referee, dataclasses.replace(finding, outcome="wrong_register"), all_unwinders(), PROGRAMS).shows
+    assert not show(referee, dataclasses.replace(finding, outcome="skipped"), all_unwinders(), PROGRAMS).shows
 
 
 def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     referee, finding = a_finding()
-    strategies = {"1.0": "debug_frame", "2.0": "prologue_analysis", "2.1": "debug_frame", "4.0": "prologue_analysis"}
+    unwinders = {"1.0": "debug_frame", "2.0": "prologue_analysis", "2.1": "debug_frame", "4.0": "prologue_analysis"}
     there = [Version(tool="clang", version=each, holds="") for each in ("1.0", "2.0", "2.1", "3.0", "4.0")]
 
     def bring(patterns: list[str], tell: object) -> tuple[Unwinder, ...]:
         name, _, version = patterns[0].partition("@")
-        if version not in strategies:
+        if version not in unwinders:
             raise VersionMissing(patterns[0], "it is not to be had", "wait")
-        return (
-            dataclasses.replace(UNWINDERS[strategies[version]], name=patterns[0], tool=lambda: f"{name} {version}"),
-        )
+        return (dataclasses.replace(UNWINDERS[unwinders[version]], name=patterns[0], tool=lambda: f"{name} {version}"),)
 
     for module in ("testbed.campaign.findings", "testbed.cli.matrix"):
         monkeypatch.setattr(f"{module}.of_tool", lambda tool: there)
-    monkeypatch.setattr("testbed.campaign.findings.strategies_of_versions", bring)
+    monkeypatch.setattr("testbed.campaign.findings.unwinders_of_versions", bring)
     known = dataclasses.replace(finding, seen_in=("2.0", "3.0"))
     now, missing = in_all_versions(referee, known, PROGRAMS, print)
     assert now == dataclasses.replace(finding, seen_in=("1.0", "2.1", "3.0"), not_in=("2.0", "4.0"))
@@ -409,10 +407,10 @@ def test_the_data_of_findings_name_versions_that_there_are_and_are_written_as_th
 
 def test_what_goes_wrong_on_the_way_is_in_the_value() -> None:
     referee, finding = a_finding()
-    nowhere = show(referee, dataclasses.replace(finding, at="nowhere"), all_strategies(), PROGRAMS)
+    nowhere = show(referee, dataclasses.replace(finding, at="nowhere"), all_unwinders(), PROGRAMS)
     assert not nowhere.shows and "no symbol 'nowhere'" in nowhere.problem
     absent = dataclasses.replace(referee, find=lambda: None, package="pip install it")
-    missing = show(absent, finding, all_strategies(), PROGRAMS)
+    missing = show(absent, finding, all_unwinders(), PROGRAMS)
     assert missing.missing == "not installed: pip install it"
     assert encoded(TriedFindings, [missing, nowhere])[0]["missing"] == missing.missing
 
@@ -421,7 +419,7 @@ def test_the_command_of_a_finding_says_it_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     referee, finding = a_finding()
-    shown = show(referee, finding, all_strategies(), PROGRAMS)
+    shown = show(referee, finding, all_unwinders(), PROGRAMS)
     monkeypatch.setattr(sys, "argv", shlex.split(shown.command))
     monkeypatch.setenv("NO_COLOR", "1")
     main()

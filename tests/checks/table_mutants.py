@@ -152,7 +152,7 @@ def claims_only_more(trace: Trace, one: RowTable, other: RowTable, steps: NDArra
 
 
 def _frame(trace: Trace, table: RowTable, step: int, bias: int) -> object:
-    """The CFA and the caller that a table gives, by the strategies' evaluator; of an outermost frame only that it is.
+    """The CFA and the caller that a table gives, by the unwinders' evaluator; of an outermost frame only that it is.
 
     A sign state counts, though who takes signatures off without authenticating does not see it.
     """

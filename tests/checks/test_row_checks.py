@@ -56,7 +56,7 @@ DAMAGED = ("leaf_call", "callee_saved", "signal", "early_return", "probe_loop", 
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_a_damaged_row_is_wrong_where_it_leads_a_walk_to_another_caller(arch: str) -> None:
-    """The evaluator of the strategies shares no rule with this check. It counts from a row's own CFA: that has to be
+    """The evaluator of the unwinders shares no rule with this check. It counts from a row's own CFA: that has to be
     right. A rule that is undefined claims nothing. Compiled, the rules say the same."""
     rng, seen, compared = random.Random(arch), 0, 0
     walked = {"return address", ARCHES[arch].sp, *platform(ARCHES[arch]).preserved}

@@ -41,8 +41,8 @@ def loaded_of(run: Run) -> LoadedImage:
     return next(loaded for loaded in run.trace.images if loaded.image is run.built.image)
 
 
-def table_of(run: Run, strategy: str) -> RowTable:
-    rows = UNWINDERS[strategy].rows
+def table_of(run: Run, name: str) -> RowTable:
+    rows = UNWINDERS[name].rows
     assert rows is not None
     return rows(run.built.image)
 
@@ -81,7 +81,7 @@ def any_rule(arch: Arch, rng: random.Random) -> Rule:
     return rng.choice((*rules, SameValue(), SameValue(), Undefined(), Constant(rng.randrange(1 << 64))))
 
 
-def linted(run: Run, strategy: str) -> TableLint:
-    """A strategy's table of a run's program beside the run, as `testbed check --executed` reads it."""
-    (reader,) = table_readers(run.built.image, (strategy,))
+def linted(run: Run, name: str) -> TableLint:
+    """An unwinder's table of a run's program beside the run, as `testbed check --executed` reads it."""
+    (reader,) = table_readers(run.built.image, (name,))
     return lint(run, reader, evaluate_rule)

@@ -255,7 +255,7 @@ def test_what_is_tried_for_writing_is_left_as_it_was(testbed: Testbed, asked: As
     assert not Path("new").exists()
 
 
-def test_the_tables_are_those_of_strategies_with_rows() -> None:
+def test_the_tables_are_those_of_unwinders_with_rows() -> None:
     assert all(UNWINDERS[name].rows is not None for name in CHECKED)
 
 
@@ -317,7 +317,7 @@ def test_json_follows_its_schema(testbed: Testbed) -> None:
     data = data_of(said.out, "check_executed")
     assert (said.status, data["status"], data["failure"]) == (1, 1, None)
     table = data["tables"][0]
-    assert (table["strategy"], table["table"]) == ("eh_frame", ".eh_frame")
+    assert (table["unwinder"], table["table"]) == ("eh_frame", ".eh_frame")
     assert table["wrong"] == sum(finding["instructions"] for finding in table["findings"])
     assert table["findings"][0]["repair"]["directives"] == [".cfi_restore_state"]
     for spoiled in ({"tables": None}, {"surprise": 1}, {"status": 3}):

@@ -135,7 +135,7 @@ def test_mistakes_are_one_message(testbed: Testbed, arguments: tuple[str, ...], 
     assert (status, out) == (2, "") and said in err and "Traceback" not in err
 
 
-def test_a_strategy_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
+def test_a_unwinder_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
     status, out, err = testbed(
         "backtrace", "a.core", "--sysroot", "/", *(part for name in UNWINDERS for part in ("-u", name))
@@ -144,11 +144,11 @@ def test_a_strategy_without_its_table_says_so_and_nothing_breaks(testbed: Testbe
     assert all(name in out for name in UNWINDERS)
 
 
-def test_a_strategy_for_other_architectures_says_so(testbed: Testbed) -> None:
+def test_a_unwinder_for_other_architectures_says_so(testbed: Testbed) -> None:
     """A tool for one of them would look for its registers among those of another one."""
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
     status, out, err = testbed("backtrace", "a.core", "--sysroot", "/", "-u", "ehabi", "-u", "orc")
-    assert (status, err) == (1, "no strategy found a caller\n")
+    assert (status, err) == (1, "no unwinder found a caller\n")
     assert "NoUnwindInfo: ehabi is for arm32, not for arm64" in out
     assert "NoUnwindInfo: orc is for x86_64, not for arm64" in out
 
@@ -195,7 +195,7 @@ def snapshot(tmp_path: Path) -> Path:
 
 def test_names_come_from_the_debug_file_where_a_folder_is_given(testbed: Testbed, snapshot: Path) -> None:
     without = testbed("backtrace", str(snapshot), "--sysroot", "/", "-u", "eh_frame")
-    assert without.status == 1 and "no strategy found a caller" in without.err  # no table, and a stack of zeros
+    assert without.status == 1 and "no unwinder found a caller" in without.err  # no table, and a stack of zeros
     assert "inner" not in without.out and "debug information" not in without.out
     found = testbed("backtrace", str(snapshot), "--sysroot", "/", "-u", "eh_frame", "--debug-dir", str(snapshot.parent))
     assert f"debug information from {snapshot.parent / 'program.debug'}" in found.out
@@ -231,7 +231,7 @@ def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
 def test_table_of_a_file_without_tables_says_so(testbed: Testbed, tmp_path: Path) -> None:
     path = tmp_path / "bare.arm64.S"
     path.write_text(HEAD + ".type _start, %function\n_start:\n  ret\n.size _start, . - _start\n")
-    tells(testbed, 2, ("rows", str(path), "-f", "*frame*"), err=["no table that a strategy reads"])
+    tells(testbed, 2, ("rows", str(path), "-f", "*frame*"), err=["no table that an unwinder reads"])
 
 
 def test_table_compare_of_a_file_that_cannot_run_compares_what_stands_there(testbed: Testbed) -> None:

@@ -98,7 +98,7 @@ def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-# ``testbed score``: cards of strategies and of programs of the user's own.
+# ``testbed score``: cards of unwinders and of programs of the user's own.
 
 
 ROOT = Path(__file__).parents[2]

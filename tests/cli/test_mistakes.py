@@ -46,7 +46,7 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["run", "leaf_call", "--arch", "arm64", "--recipe", "clang-O2"], "does not build leaf_call on arm64"),
         (
             ["run", "leaf_call", "--arch", "arm64", "-u", "fp_chian"],
-            "no strategy matches 'fp_chian'; did you mean fp_chain",
+            "no unwinder matches 'fp_chian'; did you mean fp_chain",
         ),
         (["run", "leaf_call", "--arch", "arm64", "--at", "laef"], "no symbol 'laef'; did you mean leaf"),
         (["run", "leaf_call", "--arch", "arm64", "--at", "leaf#9"], "is executed once in this run"),
@@ -83,13 +83,13 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["matrix", "-r", "typo"], "such as keystone, clang-asm"),
         (
             ["backtrace", "leaf_call", "--at", "leaf", "-u", "eh_fram"],
-            "no strategy matches 'eh_fram'; did you mean eh_frame",
+            "no unwinder matches 'eh_fram'; did you mean eh_frame",
         ),
         (["backtrace", "leaf_call", "--at", "leav"], "no symbol 'leav'; did you mean leaf"),
         (["backtrace", "leaf_call", "--at", "leaf", "-s", "none"], "--style cannot be 'none'; "),
         (["run", "leaf_call", "--step"], "--step needs a terminal"),
         (["rows", "leaf_call", "-a", "arm64", "--compare", "-f", "sframe"], "too few tables to compare: sframe"),
-        (["list", "assumptions", "-u", "eh_fram"], "no strategy matches 'eh_fram'; did you mean eh_frame"),
+        (["list", "assumptions", "-u", "eh_fram"], "no unwinder matches 'eh_fram'; did you mean eh_frame"),
         (["backtrace", "leaf_call"], "where in leaf_call? --at LOCATION, or --judge for all of it"),
         (["backtrace", "leaf_call", "--at", "leaf", "--sysroot", "."], "--sysroot does not go with --at: leave it out"),
         (["backtrace", "a.core", "--seed", "2"], "--seed does not go with a snapshot: leave it out"),
@@ -100,8 +100,8 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["export", "--vectors", "d", "--at", "@0"], "--at does not go with --vectors: leave it out"),
         (["check", "leaf_call", "--executed", "--fix"], "--fix does not go with --executed: leave it out"),
         (["check", "leaf_call", "other", "--executed"], "--executed takes one program"),
-        (["check", "leaf_call", "--executed", "--arch", "arm64", "-t", "orc"], "has no table that a strategy reads"),
-        (["score", "-u", "nobody"], "no strategy matches 'nobody'"),
+        (["check", "leaf_call", "--executed", "--arch", "arm64", "-t", "orc"], "has no table that an unwinder reads"),
+        (["score", "-u", "nobody"], "no unwinder matches 'nobody'"),
         (["score", "-u", "ehabi", "-a", "x86_64"], "not for any of these architectures"),
         (["score", "-a", "vax"], "no architecture 'vax'"),
         (["score", "-o", "x.svg", "-a", "arm64"], "a badge is of one unwinder"),
@@ -440,10 +440,10 @@ def test_a_check_of_one_function_waits_for_no_compiler(tmp_path: Path) -> None:
     assert done.returncode == 1 and "sum+0x10" in done.stdout, done.stderr
 
 
-FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/strategy.py"))
+FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/unwinder.py"))
 
 
-def test_a_strategy_is_loaded_alone() -> None:
+def test_a_unwinder_is_loaded_alone() -> None:
     process = started("run", "leaf_call", "--arch", "arm64", "-u", "fp_chain")
     assert process.of("unwinders.chains") == {"unwinders.chains", "unwinders.chains.fp_chain"}
     assert process.of("unwinders.tables", "unwinders.analysis", "unwinders.scans") == set()
@@ -468,7 +468,7 @@ def test_help_lists_each_command_by_its_own_first_sentence(name: str) -> None:
         assert click.Command(name, help=COMMANDS[name]).get_short_help_str(width) == command.get_short_help_str(width)
 
 
-def test_the_catalogue_of_referees_knows_their_strategies() -> None:
+def test_the_catalogue_of_referees_knows_their_unwinders() -> None:
     assert all(name == referee.name for name, referee in REFEREES.items())
     there = {unwinder.name: name for name, referee in REFEREES.items() for unwinder in referee.unwinders}
     assert there == dict(REFEREE_OF)

@@ -1,4 +1,4 @@
-"""Strategies and programs that others bring in Python: by module, as entry points, by folder."""
+"""Unwinders and programs that others bring in Python: by module, as entry points, by folder."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def installed(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_strategy_is_named_by_its_module(testbed: Testbed) -> None:
+def test_a_unwinder_is_named_by_its_module(testbed: Testbed) -> None:
     tells(
         testbed,
         0,
@@ -113,7 +113,7 @@ def test_a_strategy_is_named_by_its_module(testbed: Testbed) -> None:
         (("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "2"), "35 sites judged, everything explained"),
     ],
 )
-def test_wherever_a_strategy_is_named(testbed: Testbed, arguments: tuple[str, ...], words: str) -> None:
+def test_wherever_a_unwinder_is_named(testbed: Testbed, arguments: tuple[str, ...], words: str) -> None:
     said = tells(testbed, 0, (*arguments, "-u", "my_unwinding:MINE"))
     assert words in said.out + said.err
 
@@ -143,7 +143,7 @@ def test_the_command_of_what_was_found_names_the_module(testbed: Testbed) -> Non
         (":", "package.module:NAME is expected"),
     ],
 )
-def test_what_is_no_strategy_is_one_message(testbed: Testbed, spec: str, message: str) -> None:
+def test_what_is_no_unwinder_is_one_message(testbed: Testbed, spec: str, message: str) -> None:
     said = tells(testbed, 2, ("run", "leaf_call", "-u", spec))
     assert said.err.count("\n") == 1
     assert message in said.err
@@ -178,7 +178,7 @@ def test_a_trace_at_once_that_raises_is_told() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_installed_strategies_are_known_by_name(testbed: Testbed) -> None:
+def test_installed_unwinders_are_known_by_name(testbed: Testbed) -> None:
     listed = testbed("list", "unwinders")
     assert "installed_one" in listed.out
     assert "the entry point installed_two (broken:MINE) cannot be loaded" in listed.err
@@ -339,10 +339,10 @@ def test_an_interrupt_stays_the_users(snapshot: Snapshot) -> None:
         guarded(interrupted)(snapshot)
 
 
-# Strategies and real unwinders, chosen by name.
+# Unwinders and real unwinders, chosen by name.
 
 
-def test_a_lying_strategy_makes_the_run_and_the_matrix_fail(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lying_unwinder_makes_the_run_and_the_matrix_fail(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     from types import MappingProxyType
 
     from testbed.contract.frames import Backtrace, Frame, FrameKind
@@ -353,16 +353,16 @@ def test_a_lying_strategy_makes_the_run_and_the_matrix_fail(testbed: Testbed, mo
         summary="claims that every interrupted function is the root",
         unwind=lambda at: Backtrace((Frame(FrameKind.INTERRUPTED, at.pc, at.registers),), None),
     )
-    monkeypatch.setattr("testbed.cli.strategies.UNWINDERS", MappingProxyType({"always_root": liar}))
+    monkeypatch.setattr("testbed.cli.unwinders.UNWINDERS", MappingProxyType({"always_root": liar}))
     tells(testbed, 1, ("run", "leaf_call", "--arch", "arm64"), out=["UNEXPLAINED"])
     tells(testbed, 1, ("matrix", "-p", "leaf_call", "-a", "arm64", "-j", "1"), out=["UNEXPLAINED"])
 
 
 def test_run_and_backtrace_take_real_unwinders_by_name(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
-    tells(testbed, 2, ("run", "leaf_call", "--arch", "arm64", "-u", "libdwarf"), err=["no strategy matches 'libdwarf'"])
+    tells(testbed, 2, ("run", "leaf_call", "--arch", "arm64", "-u", "libdwarf"), err=["no unwinder matches 'libdwarf'"])
     absent = dataclasses.replace(REFEREES["libdw"], find=lambda: None)
     with monkeypatch.context() as patched:
-        patched.setattr("testbed.cli.strategies.REFEREES", {"libdw": absent})
+        patched.setattr("testbed.cli.unwinders.REFEREES", {"libdw": absent})
         for command in ("run", "backtrace"):
             tells(
                 testbed,

@@ -46,12 +46,12 @@ def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> N
     )
     data = data_of(said.out, "process")
     assert (data["status"], data["arch"], len(data["threads"])) == (7, "arm64", 1)
-    for each in data["strategies"]:
+    for each in data["unwinders"]:
         assert each["judged"] == data["steps"]
         parts = ("exact", "whole", "stops", "lies", "transition")
         assert sum(each[part] for part in parts) == each["judged"]
         assert sum(place["steps"] for place in each["places"]) == each["foretold"] + each["unexplained"]
-    assert said.status == any(each["unexplained"] for each in data["strategies"])
+    assert said.status == any(each["unexplained"] for each in data["unwinders"])
 
 
 def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
@@ -105,7 +105,7 @@ def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:
 def test_a_place_without_a_symbol_is_shown_by_the_name_that_reports_give_it(testbed: Testbed) -> None:
     hello = str(built("hello", "x86_64", "dynamic"))
     said = testbed("run", hello, "-u", "eh_frame", "--no-debug-files", "--json", "--", "abc")
-    (share,) = json.loads(said.out)["strategies"]
+    (share,) = json.loads(said.out)["unwinders"]
     place = next(each for each in share["places"] if "+0x" in each["where"] and each["where"].startswith("ld-linux"))
     step = testbed("run", hello, "-u", "eh_frame", "--no-debug-files", "--at", place["where"], "--", "abc")
     assert step.status == 0 and f"step {place['first']}: {place['where']} " in step.out
@@ -116,7 +116,7 @@ def test_a_place_without_a_symbol_is_shown_by_the_name_that_reports_give_it(test
 def test_a_table_is_told_wrong_by_its_function_at_one_step(testbed: Testbed) -> None:
     """`_init` of a static program goes through a linkage table without rows."""
     said = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--json", "--", "abc")
-    (share,) = json.loads(said.out)["strategies"]
+    (share,) = json.loads(said.out)["unwinders"]
     place = share["places"][0]
     step = tells(
         testbed,
@@ -175,7 +175,7 @@ def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> N
         testbed("run", hello, "-u", "bs_backtrace", "--json", *more, "--", "abc") for more in ((), ("--chunk", "6500"))
     ]
     assert [each.status for each in chains] == [0, 0] and json.loads(chains[0].out) == json.loads(chains[1].out)
-    (asked,) = json.loads(chains[1].out)["strategies"]
+    (asked,) = json.loads(chains[1].out)["unwinders"]
     assert (asked["judged"], asked["sampled"]) == (500, True)
     assert "held whole" in testbed("run", hello, "--sample", "9", "--chunk", "6500").err
     whole = testbed("run", str(built("signals", "x86_64", "static")), "-u", "eh_frame", "--json", "--chunk", "6500")
@@ -276,7 +276,7 @@ def test_code_stack_rows_and_who_called_are_on_one_screen(shown: ScreenRun, size
         lines = await press()
         assert len(lines) == size[1] and max(map(len, lines)) <= size[0]
         text = "\n".join(lines)
-        assert re.search(r"^→S leaf +stp x29, x30", text, re.M)  # the code, with the focused strategy's mark
+        assert re.search(r"^→S leaf +stp x29, x30", text, re.M)  # the code, with the focused unwinder's mark
         assert "return to main+0x10" in text and "← CFA of" in text  # the stack
         assert "eh_frame row from leaf: CFA = sp" in text
         for name in ("truth", *NAMES):
@@ -301,9 +301,9 @@ def test_keys_move_focus_and_search(shown: ScreenRun) -> None:
             seen.append(app.step)
         assert seen == [3, 7, 11, 16, 20, 22] and set(seen) <= set(lies)  # where it begins, not each step of it
         await press("down", "down")
-        assert app.focused_strategy == 2 and "no lie of eh_frame" in "".join(await press("l"))
+        assert app.focused_unwinder == 2 and "no lie of eh_frame" in "".join(await press("l"))
         await press("up", "slash", *"leaf+0x8", "enter")
-        assert (app.focused_strategy, app.step) == (1, shown.run.step_at("leaf+0x8"))
+        assert (app.focused_unwinder, app.step) == (1, shown.run.step_at("leaf+0x8"))
         said = await press("slash", *"nowhere", "enter")
         assert any("no symbol" in line for line in said) and app.step == shown.run.step_at("leaf+0x8")
         help_lines = await press("question_mark")
@@ -316,11 +316,11 @@ def test_keys_move_focus_and_search(shown: ScreenRun) -> None:
 
 def test_a_key_that_closes_the_help_does_nothing_else(shown: ScreenRun) -> None:
     async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        before = app.step, app.focused_strategy
+        before = app.step, app.focused_unwinder
         for key in ("escape", "q", "n", "l", "tab", "w", "down"):
             assert "this help" in "".join(await press("question_mark")), key
             assert "this help" not in "".join(await press(key)), key
-            assert app.is_running and (app.step, app.focused_strategy) == before, key
+            assert app.is_running and (app.step, app.focused_unwinder) == before, key
 
     driven(shown, act)
 
@@ -330,7 +330,7 @@ def test_a_low_terminal_scrolls_the_help_and_a_narrow_one_says_how_to_get_it(sho
         first = "".join(await press("question_mark"))
         assert "next step" in first and "more" in first and "never was" not in first
         assert "never was" in "".join(await press("pagedown", "pagedown", "pagedown"))
-        assert app.focused_strategy == 0
+        assert app.focused_unwinder == 0
 
     async def narrow(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
         assert "? help" in (lines := await press())[-1] and "q quit" in lines[-1]
@@ -345,7 +345,7 @@ def test_a_low_terminal_scrolls_the_help_and_a_narrow_one_says_how_to_get_it(sho
 def test_the_whole_reason_is_seen_at_any_width(shown: ScreenRun, size: tuple[int, int]) -> None:
     async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
         lie = await press("l")
-        whole = " ".join(why_text(shown, app.step, app.focused_strategy).plain.split())
+        whole = " ".join(why_text(shown, app.step, app.focused_unwinder).plain.split())
         assert whole.startswith("fp_chain: ") and "leaf has left its record" in whole
         if size[0] < 100:
             assert any("(w: all)" in line for line in lie)
@@ -355,12 +355,12 @@ def test_the_whole_reason_is_seen_at_any_width(shown: ScreenRun, size: tuple[int
     driven(shown, act, size)
 
 
-def test_the_mouse_goes_to_instructions_strategies_and_steps(shown: ScreenRun) -> None:
+def test_the_mouse_goes_to_instructions_unwinders_and_steps(shown: ScreenRun) -> None:
     async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
         await pilot.click("#code", offset=(5, 2))  # type: ignore[attr-defined]
         assert app.step == shown.run.step_at("leaf+0x8")
         await pilot.click("#answers", offset=(5, 3))  # type: ignore[attr-defined]
-        assert app.shown.unwinders[app.focused_strategy].name == "eh_frame"
+        assert app.shown.unwinders[app.focused_unwinder].name == "eh_frame"
         await pilot.click("#strip", offset=(3, 0))  # type: ignore[attr-defined]
         assert app.step == 3
 

@@ -1,4 +1,4 @@
-"""`testbed protocol`, and programs as strategies on the command line."""
+"""`testbed protocol`, and programs as unwinders on the command line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def python_example(testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return f"{shlex.quote(sys.executable)} my_unwinder.py"
 
 
-def test_a_run_shows_a_program_alone_or_beside_strategies(testbed: Testbed, python_example: str) -> None:
+def test_a_run_shows_a_program_alone_or_beside_unwinders(testbed: Testbed, python_example: str) -> None:
     said = testbed("run", "leaf_call", "--arch", "x86_64", "--unwinder-cmd", python_example)
     assert said.status == 1  # frame pointers lie in prologues
     assert re.search(r"frame_pointers_in_python +16 +0 +9 +9", said.out)  # exact, honest stops, lies, unexplained

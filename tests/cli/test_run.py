@@ -1,4 +1,4 @@
-"""``testbed run``: every step and every strategy, one site, files by path, pages and pictures."""
+"""``testbed run``: every step and every unwinder, one site, files by path, pages and pictures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, re
     assert names[-1] == "_start" and len(names) > 1
 
 
-def test_run_chooses_strategies_by_glob(testbed: Testbed) -> None:
+def test_run_chooses_unwinders_by_glob(testbed: Testbed) -> None:
     data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "-u", "fp_*", "--json").out)
     assert set(data["summary"]) == {name for name in UNWINDERS if name.startswith("fp_")}
 
@@ -167,7 +167,7 @@ def test_what_its_header_says_is_checked(testbed: Testbed, tmp_path: Path) -> No
 
 
 def summary(out: str) -> list[list[str]]:
-    """The lines of the table of strategies, as words."""
+    """The lines of the table of unwinders, as words."""
     return [line.split() for line in out.splitlines() if line.rstrip().endswith("%")]
 
 

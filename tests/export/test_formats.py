@@ -20,7 +20,7 @@ from testbed.export.dumped_memory import pieces
 from testbed.export.minidump import minidump_bytes
 from testbed.export.write import FORMATS, macho_core_bytes, snapshot_data, write_snapshot
 from testbed.foreign.minidump import read_minidump
-from testbed.referee.minidump_stackwalk.strategy import find as find_stackwalk
+from testbed.referee.minidump_stackwalk.unwinder import find as find_stackwalk
 from testbed.words.budget import Account
 from testbed.words.errors import UsageError
 

@@ -9,7 +9,7 @@ from testbed.trace import Memory, Snapshot
 
 
 def small(arch: str = "arm64") -> Snapshot:
-    """``leaf_call`` in its leaf, with a few words of stack and of code: every strategy can still walk."""
+    """``leaf_call`` in its leaf, with a few words of stack and of code: every unwinder can still walk."""
     run = testbed.run("leaf_call", arch=arch)
     at = run.at("leaf_body")
     code = run.loaded.entry

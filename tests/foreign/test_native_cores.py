@@ -290,13 +290,13 @@ def told(said: Backtrace) -> object:
 @pytest.mark.parametrize(("program", "recipe"), PROGRAMS)
 def test_signatures_are_taken_off_by_the_snapshots_mask(program: str, recipe: str, bits: int) -> None:
     run = recorded(program, recipe)
-    strategies = [UNWINDERS[name] for name in STRIPPING if UNWINDERS[name].applies_to(run.built.image)]
+    unwinders = [UNWINDERS[name] for name in STRIPPING if UNWINDERS[name].applies_to(run.built.image)]
     signed = 0
     for step in range(0, len(run), max(1, len(run) // 12)):
         snapshot = run[step]
         other = signed_for(snapshot, bits)
         signed += other.memory.read(snapshot.sp, 64) != snapshot.memory.read(snapshot.sp, 64)
-        for unwinder in strategies:
+        for unwinder in unwinders:
             assert told(unwinder.unwind(other)) == told(unwinder.unwind(snapshot)), f"{unwinder}, step {step}"
     assert signed
 

@@ -57,7 +57,7 @@ def cut(snapshot: Snapshot, kept: int) -> Snapshot:
 
 
 @pytest.mark.parametrize(("name", "arch", "recipe"), UNITS)
-def test_no_strategy_says_more_of_a_dump_that_was_cut_off(name: str, arch: str, recipe: str | None) -> None:
+def test_no_unwinder_says_more_of_a_dump_that_was_cut_off(name: str, arch: str, recipe: str | None) -> None:
     run, stops = recorded(name, arch, recipe), set()
     for step in range(0, len(run), max(1, len(run) // 12)):
         snapshot = run[step]

@@ -1,4 +1,4 @@
-"""What `testbed export` writes and `testbed.foreign` reads is the same machine to every strategy."""
+"""What `testbed export` writes and `testbed.foreign` reads is the same machine to every unwinder."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ STEPS = 3  # a run is cut in so many parts: what is looked at is between them
 
 
 @pytest.mark.parametrize(("name", "arch", "recipe"), UNITS, ids=lambda part: str(part))
-def test_every_strategy_says_the_same_of_a_file_that_was_read_back(
+def test_every_unwinder_says_the_same_of_a_file_that_was_read_back(
     name: str, arch: str, recipe: str | None, tmp_path: Path
 ) -> None:
     run = testbed.run(name, arch=arch, recipe=recipe)
-    strategies = [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(run.built.image)]
-    assert strategies
+    unwinders = [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(run.built.image)]
+    assert unwinders
     for step in sorted({len(run) * i // STEPS for i in range(1, STEPS)}):
         snapshot = run[step]
         for how in FORMATS.values():
@@ -56,7 +56,7 @@ def test_every_strategy_says_the_same_of_a_file_that_was_read_back(
             assert back.registers == snapshot.registers
             assert [image.bias for image in back.images] == [image.bias for image in snapshot.images]
             expected = snapshot if how.name == "json" else without_frame_records(snapshot)
-            for unwinder in strategies:
+            for unwinder in unwinders:
                 assert told(unwinder, back) == told(unwinder, expected), f"{how.name}, {unwinder}, step {step}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
+from hypothesis import unwinders as st
 
 from testbed.generate.evaluate import evaluate
 from testbed.generate.shape import ALIGNMENTS, MOST_FRAME, How, Shape, ShapeCall, ShapeFunction, why_not
@@ -47,5 +47,5 @@ def _runs(shape: Shape) -> bool:
     return True
 
 
-def shapes() -> st.SearchStrategy[Shape]:
+def shapes() -> st.SearchUnwinder[Shape]:
     return _any_shapes().filter(_runs)

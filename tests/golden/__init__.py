@@ -1,11 +1,11 @@
 """Golden counts: how many sites of each cell are exact, and by which clause the others go wrong. Never a pc.
 
-A *set* of counts is a folder. `STRATEGIES` is the set of the matrix, `REFEREES` that of the real unwinders::
+A *set* of counts is a folder. `UNWINDERS` is the set of the matrix, `REFEREES` that of the real unwinders::
 
-    programs/NAME.json   one file per program: {"ARCH-RECIPE": {"STRATEGY": counts}}, a line per cell
-    summary.txt          the sums over all programs and recipes, per strategy and architecture: what a person reviews
+    programs/NAME.json   one file per program: {"ARCH-RECIPE": {"UNWINDER": counts}}, a line per cell
+    summary.txt          the sums over all programs and recipes, per unwinder and architecture: what a person reviews
     tools.json           the versions of the tools that made what was counted: {"ARCH": "versions"}; of the
-                         real unwinders themselves, {"STRATEGY": "version"}
+                         real unwinders themselves, {"UNWINDER": "version"}
 
 ``pytest --update-golden`` writes all three, the summary from the files of the programs (`write_summary`). The counts of
 a cell are a JSON object: ``sites``, ``exact`` and ``transition`` are numbers of sites, ``callers`` is [said, true,
@@ -54,7 +54,7 @@ class GoldenSet:
         return tuple(sorted(path.stem for path in self.folder.glob("programs/*.json")))
 
 
-STRATEGIES = GoldenSet(Path(__file__).parent, UPDATE)
+OURS = GoldenSet(Path(__file__).parent, UPDATE)
 REFEREES = GoldenSet(Path(__file__).parent / "referees", UPDATE_REFEREES)
 
 
@@ -80,23 +80,23 @@ def _failed(cell: Cell) -> Counter[str]:
 
 @cache
 def of_program(golden: GoldenSet, program: str) -> Mapping[str, Mapping[str, Counts]]:
-    """What a program's file says, {"ARCH-RECIPE": {strategy: counts}}; nothing where there is none."""
+    """What a program's file says, {"ARCH-RECIPE": {unwinder: counts}}; nothing where there is none."""
     path = golden.program(program)
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def of_unit(golden: GoldenSet, unit: Unit) -> Mapping[str, Counts]:
-    """The counts of a unit, by strategy; nothing where the unit is not in the set."""
+    """The counts of a unit, by unwinder; nothing where the unit is not in the set."""
     return of_program(golden, unit.program).get(_key(unit), {})
 
 
 def all_cells(golden: GoldenSet) -> Iterator[tuple[Unit, str, Counts]]:
-    """Every cell of a set: unit, strategy, counts."""
+    """Every cell of a set: unit, unwinder, counts."""
     for program in golden.programs():
         for key, cells in of_program(golden, program).items():
             arch, _, recipe = key.partition("-")
-            for strategy, counts in cells.items():
-                yield Unit(program, arch, recipe), strategy, counts
+            for unwinder, counts in cells.items():
+                yield Unit(program, arch, recipe), unwinder, counts
 
 
 @cache
@@ -108,7 +108,7 @@ def tools_of_set(golden: GoldenSet) -> Mapping[str, str]:
 def write_program(golden: GoldenSet, program: str, counts: Mapping[Unit, Mapping[str, Counts]]) -> None:
     """Write a program's file, in the order given; without any counts there is no file."""
     units = {
-        _key(unit): ",\n".join(f'  "{strategy}": {json.dumps(each)}' for strategy, each in cells.items())
+        _key(unit): ",\n".join(f'  "{unwinder}": {json.dumps(each)}' for unwinder, each in cells.items())
         for unit, cells in counts.items()
         if cells
     }
@@ -134,24 +134,24 @@ def write_summary(golden: GoldenSet) -> None:
 
 
 def summary_of(cells: Iterable[tuple[Unit, str, Counts]], update: str = UPDATE) -> str:
-    """The sums over all programs and recipes: a line per strategy and count, a column per architecture.
+    """The sums over all programs and recipes: a line per unwinder and count, a column per architecture.
 
     Lines are sorted and columns have fixed widths, so that a line changes only where one of its counts does. ``-``:
-    the strategy has no cell on that architecture, or no site there shows that pair.
+    the unwinder has no cell on that architecture, or no site there shows that pair.
     """
     sums: dict[str, dict[str, Counter[str]]] = {}
-    for unit, strategy, counts in cells:
-        of_arch = sums.setdefault(strategy, {}).setdefault(unit.arch, Counter())
+    for unit, unwinder, counts in cells:
+        of_arch = sums.setdefault(unwinder, {}).setdefault(unit.arch, Counter())
         of_arch.update(cells=1, sites=counts["sites"], exact=counts["exact"], transition=counts["transition"])
         of_arch.update(dict(zip(_CALLERS, counts["callers"], strict=True)))
         of_arch.update(counts["failed"])
         of_arch.update({name: counts[name] for name in _ACCORDS if name in counts})
-    lines = [f"# {update} writes this from the counts of the programs.", _line("strategy", "count", ARCHES)]
-    for strategy in sorted(sums):
-        by_arch = [sums[strategy].get(arch, Counter()) for arch in ARCHES]
+    lines = [f"# {update} writes this from the counts of the programs.", _line("unwinder", "count", ARCHES)]
+    for unwinder in sorted(sums):
+        by_arch = [sums[unwinder].get(arch, Counter()) for arch in ARCHES]
         pairs = sorted({name for counter in by_arch for name in counter} - {*_TOTALS, *_ACCORDS})
         for name in (*_TOTALS, *pairs, *_ACCORDS):
-            lines.append(_line(strategy, name, (str(each[name]) if name in each else "-" for each in by_arch)))
+            lines.append(_line(unwinder, name, (str(each[name]) if name in each else "-" for each in by_arch)))
     return "\n".join(lines) + "\n"
 
 
@@ -164,5 +164,5 @@ def _key(unit: Unit) -> str:
     return f"{unit.arch}-{unit.recipe}"
 
 
-def _line(strategy: str, name: str, columns: Iterable[str]) -> str:
-    return f"{strategy:<24}{name:<46}" + "".join(f"{column:>10}" for column in columns)
+def _line(unwinder: str, name: str, columns: Iterable[str]) -> str:
+    return f"{unwinder:<24}{name:<46}" + "".join(f"{column:>10}" for column in columns)

@@ -74,7 +74,7 @@ failed without it (where two guards hold the same, both were taken out).
 | `..`, a link, an absolute name in a dump | `tests/foreign/test_named_files.py` |
 | escape sequences in names | `tests/cli/test_mistakes.py` |
 | folders left behind by `kill -9` | `tests/words/test_files.py` |
-| a strategy that raises; any exception from build, run or observe | `tests/campaign/test_failures.py` |
+| an unwinder that raises; any exception from build, run or observe | `tests/campaign/test_failures.py` |
 
 ## The worst file per reader
 

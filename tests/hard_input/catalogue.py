@@ -59,14 +59,14 @@ def _trace(path: Path) -> object:
     return load_trace(path).load()
 
 
-def _table(strategy: str) -> Read:
-    """All rows of one strategy's table."""
+def _table(unwinder: str) -> Read:
+    """All rows of one unwinder's table."""
 
     def read(path: Path) -> object:
         from testbed.image import read_image
         from unwinders import UNWINDERS
 
-        rows = UNWINDERS[strategy].rows
+        rows = UNWINDERS[unwinder].rows
         assert rows is not None
         table = rows(read_image(path))
         for broken in getattr(table, "broken", ()):
@@ -76,7 +76,7 @@ def _table(strategy: str) -> Read:
     return read
 
 
-def _stack(strategy: str) -> Read:
+def _stack(unwinder: str) -> Read:
     """A backtrace through the file: a stack of its own addresses."""
 
     def read(path: Path) -> object:
@@ -91,7 +91,7 @@ def _stack(strategy: str) -> Read:
         registers = dict.fromkeys(names, base) | {"rip": image.segments[0].address + 1, "rsp": base}
         snapshot = Snapshot.of_loaded(image.arch, registers, [(base, stack)], (LoadedImage(image),))
         with image.account.working():
-            return UNWINDERS[strategy].unwind(snapshot)
+            return UNWINDERS[unwinder].unwind(snapshot)
 
     return read
 

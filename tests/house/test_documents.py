@@ -39,7 +39,7 @@ def script(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("document", "blocks"), [("README.md", 2), ("docs/looking.md", 1), ("docs/strategies.md", 2)])
+@pytest.mark.parametrize(("document", "blocks"), [("README.md", 2), ("docs/looking.md", 1), ("docs/unwinders.md", 2)])
 def test_a_document_shows_what_the_commands_print_today(document: str, blocks: int) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     assert text.count("<!-- end -->") == blocks
@@ -51,13 +51,13 @@ def test_the_readme_is_read_to_its_end() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
-def test_every_strategy_is_listed() -> None:
-    text = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+def test_every_unwinder_is_listed() -> None:
+    text = (ROOT / "docs" / "unwinders.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in text for name in UNWINDERS)
 
 
 def test_the_heat_map_shows_todays_shares() -> None:
-    """The numbers in the picture, by strategy; python docs/heat_map.py."""
+    """The numbers in the picture, by unwinder; python docs/heat_map.py."""
     drawn = re.findall(r">([\d.]+) %</text>", (ROOT / "docs" / "heat-map.svg").read_text(encoding="utf-8"))
     shares = script("heat_map").shares()
     today = ["100" if share == 100 else f"{min(share, 99.9):.1f}" for share in shares.values()]

@@ -136,7 +136,7 @@ def test_only_the_composition_roots_know_programs_and_unwinders(path: Path) -> N
 
 
 @pytest.mark.parametrize("path", modules("unwinders"), ids=relative)
-def test_a_strategy_sees_only_the_contract(path: Path) -> None:
+def test_a_unwinder_sees_only_the_contract(path: Path) -> None:
     for module in imported(path):
         other = room(module)
         if module.split(".")[0] == "testbed":
@@ -225,13 +225,13 @@ def test_the_layer_list_is_the_tree() -> None:
     assert there - {"__init__", "__pycache__", "py.typed"} == listed
 
 
-TOOLS = sorted(p.parent for p in (ROOT / "testbed/referee").glob("*/strategy.py"))
+TOOLS = sorted(p.parent for p in (ROOT / "testbed/referee").glob("*/unwinder.py"))
 
 
 @pytest.mark.parametrize("folder", TOOLS, ids=lambda folder: folder.name)
 def test_what_a_real_unwinder_gets_wrong_stands_in_a_file_of_that_name(folder: Path) -> None:
-    """And not in its strategy.py, which says how the tool is asked."""
+    """And not in its unwinder.py, which says how the tool is asked."""
     assert (folder / "findings.toml").exists()
-    for node in nodes(folder / "strategy.py"):
+    for node in nodes(folder / "unwinder.py"):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id != "Finding", f"{folder.name}/strategy.py:{node.lineno}"
+            assert node.func.id != "Finding", f"{folder.name}/unwinder.py:{node.lineno}"

@@ -4,7 +4,7 @@ Its reader would open two files for one thing, and the imports between them say 
 
 * a *door*: whoever imports it is in another folder, so the merge would take it out of its room or its layer;
 * what is loaded when it is needed: the import stands in a function, so that a command costs only what it uses;
-* a *value* of a catalogue: a file for an architecture, for a convention or a family of them, for a strategy, for a
+* a *value* of a catalogue: a file for an architecture, for a convention or a family of them, for an unwinder, for a
   format that is both read and written, and the files of a real unwinder (`testbed/referee/TOOL`), which all have the
   same names; what a package's ``__init__`` gives on;
 * what is named as a text elsewhere (``"package.module:name"``), which is one more user;
@@ -81,7 +81,7 @@ def stems(folder: str) -> set[str]:
 
 @cache
 def values() -> frozenset[str]:
-    """The names of files that are values: architectures, conventions, strategies, and the formats of snapshots and of
+    """The names of files that are values: architectures, conventions, unwinders, and the formats of snapshots and of
     tables, which one room writes and another one reads."""
     formats = (stems("testbed/export") & stems("testbed/foreign")) | (
         stems("testbed/build/tables") & stems("unwinders/formats")
@@ -98,7 +98,7 @@ def stands_apart(name: str, importer: str, at_once: bool) -> str | None:
         return "it is loaded when it is needed"
     if other.stem == "__init__" and not any(isinstance(node, ast.FunctionDef) for node in nodes(other)):
         return "its package gives it on"
-    if path.stem in values() or (path.parent / "strategy.py").exists():
+    if path.stem in values() or (path.parent / "unwinder.py").exists():
         return "it is a value of a catalogue"
     if is_native(name) or is_native(importer):
         return "a native module's file says what is kept"

@@ -142,7 +142,7 @@ def test_an_image_that_may_lie_anywhere_is_slid_and_others_are_not() -> None:
 
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_a_run_is_the_same_at_every_bias(arch: str, recipe: str) -> None:
-    """Instructions, truth and every strategy's verdicts; the pointers in the program's own table are moved too."""
+    """Instructions, truth and every unwinder's verdicts; the pointers in the program's own table are moved too."""
     built = made(arch, recipe)
     plain = run_at(built, 0)
     assert plain.failure == ""

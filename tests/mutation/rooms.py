@@ -62,7 +62,7 @@ def _tests(folder: str, *names: str, but: tuple[str, ...] = ()) -> tuple[str, ..
     return (*files, "-k", " and ".join(f"not {word}" for word in but)) if but else files
 
 
-# Some units, and at some of their sites every strategy, its table and its assumption; and all sites of a few: what no
+# Some units, and at some of their sites every unwinder, its table and its assumption; and all sites of a few: what no
 # test of a room notices may show there.
 _SITES = _tests("verdicts/assumptions", "defects")
 _CELLS = (
@@ -113,7 +113,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 (
                     _tests("unwinders/rows", "apply"),
                     _tests("unwinders/rows", "walk"),
-                    _tests("unwinders/tables", "strategies"),
+                    _tests("unwinders/tables", "unwinders"),
                     _tests("unwinders/rows/native", "walk", but=("on_anything", "deeper")),
                     _tests("unwinders/rows", "expression"),
                     ("tests/unwinders/rows/native/test_walk.py", "-k", "on_anything and some"),
@@ -128,7 +128,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 (
                     ("tests/unwinders/formats", "-k", "not damage and not mutated and not settled and not quick"),
                     _tests("unwinders/tables", "eh_frame_hdr", but=("damage", "linear")),
-                    _tests("unwinders/tables", "strategies"),
+                    _tests("unwinders/tables", "unwinders"),
                 ),
                 48,
             ),

@@ -2,13 +2,13 @@
 
 Programs of this folder, Lua and zlib's minigzip from Debian's sources, and bash, busybox, Lua and SQLite as Debian
 packages have them; built by GCC and clang (of ziglang), static and dynamic glibc and static musl, with and without
-frame pointers; run in the testbed, and natively (x86_64) or by qemu-user. With `--judge` also judged: strategies of
+frame pointers; run in the testbed, and natively (x86_64) or by qemu-user. With `--judge` also judged: unwinders of
 rows at every step, the others at 100 steps that the seed chooses; what takes more than 4 million steps in pieces.
 
 Too long for the test suite, and it downloads sources and packages (nothing is installed). Those with the fewest steps
 come first, each in a process of its own, which ends after `--seconds`. Every row is kept in the folder, and the pages
 written after it: this may be stopped, or asked for parts: the pages show all rows that are kept. `--again` runs those
-that are there. Exit status 1 where something differs that no sentence names, or a strategy has a step that nothing
+that are there. Exit status 1 where something differs that no sentence names, or an unwinder has a step that nothing
 explains.
 """
 
@@ -41,7 +41,7 @@ from tests.process.builds import told
 from unwinders import UNWINDERS
 
 DOCS = Path(__file__).parents[2] / "docs" / "results"
-STRATEGIES = (
+ASKED = (
     *("fp_chain", "fp_chain_entry", "lr_leaf", "eh_frame", "debug_frame", "ehabi"),
     *("stack_scan", "stack_scan_strict"),
 )
@@ -55,8 +55,8 @@ NAMED = {  # what is known to differ, and why the testbed is right
 class ProgramRow:
     """One program of one build: what it did in the testbed, and what differs elsewhere; "" for nothing.
 
-    ``shares`` are, by strategy: counted, exact, whole, stops, lies, unexplained steps; empty where nothing was judged.
-    ``opened`` are the places of the last: strategy, function and library, steps, what is first executed there.
+    ``shares`` are, by unwinder: counted, exact, whole, stops, lies, unexplained steps; empty where nothing was judged.
+    ``opened`` are the places of the last: unwinder, function and library, steps, what is first executed there.
     """
 
     name: str
@@ -189,7 +189,7 @@ def _differs(program: RunnableProgram, run: ProcessRun) -> str:
 
 def _applicable(run: ProcessRun) -> list[Unwinder]:
     images = [loaded.image for loaded in run.images]
-    return [UNWINDERS[name] for name in STRATEGIES if any(map(UNWINDERS[name].applies_to, images))]
+    return [UNWINDERS[name] for name in ASKED if any(map(UNWINDERS[name].applies_to, images))]
 
 
 def _page(rows: Sequence[ProgramRow], missing: Sequence[str]) -> Iterator[str]:
@@ -214,16 +214,16 @@ def _page(rows: Sequence[ProgramRow], missing: Sequence[str]) -> Iterator[str]:
         yield f"| {what} | {row.ending} | {said} |"
 
 
-_SHARES = """# Real programs and builds, every strategy
+_SHARES = """# Real programs and builds, every unwinder
 
 Made by `python -m tests.process.equal FOLDER --judge`: the programs and builds of
 [processes-equal.md](processes-equal.md), each run as a process and judged. A cell has the shares of steps, in percent:
 *exact / honest / lies*, where honest are
 stops and whole stacks of which it was not said that the last caller is the root; steps at which no answer is right
-(*transition*) are not counted. Strategies of rows are judged at every step (but `prologue_analysis`, which begins at
+(*transition*) are not counted. Unwinders of rows are judged at every step (but `prologue_analysis`, which begins at
 functions' symbols: most of these files have few), the scans and `lr_leaf` at 100 steps that the seed
-chooses. What takes more than 4 million steps is judged in pieces. *-*: no file has what the strategy needs.
-*Open*: steps, of all strategies, that nothing explains.
+chooses. What takes more than 4 million steps is judged in pieces. *-*: no file has what the unwinder needs.
+*Open*: steps, of all unwinders, that nothing explains.
 """
 
 
@@ -231,7 +231,7 @@ def _shares_page(compared: Sequence[ProgramRow]) -> Iterator[str]:
     rows = [row for row in compared if row.shares]
     yield _SHARES
     yield from head_of(compared)
-    names = [name for name in STRATEGIES if any(name in row.shares for row in rows)]
+    names = [name for name in ASKED if any(name in row.shares for row in rows)]
     head = ["program", "target", "build", "steps", "threads", "transition", "output", *names, "open"]
     yield f"| {' | '.join(head)} |"
     yield f"|---|---|---|---:|---:|---:|---|{'---|' * len(names)}---:|"
@@ -248,12 +248,12 @@ def head_of(compared: Sequence[ProgramRow]) -> Iterator[str]:
     yield f"{len(rows)} programs and builds, {steps:,} steps, {opened:,} that nothing explains.\n"
     places: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in rows:
-        for strategy, place, many, _ in row.opened:
-            places[strategy, place][str(row)] += many
+        for unwinder, place, many, _ in row.opened:
+            places[unwinder, place][str(row)] += many
     if places:
         yield "Nothing explains what is said at frames of:\n"
-        for (strategy, place), found in sorted(places.items(), key=lambda each: -each[1].total()):
-            yield f"- {place}, by `{strategy}`: {found.total():,} steps in {len(found)} builds, as {min(found)}"
+        for (unwinder, place), found in sorted(places.items(), key=lambda each: -each[1].total()):
+            yield f"- {place}, by `{unwinder}`: {found.total():,} steps in {len(found)} builds, as {min(found)}"
         yield ""
     left: defaultdict[str, list[int]] = defaultdict(list)
     for row in compared:

@@ -1,9 +1,9 @@
 """`python -m tests.process.long FOLDER`: processes-long.md, SQLite and Lua of Debian's packages judged in pieces.
 
 Ten million steps of each, and fewer, so that one sees what memory they need. A table has steps, CPU seconds, steps
-judged per CPU second, peak memory, and every strategy's shares. A run is made in a process of its own, whose peak is
+judged per CPU second, peak memory, and every unwinder's shares. A run is made in a process of its own, whose peak is
 that run's. The page is written after every run. Too long for the test suite; it downloads packages as
-`tests.process.equal` does. Exit status 1 where a strategy has a step that nothing explains.
+`tests.process.equal` does. Exit status 1 where an unwinder has a step that nothing explains.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from testbed.cli.table_readers import evaluate_rule
 from testbed.process.pieces import run_in_pieces
-from testbed.profiling.result import StrategyShare
+from testbed.profiling.result import UnwinderShare
 from testbed.profiling.thread_run import judge_in_pieces
 from testbed.report.phrases import share
 from testbed.trace.chunk import CHUNK
@@ -44,13 +44,13 @@ insert into t select x, 'v'||(x % 13) from c;
 create index i on t(b); select b, count(*), sum(a) from t group by b order by 2 desc, 1 limit 3;"""
 PROGRAMS = {"Lua": ("-e", LUA), "SQLite": (":memory:", SQL)}
 
-STRATEGIES = ("eh_frame", "eh_frame_hdr", "fp_chain", "fp_chain_entry")
+ASKED = ("eh_frame", "eh_frame_hdr", "fp_chain", "fp_chain_entry")
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "processes-long.md"
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredLong:
-    """One run: how many steps of how many pieces, the CPU seconds it took, and what became of each strategy."""
+    """One run: how many steps of how many pieces, the CPU seconds it took, and what became of each unwinder."""
 
     steps: int
     pieces: int
@@ -58,17 +58,17 @@ class MeasuredLong:
     judged: float  # CPU seconds: running twice more, watching, judging
     peak: int  # bytes
     ending: str
-    shares: tuple[StrategyShare, ...]
+    shares: tuple[UnwinderShare, ...]
 
 
-def judged(name: str, folder: Path, budget: int, strategies: tuple[str, ...]) -> MeasuredLong:
+def judged(name: str, folder: Path, budget: int, unwinders: tuple[str, ...]) -> MeasuredLong:
     """Run a program for ``budget`` steps, in pieces, and judge all of them."""
     ((program, _),) = wanted(folder, [name], ["x86_64"], ["Debian"])
     assert isinstance(program, RunnableProgram)
     start = time.process_time()
     long = run_in_pieces(program.path, PROGRAMS[name], budget=budget, piece=CHUNK, **here(program))
     ran = time.process_time() - start
-    counted, shares = judge_in_pieces(long, [UNWINDERS[each] for each in strategies], evaluate=evaluate_rule)
+    counted, shares = judge_in_pieces(long, [UNWINDERS[each] for each in unwinders], evaluate=evaluate_rule)
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = time.process_time() - start - ran
     return MeasuredLong(counted.steps, counted.pieces, ran, seconds, peak, long.run.ending, tuple(shares))
@@ -79,15 +79,15 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="where packages are unpacked")
     parser.add_argument("--program", action="append", choices=PROGRAMS, help="only this one; repeatable")
     parser.add_argument("--steps", type=int, action="append", help="instead of 500,000 and 10,000,000; repeatable")
-    parser.add_argument("--strategy", action="append", help="instead of those of the page; repeatable")
+    parser.add_argument("--unwinder", action="append", help="instead of those of the page; repeatable")
     parser.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args()
-    strategies = tuple(given.strategy or STRATEGIES)
+    unwinders = tuple(given.unwinder or ASKED)
     done: list[tuple[str, MeasuredLong]] = []
     for name in given.program or PROGRAMS:
         for budget in given.steps or (500_000, 10_000_000):
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                done.append((name, pool.submit(judged, name, given.folder.resolve(), budget, strategies).result()))
+                done.append((name, pool.submit(judged, name, given.folder.resolve(), budget, unwinders).result()))
             given.page.write_text("\n".join(_page(done)) + "\n", encoding="utf-8")
             print(_row(*done[-1]), file=sys.stderr, flush=True)
             for each in done[-1][1].shares:
@@ -100,9 +100,9 @@ def main() -> int:
 _INTRODUCTION = """# Long processes, judged
 
 Made by `python -m tests.process.long FOLDER`: programs of Debian 12's packages, recorded, watched and judged in pieces
-of 65,536 steps by all strategies of rows together, at every step (but `prologue_analysis`, which begins at functions'
+of 65,536 steps by all unwinders of rows together, at every step (but `prologue_analysis`, which begins at functions'
 symbols, and these files are stripped). *Run*: once, to see what memory there ever is. *Judged*: the two
-runs after that, with the truth and all strategies. *Peak*: of the whole process, of which Python, Unicorn and numba
+runs after that, with the truth and all unwinders. *Peak*: of the whole process, of which Python, Unicorn and numba
 take some 170 MB before anything runs. Seconds are CPU time, of one core.
 """
 
@@ -112,7 +112,7 @@ def _page(done: list[tuple[str, MeasuredLong]]) -> Iterator[str]:
     yield "| program | steps | pieces | run (CPU s) | judged (CPU s) | steps judged per CPU second | peak (MB) |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     yield from (_row(name, found) for name, found in done)
-    yield "\n| program | steps | strategy | exact | whole | honest stops | lies | unexplained |"
+    yield "\n| program | steps | unwinder | exact | whole | honest stops | lies | unexplained |"
     yield "|---|---:|---|---:|---:|---:|---:|---:|"
     yield from (_share(name, found, each) for name, found in done for each in found.shares)
 
@@ -122,7 +122,7 @@ def _row(name: str, found: MeasuredLong) -> str:
     return f"| {name} | {numbers} | {found.steps / found.judged:,.0f} | {found.peak / 1e6:,.0f} |"
 
 
-def _share(name: str, found: MeasuredLong, each: StrategyShare) -> str:
+def _share(name: str, found: MeasuredLong, each: UnwinderShare) -> str:
     parts = " | ".join(share(n, each.judged) for n in (each.exact, each.whole, each.stops, each.lying))
     return f"| {name} | {found.steps:,} | {each.name} | {parts} | {each.unexplained:,} |"
 

@@ -18,7 +18,7 @@ from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
 from testbed.profiling.judge import judge_process, watch_process
-from testbed.profiling.result import StrategyShare
+from testbed.profiling.result import UnwinderShare
 from testbed.referee import present
 from testbed.report.phrases import share
 from tests.process.builds import ran
@@ -47,7 +47,7 @@ class AskedTool:
     program: str
     target: str
     link: str
-    result: StrategyShare
+    result: UnwinderShare
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ import pytest
 from docs.referees_page import PAGE, isa_of, referees_markdown, section_of, with_section
 from testbed.process.tracks import LeftStacks
 from testbed.profiling.judge import watch_process
-from testbed.profiling.result import StrategyShare, WatchedProcess
+from testbed.profiling.result import UnwinderShare, WatchedProcess
 from testbed.referee import REFEREES, Found
 from testbed.verdicts.counts import SiteKind
 from testbed.words.outcome import Outcome
@@ -130,8 +130,8 @@ def _run(program: str, target: str, link: str) -> SimpleNamespace:
     return SimpleNamespace(steps=1000, arch=image.arch, images=[SimpleNamespace(image=image)])
 
 
-def _judged(name: str, exact: int) -> StrategyShare:
-    return StrategyShare(
+def _judged(name: str, exact: int) -> UnwinderShare:
+    return UnwinderShare(
         name=name,
         sampled=True,
         kinds={SiteKind(Outcome.EXACT): exact, SiteKind(Outcome.STOPPED, clause="a place"): 60 - exact},

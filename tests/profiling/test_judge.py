@@ -14,7 +14,7 @@ from testbed.cli.table_readers import evaluate_rule
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
-from testbed.profiling.result import StrategyShare, WatchedProcess, reaches_own_code
+from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
 from testbed.profiling.thread_run import judge_in_pieces, sampled_profiles
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
 from testbed.report.process_text import line_of, profile_data
@@ -55,14 +55,14 @@ def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -
     assert place.command == f"testbed check {place.file} --function {place.known}"
 
 
-def test_a_strategy_that_does_not_say_what_its_table_says_is_unexplained() -> None:
+def test_a_unwinder_that_does_not_say_what_its_table_says_is_unexplained() -> None:
     false = replace(UNWINDERS["eh_frame"], unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
     share = judge_process(watched("hello", "x86_64", "static"), false, evaluate=evaluate_rule)
     assert share.unexplained > 0.9 * share.judged
     assert share.foretold == share.judged - share.exact - share.unexplained
 
 
-def test_a_strategy_of_snapshots_is_asked_at_a_seeded_sample_of_steps() -> None:
+def test_a_unwinder_of_snapshots_is_asked_at_a_seeded_sample_of_steps() -> None:
     process = watched("hello", "x86_64", "static")
     first, second = (judge_process(process, UNWINDERS["bs_backtrace"], sample=40) for _ in range(2))
     assert first == second
@@ -96,10 +96,10 @@ def test_a_profiler_puts_no_sample_in_the_wrong_place_where_the_table_is_right()
 def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
     whole = watched("hello", "x86_64", "static")
     long = run_in_pieces(built("hello", "x86_64", "static"), ["abc"], budget=4_000_000, piece=7_000)
-    strategies = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
+    unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
     done: list[int] = []
-    counted, shares = judge_in_pieces(long, strategies, evaluate=evaluate_rule, progress=done.append)
-    assert shares == [judge_process(whole, each, evaluate=evaluate_rule) for each in strategies]
+    counted, shares = judge_in_pieces(long, unwinders, evaluate=evaluate_rule, progress=done.append)
+    assert shares == [judge_process(whole, each, evaluate=evaluate_rule) for each in unwinders]
     assert counted.pieces == len(done) == 3 and done[-1] == counted.steps == whole.steps
     for part, thread in zip(counted.threads, whole.threads, strict=True):
         assert (part.activations, part.transition) == (thread.activations, thread.transition)
@@ -110,14 +110,14 @@ def test_in_pieces_a_sample_is_asked_at_the_same_steps_and_says_the_same(name: s
     """Of all threads; some pieces of some threads have none of the chosen steps."""
     whole = watched(name, target, "static")
     long = run_in_pieces(built(name, target, "static"), ["abc"], budget=4_000_000, piece=piece)
-    strategies = [UNWINDERS[each] for each in ("lr_leaf", "bs_backtrace", "fp_chain", "qi_stack_frame")]
-    counted, shares = judge_in_pieces(long, strategies, evaluate=evaluate_rule, sample=60)
+    unwinders = [UNWINDERS[each] for each in ("lr_leaf", "bs_backtrace", "fp_chain", "qi_stack_frame")]
+    counted, shares = judge_in_pieces(long, unwinders, evaluate=evaluate_rule, sample=60)
     assert len(counted.threads) > 2 and counted.pieces > 4
-    assert shares == [judge_process(whole, each, evaluate=evaluate_rule, sample=60) for each in strategies]
+    assert shares == [judge_process(whole, each, evaluate=evaluate_rule, sample=60) for each in unwinders]
     assert [(each.sites, each.sampled) for each in shares if each.name != "fp_chain"] == [(60, True)] * 3
     assert not any(each.unexplained for each in shares)
-    (few,) = judge_in_pieces(long, strategies[1:2], sample=2)[1]
-    assert few.sites == 2 and few == judge_process(whole, strategies[1], sample=2)
+    (few,) = judge_in_pieces(long, unwinders[1:2], sample=2)[1]
+    assert few.sites == 2 and few == judge_process(whole, unwinders[1], sample=2)
 
 
 def test_the_start_of_a_dynamic_linker_is_named_and_so_is_what_its_missing_row_costs() -> None:
@@ -219,7 +219,7 @@ WRITTEN_OVER = "rbx is at CFA-0x10, written over since the call"
 TABLE = UNWINDERS["eh_frame"]
 
 
-def places(share: StrategyShare, because: str) -> list[tuple[str, int]]:
+def places(share: UnwinderShare, because: str) -> list[tuple[str, int]]:
     return [(place.function, place.lies) for place in share.places if place.because == because]
 
 

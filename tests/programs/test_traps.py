@@ -56,9 +56,9 @@ def sections(page: str) -> dict[int, dict[str, str]]:
 def test_the_page_blames_a_trap_for_what_its_controls_do_not_show() -> None:
     names = ("epilogue_cfa_wrong", "epilogue_cfa", "no_table", "leaf_call", "leaf_no_frame")
     chosen = [PROGRAMS[name] for name in names]
-    strategies = [UNWINDERS[name] for name in ("fp_chain", "eh_frame", "prologue_analysis")]
+    unwinders = [UNWINDERS[name] for name in ("fp_chain", "eh_frame", "prologue_analysis")]
     planned = units(chosen, [ARCHES["x86_64"]], [RECIPES["keystone"]])
-    cells = [ShownCell.of(cell) for unit in planned for cell in judge_unit(unit, PROGRAMS, strategies).cells]
+    cells = [ShownCell.of(cell) for unit in planned for cell in judge_unit(unit, PROGRAMS, unwinders).cells]
     found = sections(traps_markdown({program.name: program for program in chosen}, cells))
     assert list(found) == list(TRAPS)
     epilogue = found[6]
@@ -75,7 +75,7 @@ def test_the_page_blames_a_trap_for_what_its_controls_do_not_show() -> None:
 
 
 def test_without_its_controls_everybody_is_blamed() -> None:
-    """The control makes the difference: what `fates` says of a strategy follows from it."""
+    """The control makes the difference: what `fates` says of an unwinder follows from it."""
     chosen = [PROGRAMS[name] for name in ("epilogue_cfa_wrong", "leaf_call", "leaf_no_frame")]
     planned = units(chosen, [ARCHES["x86_64"]], [RECIPES["keystone"]])
     cells = [

@@ -53,7 +53,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     return testbed.run("recursion", arch=request.param, recipe="clang-O0-fp")
 
 
-def test_an_example_says_what_our_own_strategy_says(
+def test_an_example_says_what_our_own_unwinder_says(
     built: tuple[str, str], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also behind the end of the stack that comes with a snapshot: memory by request."""

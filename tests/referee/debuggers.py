@@ -30,8 +30,8 @@ def run_of(program: str, arch: str, recipe: str) -> Run:
     return run_program(PROGRAMS[program], ARCHES[arch], recipe)
 
 
-def strategy(referee: str, name: str) -> Unwinder:
-    """A strategy of a referee; skips the test where it is not installed."""
+def installed(referee: str, name: str) -> Unwinder:
+    """An unwinder of a referee; skips the test where it is not installed."""
     if REFEREES[referee].find() is None:
         pytest.skip(f"needs {referee}: {REFEREES[referee].package}")
     return next(unwinder for unwinder in REFEREES[referee].unwinders if unwinder.name == name)

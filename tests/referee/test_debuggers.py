@@ -14,9 +14,9 @@ import testbed
 from testbed.contract.frames import Frame, FrameKind
 from testbed.conventions import platform
 from testbed.image import LoadedImage, read_elf
-from testbed.referee.drgn.strategy import REFEREE, backtrace, find, unwind_by
-from testbed.referee.gdb import strategy as gdb
-from testbed.referee.lldb import strategy as lldb
+from testbed.referee.drgn.unwinder import REFEREE, backtrace, find, unwind_by
+from testbed.referee.gdb import unwinder as gdb
+from testbed.referee.lldb import unwinder as lldb
 from testbed.referee.process.debugger import PATIENCE, Session
 from testbed.referee.process.file_tool import PATIENCE as MOST_HANGS
 from testbed.referee.process.file_tool import FileTool
@@ -24,14 +24,14 @@ from testbed.runs.judging import judge, judge_all
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
-from tests.referee.debuggers import CELLS, misbehaving, processes, run_of, strategy
+from tests.referee.debuggers import CELLS, installed, misbehaving, processes, run_of
 from unwinders import UNWINDERS
 
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
 def test_with_tables_it_agrees_with_the_truth_and_with_ours_at_every_step(program: str, arch: str, recipe: str) -> None:
     run = run_of(program, arch, recipe)
-    theirs = strategy("gdb", "gdb")
+    theirs = installed("gdb", "gdb")
     ours = next(UNWINDERS[name] for name in ("eh_frame", "debug_frame") if UNWINDERS[name].applies_to(run.built.image))
     recovered = set()
     for step in range(len(run)):
@@ -50,7 +50,7 @@ def test_with_tables_it_agrees_with_the_truth_and_with_ours_at_every_step(progra
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
 def test_without_tables_only_its_analysers_are_left(program: str, arch: str, recipe: str) -> None:
     run = run_of(program, arch, recipe)
-    theirs = strategy("gdb", "gdb_no_tables")
+    theirs = installed("gdb", "gdb_no_tables")
     found_by = set()
     for step in range(0, len(run), 3):
         said = theirs.unwind(run[step])
@@ -62,7 +62,7 @@ def test_without_tables_only_its_analysers_are_left(program: str, arch: str, rec
 @pytest.mark.parametrize(("recipe", "pop"), [("keystone", "roomy+0x14"), ("keystone-thumb", "roomy+0xa")])
 def test_the_epilogue_unwinder_reads_what_earlier_calls_have_left(recipe: str, pop: str, name: str) -> None:
     run = run_of("made_caller", "arm32", recipe)
-    theirs = strategy("gdb", name)
+    theirs = installed("gdb", name)
     there = [run[step] for step in range(len(run)) if run.where(run[step].pc) == pop]
     assert there
     for snapshot in there:
@@ -72,14 +72,14 @@ def test_the_epilogue_unwinder_reads_what_earlier_calls_have_left(recipe: str, p
 
 def test_of_ehabi_it_says_so() -> None:
     run = run_of("leaf_call", "arm32", "clang-asm")
-    said = strategy("gdb", "gdb_exidx").unwind(run.at("leaf"))
+    said = installed("gdb", "gdb_exidx").unwind(run.at("leaf"))
     assert [frame.found_by for frame in said.frames[2:]] == ["arm exidx"] * (len(said.frames) - 2)
     assert run.frame_names(said.frames) == ("leaf", "middle", "main", "_start")
 
 
 def test_a_signal_frame_gives_back_all_registers() -> None:
     run = run_of("signal", "arm64", "clang-asm")
-    said = strategy("gdb", "gdb").unwind(run.at("on_signal"))
+    said = installed("gdb", "gdb").unwind(run.at("on_signal"))
     interrupted = next(frame for frame in said.frames[1:] if frame.kind is FrameKind.INTERRUPTED)
     assert interrupted.registers.keys() == run.arch.by_name.keys() - {run.arch.flags}
     assert judge(run, run.at("on_signal"), said).exact
@@ -90,7 +90,7 @@ def test_an_image_whose_file_is_gone_is_opened_from_its_bytes(tmp_path: Path) ->
     snapshot = run.at("leaf")
     image = read_elf(tmp_path / "gone.elf", content=run.built.image.content)
     moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (LoadedImage(image),), snapshot.step)
-    assert judge(run, snapshot, strategy("gdb", "gdb").unwind(moved)).exact
+    assert judge(run, snapshot, installed("gdb", "gdb").unwind(moved)).exact
 
 
 def test_a_path_with_blanks_and_quotes_is_a_path(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_path_with_blanks_and_quotes_is_a_path(tmp_path: Path) -> None:
     path.write_bytes(run.built.image.content)
     snapshot = run.at("leaf")
     moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (LoadedImage(read_elf(path)),), snapshot.step)
-    said = strategy("gdb", "gdb").unwind(moved)
+    said = installed("gdb", "gdb").unwind(moved)
     assert judge(run, snapshot, said).exact and said.frames[1].found_by == "dwarf2"
 
 
@@ -110,14 +110,14 @@ def test_a_file_that_gdb_does_not_take_is_told_and_the_next_one_is_taken(tmp_pat
     snapshot = run.at("leaf")
     image = LoadedImage(replace(run.built.image, path=path, content=b""))
     moved = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (image,), snapshot.step)
-    theirs = strategy("gdb", "gdb")
+    theirs = installed("gdb", "gdb")
     stopped = theirs.unwind(moved).stopped
     assert isinstance(stopped, NoUnwindInfo) and "text.elf" in str(stopped)
     assert judge(run, snapshot, theirs.unwind(snapshot)).exact
 
 
 def test_programs_of_one_architecture_share_a_process() -> None:
-    theirs = strategy("gdb", "gdb")
+    theirs = installed("gdb", "gdb")
     first, second = run_of("leaf_call", "x86_64", "clang-asm"), run_of("struct_return", "x86_64", "clang-O2")
     theirs.unwind(first[0])
     before = processes()
@@ -189,7 +189,7 @@ def test_its_reasons_to_stop_are_typed() -> None:
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
 def test_with_tables_it_agrees_with_the_truth_and_with_ours(program: str, arch: str, recipe: str) -> None:
     run = run_of(program, arch, recipe)
-    theirs = strategy("lldb", "lldb")
+    theirs = installed("lldb", "lldb")
     ours = next(UNWINDERS[name] for name in ("eh_frame", "debug_frame") if UNWINDERS[name].applies_to(run.built.image))
     exact = 0
     for step in range(0, len(run), 2):
@@ -206,7 +206,7 @@ def test_with_tables_it_agrees_with_the_truth_and_with_ours(program: str, arch: 
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
 def test_without_tables_it_follows_instructions(program: str, arch: str, recipe: str) -> None:
     run = run_of(program, arch, recipe)
-    theirs = strategy("lldb", "lldb_no_tables")
+    theirs = installed("lldb", "lldb_no_tables")
     found_by = set()
     for step in range(0, len(run), 4):
         said = theirs.unwind(run[step])
@@ -218,7 +218,7 @@ def test_without_tables_it_follows_instructions(program: str, arch: str, recipe:
 def test_what_it_says_does_not_hang_on_what_it_was_asked_before() -> None:
     """In `early_return` a label stands in a function: kept plans would give another row there."""
     run = run_of("early_return", "arm64", "clang-asm")
-    theirs = strategy("lldb", "lldb")
+    theirs = installed("lldb", "lldb")
     late = run.step_at("late")
     before = theirs.unwind(run[late])
     theirs.unwind(run[late - 1])
@@ -231,14 +231,14 @@ def test_without_a_program_it_says_nothing() -> None:
     run = run_of("leaf_call", "x86_64", "clang-asm")
     snapshot = run.at("leaf")
     bare = Snapshot(snapshot.arch, snapshot.registers, snapshot.memory, (), snapshot.step)
-    theirs = strategy("lldb", "lldb")
+    theirs = installed("lldb", "lldb")
     assert str(theirs.unwind(bare).stopped) == "the debugger refuses: LLDB needs a program file"
     assert judge(run, snapshot, theirs.unwind(snapshot)).exact
 
 
 def test_inlined_calls_are_no_frames() -> None:
     run = run_of("inline_chain", "arm64", "clang-O2")
-    theirs = strategy("lldb", "lldb")
+    theirs = installed("lldb", "lldb")
     for location in ("leaf#1", "leaf#2", "at_worker"):
         assert judge(run, run.at(location), theirs.unwind(run.at(location))).exact
 
@@ -246,7 +246,7 @@ def test_inlined_calls_are_no_frames() -> None:
 @pytest.mark.parametrize("arch", ["arm64", "x86_64"])
 def test_a_mach_o_program_lies_where_it_was_loaded(arch: str) -> None:
     run = run_of("recursion", arch, "macho-O2")
-    theirs = strategy("lldb", "lldb")
+    theirs = installed("lldb", "lldb")
     step = run.step_at("descend#4") + 6
     said = theirs.unwind(run[step])
     assert judge(run, step, said).exact

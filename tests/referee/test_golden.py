@@ -21,17 +21,17 @@ from testbed.campaign.version_history import cell_at
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.referee import REFEREES, present
-from testbed.referee.minidump_stackwalk import strategy as tool
-from testbed.referee.minidump_stackwalk.strategy import VARIABLE, SymbolStore
-from testbed.referee.symbolic import strategy as symbolic
-from testbed.referee.symbolic.strategy import Texts, caller, evaluated, read_records
+from testbed.referee.minidump_stackwalk import unwinder as tool
+from testbed.referee.minidump_stackwalk.unwinder import VARIABLE, SymbolStore
+from testbed.referee.symbolic import unwinder as symbolic
+from testbed.referee.symbolic.unwinder import Texts, caller, evaluated, read_records
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, ToolchainMissing, ToolCrashed, ToolHung, UnknownRegister
 from tests.golden import REFEREES as GOLDEN
 from tests.golden import (
-    STRATEGIES,
+    UNWINDERS,
     UPDATE_REFEREES,
     Counts,
     counted,
@@ -68,8 +68,8 @@ UNITS = units(
 )
 
 
-def strategies() -> dict[str, Unwinder]:
-    """The strategies of the tools that are installed, by name."""
+def unwinders() -> dict[str, Unwinder]:
+    """The unwinders of the tools that are installed, by name."""
     return {
         unwinder.name: unwinder
         for referee in REFEREES.values()
@@ -84,7 +84,7 @@ def cells(unit: Unit) -> dict[str, Cell]:
         run = run_unit(unit, PROGRAMS)
     except ToolchainMissing as missing:
         pytest.skip(str(missing))
-    asked = {name: each for name, each in strategies().items() if each.applies_to(run.built.image)}
+    asked = {name: each for name, each in unwinders().items() if each.applies_to(run.built.image)}
     return {name: cell_at(run, each, range(len(run))) for name, each in asked.items()}
 
 
@@ -98,7 +98,7 @@ def test_a_real_unwinder_is_right_where_it_was(program: str, request: pytest.Fix
     for cell in (cell for of_one in judged.values() for cell in of_one.values()):
         assert cell.sites > 0, cell
     tools = tools_of_set(GOLDEN)
-    here = {name: version(each) for name, each in strategies().items()}
+    here = {name: version(each) for name, each in unwinders().items()}
     if request.config.getoption("--update-golden"):
         now: dict[Unit, dict[str, Counts]] = {
             unit: {**of_unit(GOLDEN, unit), **{name: counted(cell) for name, cell in of_one.items()}}
@@ -130,7 +130,7 @@ def test_every_real_unwinder_is_counted() -> None:
 # out was looked into, in the tool's sources or by hand.
 
 
-# The strategy, the unit, where, the outcome. "A,B": A is asked about first, since the tool remembers it.
+# The unwinder, the unit, where, the outcome. "A,B": A is asked about first, since the tool remembers it.
 PINNED = tuple(
     line.split()
     for line in """
@@ -219,7 +219,7 @@ def test_a_site_beyond_the_eight_comes_out_as_it_did(pinned: list[str]) -> None:
     name, program, arch, recipe, at, outcome = pinned
     unit, tool = Unit(program, arch, recipe), asked(name)
     run = run_of(unit)
-    if RECIPES[recipe].tool.gnu and tools_of(unit) != tools_of_set(STRATEGIES).get(arch):
+    if RECIPES[recipe].tool.gnu and tools_of(unit) != tools_of_set(UNWINDERS).get(arch):
         pytest.skip(f"another compiler has other instructions: {tools_of(unit)}")
     steps = [run.step_at(place) for place in at.split(",")]
     verdict = judge(run, steps[-1], answers_at(run, tool, steps)[steps[-1]], tool)
@@ -242,8 +242,8 @@ def test_a_real_unwinder_never_says_more_of_a_snapshot_with_fewer_registers(
     name: str, arch: str, recipe: str | None
 ) -> None:
     run, its = testbed.run(name, arch=arch, recipe=recipe), ARCHES[arch]
-    strategies = [unwinder for unwinder in present().values() if unwinder.applies_to(run.built.image)]
-    if not strategies:
+    unwinders = [unwinder for unwinder in present().values() if unwinder.applies_to(run.built.image)]
+    if not unwinders:
         pytest.skip("no real unwinder is installed: testbed list referees")
     snapshot = run[len(run) // 2]
     subsets = [
@@ -252,7 +252,7 @@ def test_a_real_unwinder_never_says_more_of_a_snapshot_with_fewer_registers(
         platform(its).preserved,
         tuple(name for name in its.by_name if name not in (its.pc, its.sp)),
     ]
-    for unwinder in strategies:
+    for unwinder in unwinders:
         whole = unwinder.unwind(snapshot)
         assert len(whole.frames) > 1, unwinder
         for names in subsets:

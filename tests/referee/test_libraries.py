@@ -16,17 +16,17 @@ from testbed.campaign.results import Unit
 from testbed.contract.frames import FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES
-from testbed.referee.libdw import strategy as libdw
-from testbed.referee.libdw import strategy as libdw_library
-from testbed.referee.libunwind import strategy as libunwind_library
+from testbed.referee.libdw import unwinder as libdw
+from testbed.referee.libdw import unwinder as libdw_library
+from testbed.referee.libunwind import unwinder as libunwind_library
 from testbed.referee.libunwindstack import library
 from testbed.referee.libunwindstack.library import find
-from testbed.referee.libunwindstack.strategy import REFEREE, maps_text
-from testbed.referee.llvm_libunwind import strategy as llvm_library
+from testbed.referee.libunwindstack.unwinder import REFEREE, maps_text
+from testbed.referee.llvm_libunwind import unwinder as llvm_library
 from testbed.referee.profilers import agent
 from testbed.referee.profilers.agent import NONGNU, NONGNU_PACKAGES, brought_by, found_for
 from testbed.referee.profilers.in_handler import _bench, _words, executed
-from testbed.referee.profilers.strategy import NONGNU_BACKTRACE
+from testbed.referee.profilers.unwinder import NONGNU_BACKTRACE
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_program
 from testbed.trace import Snapshot
@@ -35,7 +35,7 @@ from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 
 LIBRARIES = ("libdw", "libunwind", "llvm_libunwind")
-STRATEGIES = {unwinder.name: name for name in LIBRARIES for unwinder in REFEREES[name].unwinders}
+LIBRARIES = {unwinder.name: name for name in LIBRARIES for unwinder in REFEREES[name].unwinders}
 # Right tables, wrong ones, none; signals; a lost register; a compiled program; Mach-O.
 PROGRAMS_ASKED = (
     *("leaf_call", "callee_pops", "val_expression", "late_push_wrong", "no_table", "signal", "longjmp", "null_call"),
@@ -45,8 +45,8 @@ RECIPES_ASKED = ("keystone", "keystone-thumb", "clang-O0", "clang-thumb-O0", "ma
 UNITS = units([PROGRAMS[name] for name in PROGRAMS_ASKED], ARCHES.values(), [RECIPES[name] for name in RECIPES_ASKED])
 
 
-def strategy(name: str) -> Unwinder:
-    referee = REFEREES[STRATEGIES[name]]
+def installed(name: str) -> Unwinder:
+    referee = REFEREES[LIBRARIES[name]]
     if referee.find() is None:
         pytest.skip(f"{referee.name} is not installed: {referee.package}")
     return next(unwinder for unwinder in referee.unwinders if unwinder.name == name)
@@ -58,16 +58,16 @@ def test_every_library_is_exact_somewhere_in_every_unit(unit: Unit) -> None:
         run = run_unit(unit, PROGRAMS)
     except ToolchainMissing as missing:
         pytest.skip(str(missing))
-    there = [name for name, referee in STRATEGIES.items() if REFEREES[referee].find() is not None]
-    asked = [unwinder for name in there if (unwinder := strategy(name)).applies_to(run.built.image)]
-    assert asked or len(there) < len(STRATEGIES), "some library has something to say of every file"
+    there = [name for name, referee in LIBRARIES.items() if REFEREES[referee].find() is not None]
+    asked = [unwinder for name in there if (unwinder := installed(name)).applies_to(run.built.image)]
+    assert asked or len(there) < len(LIBRARIES), "some library has something to say of every file"
     for unwinder in asked:
         cell = cell_of(run, unwinder, judge_all(run, unwinder))
         assert cell.exact > 0, f"{cell}: nothing is exact"
 
 
 def test_libdw_recovers_registers_where_its_version_can_tell_them() -> None:
-    unwinder = strategy("libdw")
+    unwinder = installed("libdw")
     library = libdw_library.load(libdw_library.library_file())
     if not hasattr(library, "dwfl_frame_reg"):
         pytest.skip("this libdw is older than 0.188: apt-get install libdw1 from a newer Debian")
@@ -80,14 +80,14 @@ def test_libdw_recovers_registers_where_its_version_can_tell_them() -> None:
 
 def test_llvm_takes_the_row_before_the_pc_only_where_it_is_asked_as_unw_step_is() -> None:
     run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
-    natural, exact = (judge_all(run, strategy(name)) for name in ("llvm_libunwind", "llvm_libunwind_exact"))
+    natural, exact = (judge_all(run, installed(name)) for name in ("llvm_libunwind", "llvm_libunwind_exact"))
     assert all(verdict.exact for verdict in exact)
     wrong = {run.instruction(step).split()[0] for step, verdict in enumerate(natural) if not verdict.exact}
     assert wrong == {"mov", "ret"}, "right behind push and pop, where a row begins"
 
 
 def test_libunwind_remembers_a_row_by_its_pc_alone() -> None:
-    unwinder = strategy("libunwind")
+    unwinder = installed("libunwind")
     run, alone = (run_program(PROGRAMS["callee_pops"], ARCHES["x86_64"], "keystone") for _ in range(2))
     at = run.step_at("work_popped")
     assert [frame.pc for frame in unwinder.unwind(alone[at]).frames] == [f.pc for f in run.truth(at).frames]
@@ -96,7 +96,7 @@ def test_libunwind_remembers_a_row_by_its_pc_alone() -> None:
 
 
 def test_a_position_independent_file_is_unwound_where_it_was_loaded() -> None:
-    unwinder = strategy("llvm_libunwind_compact")
+    unwinder = installed("llvm_libunwind_compact")
     run = run_program(PROGRAMS["inlined_call"], ARCHES["arm64"], "macho-O2")
     assert run.loaded.bias, "a Mach-O file is loaded with a slide"
     settled = [
@@ -136,7 +136,7 @@ def test_a_compiler_that_fails_is_one_typed_error(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_snapshot_that_did_not_come_from_a_run_is_unwound_too() -> None:
-    unwinder = strategy("libunwind")
+    unwinder = installed("libunwind")
     run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
     at = run.at("leaf+0x4")
     foreign = Snapshot.from_parts(

@@ -13,11 +13,11 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee import present
-from testbed.referee.perf import strategy
-from testbed.referee.perf.strategy import DUMP, REFEREE, find, opening, sample, unwind
+from testbed.referee.perf import unwinder
+from testbed.referee.perf.unwinder import DUMP, REFEREE, find, opening, sample, unwind
 from testbed.referee.profilers import agent, in_handler
 from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, AgentLibrary, agent_for, found_for
-from testbed.referee.profilers.strategy import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
+from testbed.referee.profilers.unwinder import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
@@ -239,7 +239,7 @@ def test_a_process_that_dies_is_an_outcome_and_the_next_snapshot_finds_a_new_one
 ) -> None:
     run = testbed.run("leaf_call", arch="x86_64", recipe="keystone")
     whole = unwind(run[10])
-    monkeypatch.setattr(strategy, "sample", lambda snapshot, time: b"\1\0\0\0\0\0\1\0" * 2)  # a record of one byte
+    monkeypatch.setattr(unwinder, "sample", lambda snapshot, time: b"\1\0\0\0\0\0\1\0" * 2)  # a record of one byte
     died = unwind(run[10])
     assert isinstance(died.stopped, ToolCrashed) and len(died.frames) == 1
     monkeypatch.undo()
@@ -257,7 +257,7 @@ def test_a_register_that_is_not_known_is_not_made_up() -> None:
 @pytest.fixture
 def other_perf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     program = tmp_path / "perf"
-    monkeypatch.setattr(strategy.shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(unwinder.shutil, "which", lambda name: str(program))
     find.cache_clear()
     yield program
     find.cache_clear()

@@ -11,7 +11,7 @@ from testbed.runs.judging import judge_all
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 
-# (tool's strategy, ours, registers that it recovers, where it is exact, (program, architecture, recipe) ...)
+# (tool's unwinder, ours, registers that it recovers, where it is exact, (program, architecture, recipe) ...)
 TOOLS = [
     (
         *("libunwind", "eh_frame_hdr", "all", "everywhere"),

@@ -15,12 +15,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from testbed.referee.gdb.whose import version_said
 
-from testbed.cli.strategies import strategies_named, strategy_named
+from testbed.cli.unwinders import unwinder_named, unwinders_named
 from testbed.referee import REFEREE_OF, REFEREES, versions
-from testbed.referee.gdb.strategy import version_said
 from testbed.referee.model import Finding, Found, OtherVersions, read_findings
-from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, strategies_of_versions
+from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, unwinders_of_versions
 from testbed.runs.judging import judge
 from testbed.words.errors import DataFileError, UsageError, VersionMissing
 from tests.house.sources import ROOT
@@ -174,11 +174,11 @@ def test_what_does_not_start_or_says_another_version_is_not_taken(index: Path, m
 
 def test_an_unknown_version_names_those_there_are() -> None:
     with pytest.raises(UsageError, match=r"no version matches 'gdb@15'; there is gdb@13.1, gdb@16.3, "):
-        strategies_named(["gdb@15"])
+        unwinders_named(["gdb@15"])
     with pytest.raises(UsageError, match=r"no version matches .gdb_no_tables@15.; there is gdb@13.1, "):
-        strategy_named("gdb_no_tables@15")
+        unwinder_named("gdb_no_tables@15")
     with pytest.raises(UsageError, match="there are versions of gdb, lldb, libdw, drgn, symbolic"):
-        strategies_named(["perf@*"])
+        unwinders_named(["perf@*"])
 
 
 def test_of_a_pattern_what_cannot_be_had_is_told_and_one_at_least_must_be(
@@ -186,7 +186,7 @@ def test_of_a_pattern_what_cannot_be_had_is_told_and_one_at_least_must_be(
 ) -> None:
     told: list[str] = []
     with pytest.raises(VersionMissing, match=r"symbolic@11.1.0: pip says"):
-        strategies_of_versions(["symbolic@11*"], told.append)
+        unwinders_of_versions(["symbolic@11*"], told.append)
     monkeypatch.setattr(versions, "own_packages", lambda wheel, pinned: "/here" if pinned.startswith("12") else "")
     others = OtherVersions(
         in_packages=lambda packages: Found("12.18.3", packages, packages),
@@ -194,7 +194,7 @@ def test_of_a_pattern_what_cannot_be_had_is_told_and_one_at_least_must_be(
     )
     monkeypatch.setattr(versions, "REFEREES", {"symbolic": dataclasses.replace(REFEREES["symbolic"], others=others)})
     told.clear()
-    (found,) = strategies_of_versions(["symbolic@*"], told.append)
+    (found,) = unwinders_of_versions(["symbolic@*"], told.append)
     assert found.name == "symbolic@12.18.3"
     assert [text.partition(" ")[0] for text in told if "left out" not in text] == ["symbolic@11.1.0", "symbolic@13.9.0"]
     assert sum(text.startswith("left out: symbolic@1") for text in told) == 2
@@ -204,27 +204,25 @@ def test_of_a_pattern_what_cannot_be_had_is_told_and_one_at_least_must_be(
 def test_a_version_that_is_here_says_that_it_is_it_and_unwinds(tool: str) -> None:
     """Of those that were brought already, or are this environment's or the system's: nothing is downloaded."""
     run = run_of("leaf_call", "x86_64", "clang-asm")
-    strategy = next(name for name, owner in REFEREE_OF.items() if owner == tool)
+    whose = next(name for name, owner in REFEREE_OF.items() if owner == tool)
     there = 0
     for each in of_tool(tool):
         folder = versions.environments() / each.wheel.replace("==", "-")
         if each.wheel and not folder.is_dir() and not versions.own_packages(*each.wheel.split("==")):
             continue
         try:
-            (unwinder,) = strategies_of_versions([f"{strategy}@{each.version}"], pytest.fail)
+            (unwinder,) = unwinders_of_versions([f"{whose}@{each.version}"], pytest.fail)
         except VersionMissing:
             if each.wheel:
                 raise
             continue
         said = unwinder.unwind(run.at("leaf"))
-        assert unwinder.name == f"{strategy}@{each.version}"
+        assert unwinder.name == f"{whose}@{each.version}"
         assert unwinder.tool is not None and unwinder.tool().split()[1] == each.version
         assert judge(run, run.at("leaf"), said, unwinder).exact, f"{unwinder}: {said}"
         there += 1
     if not there:
-        pytest.skip(
-            f"no version of {tool} is here; testbed run leaf_call -u '{strategy}@*' brings them (needs an index)"
-        )
+        pytest.skip(f"no version of {tool} is here; testbed run leaf_call -u '{whose}@*' brings them (needs an index)")
 
 
 # Findings from files.
@@ -246,7 +244,7 @@ because = "it asks no table"
 
 def read(folder: Path, text: str) -> tuple[Finding, ...]:
     (folder / "findings.toml").write_text(text)
-    return read_findings(str(folder / "strategy.py"))
+    return read_findings(str(folder / "whose.py"))
 
 
 def test_a_finding_has_its_reason_and_a_name(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def opened(path: Path, *, fragment: str = "", **context: Any) -> AbstractContext
 # Runs with everything that was said about them, made once for the tests of the pages.
 
 
-# What a page shows of these is known by heart; strategies come and go.
+# What a page shows of these is known by heart; unwinders come and go.
 SOME = ("fp_chain", "fp_chain_entry", "eh_frame", "eh_frame_hdr", "debug_frame", "ehabi")
 
 

@@ -58,7 +58,7 @@ def test_the_headline_is_the_sum_of_the_cells_shown(page_file: Path, matrix: Mat
 
     with opened(page_file) as page:
         assert number(page, "exact") == sum(cell.exact for cell in matrix.cells) > 0
-        page.fill("input[name=strategy]", "fp_chain_entry")
+        page.fill("input[name=unwinder]", "fp_chain_entry")
         page.select_option("select[name=arch]", "arm64")
         shown = [c for c in matrix.cells if c.unwinder == "fp_chain_entry" and c.unit.arch == "arm64"]
         assert number(page, "exact") == sum(cell.exact for cell in shown)
@@ -105,14 +105,14 @@ def test_it_opens_with_a_heat_map_that_chooses_cells(page_file: Path, matrix: Ma
     exact, sites = sum(cell.exact for cell in mine), sum(cell.sites - cell.transition for cell in mine)
     with opened(page_file) as page:
         assert page.locator("#heat tbody tr").count() == len(matrix.unwinders)
-        hot = page.locator("#heat button[data-strategy=fp_chain][data-arch=arm64]")
+        hot = page.locator("#heat button[data-unwinder=fp_chain][data-arch=arm64]")
         assert hot.inner_text() == share(exact, sites)
         hot.click()
         assert page.locator(SHOWN).count() == len(mine)
         assert page.inner_text("#total-exact") == f"{exact:,}"  # and not those of fp_chain_entry
 
 
-def test_the_programs_that_divide_strategies_most_come_first(page_file: Path, matrix: Matrix) -> None:
+def test_the_programs_that_divide_unwinders_most_come_first(page_file: Path, matrix: Matrix) -> None:
     rows = dividing(matrix, {})
     assert [row["unit"].program for row in rows] == ["leaf_no_frame", "leaf_call"]
     for row in rows:
@@ -244,9 +244,7 @@ def test_a_share_is_0_or_100_only_if_it_is() -> None:
 @pytest.mark.parametrize("width", [24, 40, 60, 100])
 def test_columns_that_do_not_fit_stand_below_behind_the_words_again(width: int) -> None:
     numbers = tuple(f"{i}{i},{i * 111:03}" for i in range(1, 9))
-    table = ColumnBlocks(
-        ("strategy", "arch"), tuple(f"head\n{i}" for i in range(8)), (("fp_chain", "arm64", *numbers),)
-    )
+    table = ColumnBlocks(("chosen", "arch"), tuple(f"head\n{i}" for i in range(8)), (("fp_chain", "arm64", *numbers),))
     out = io.StringIO()
     Console(width=width, file=out).print(table)
     lines = out.getvalue().splitlines()

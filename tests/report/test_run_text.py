@@ -21,7 +21,7 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Difference
-from testbed.profiling.result import CountedProcess, StrategyShare, WrongPlace
+from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
 from testbed.referee import REFEREES
 from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
@@ -56,7 +56,7 @@ def shown(page: object, width: int = 100) -> str:
     return text.getvalue()
 
 
-def test_each_mark_stands_below_the_end_of_its_strategys_line() -> None:
+def test_each_mark_stands_below_the_end_of_its_unwinders_line() -> None:
     run, verdicts = judged("leaf_call", "arm64", ALL)
     lines = shown(StepLines(run, mark_columns(verdicts), range(len(run)))).splitlines()
     at = {name: line.index("┌") for line in lines if "┌" in line for name in line.split("┌")[1].split(", ")}
@@ -134,7 +134,7 @@ def test_a_long_run_shows_each_differing_instruction_once_with_its_count() -> No
 WHERE = WrongPlace("+0x1a2d0", "ld-linux-x86-64.so.2", "a function uses the frame pointer for " * 4, 12, 12, 3, 1, "f")
 
 
-def _share(name: str, *, sampled: bool = False, **outcomes: int) -> StrategyShare:
+def _share(name: str, *, sampled: bool = False, **outcomes: int) -> UnwinderShare:
     kinds = {
         SiteKind(
             Outcome(word), Accord.HOLDS if word == "exact" else Accord.FAILS, "" if word == "exact" else "leads"
@@ -143,7 +143,7 @@ def _share(name: str, *, sampled: bool = False, **outcomes: int) -> StrategyShar
     }
     exact, lies = outcomes.get("exact", 0), outcomes.get("skipped", 0)
     own = CodeShare(ProcessCode(CodePart.OWN, "main"), sum(outcomes.values()), exact, lies)
-    return StrategyShare(kinds, name=name, sampled=sampled, code=(own,))
+    return UnwinderShare(kinds, name=name, sampled=sampled, code=(own,))
 
 
 LIES = _share("stack_scan", exact=70, skipped=30)
@@ -191,13 +191,13 @@ def printed(part: object) -> str:
             "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most in main.",
         ),
         (
-            [StrategyShare(name="eh_frame", sampled=False)],
+            [UnwinderShare(name="eh_frame", sampled=False)],
             "No step of your code was judged; the process ended with exit 127.",
         ),
         ([LIES], "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in main."),
     ],
 )
-def test_the_answer_is_about_your_code(shares: list[StrategyShare], said: str) -> None:
+def test_the_answer_is_about_your_code(shares: list[UnwinderShare], said: str) -> None:
     assert process_answer(PROCESS, shares).plain.strip() == said
 
 
@@ -224,12 +224,12 @@ def test_a_part_is_told_as_it_was(name: str, request: pytest.FixtureRequest) -> 
 # Rows of tables on terminals of any width: nothing is cut, and what differs looks different.
 
 
-def table(strategy: str, width: int, program: str = "leaf_call", arch: str = "arm64") -> str:
+def table(chosen: str, width: int, program: str = "leaf_call", arch: str = "arm64") -> str:
     image = build(PROGRAMS[program], ARCHES[arch], RECIPES["keystone"]).image
-    rows = UNWINDERS[strategy].rows
+    rows = UNWINDERS[chosen].rows
     assert rows is not None
     console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
-    console.print(table_page(strategy, image, rows(image)))
+    console.print(table_page(chosen, image, rows(image)))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -252,13 +252,13 @@ def told(text: str) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.parametrize("width", [100, 80, 60, 40])
-@pytest.mark.parametrize("strategy", ["sframe", "eh_frame", "fp_chain", "prologue_analysis"])
-def test_every_rule_is_told_at_any_width(strategy: str, width: int) -> None:
-    unwinder = UNWINDERS[strategy]
+@pytest.mark.parametrize("chosen", ["sframe", "eh_frame", "fp_chain", "prologue_analysis"])
+def test_every_rule_is_told_at_any_width(chosen: str, width: int) -> None:
+    unwinder = UNWINDERS[chosen]
     image = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["keystone"]).image
     if unwinder.rows is None:
-        pytest.skip(f"{strategy} has no rows")
-    text = table(strategy, width)
+        pytest.skip(f"{unwinder} has no rows")
+    text = table(chosen, width)
     assert "…" not in text and max(map(len, (line.rstrip() for line in text.splitlines()))) <= width
     if width == 40:  # lists of names may wrap there
         return

@@ -20,7 +20,7 @@ from testbed.naming.symbolize import Origin, symbolize
 from testbed.report.answers import NOTHING
 from testbed.report.page import packed, unpacked
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
-from testbed.report.stepper import answer_data, stepper_data, strategy_sentence, write_stepper
+from testbed.report.stepper import answer_data, stepper_data, unwinder_sentence, write_stepper
 from testbed.runs.frames_beside import told
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
@@ -220,8 +220,8 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
               words: stepper.model.stackAt(step).words.map((w) =>
                 [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
               truth: stepper.model.truthAt(step).map((f) => [f.pc, f.name, f.inlined]),
-              said: stepper.model.facts.strategies.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
-              aligned: stepper.model.facts.strategies.map((_, i) => {
+              said: stepper.model.facts.unwinders.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
+              aligned: stepper.model.facts.unwinders.map((_, i) => {
                 const { at, extra, end } = stepper.model.alignedAt(i, step), out = [];
                 for (let level = 0; level <= end; level++) {
                   out.push(...(extra.get(level) ?? []).map((f) => [null, f.pc]));
@@ -256,13 +256,13 @@ def placed(true: Sequence[int], said: Sequence[int]) -> list[list[int | None]]:
     return [[each.true, None if each.said is None else said[each.said]] for each in beside(true, said)]
 
 
-# A strategy's sentence names the instruction that changed what it sees, and what that instruction did.
+# An unwinder's sentence names the instruction that changed what it sees, and what that instruction did.
 
 HEAR = "goes wrong at middle, 1 frame further out: "
 
 
 @pytest.mark.parametrize(
-    ("program", "arch", "strategy", "sentence"),
+    ("program", "arch", "chosen", "sentence"),
     [
         ("leaf_call", "arm64", "eh_frame", "right at every instruction"),
         (
@@ -291,9 +291,9 @@ HEAR = "goes wrong at middle, 1 frame further out: "
         ("no_table", "x86_64", "eh_frame", "never sees"),
     ],
 )
-def test_the_sentence(program: str, arch: str, strategy: str, sentence: str) -> None:
+def test_the_sentence(program: str, arch: str, chosen: str, sentence: str) -> None:
     run, *_ = judged(program, arch, "keystone")
-    said = strategy_sentence(run, judge_all(run, UNWINDERS[strategy]))
+    said = unwinder_sentence(run, judge_all(run, UNWINDERS[chosen]))
     assert said.startswith(sentence)
     assert said == sentence or ";" not in sentence  # those that are written out here are whole
 
@@ -309,7 +309,7 @@ def test_every_change_that_is_told_is_one(program: str, arch: str) -> None:
     for unwinder in UNWINDERS.values():
         if unwinder.applies_to(run.built.image):
             verdicts = judge_all(run, unwinder)
-            for kind, where in CHANGE.findall(strategy_sentence(run, verdicts)):
+            for kind, where in CHANGE.findall(unwinder_sentence(run, verdicts)):
                 visits = [k for k in range(len(run)) if run.where(int(run.trace.pc[k])) == where]
                 assert (kind == "sees") in [verdicts[k].exact or verdicts[k].frame > 0 for k in visits], unwinder.name
                 told += 1
@@ -321,7 +321,7 @@ def test_the_phases_are_those_of_the_score() -> None:
     facts = answer_data(run, answers, cells, {})
     unit = Unit("leaf_call", "arm64", "keystone")
     scored = score_unit(unit, PROGRAMS, [answer.unwinder for answer in answers.each])
-    for strategy in facts["strategies"]:
-        counts = scored.counts[strategy["name"]]
+    for chosen in facts["unwinders"]:
+        counts = scored.counts[chosen["name"]]
         for i, here in enumerate(map(counts.within, PHASES)):
-            assert strategy["phases"][i] == [here.judged, here.exact, here.stopped, here.lying]
+            assert chosen["phases"][i] == [here.judged, here.exact, here.stopped, here.lying]

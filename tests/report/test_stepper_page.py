@@ -121,7 +121,7 @@ def test_a_false_frame_stands_between_the_true_ones_and_repeats_are_folded(tmp_p
         assert page.locator("#callers .gap").count() == 0
 
 
-def test_each_strategy_has_a_sentence_and_its_phases(leaf_call: Path) -> None:
+def test_each_unwinder_has_a_sentence_and_its_phases(leaf_call: Path) -> None:
     with opened(leaf_call, fragment="#focus=fp_chain_entry") as page:
         said = page.inner_text("#sentence")
         assert said.startswith("fp_chain_entry loses leaf's caller at leaf+0x4")
@@ -129,23 +129,23 @@ def test_each_strategy_has_a_sentence_and_its_phases(leaf_call: Path) -> None:
         assert page.evaluate("stepper.at()") == 4  # its own first lie, not that of fp_chain
         assert page.locator("#seen tbody tr").count() == 1
         page.wait_for_function("location.hash === '#step=4&focus=fp_chain_entry'")
-        page.click("#strips button.strategy >> nth=1")
+        page.click("#strips button.unwinder >> nth=1")
         rows = [" ".join(row.split()) for row in page.locator("#seen tbody tr").all_inner_texts()]
         assert rows[-1] == "eh_frame, eh_frame_hdr right at every instruction 4/4 3/3 12/12 3/3 3/3"
 
 
-def test_strategies_can_be_filtered(leaf_call: Path) -> None:
+def test_unwinders_can_be_filtered(leaf_call: Path) -> None:
     with opened(leaf_call, fragment="#step=11") as page:
         page.fill("#only", "eh_frame_hdr")
         assert page.locator("#strips .row:visible").count() == 1
         assert "fp_chain" not in page.inner_text("#callers")
         page.fill("#only", "")
-        page.click("#strips button.strategy >> nth=0")  # this one alone
-        assert page.locator("#strips button.strategy >> nth=0").get_attribute("aria-pressed") == "true"
+        page.click("#strips button.unwinder >> nth=0")  # this one alone
+        assert page.locator("#strips button.unwinder >> nth=0").get_attribute("aria-pressed") == "true"
         assert callers_of(page) == {"truth", "SKIPPED", "fp_chain", "#"}
-        page.click("#strips button.strategy >> nth=2")  # another one alone
+        page.click("#strips button.unwinder >> nth=2")  # another one alone
         assert "fp_chain" not in callers_of(page)
-        page.click("#strips button.strategy >> nth=2")  # and all again
+        page.click("#strips button.unwinder >> nth=2")  # and all again
         assert {"fp_chain", "eh_frame"} <= callers_of(page)
 
 
@@ -221,10 +221,10 @@ def test_without_scripts_there_is_the_sentence_and_nothing_that_waits(leaf_call:
 def test_a_phone_shows_whole_names(leaf_call: Path) -> None:
     with opened(leaf_call, **PHONE) as page:
         cut = page.evaluate(
-            "[...document.querySelectorAll('.strategy .name')].filter((e) => e.scrollWidth > e.clientWidth)"
+            "[...document.querySelectorAll('.unwinder .name')].filter((e) => e.scrollWidth > e.clientWidth)"
             ".map((e) => e.textContent)"
         )
-        assert page.locator(".strategy .name").count() > 2 and cut == []
+        assert page.locator(".unwinder .name").count() > 2 and cut == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -251,7 +251,7 @@ def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:
         assert page.evaluate("stepper.at()") == 19_998
 
 
-# The timeline: valid for both viewers, balanced, and the same stacks as the truth and the strategies.
+# The timeline: valid for both viewers, balanced, and the same stacks as the truth and the unwinders.
 
 
 def stacks(events: Sequence[dict[str, object]], steps: int) -> list[list[object]]:
@@ -318,7 +318,7 @@ def test_another_activation_of_the_same_function_is_another_frame() -> None:
     ]
 
 
-# What strategies say at every step, kept small: nothing is lost, and the native way says the same.
+# What unwinders say at every step, kept small: nothing is lost, and the native way says the same.
 
 
 def said(run: Run, answers: Answers) -> list[list[tuple[object, ...]]]:
@@ -359,9 +359,9 @@ def judged_leaf_call() -> tuple[Run, list[tuple[Cell, Sequence[Verdict]]]]:
 
 def test_a_run_is_plotted_and_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'unwind-testbed[plot]'")
-    run, by_strategy = judged_leaf_call()
+    run, by_unwinder = judged_leaf_call()
     for name in ("a.svg", "b.svg", "c.png"):
-        plot_run(run, by_strategy, tmp_path / name)
+        plot_run(run, by_unwinder, tmp_path / name)
     assert ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
@@ -375,12 +375,12 @@ def test_a_matrix_is_plotted(tmp_path: Path) -> None:
 
 
 def test_a_wrong_suffix_and_a_missing_library_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, by_strategy = judged_leaf_call()
+    run, by_unwinder = judged_leaf_call()
     with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):
-        plot_run(run, by_strategy, tmp_path / "a.jpg")
+        plot_run(run, by_unwinder, tmp_path / "a.jpg")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match=r"unwind-testbed\[plot\]"):
-        plot_run(run, by_strategy, tmp_path / "a.svg")
+        plot_run(run, by_unwinder, tmp_path / "a.svg")
 
 
 # Backtraces in the dialects that people know, on sites whose frames are known: each whole, in ``golden/outputs``.

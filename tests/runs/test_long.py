@@ -231,9 +231,9 @@ def built(program: str, arch: str, recipe: str) -> Path:
     return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe]).path
 
 
-def exact(path: Path, facts: FileFacts, strategy: str) -> int:
+def exact(path: Path, facts: FileFacts, unwinder: str) -> int:
     """How many sites are exact."""
-    return sum(verdict.exact for verdict in judge_all(run_file(path, facts=facts), UNWINDERS[strategy]))
+    return sum(verdict.exact for verdict in judge_all(run_file(path, facts=facts), UNWINDERS[unwinder]))
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_by_threads_the_verdicts_are_the_same(arch: str) -> None:
         assert judge_long(run, judging) == expected, program
 
 
-def test_what_a_strategy_raises_in_a_thread_ends_the_run() -> None:
+def test_what_a_unwinder_raises_in_a_thread_ends_the_run() -> None:
     def broken(snapshot: Snapshot) -> Backtrace:
         raise ZeroDivisionError("of this test")
 

@@ -52,7 +52,7 @@ def test_formats_mean_the_same_or_a_limit_says_why(unit: Unit) -> None:
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_asynchronous_formats_agree_at_every_pc_of_an_assembly_program(arch: str) -> None:
     run = run_program(PROGRAMS["leaf_call"], ARCHES[arch], "keystone")
-    # Formats are sections; what a strategy reads from the code itself may have SP where a table has FP.
+    # Formats are sections; what an unwinder reads from the code itself may have SP where a table has FP.
     sections = [u for u in UNWINDERS.values() if u.rows is not None and u.needs and u.applies_to(run.built.image)]
     comparison = compare_formats(run.built.image, sections, run)
     assert comparison.names[:2] == ("eh_frame", "eh_frame_hdr")
@@ -75,7 +75,7 @@ def row(start: int, end: int, register: str, offset: int, ra: int = -8) -> Unwin
     return UnwindRow(start, end, RegisterPlus(register, offset), {"rip": Offset(ra)}, "rip")
 
 
-def strategy(name: str, *rows: UnwindRow) -> Unwinder:
+def unwinder(name: str, *rows: UnwindRow) -> Unwinder:
     def unwind(snapshot: object) -> Backtrace:
         raise AssertionError("nothing runs here")
 
@@ -94,8 +94,8 @@ def compared(*unwinders: Unwinder, of: Image | None = None) -> Comparison:
 
 
 def test_code_is_cut_where_a_format_changes_what_it_says() -> None:
-    left = strategy("left", row(START, START + 8, "rsp", 8), row(START + 8, START + 16, "rsp", 16))
-    right = strategy("right", row(START, START + 4, "rsp", 8), row(START + 8, START + 20, "rbp", 16))
+    left = unwinder("left", row(START, START + 8, "rsp", 8), row(START + 8, START + 16, "rsp", 16))
+    right = unwinder("right", row(START, START + 4, "rsp", 8), row(START + 8, START + 20, "rbp", 16))
     comparison = compared(left, right)
     assert [(s.start - START, s.end - START, s.agreement, s.silent) for s in comparison.spans] == [
         (0, 4, Agreement.SAME, ()),
@@ -111,23 +111,23 @@ def test_code_is_cut_where_a_format_changes_what_it_says() -> None:
 
 
 def test_neighbours_that_say_the_same_are_one_stretch() -> None:
-    left = strategy("left", row(START, START + 8, "rsp", 8))
-    right = strategy("right", row(START, START + 4, "rsp", 8), row(START + 4, START + 8, "rsp", 8))
+    left = unwinder("left", row(START, START + 8, "rsp", 8))
+    right = unwinder("right", row(START, START + 4, "rsp", 8), row(START + 4, START + 8, "rsp", 8))
     assert [(s.start, s.end) for s in compared(left, right).spans] == [(START, START + 8)]
 
 
 def test_the_outermost_frame_needs_no_cfa() -> None:
     end = UnwindRow(START, START + 8, None, {"rip": Undefined()}, "rip")
     other = replace(end, cfa=RegisterPlus("rsp", 8))
-    assert [s.agreement for s in compared(strategy("a", end), strategy("b", other)).spans] == [Agreement.SAME]
+    assert [s.agreement for s in compared(unwinder("a", end), unwinder("b", other)).spans] == [Agreement.SAME]
 
 
 def test_without_a_rule_the_return_address_is_in_the_link_register() -> None:
     bare = UnwindRow(START, START + 8, RegisterPlus("sp", 0), {}, "x30")
     saved = replace(bare, registers={"x30": Offset(-8)})
     made = image(ARM64)
-    assert [s.agreement for s in compared(strategy("a", bare), strategy("b", bare), of=made).spans] == [Agreement.SAME]
-    differing = compared(strategy("a", bare), strategy("b", saved), of=made)
+    assert [s.agreement for s in compared(unwinder("a", bare), unwinder("b", bare), of=made).spans] == [Agreement.SAME]
+    differing = compared(unwinder("a", bare), unwinder("b", saved), of=made)
     assert [s.agreement for s in differing.spans] == [Agreement.UNDECIDED]
     assert "ra s" in text(differing)
 

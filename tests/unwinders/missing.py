@@ -1,4 +1,4 @@
-"""Snapshots that lack something, and what a strategy may say of one: less than of the whole, and nothing else."""
+"""Snapshots that lack something, and what an unwinder may say of one: less than of the whole, and nothing else."""
 
 from __future__ import annotations
 

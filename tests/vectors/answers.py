@@ -1,4 +1,4 @@
-"""A strategy asked about test vectors: for ``check_vectors.py --function tests.vectors.answers:NAME``.
+"""An unwinder asked about test vectors: for ``check_vectors.py --function tests.vectors.answers:NAME``.
 
 This is the only place where vectors meet the package; what checks them does not know it. The folder of the vectors is
 in the environment, under FOLDER.
@@ -33,13 +33,13 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def answer(unwinder: Unwinder, file: Any, vector: Any, registers: dict[str, int], memory: Any) -> dict[str, Any]:
-    """What a strategy says of one vector."""
+    """What an unwinder says of one vector."""
     snapshot = snapshot_of(Path(os.environ[FOLDER]), file, registers, memory)
     return as_answer(unwinder.unwind(snapshot))
 
 
 def snapshot_of(folder: Path, file: Any, registers: dict[str, int], memory: Any) -> Snapshot:
-    """The machine of a vector as strategies see it."""
+    """The machine of a vector as unwinders see it."""
     arch, said = ARCHES[file["arch"]], file["image"]
     records = tuple((isa, *layout.values()) for isa, layout in said["frame_records"].items())
     image = loaded(arch, folder / file["arch"] / said["file"], said["sha256"], said["bias"], records)

@@ -1,4 +1,4 @@
-"""Mistakes planted in copies of our strategies, each found by the vectors, which are checked without our package.
+"""Mistakes planted in copies of our unwinders, each found by the vectors, which are checked without our package.
 
 A copy of `unwinders` is changed in one place, and `check_vectors.py` runs in a process of its own that finds the copy
 before the package. Each is a mistake that real unwinders made.
@@ -26,13 +26,13 @@ BLOCK = re.compile(r"(?<=<!-- planted -->\n).*?(?=<!-- end -->)", re.S)
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake: what stands in a file of `unwinders`, and what is put there; the strategy that has it then."""
+    """A mistake: what stands in a file of `unwinders`, and what is put there; the unwinder that has it then."""
 
     what: str
     file: str
     right: str
     wrong: str
-    strategy: str
+    unwinder: str
     arch: str
     told: str  # a part of what the checker says
 
@@ -149,14 +149,14 @@ PLANTED = (
 )
 
 
-def checked(folder: Path, strategy: str, arch: str, before: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """``check_vectors.py`` on our strategy, or on the copy of it that stands before the package."""
+def checked(folder: Path, unwinder: str, arch: str, before: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """``check_vectors.py`` on our unwinder, or on the copy of it that stands before the package."""
     paths = [str(path) for path in (before, ROOT) if path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TESTBED_VECTORS": str(folder)}
     return subprocess.run(
         [
-            *(sys.executable, folder / "check_vectors.py", "--arch", arch, "--technique", strategy, folder),
-            *("--function", f"tests.vectors.answers:{strategy}"),
+            *(sys.executable, folder / "check_vectors.py", "--arch", arch, "--technique", unwinder, folder),
+            *("--function", f"tests.vectors.answers:{unwinder}"),
         ],
         capture_output=True,
         text=True,
@@ -183,16 +183,16 @@ def failures(said: str) -> list[str]:
 
 def table() -> str:
     """A line of Markdown for each mistake: what it is, where, and how many vectors it fails, with the first of them."""
-    rows = ["| planted | strategy | the checker's first sentence |", "|---|---|---|"]
+    rows = ["| planted | unwinder | the checker's first sentence |", "|---|---|---|"]
     with tempfile.TemporaryDirectory() as name:
         vectors = Path(name) / "set"
         write_set(vectors, *chosen(PROGRAMS, RECIPES))
         for index, planted in enumerate(PLANTED):
             changed = with_mistake(planted, Path(name) / str(index))
-            done = checked(vectors, planted.strategy, planted.arch, changed)
+            done = checked(vectors, planted.unwinder, planted.arch, changed)
             assert done.returncode == 1, f"not found: {planted.what}"
             first = next(line for line in failures(done.stdout) if planted.told in line)
-            rows.append(f"| {planted.what} (`{planted.file}`) | {planted.strategy}, {planted.arch} | `{first}` |")
+            rows.append(f"| {planted.what} (`{planted.file}`) | {planted.unwinder}, {planted.arch} | `{first}` |")
     return "\n".join(rows) + "\n"
 
 

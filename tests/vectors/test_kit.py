@@ -38,7 +38,7 @@ def totals(printed: str) -> list[int]:
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
-def test_the_example_in_c_follows_frame_pointers_as_our_strategy_does(
+def test_the_example_in_c_follows_frame_pointers_as_our_unwinder_does(
     small_set: Path, tmp_path: Path, arch: str
 ) -> None:
     """Written anew, from the README: exact, stopped and deceived at the very same sites."""

@@ -10,16 +10,16 @@ from tests.vectors.planted import BLOCK, PLANTED, ROOT, Planted, checked, with_m
 
 
 @pytest.mark.parametrize(
-    ("strategy", "arch"), sorted({(planted.strategy, planted.arch) for planted in PLANTED}), ids=str
+    ("unwinder", "arch"), sorted({(planted.unwinder, planted.arch) for planted in PLANTED}), ids=str
 )
-def test_without_a_mistake_nothing_fails(small_set: Path, strategy: str, arch: str) -> None:
-    done = checked(small_set, strategy, arch)
+def test_without_a_mistake_nothing_fails(small_set: Path, unwinder: str, arch: str) -> None:
+    done = checked(small_set, unwinder, arch)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.what)
 def test_a_planted_mistake_is_found(small_set: Path, tmp_path: Path, planted: Planted) -> None:
-    done = checked(small_set, planted.strategy, planted.arch, with_mistake(planted, tmp_path))
+    done = checked(small_set, planted.unwinder, planted.arch, with_mistake(planted, tmp_path))
     assert (done.returncode, done.stderr) == (1, ""), done.stdout
     assert planted.told in done.stdout
 

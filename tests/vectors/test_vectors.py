@@ -71,7 +71,7 @@ def test_the_callers_are_the_true_ones_and_no_site_is_in_transition(files: list[
             assert not run.watched.transition[vector["id"]]
 
 
-def test_each_strategy_gets_the_word_that_is_expected_of_its_technique(
+def test_each_unwinder_gets_the_word_that_is_expected_of_its_technique(
     small_set: Path, files: list[File], checker: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the checker's own judge, on the machine as it is in the file, at a third of the sites: exact, stop or lie."""

@@ -121,10 +121,10 @@ def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_whatever_a_strategy_claims_the_columns_judge_it_as_the_judge_does(
+def test_whatever_a_unwinder_claims_the_columns_judge_it_as_the_judge_does(
     arch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No strategy is wrong in every way: here its answers are spoiled at random; some are judged compiled."""
+    """No unwinder is wrong in every way: here its answers are spoiled at random; some are judged compiled."""
     run = run_program(PROGRAMS["recursion"], ARCHES[arch])
     unwinder = next(u for u in reversed(NATIVE) if u.applies_to(run.built.image) and u.rows)
     assert unwinder.unwind_trace

@@ -1,1 +1,1 @@
-"""Strategies that follow frame records, link registers and shadow stacks."""
+"""Unwinders that follow frame records, link registers and shadow stacks."""

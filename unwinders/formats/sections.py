@@ -1,4 +1,4 @@
-"""The sections that the tables lie in. A strategy names those that it needs; its reader is loaded where they are."""
+"""The sections that the tables lie in. An unwinder names those that it needs; its reader is loaded where they are."""
 
 EXIDX, EXTAB = ".ARM.exidx", ".ARM.extab"
 ORC_ENTRIES, ORC_PLACES, ORC_HEADER = ".orc_unwind", ".orc_unwind_ip", ".orc_header"

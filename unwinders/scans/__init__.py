@@ -1,1 +1,1 @@
-"""Strategies that look for return addresses on the stack."""
+"""Unwinders that look for return addresses on the stack."""

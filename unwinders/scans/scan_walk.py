@@ -5,7 +5,7 @@ From SP upwards, one word at a time::
     location       = first word at or above SP (then above the last one found) that is plausible
     return address = *location,  caller's SP = location + one word
 
-What counts as plausible, and how many words are tried, is the strategy's choice. The scan that reaches the end of the
+What counts as plausible, and how many words are tried, is the unwinder's choice. The scan that reaches the end of the
 stack's mapping has seen every word there is, so it claims the root; one that gives up before that stops honestly, and
 so does one that reaches the end of what a dump has of the stack.
 """

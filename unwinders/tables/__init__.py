@@ -1,1 +1,1 @@
-"""Strategies that believe a table in the file."""
+"""Unwinders that believe a table in the file."""

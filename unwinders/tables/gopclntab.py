@@ -49,4 +49,4 @@ GOPCLNTAB = Unwinder(
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
 )
-"""The strategy as the catalogue holds it."""
+"""The unwinder as the catalogue holds it."""

@@ -49,4 +49,4 @@ ORC = Unwinder(
     arches=frozenset({"x86_64"}),
     needs=frozenset({ORC_ENTRIES, ORC_PLACES}),
 )
-"""The strategy as the catalogue holds it."""
+"""The unwinder as the catalogue holds it."""

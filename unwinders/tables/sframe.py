@@ -50,4 +50,4 @@ SFRAME = Unwinder(
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
 )
-"""The strategy as the catalogue holds it."""
+"""The unwinder as the catalogue holds it."""

@@ -3,7 +3,7 @@
 async function start() {
   const [data] = await readBlock("data");
   const form = document.getElementById("filter"), table = document.getElementById("matrix");
-  const rows = [...table.tBodies[0].rows], strategies = data.strategies;
+  const rows = [...table.tBodies[0].rows], unwinders = data.unwinders;
   const names = { program: rows.map((row) => row.dataset.program), recipe: rows.map((row) => row.dataset.recipe) };
   const keys = [...document.querySelectorAll("[id^=total-]")].map((total) => total.id.slice("total-".length));
 
@@ -19,8 +19,8 @@ async function start() {
 
   function apply() {
     const wanted = Object.fromEntries(new FormData(form)), sums = Object.fromEntries([...keys, "sites"].map((key) => [key, 0]));
-    const program = fits(wanted.program, names.program), recipe = fits(wanted.recipe, names.recipe), strategy = fits(wanted.strategy, strategies);
-    const column = strategies.map(strategy);
+    const program = fits(wanted.program, names.program), recipe = fits(wanted.recipe, names.recipe), unwinder = fits(wanted.unwinder, unwinders);
+    const column = unwinders.map(unwinder);
     let cells = 0, units = 0;
     table.tHead.rows[0].querySelectorAll(".s").forEach((head, i) => { head.hidden = !column[i]; });
     for (const row of rows) {
@@ -69,7 +69,7 @@ async function start() {
   document.querySelector(".page").addEventListener("click", (event) => {
     const cell = event.target.closest("[data-cell]"), hot = event.target.closest("#heat button"), program = event.target.closest("button[data-program]");
     if (cell && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); open(data.cells[cell.dataset.cell]); }
-    if (hot) only({ strategy: hot.dataset.strategy, arch: hot.dataset.arch });
+    if (hot) only({ unwinder: hot.dataset.unwinder, arch: hot.dataset.arch });
     if (program) only({ program: program.dataset.program });
   });
   function only(wanted) { // these cells alone, and there

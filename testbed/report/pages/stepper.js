@@ -3,7 +3,7 @@
 async function start() {
   const [facts, col] = await readBlock("data");
   const model = modelOf(facts, col);
-  const shown = new Set(facts.strategies.keys());
+  const shown = new Set(facts.unwinders.keys());
   model.at = 0;
   const slider = document.getElementById("slider"), field = document.getElementById("step");
   slider.max = field.max = model.last;
@@ -32,7 +32,7 @@ async function start() {
   }
 
   function spokenOf(step, where, text) {
-    const wrong = [...shown].filter((i) => col[`s${i}outcome`][step]).map((i) => `${facts.strategies[i].name} ${facts.outcomes[col[`s${i}outcome`][step]].name}`);
+    const wrong = [...shown].filter((i) => col[`s${i}outcome`][step]).map((i) => `${facts.unwinders[i].name} ${facts.outcomes[col[`s${i}outcome`][step]].name}`);
     return `Step ${step}, ${where}, ${text}. ${wrong.length ? wrong.join(", ") : "All exact"}.`;
   }
 
@@ -47,7 +47,7 @@ async function start() {
   only.addEventListener("input", () => {
     const wanted = only.value.trim().toLowerCase();
     document.querySelectorAll("#strips .row").forEach((row, i) => {
-      const fits = facts.strategies[i].name.includes(wanted);
+      const fits = facts.unwinders[i].name.includes(wanted);
       row.hidden = !fits;
       if (fits) shown.add(i); else shown.delete(i);
       row.classList.toggle("off", !fits);
@@ -67,7 +67,7 @@ async function start() {
   const place = () => `#step=${model.at}${time.focusedName() && `&focus=${time.focusedName()}`}`;
   const fromLink = () => {
     const match = /step=(\d+)/.exec(location.hash), wanted = /focus=([^&]+)/.exec(location.hash);
-    const named = wanted ? facts.strategies.findIndex((strategy) => strategy.name === decodeURIComponent(wanted[1])) : -1;
+    const named = wanted ? facts.unwinders.findIndex((unwinder) => unwinder.name === decodeURIComponent(wanted[1])) : -1;
     if (named >= 0) time.focus(named, named);
     go(match ? Number(match[1]) : time.firstLie(), true);
   };

@@ -1,4 +1,4 @@
-// Who called, each different answer beside the truth; and what each strategy sees of the whole run.
+// Who called, each different answer beside the truth; and what each unwinder sees of the whole run.
 
 const MOST_ROWS = 48;
 
@@ -60,12 +60,12 @@ function callersPanel(model, shown) {
     const head = el("tr", {}, el("th", { scope: "col" }, "#"), el("th", { scope: "col", class: "truth" }, "truth"),
       ...columns.map(({ members, outcome }) => el("th", { scope: "col" },
         el("div", {}, el("span", { class: `chip o-${outcome.name}${col[`s${members[0]}unexplained`][step] ? " unexplained" : ""}` }, outcome.lying ? outcome.name.toUpperCase() : outcome.name)),
-        el("div", { class: "who" }, members.map((i) => facts.strategies[i].name).join(", ")))));
+        el("div", { class: "who" }, members.map((i) => facts.unwinders[i].name).join(", ")))));
     table.replaceChildren(el("thead", {}, head), el("tbody", {}, rowsOf(truth, columns)));
     const reasons = new Map(); // equal answers may have different reasons
     for (const i of columns.filter(({ outcome }) => outcome.name !== "exact").flatMap(({ members }) => members)) {
       const said = [col[`s${i}note`][step], col[`s${i}why`][step]].map((note) => facts.notes[note]).filter(Boolean).join("; ");
-      reasons.set(said, [...(reasons.get(said) ?? []), facts.strategies[i].name]);
+      reasons.set(said, [...(reasons.get(said) ?? []), facts.unwinders[i].name]);
     }
     why.replaceChildren(...[...reasons].map(([said, names]) => el("p", {}, el("b", {}, names.join(", ")), ": ", ...worded(said))));
   };
@@ -83,10 +83,10 @@ function counted(frame, times) {
   return times > 1 ? el("span", {}, named(frame), ` ×${number(times)}`) : named(frame);
 }
 
-// A sentence for each strategy, and its outcomes by phase of the activation; equal ones share a row.
+// A sentence for each unwinder, and its outcomes by phase of the activation; equal ones share a row.
 function seenPanel(model, shown) {
   const { facts } = model, table = document.getElementById("seen");
-  const phases = facts.phases.map((phase, p) => ({ ...phase, at: p })).filter(({ at }) => facts.strategies.some((strategy) => strategy.phases[at][0]));
+  const phases = facts.phases.map((phase, p) => ({ ...phase, at: p })).filter(({ at }) => facts.unwinders.some((unwinder) => unwinder.phases[at][0]));
   let key = null;
   return () => {
     const now = [...shown].sort((a, b) => a - b).join();
@@ -94,14 +94,14 @@ function seenPanel(model, shown) {
     key = now;
     const groups = new Map();
     for (const i of [...shown].sort((a, b) => a - b)) {
-      const strategy = facts.strategies[i], same = JSON.stringify([strategy.sentence, strategy.phases]);
-      if (groups.has(same)) groups.get(same).names.push(strategy.name); else groups.set(same, { strategy, names: [strategy.name] });
+      const unwinder = facts.unwinders[i], same = JSON.stringify([unwinder.sentence, unwinder.phases]);
+      if (groups.has(same)) groups.get(same).names.push(unwinder.name); else groups.set(same, { unwinder, names: [unwinder.name] });
     }
-    const head = el("tr", {}, el("th", { scope: "col" }, "strategy"), el("th", { scope: "col" }, "what it sees"),
+    const head = el("tr", {}, el("th", { scope: "col" }, "unwinder"), el("th", { scope: "col" }, "what it sees"),
       ...phases.map(({ name, meaning }) => el("th", { scope: "col", class: "phase", title: meaning }, name)));
-    table.replaceChildren(el("thead", {}, head), el("tbody", {}, [...groups.values()].map(({ strategy, names }) => el("tr", {},
-      el("th", { scope: "row" }, names.join(", ")), el("td", { class: "sentence" }, worded(strategy.sentence)),
-      ...phases.map(({ at, name }) => phaseCell(strategy.phases[at], name))))));
+    table.replaceChildren(el("thead", {}, head), el("tbody", {}, [...groups.values()].map(({ unwinder, names }) => el("tr", {},
+      el("th", { scope: "row" }, names.join(", ")), el("td", { class: "sentence" }, worded(unwinder.sentence)),
+      ...phases.map(({ at, name }) => phaseCell(unwinder.phases[at], name))))));
   };
 }
 

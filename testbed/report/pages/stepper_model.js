@@ -177,8 +177,8 @@ function modelOf(facts, col) {
     return frames;
   }
 
-  function saidAt(strategy, step) {
-    let node = col[`s${strategy}callers`][step];
+  function saidAt(unwinder, step) {
+    let node = col[`s${unwinder}callers`][step];
     if (node === -2147483648) return { frames: [], end: "" };
     const frames = [interrupted(step)];
     while (node >= 0) {
@@ -190,8 +190,8 @@ function modelOf(facts, col) {
 
   // An answer beside the truth (facts.besides): at[level] is its frame there, null where it lacks that true caller;
   // extra[level] are frames that never were, in front of that level; it ends in front of level `end`.
-  function alignedAt(strategy, step) {
-    const said = saidAt(strategy, step), way = facts.besides[col[`s${strategy}beside`][step]];
+  function alignedAt(unwinder, step) {
+    const said = saidAt(unwinder, step), way = facts.besides[col[`s${unwinder}beside`][step]];
     const at = [], extra = new Map();
     let next = 0;
     if (!way) at.push(...said.frames);

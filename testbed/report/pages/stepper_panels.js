@@ -5,7 +5,7 @@ function codePanel(model, shown, go) {
   const visits = new Uint32Array(facts.code.length), first = new Int32Array(facts.code.length).fill(-1);
   for (let k = 0; k < facts.steps; k++) { visits[col.line[k]]++; if (first[col.line[k]] < 0) first[col.line[k]] = k; }
   const gravity = facts.outcomes.map((outcome) => GRAVITY[outcome.name] ?? 3);
-  const worst = facts.strategies.map((_, i) => { // per line, over all visits
+  const worst = facts.unwinders.map((_, i) => { // per line, over all visits
     const out = new Uint8Array(facts.code.length), outcome = col[`s${i}outcome`];
     for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[outcome[k]] > gravity[out[col.line[k]]]) out[col.line[k]] = outcome[k];
     return out;
@@ -32,7 +32,7 @@ function codePanel(model, shown, go) {
     while (from > 0 && line - from < 24 && facts.code[from - 1][2] === name) from--;
     while (to + 1 < facts.code.length && to - line < 24 && facts.code[to + 1][2] === name) to++;
     const head = el("tr", {}, el("th", {}), el("th", { scope: "col" }, "address"), el("th", { scope: "col" }, "instruction"),
-      ...chosen.map((i) => el("th", { class: "o", scope: "col", title: facts.strategies[i].name }, String(i + 1))),
+      ...chosen.map((i) => el("th", { class: "o", scope: "col", title: facts.unwinders[i].name }, String(i + 1))),
       sourced ? el("th", { scope: "col" }, "source") : null);
     const rows = [];
     for (let at = from; at <= to; at++) {
@@ -42,7 +42,7 @@ function codePanel(model, shown, go) {
         ...chosen.map((i) => {
           if (!executed) return el("td", { class: "o" });
           const outcome = facts.outcomes[worst[i][at]];
-          return el("td", { class: "o", title: `${facts.strategies[i].name}: ${outcome.name} at ${number(times(i, at))} of ${number(visits[at])} visits` },
+          return el("td", { class: "o", title: `${facts.unwinders[i].name}: ${outcome.name} at ${number(times(i, at))} of ${number(visits[at])} visits` },
             el("span", { class: `swatch o-${outcome.name}` }, outcome.name === "exact" ? null : el("b", {}, outcome.mark)));
         }),
         sourced ? el("td", { class: "source" }, lineNumber ? `${lineNumber}  ${source}` : "") : null));
@@ -126,7 +126,7 @@ function registersPanel(model) {
 
 function rowsPanel(model, shown) {
   const { facts, col } = model, body = document.getElementById("rows");
-  const owner = facts.tables.map((table) => facts.strategies.findIndex((strategy) => strategy.name === table.name));
+  const owner = facts.tables.map((table) => facts.unwinders.findIndex((unwinder) => unwinder.name === table.name));
   return (step) => {
     const same = new Map();
     facts.tables.forEach((table, i) => {

@@ -1,4 +1,4 @@
-// The strips over all steps: the truth's call depth as a flame chart, and each strategy's outcome.
+// The strips over all steps: the truth's call depth as a flame chart, and each unwinder's outcome.
 
 const ROW = 17;
 // Several steps in one pixel are a column of their shares: exact at the bottom, the gravest on top.
@@ -17,8 +17,8 @@ function timeOf(model, shown, go) {
   const canvases = [], rows = [];
   let at = 0, focused = -1;
 
-  // One strategy alone below the strips; the same one again: all of them.
-  function focus(strategy, only = strategy === focused ? -1 : strategy) {
+  // One unwinder alone below the strips; the same one again: all of them.
+  function focus(unwinder, only = unwinder === focused ? -1 : unwinder) {
     focused = only;
     rows.forEach((row, i) => {
       const seen = focused < 0 || i === focused;
@@ -30,22 +30,22 @@ function timeOf(model, shown, go) {
     go(at, true);
   }
 
-  // What the focused strategy sees, or, where none is, the first that lies.
+  // What the focused unwinder sees, or, where none is, the first that lies.
   const sentence = document.getElementById("sentence");
   function say() {
     const i = focused >= 0 ? focused : firstLiar();
-    const strategy = facts.strategies[i];
-    sentence.replaceChildren(...(strategy ? [el("b", {}, strategy.name), " ", ...worded(strategy.sentence), "."] : []));
+    const unwinder = facts.unwinders[i];
+    sentence.replaceChildren(...(unwinder ? [el("b", {}, unwinder.name), " ", ...worded(unwinder.sentence), "."] : []));
   }
 
   const beside = (counts) => ["luck", "open", "unexplained", "undecided"].filter((word) => counts[word]).map((word) => ` ${number(counts[word])} ${word}`).join("");
-  facts.strategies.forEach((strategy, i) => {
-    const canvas = el("canvas", { role: "img", "aria-label": `${strategy.name}: ${share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition - strategy.counts.undecided)} of the steps exact` });
+  facts.unwinders.forEach((unwinder, i) => {
+    const canvas = el("canvas", { role: "img", "aria-label": `${unwinder.name}: ${share(unwinder.counts.exact, unwinder.counts.sites - unwinder.counts.transition - unwinder.counts.undecided)} of the steps exact` });
     const label = el("button", {
-      class: "strategy", type: "button", "aria-pressed": "false", title: `${strategy.summary}. Click: only this one below; once more: all.`,
+      class: "unwinder", type: "button", "aria-pressed": "false", title: `${unwinder.summary}. Click: only this one below; once more: all.`,
       onclick: () => focus(i),
-    }, el("span", { class: "n" }, String(i + 1)), el("span", { class: "name" }, strategy.name),
-      el("span", { class: "share" }, share(strategy.counts.exact, strategy.counts.sites - strategy.counts.transition - strategy.counts.undecided), el("small", {}, beside(strategy.counts))));
+    }, el("span", { class: "n" }, String(i + 1)), el("span", { class: "name" }, unwinder.name),
+      el("span", { class: "share" }, share(unwinder.counts.exact, unwinder.counts.sites - unwinder.counts.transition - unwinder.counts.undecided), el("small", {}, beside(unwinder.counts))));
     const row = el("div", { class: "row" }, label, el("div", { class: "lane" }, canvas));
     holder.append(row);
     rows.push(row);
@@ -81,11 +81,11 @@ function timeOf(model, shown, go) {
     draw();
   }
 
-  function drawStrip(canvas, strategy, colours, patterns, scale) {
+  function drawStrip(canvas, unwinder, colours, patterns, scale) {
     const { context, width, height } = sized(canvas, ROW);
-    const outcome = col[`s${strategy}outcome`], unexplained = col[`s${strategy}unexplained`], span = view.to - view.from;
+    const outcome = col[`s${unwinder}outcome`], unexplained = col[`s${unwinder}unexplained`], span = view.to - view.from;
     const pixels = Math.min(width, span);
-    if (span > pixels) { drawShares(context, strategy, width, height, colours, scale); return; }
+    if (span > pixels) { drawShares(context, unwinder, width, height, colours, scale); return; }
     let start = 0, kind = -1, bad = 0;
     const flush = (end) => {
       if (kind < 0) return;
@@ -113,8 +113,8 @@ function timeOf(model, shown, go) {
   }
 
   // More steps than pixels: of each pixel's steps the share of each outcome, so that the area is the share of the run.
-  function drawShares(context, strategy, width, height, colours, scale) {
-    const outcome = col[`s${strategy}outcome`], unexplained = col[`s${strategy}unexplained`], span = view.to - view.from;
+  function drawShares(context, unwinder, width, height, colours, scale) {
+    const outcome = col[`s${unwinder}outcome`], unexplained = col[`s${unwinder}unexplained`], span = view.to - view.from;
     const counts = new Uint32Array(names.length);
     for (let p = 0; p < width; p++) {
       const low = view.from + Math.floor((p * span) / width), high = view.from + Math.floor(((p + 1) * span) / width);
@@ -136,7 +136,7 @@ function timeOf(model, shown, go) {
   // The words of this run, beside the strips.
   const occur = new Set();
   let open = false;  // does anything lack an explanation?
-  facts.strategies.forEach((_, i) => {
+  facts.unwinders.forEach((_, i) => {
     const column = col[`s${i}outcome`], unexplained = col[`s${i}unexplained`];
     for (let k = 0; k < facts.steps; k++) { occur.add(col.transition[k] ? TRANSITION : column[k]); open ||= Boolean(unexplained[k]); }
   });
@@ -145,18 +145,18 @@ function timeOf(model, shown, go) {
   if (open) swatches.push(["unexplained", "? unexplained"]);
   document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)));
 
-  // Where a page opens: the first lie of the focused strategy, or of the first that tells one.
+  // Where a page opens: the first lie of the focused unwinder, or of the first that tells one.
   function lieOf(i) {
     const outcome = col[`s${i}outcome`];
     for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[outcome[k]] >= 4) return k;
     return -1;
   }
   function firstLiar() {
-    const liar = facts.strategies.findIndex((_, i) => lieOf(i) >= 0);
+    const liar = facts.unwinders.findIndex((_, i) => lieOf(i) >= 0);
     return Math.max(liar, 0);
   }
   function firstLie() {
-    return facts.strategies.length ? Math.max(lieOf(focused >= 0 ? focused : firstLiar()), 0) : 0;
+    return facts.unwinders.length ? Math.max(lieOf(focused >= 0 ? focused : firstLiar()), 0) : 0;
   }
 
   function hue(activation) {
@@ -225,5 +225,5 @@ function timeOf(model, shown, go) {
 
   const all = () => { view.from = 0; view.to = facts.steps; draw(); };
   say();
-  return { draw, move, zoom, all, view, firstLie, focus, focusedName: () => (focused < 0 ? "" : facts.strategies[focused].name) };
+  return { draw, move, zoom, all, view, firstLie, focus, focusedName: () => (focused < 0 ? "" : facts.unwinders[focused].name) };
 }

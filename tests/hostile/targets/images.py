@@ -150,7 +150,7 @@ IMAGES = (
 )
 
 
-# Stopped threads in files: ELF cores, Mach-O cores, minidumps, JSON; read, and unwound by every strategy.
+# Stopped threads in files: ELF cores, Mach-O cores, minidumps, JSON; read, and unwound by every unwinder.
 
 
 def _json(snapshot: Snapshot) -> bytes:

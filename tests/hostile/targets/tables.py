@@ -46,7 +46,7 @@ from tests.unwinders.go_tables import AT, EVERY, MAGIC, made
 from unwinders import UNWINDERS
 from unwinders.formats.gopclntab import gopclntab_table
 
-# The sections that a strategy reads, in the order in which an input has them.
+# The sections that an unwinder reads, in the order in which an input has them.
 SECTIONS: Mapping[str, Sequence[str]] = {
     "eh_frame": (".eh_frame",),
     "eh_frame_hdr": (".eh_frame_hdr", ".eh_frame"),
@@ -100,13 +100,13 @@ def _of(snapshot: Snapshot, image: Image) -> Snapshot:
     return replace(snapshot, images=tuple(LoadedImage(image, loaded.bias) for loaded in snapshot.images))
 
 
-def _read_table(content: bytes, strategy: str) -> None:
+def _read_table(content: bytes, name: str) -> None:
     """All rows, and two backtraces by them."""
-    made = _with_sections(content, SECTIONS[strategy])
+    made = _with_sections(content, SECTIONS[name])
     if made is None:
         return
     image, snapshots = made
-    unwinder = UNWINDERS[strategy]
+    unwinder = UNWINDERS[name]
     for snapshot in snapshots:
         unwinder.unwind(snapshot)
     if unwinder.rows is not None:
@@ -235,7 +235,7 @@ TABLES = (
             name,
             f"the sections of {name} in a program file: all rows, two backtraces",
             partial(_seeds, names),
-            partial(_read_table, strategy=name),
+            partial(_read_table, name=name),
             among_parts([_whole, damaged_bytes]),
             weight=0.5,
         )

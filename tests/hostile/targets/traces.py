@@ -130,7 +130,7 @@ def _mended(content: bytes) -> bytes:
 
 
 def _read(content: bytes) -> None:
-    """All that a trace has, and what two strategies say at three of its steps."""
+    """All that a trace has, and what two unwinders say at three of its steps."""
     run = load_run(file_with(content, "hostile.trace"))
     trace = run.trace
     for step in {0, len(trace) // 2, len(trace) - 1} if len(trace) else ():
@@ -145,7 +145,7 @@ def _read(content: bytes) -> None:
 TRACES = (Target("trace", "recorded runs in files", _seeds, _read, _damaged, _mended, weight=0.2),)
 
 
-# Every strategy at every kind of snapshot: registers missing or wild, memory in part, code elsewhere, files gone.
+# Every unwinder at every kind of snapshot: registers missing or wild, memory in part, code elsewhere, files gone.
 
 
 _WORDS = 24  # of an input: each is one change
@@ -215,12 +215,12 @@ def _changed(snapshot: Snapshot, changes: bytes) -> Snapshot:
     )
 
 
-def _read_snapshot(content: bytes, strategy: str) -> None:
+def _read_snapshot(content: bytes, name: str) -> None:
     parts = unpacked(content)
     if parts is None or len(parts) != 2 or not parts[0]:
         return
     snapshot = _changed(real.snapshots()[parts[0][0] % len(real.snapshots())], parts[1])
-    unwinder = UNWINDERS[strategy]
+    unwinder = UNWINDERS[name]
     if unwinder.arches is not None and snapshot.arch.name not in unwinder.arches:
         return
     said = unwinder.unwind(snapshot)
@@ -234,7 +234,7 @@ SNAPSHOTS = tuple(
         f"snapshot_{name}",
         f"snapshots that are hard on {name}",
         _snapshot_seeds,
-        partial(_read_snapshot, strategy=name),
+        partial(_read_snapshot, name=name),
         _damaged_snapshot,
     )
     for name in UNWINDERS

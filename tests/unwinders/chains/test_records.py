@@ -27,7 +27,7 @@ def pcs(at: Snapshot, name: str) -> list[int]:
     return [frame.pc for frame in UNWINDERS[name].unwind(at).frames]
 
 
-# strategies, the frame pointer in words from SP or as it is (None: at the first record), the link register, the frames
+# unwinders, the frame pointer in words from SP or as it is (None: at the first record), the link register, the frames
 # behind the interrupted one (LINK: of the link register, where there is one), why it stops
 LINK, NOWHERE, ABOVE = 0x1044, 0x666, 40
 BOTH = [0x1020, 0x1030]
@@ -229,7 +229,7 @@ int main(void) { return outer(4) + 1; }
     [("x86_64", "clang-O1-fp"), ("arm64", "clang-O1-fp"), ("arm32", "clang-O1-fp"), ("arm32", "clang-thumb-O1-fp")],
 )
 def test_the_levels_are_what_compiled_code_gives(tmp_path: Path, arch: str, recipe: str) -> None:
-    """The strategy inside the function that asks finds what the program itself has stored there."""
+    """The unwinder inside the function that asks finds what the program itself has stored there."""
     source = tmp_path / "levels.c"
     source.write_text(LEVELS_IN_C)
     run = named_run({}, str(source), arch, recipe, seed=1, budget=1000, fresh=False)

@@ -1,4 +1,4 @@
-"""`.ARM.exidx` and `.ARM.extab`: every form of entry, what breaks them, and the strategy at call sites."""
+"""`.ARM.exidx` and `.ARM.extab`: every form of entry, what breaks them, and the unwinder at call sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`.orc_unwind`, in the order of orc_types.h: the sections, both layouts, registers, types; then the strategy."""
+"""`.orc_unwind`, in the order of orc_types.h: the sections, both layouts, registers, types; then the unwinder."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_registers_that_the_format_does_not_know_are_unknown() -> None:
     assert unknown == set(platform(X86_64).preserved) - {"rbp"}
 
 
-# ORC rows of interrupted code, applied; then the strategy.
+# ORC rows of interrupted code, applied; then the unwinder.
 
 PT_REGS = ("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi", "rdi")
 

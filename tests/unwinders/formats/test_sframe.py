@@ -313,4 +313,4 @@ def test_code_before_the_first_row_of_a_function_has_none() -> None:
     assert table.at(START + 4) is not None
 
 
-# The strategy.
+# The unwinder.

@@ -103,7 +103,7 @@ def linked(arch: str, recipe: str) -> Image:
 
 CALL_FRAMES = call_frames()
 PAGES = (compact.SECTION,)
-# a strategy, a file, and which of its sections are damaged
+# an unwinder, a file, and which of its sections are damaged
 CASES: list[tuple[str, Image, tuple[str, ...]]] = [
     ("eh_frame", CALL_FRAMES, (".eh_frame",)),
     ("eh_frame_hdr", CALL_FRAMES, (".eh_frame_hdr", ".eh_frame")),
@@ -125,9 +125,9 @@ CASES: list[tuple[str, Image, tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("strategy", "sound", "sections"), CASES)
-def test_a_damaged_table_is_read_or_refused(strategy: str, sound: Image, sections: tuple[str, ...]) -> None:
-    unwinder, random, arch = UNWINDERS[strategy], Random(strategy), sound.arch
+@pytest.mark.parametrize(("chosen", "sound", "sections"), CASES)
+def test_a_damaged_table_is_read_or_refused(chosen: str, sound: Image, sections: tuple[str, ...]) -> None:
+    unwinder, random, arch = UNWINDERS[chosen], Random(chosen), sound.arch
     registers = {register.name: STACK + 8 * i for i, register in enumerate(arch.registers)} | {arch.sp: STACK}
     assert unwinder.rows is not None
     tried: Counter[bool] = Counter()
@@ -142,7 +142,7 @@ def test_a_damaged_table_is_read_or_refused(strategy: str, sound: Image, section
             table, errors = RowTable(name, ()), [why]
         for error in errors:
             if isinstance(error, MalformedTable):
-                end = FAR if strategy == "compact_unwind" else len(image.sections[error.section].data)
+                end = FAR if chosen == "compact_unwind" else len(image.sections[error.section].data)
                 assert error.section in image.sections and 0 <= error.offset <= end, error
         assert all(row.start < row.end for row in table)
         assert all(left.end <= right.start for left, right in pairwise(table.rows))
@@ -159,8 +159,8 @@ def test_a_damaged_table_is_read_or_refused(strategy: str, sound: Image, section
 
 # An entry that cannot be read is its own function's matter, in every format: the rest of the section stays readable.
 #
-# A real program is run; then one entry, that of `middle` or `descend`, is damaged in the file that the strategies see.
-# At every step the strategies say what they said before, up to the first frame in that function: there they stop and
+# A real program is run; then one entry, that of `middle` or `descend`, is damaged in the file that the unwinders see.
+# At every step the unwinders say what they said before, up to the first frame in that function: there they stop and
 # give the reason. The native walk over the whole trace says the same.
 
 Damage = Callable[[bytearray, int], None]  # of a section, at the place that a row says it was found at

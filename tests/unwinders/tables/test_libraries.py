@@ -56,13 +56,13 @@ def at_qsort(image: Image) -> Snapshot:
     return Snapshot(arch, registers, Memory.of([(_STACK, content)]), (LoadedImage(image, bias),))
 
 
-def first_frame(image: Image, strategy: str) -> Backtrace:
-    """What a strategy says of `at_qsort`: the frame of ``qsort``, and its caller's."""
-    return UNWINDERS[strategy].unwind(at_qsort(image))
+def first_frame(image: Image, chosen: str) -> Backtrace:
+    """What an unwinder says of `at_qsort`: the frame of ``qsort``, and its caller's."""
+    return UNWINDERS[chosen].unwind(at_qsort(image))
 
 
-@pytest.mark.parametrize(("arch", "strategy"), CASES)
-def test_only_what_was_asked_for_is_known(arch: str, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("arch", "chosen"), CASES)
+def test_only_what_was_asked_for_is_known(arch: str, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Among thousands of functions of the C library one entry is read, and of what it refers to no more either."""
     if not library(arch).exists():
         pytest.skip(f"{library(arch)} is not there: apt-get install libc6 libc6-arm64-cross libc6-armhf-cross")
@@ -82,8 +82,8 @@ def test_only_what_was_asked_for_is_known(arch: str, strategy: str, monkeypatch:
     monkeypatch.setattr(f"{formats}.cfi.entry_at", counted("entry", cfi_entries.entry_at))
     monkeypatch.setattr(f"{formats}.ehabi_rows.entry_row", counted("index entry", ehabi_rows.entry_row))
     image = read_elf(library(arch))
-    assert len(first_frame(image, strategy).frames) == 2
-    if strategy == "ehabi":
+    assert len(first_frame(image, chosen).frames) == 2
+    if chosen == "ehabi":
         assert read == [("index entry", 0)]
         assert len(ehabi_rows.exidx_index(image).parts) > 500
         return
@@ -91,7 +91,7 @@ def test_only_what_was_asked_for_is_known(arch: str, strategy: str, monkeypatch:
     (rows,) = section.rows.values()
     assert [name for name, _ in read] == ["FDE", "CIE"]
     assert len(rows) <= dict(read)["FDE"] < 200, "bytes of instructions of one function"
-    assert len(section.cies) == (1 if strategy == "eh_frame_hdr" else 3)  # who reads in sequence has met all
+    assert len(section.cies) == (1 if chosen == "eh_frame_hdr" else 3)  # who reads in sequence has met all
     assert len(cfi.cfi_index(image, ".eh_frame").parts) > 1000
 
 

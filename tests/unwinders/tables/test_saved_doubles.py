@@ -39,8 +39,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("arch", "recipe", "strategy"), CASES)
-def test_saved_doubles_are_found(arch: str, recipe: str, strategy: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("arch", "recipe", "chosen"), CASES)
+def test_saved_doubles_are_found(arch: str, recipe: str, chosen: str, tmp_path: Path) -> None:
     source = tmp_path / "saves_doubles.c"
     source.write_text(SOURCE % CHANGED[arch])
     try:
@@ -48,12 +48,12 @@ def test_saved_doubles_are_found(arch: str, recipe: str, strategy: str, tmp_path
     except ToolchainMissing as missing:
         pytest.skip(str(missing))
     assert not run.failure
-    unwinder = UNWINDERS[strategy]
+    unwinder = UNWINDERS[chosen]
     assert unwinder.rows is not None
     table = unwinder.rows(run.built.image)
     saved = {name for row in table for name, rule in row.registers.items() if isinstance(rule, Offset)}
     assert {"d8", "d9", "d15"} <= saved
-    advised = {thing.what for finding in linted(run, strategy).findings for thing in finding.things}
+    advised = {thing.what for finding in linted(run, chosen).findings for thing in finding.things}
     # LLVM writes no row for an epilogue on arm32: there the CFA is wrong, and with the true one no register is.
     assert advised <= ({"CFA"} if (arch, recipe) == ("arm32", "clang-O2") else set()), "the table is right"
     function = next(symbol for symbol in run.built.image.symbols if symbol.name == "leaf")

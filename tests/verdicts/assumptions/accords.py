@@ -1,4 +1,4 @@
-"""Every strategy with an assumption beside it, at some sites of a run."""
+"""Every unwinder with an assumption beside it, at some sites of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from testbed.verdicts.one import compare
 
 
 class Judged(NamedTuple):
-    """A strategy at a site: how its answer and its assumption stand to each other."""
+    """An unwinder at a site: how its answer and its assumption stand to each other."""
 
     unwinder: str
     step: int
@@ -33,9 +33,9 @@ def evenly(run: Run, most: int) -> range:
     return range(0, len(run), max(1, len(run) // most))
 
 
-def beside(run: Run, strategies: Iterable[Unwinder], steps: Iterable[int]) -> Iterator[Judged]:
-    """The strategies that have an assumption, and apply."""
-    chosen = [each for each in strategies if each.assumption is not None and each.applies_to(run.built.image)]
+def beside(run: Run, unwinders: Iterable[Unwinder], steps: Iterable[int]) -> Iterator[Judged]:
+    """The unwinders that have an assumption, and apply."""
+    chosen = [each for each in unwinders if each.assumption is not None and each.applies_to(run.built.image)]
     steps = list(steps)
     failed = [failed_at(run.watched, steps, each.assumption) for each in chosen if each.assumption is not None]
     for i, step in enumerate(steps):
@@ -51,8 +51,8 @@ BESIDE = (Accord.HOLDS, Accord.FAILS, Accord.LUCK, Accord.UNFOUNDED, Accord.OTHE
 
 
 def table(counts: Counter[tuple[str, str, Accord]]) -> str:
-    """Sites by strategy and architecture, a line each, and of each accord how many."""
-    lines = [f"{'strategy':24}{'arch':8}" + "".join(f"{each.name.lower():>11}" for each in BESIDE)]
+    """Sites by unwinder and architecture, a line each, and of each accord how many."""
+    lines = [f"{'unwinder':24}{'arch':8}" + "".join(f"{each.name.lower():>11}" for each in BESIDE)]
     for name, arch in dict.fromkeys(key[:2] for key in counts):
         lines.append(f"{name:24}{arch:8}" + "".join(f"{counts[name, arch, each]:11}" for each in BESIDE))
     return "\n".join(lines) + "\n"

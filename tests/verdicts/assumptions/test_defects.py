@@ -1,6 +1,6 @@
-"""Deliberate defects of strategies: an answer that its technique would not give is noticed, wrong anyhow or not.
+"""Deliberate defects of unwinders: an answer that its technique would not give is noticed, wrong anyhow or not.
 
-Each is planted in what a strategy says or asks; the assumption, which shares nothing with it, tells the two apart at
+Each is planted in what an unwinder says or asks; the assumption, which shares nothing with it, tells the two apart at
 some site of a few programs.
 """
 
@@ -39,7 +39,7 @@ def run_of(unit: Unit) -> Run:
 
 
 def runs_for(name: str) -> Iterator[Run]:
-    """Runs to which a strategy applies, of all architectures by turns."""
+    """Runs to which an unwinder applies, of all architectures by turns."""
     for unit in [each for each in UNITS if not RECIPES[each.recipe].tool.gnu][::29]:
         run = run_of(unit)
         if UNWINDERS[name].applies_to(run.built.image):

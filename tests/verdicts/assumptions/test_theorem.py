@@ -17,11 +17,11 @@ from testbed.campaign.cells import run_unit, units
 from testbed.campaign.results import Unit
 from testbed.verdicts.assumptions.along import Accord
 from testbed.words.errors import ToolchainMissing
-from tests.golden import STRATEGIES
+from tests.golden import OURS
 from tests.verdicts.assumptions.accords import beside, evenly, table
 from unwinders import UNWINDERS
 
-GOLDEN = STRATEGIES.folder / "assumptions.txt"
+GOLDEN = OURS.folder / "assumptions.txt"
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 PART, SITES = 11, 24  # of so many units one, and of it so many sites
 

@@ -74,14 +74,14 @@ def without_the_root(said: Backtrace) -> Backtrace:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "step", "foretold"),
+    ("chosen", "step", "foretold"),
     [
         ("fp_chain", 7, "foretold are the true callers as far as middle, then _start+0xc, for at middle x29 leads to"),
         ("eh_frame", 7, "foretold are the true callers, to the root"),
     ],
 )
-def test_an_unexplained_answer_is_told_with_what_was_foretold(strategy: str, step: int, foretold: str) -> None:
-    run, unwinder = run_of("leaf_call", "arm64"), UNWINDERS[strategy]
+def test_an_unexplained_answer_is_told_with_what_was_foretold(chosen: str, step: int, foretold: str) -> None:
+    run, unwinder = run_of("leaf_call", "arm64"), UNWINDERS[chosen]
     verdict = judge(run, step, without_the_root(unwinder.unwind(run.trace.snapshot(step))), unwinder)
     assert verdict.accord in (Accord.OTHERWISE, Accord.UNFOUNDED)
     assert run.why(verdict, step).startswith(f"UNEXPLAINED: {foretold}")

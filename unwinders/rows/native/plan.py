@@ -1,7 +1,7 @@
 """What a row technique claims at the pcs of a trace, as columns for the native walk.
 
-A plan holds no knowledge of any format: it asks the strategy's own ``row_for``, once per pc and kind of frame, when
-the walk first comes there, and codes the row it gets. So it says what the strategy says, errors included. All it
+A plan holds no knowledge of any format: it asks the unwinder's own ``row_for``, once per pc and kind of frame, when
+the walk first comes there, and codes the row it gets. So it says what the unwinder says, errors included. All it
 needs is that ``row_for`` looks at a frame's pc and kind only; a plan's frames have no registers to look at.
 """
 

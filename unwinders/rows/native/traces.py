@@ -1,4 +1,4 @@
-"""Row strategies over whole traces: one line makes a strategy's ``unwind_trace`` from its ``row_for``.
+"""Row unwinders over whole traces: one line makes an unwinder's ``unwind_trace`` from its ``row_for``.
 
     unwind_trace=over_traces(unwind, lambda arch: row_for)
 
@@ -45,7 +45,7 @@ Unwind = Callable[[Snapshot], Backtrace]
 
 
 def over_traces(unwind: Unwind, rows_for: Callable[[Arch], RowFor]) -> Callable[[Trace], Backtraces]:
-    """The ``unwind_trace`` of a row strategy, given its ``unwind`` and, for an architecture, its ``row_for``.
+    """The ``unwind_trace`` of a row unwinder, given its ``unwind`` and, for an architecture, its ``row_for``.
 
     The rows of the images that were walked last are kept: a long run is walked in pieces.
     """

@@ -1,7 +1,7 @@
 """minidump-stackwalk of rust-minidump, as crash servers run it: one process per minidump, symbols from a symbol store.
 
 With symbols, the store holds a file per image: the names of its functions, and its tables as STACK CFI text, which
-`testbed.referee.symbolic.strategy` makes. Without, the store is empty. What a frame was found by ("trust") is kept:
+`testbed.referee.symbolic.unwinder` makes. Without, the store is empty. What a frame was found by ("trust") is kept:
 ``context``, ``cfi``, ``frame_pointer``, ``scan``. Registers of callers are not told, and neither is why a list of
 frames ends: it ends in the same way at the outermost frame and where the walker is at a loss.
 """
@@ -29,8 +29,8 @@ from testbed.image import Image, LoadedImage
 from testbed.referee.model import Found, Referee, read_findings
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.limits import agents_confinement
-from testbed.referee.symbolic.strategy import find as find_symbolic
-from testbed.referee.symbolic.strategy import texts_of
+from testbed.referee.symbolic.unwinder import find as find_symbolic
+from testbed.referee.symbolic.unwinder import texts_of
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
 from testbed.words.files import WorkFolder, cache_folder

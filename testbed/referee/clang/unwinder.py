@@ -1,6 +1,6 @@
 """The compiler that writes the tables of the C programs: no unwinder, but what believes its tables lies with them.
 
-Its findings are shown by strategies of ours, which read what is there.
+Its findings are shown by unwinders of ours, which read what is there.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def _printed(start: Sequence[str], option: str) -> str:
 
 
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
-    """The strategies of the LLDB that is found."""
+    """The unwinders of the LLDB that is found."""
 
     def unwinder(name: str, summary: str, removed: Collection[str], *needs: str) -> Unwinder:
         return Unwinder(

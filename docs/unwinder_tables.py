@@ -1,4 +1,4 @@
-"""The tables of docs/strategies.md and README.md: what there is, and how it fares, from the counts that are kept."""
+"""The tables of docs/unwinders.md and README.md: what there is, and how it fares, from the counts that are kept."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def strategies() -> str:
-    """The catalogue of strategies as a table."""
+def unwinders() -> str:
+    """The catalogue of unwinders as a table."""
     from unwinders import UNWINDERS
 
-    rows = ["| strategy | what it is | exists for |", "|---|---|---|"]
+    rows = ["| unwinder | what it is | exists for |", "|---|---|---|"]
     for unwinder in UNWINDERS.values():
         where = ", ".join(sorted(unwinder.arches)) if unwinder.arches else "all"
         needs = f", files with {', '.join(sorted(unwinder.needs))}" if unwinder.needs else ""
@@ -21,17 +21,17 @@ def strategies() -> str:
 
 
 def precision() -> str:
-    """Precision and recall of every strategy by instruction set, from the golden counts that the tests keep."""
+    """Precision and recall of every unwinder by instruction set, from the golden counts that the tests keep."""
     sys.path.insert(0, str(ROOT))
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.report.phrases import share
     from testbed.verdicts.counts import Callers
-    from tests.golden import STRATEGIES, all_cells
+    from tests.golden import OURS, all_cells
     from unwinders import UNWINDERS
 
     found: dict[tuple[str, str], Callers] = {}
-    for unit, name, counts in all_cells(STRATEGIES):
+    for unit, name, counts in all_cells(OURS):
         isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
         assert isa is not None
         found[name, isa.name] = found.get((name, isa.name), Callers()) + Callers(*counts["callers"])

@@ -1,4 +1,4 @@
-"""Strategies that have a row for a pc: a frame is looked up in its image, inside its call, and nothing else is asked.
+"""Unwinders that have a row for a pc: a frame is looked up in its image, inside its call, and nothing else is asked.
 
 Each case is a table for one function of 0x20 bytes, and a stack on which it was called by itself: its last instruction
 is the call, so the return address is behind its end, where nothing is known. What a row gives is the formats' matter.
@@ -63,7 +63,7 @@ TABLES: Mapping[str, Table] = {
     "gopclntab": Table(go_tables.made(go_tables.Go("f", ((SIZE, 0),))), ".gopclntab"),
     "prologue_analysis": Table(code.image_of("x86_64", b"\x90" * (SIZE - 1) + b"\xc3"), "prologue of f"),
 }
-STRATEGIES = pytest.mark.parametrize("name", TABLES)
+EACH = pytest.mark.parametrize("name", TABLES)
 
 
 def walked(name: str, pc: int, bias: int = 0) -> Backtrace:
@@ -76,7 +76,7 @@ def walked(name: str, pc: int, bias: int = 0) -> Backtrace:
     return UNWINDERS[name].unwind(at)
 
 
-@STRATEGIES
+@EACH
 @pytest.mark.parametrize("bias", [0, 0x5_0000])
 def test_a_caller_is_looked_up_inside_its_call_in_link_time_addresses(name: str, bias: int) -> None:
     table = TABLES[name]
@@ -87,7 +87,7 @@ def test_a_caller_is_looked_up_inside_its_call_in_link_time_addresses(name: str,
     assert said.frames[1].found_by.startswith(table.section)
 
 
-@STRATEGIES
+@EACH
 @pytest.mark.parametrize("distance", [SIZE, 0x9_0000])
 def test_it_stops_where_nothing_is_known(name: str, distance: int) -> None:
     pc = TABLES[name].start + distance
@@ -97,17 +97,17 @@ def test_it_stops_where_nothing_is_known(name: str, distance: int) -> None:
     assert distance == SIZE or "no image covers" in str(said.stopped)
 
 
-@STRATEGIES
+@EACH
 def test_it_exists_where_its_sections_do(name: str) -> None:
-    strategy, made = UNWINDERS[name], TABLES[name].image
-    assert strategy.applies_to(made) and strategy.rows is not None
-    assert {row.start for row in strategy.rows(made)} >= {TABLES[name].start}
-    for needed in strategy.needs:
+    chosen, made = UNWINDERS[name], TABLES[name].image
+    assert chosen.applies_to(made) and chosen.rows is not None
+    assert {row.start for row in chosen.rows(made)} >= {TABLES[name].start}
+    for needed in chosen.needs:
         without = {section: made.sections[section] for section in made.sections if section != needed}
-        assert not strategy.applies_to(replace(made, sections=without))
+        assert not chosen.applies_to(replace(made, sections=without))
 
 
-@STRATEGIES
+@EACH
 def test_what_was_read_does_not_keep_the_image_alive(name: str) -> None:
     made, rows = replace(TABLES[name].image), UNWINDERS[name].rows
     assert rows is not None and rows(made)
@@ -117,22 +117,22 @@ def test_what_was_read_does_not_keep_the_image_alive(name: str) -> None:
     assert alive() is None
 
 
-# The catalogue of strategies, and what each one assumes.
+# The catalogue of unwinders, and what each one assumes.
 
 
 def test_the_catalogue_is_in_report_order_under_its_own_names() -> None:
     order = list(UNWINDERS)
     assert order[0] == "fp_chain"
     assert order.index("fp_chain") < order.index("eh_frame") < order.index("stack_scan"), "chains, tables, scans"
-    assert all(name == strategy.name and strategy.summary for name, strategy in UNWINDERS.items())
+    assert all(name == chosen.name and chosen.summary for name, chosen in UNWINDERS.items())
 
 
-@pytest.mark.parametrize("strategy", UNWINDERS.values(), ids=lambda s: s.name)
-def test_every_strategy_states_an_assumption(strategy: Unwinder) -> None:
-    assert strategy.assumption is not None
-    names = [clause.name for clause in strategy.assumption.clauses]
+@pytest.mark.parametrize("chosen", UNWINDERS.values(), ids=lambda s: s.name)
+def test_every_unwinder_states_an_assumption(chosen: Unwinder) -> None:
+    assert chosen.assumption is not None
+    names = [clause.name for clause in chosen.assumption.clauses]
     assert len(names) == len(set(names)) and set(names) <= CLAUSES.keys()
-    assert strategy.held_to is (HeldTo.OPEN if strategy.name == "prologue_analysis" else HeldTo.ASSUMPTION)
+    assert chosen.held_to is (HeldTo.OPEN if chosen.name == "prologue_analysis" else HeldTo.ASSUMPTION)
 
 
 def test_a_clause_is_a_sentence_of_its_own() -> None:
@@ -140,12 +140,12 @@ def test_a_clause_is_a_sentence_of_its_own() -> None:
     assert len({clause.holds for clause in CLAUSES.values()}) == len(CLAUSES)
 
 
-# Registers that a snapshot lacks: every strategy stops honestly, as if it knew less, never as if they were zero.
+# Registers that a snapshot lacks: every unwinder stops honestly, as if it knew less, never as if they were zero.
 #
-# Of a snapshot with fewer registers a strategy may say less than of the whole one, and nothing else: the same frames up
-# to where it stops, no register that it did not claim, no root that it did not reach.
+# Of a snapshot with fewer registers an unwinder may say less than of the whole one, and nothing else: the same frames
+# up to where it stops, no register that it did not claim, no root that it did not reach.
 
-# Each strategy and architecture is there: tables of every format, frame pointers and none, signals, a shadow stack.
+# Each unwinder and architecture is there: tables of every format, frame pointers and none, signals, a shadow stack.
 UNITS = [
     ("leaf_call", "x86_64", None),
     ("signal_nested", "x86_64", None),
@@ -186,12 +186,12 @@ def subsets(snapshot: Snapshot, chance: random.Random) -> Iterator[set[str]]:
         yield set(chance.sample(names, chance.randrange(1, len(names))))
 
 
-def strategies_of(run: Run) -> list[Unwinder]:
+def unwinders_of(run: Run) -> list[Unwinder]:
     return [unwinder for unwinder in UNWINDERS.values() if unwinder.applies_to(run.built.image)]
 
 
 def stops_of(unwinder: Unwinder, snapshot: Snapshot, chance: random.Random) -> set[str]:
-    """Why a strategy stops where registers are missing; it says less of each such snapshot."""
+    """Why an unwinder stops where registers are missing; it says less of each such snapshot."""
     whole, stops = unwinder.unwind(snapshot), set()
     for names in subsets(snapshot, chance):
         part = unwinder.unwind(lacking(snapshot, names))
@@ -208,7 +208,7 @@ def test_a_snapshot_with_fewer_registers_never_says_more(name: str, arch: str, r
     run, chance = unit(name, arch, recipe), random.Random(f"{name} {arch} {recipe}")
     stops: set[str] = set()
     for step in chance.sample(range(len(run)), min(STEPS, len(run))):
-        for unwinder in strategies_of(run):
+        for unwinder in unwinders_of(run):
             stops |= stops_of(unwinder, run[step], chance)
     assert "UnknownRegister" in stops
 
@@ -226,9 +226,9 @@ def test_nor_by_the_table_of_go(arch: str) -> None:
     assert ("UnknownRegister" in stops) == (this.link is not None)  # its table asks for no other register but SP
 
 
-def test_each_strategy_and_architecture_is_among_those() -> None:
+def test_each_unwinder_and_architecture_is_among_those() -> None:
     seen = {
-        (unwinder.name, arch) for name, arch, recipe in UNITS for unwinder in strategies_of(unit(name, arch, recipe))
+        (unwinder.name, arch) for name, arch, recipe in UNITS for unwinder in unwinders_of(unit(name, arch, recipe))
     }
     seen |= {(GOPCLNTAB.name, arch) for arch, image in GO.items() if GOPCLNTAB.applies_to(image)}
     theirs = {(u.name, arch) for u in UNWINDERS.values() for arch in (u.arches or ARCHES)}

@@ -147,7 +147,7 @@ def _stop_of(arch: Arch, reason: str, text: str) -> UnwindError | None:
 
 
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
-    """The strategies of the gdb that is found."""
+    """The unwinders of the gdb that is found."""
 
     def unwinder(name: str, summary: str, removed: Collection[str], needs: set[str]) -> Unwinder:
         return Unwinder(

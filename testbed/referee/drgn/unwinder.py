@@ -107,7 +107,7 @@ def _stop(error: str, frames: int) -> UnwindError:
 
 
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
-    """The strategies of the drgn that is found."""
+    """The unwinders of the drgn that is found."""
     asked = with_every_register(partial(unwind, find), all_recorded)
     tool = partial(version, find)
     return (

@@ -1,6 +1,6 @@
-"""The strategies that a user names: ours, those of real unwinders that are installed, and what the user brings.
+"""The unwinders that a user names: ours, those of real unwinders that are installed, and what the user brings.
 
-A referee is loaded, and looked for, only where a name or pattern asks for one of its strategies.
+A referee is loaded, and looked for, only where a name or pattern asks for one of its unwinders.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MANY = 10_000  # steps
 
 
 def telling(image: Image, steps: int) -> list[Unwinder]:
-    """The strategies that a run is shown with by default, in the catalogue's order.
+    """The unwinders that a run is shown with by default, in the catalogue's order.
 
     Of a run of many steps those that are soon judged: the others take a second per thousand or two.
     """
@@ -43,7 +43,7 @@ def telling(image: Image, steps: int) -> list[Unwinder]:
 
 
 def applicable_of(image: Image, steps: int, named: Sequence[Unwinder]) -> list[Unwinder]:
-    """The strategies for a run of so many steps: those that were named, or those that are shown by default."""
+    """The unwinders for a run of so many steps: those that were named, or those that are shown by default."""
     return [unwinder for unwinder in named or telling(image, steps) if unwinder.applies_to(image)]
 
 
@@ -62,25 +62,25 @@ def telling_of_process(images: Iterable[Image]) -> list[Unwinder]:
 NEEDS_SYMBOLS = frozenset({"prologue_analysis", "lr_leaf", "fp_chain_entry"})
 
 
-def strategies_named(patterns: Iterable[str], commands: Iterable[str] = ()) -> list[Unwinder]:
-    """The strategies that patterns choose, then those of ``package.module:NAME`` and of commands.
+def unwinders_named(patterns: Iterable[str], commands: Iterable[str] = ()) -> list[Unwinder]:
+    """The unwinders that patterns choose, then those of ``package.module:NAME`` and of commands.
 
-    Where nothing is asked for, ours. Raises UsageError where a pattern matches nothing, and for what is no strategy.
+    Where nothing is asked for, ours. Raises UsageError where a pattern matches nothing, and for what is no unwinder.
     """
     patterns = list(patterns)
     globs = [pattern for pattern in patterns if not is_spec(pattern)]
-    outside = strategies_from_outside([pattern for pattern in patterns if is_spec(pattern)], commands)
+    outside = unwinders_from_outside([pattern for pattern in patterns if is_spec(pattern)], commands)
     return outside if outside and not globs else [*_in_catalogues(globs), *outside]
 
 
 def words_for(chosen: Sequence[Unwinder], patterns: Iterable[str], commands: Iterable[str]) -> Mapping[str, str]:
-    """How a command asks for each of the chosen strategies that came from outside, by their names here."""
+    """How a command asks for each of the chosen unwinders that came from outside, by their names here."""
     outside = [f"-u {shlex.quote(pattern)}" for pattern in patterns if is_spec(pattern)]
     outside += [f"--unwinder-cmd {shlex.quote(command)}" for command in commands]
     return dict(zip((unwinder.name for unwinder in chosen[len(chosen) - len(outside) :]), outside, strict=True))
 
 
-def strategies_from_outside(specs: Iterable[str], commands: Iterable[str]) -> list[Unwinder]:
+def unwinders_from_outside(specs: Iterable[str], commands: Iterable[str]) -> list[Unwinder]:
     """Those at ``package.module:NAME`` and the programs that commands start, by names that nothing else here has.
 
     Raises UsageError where one cannot be loaded or does not start.
@@ -97,9 +97,9 @@ def strategies_from_outside(specs: Iterable[str], commands: Iterable[str]) -> li
 
 def _from_outside(specs: Iterable[str], commands: Iterable[str]) -> Iterator[Unwinder]:
     for spec in specs:
-        from testbed.cli.plugins import strategy_at
+        from testbed.cli.plugins import unwinder_at
 
-        yield strategy_at(spec)
+        yield unwinder_at(spec)
     for command in commands:
         from testbed.protocol.foreign_unwinder import foreign_unwinder
 
@@ -118,22 +118,22 @@ def _in_catalogues(patterns: Sequence[str]) -> list[Unwinder]:
     if any(pattern not in known for pattern in patterns):
         known = _with_installed(known)
     try:
-        return matching(known, patterns, "strategy")
+        return matching(known, patterns, "unwinder")
     except UsageError:
         return _of_everybody(patterns)
 
 
 def _of_versions(patterns: Sequence[str]) -> Sequence[Unwinder]:
     """Of real unwinders, versions that are named; what is not here yet is brought, which is said before."""
-    from testbed.referee.versions import strategies_of_versions
+    from testbed.referee.versions import unwinders_of_versions
 
-    return strategies_of_versions(patterns, partial(click.echo, err=True))
+    return unwinders_of_versions(patterns, partial(click.echo, err=True))
 
 
 def _of_everybody(patterns: Sequence[str]) -> list[Unwinder]:
     """Those that match, of all there are. Raises UsageError, which says what there is, and how a file is asked for."""
     try:
-        return matching(all_strategies(), patterns, "strategy")
+        return matching(all_unwinders(), patterns, "unwinder")
     except UsageError as error:
         modules = [pattern.removesuffix(".py") for pattern in patterns]
         here = next((name for name in modules if name.isidentifier() and Path(f"{name}.py").is_file()), None)
@@ -142,10 +142,10 @@ def _of_everybody(patterns: Sequence[str]) -> list[Unwinder]:
         raise UsageError(f"{error}; a function in {here}.py is asked for by -u {here}:NAME") from None
 
 
-def strategy_named(name: str) -> Unwinder:
-    """One strategy. Raises UsageError where there is none of that name, or it is a real unwinder that is missing."""
+def unwinder_named(name: str) -> Unwinder:
+    """One unwinder. Raises UsageError where there is none of that name, or it is a real unwinder that is missing."""
     if is_spec(name):
-        return strategies_from_outside([name], ())[0]
+        return unwinders_from_outside([name], ())[0]
     if name in UNWINDERS:
         return UNWINDERS[name]
     if "@" in name:
@@ -155,12 +155,12 @@ def strategy_named(name: str) -> Unwinder:
         return present([name])[name]
     known = _with_installed(UNWINDERS)
     if name not in known:
-        raise UsageError(f"no strategy {name!r}; {nearest(name, all_strategies())}")
+        raise UsageError(f"no unwinder {name!r}; {nearest(name, all_unwinders())}")
     return known[name]
 
 
-def all_strategies() -> Mapping[str, Unwinder]:
-    """Every strategy of ours, of a real unwinder that is installed, and of an installed package."""
+def all_unwinders() -> Mapping[str, Unwinder]:
+    """Every unwinder of ours, of a real unwinder that is installed, and of an installed package."""
     return _with_installed(joined(UNWINDERS, present()))
 
 

@@ -1,4 +1,4 @@
-"""The other compiler that writes the tables of the C programs: its findings are shown by strategies of ours."""
+"""The other compiler that writes the tables of the C programs: its findings are shown by unwinders of ours."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """symbolic, Sentry's library: a program's unwind tables as Breakpad's STACK CFI text, which crash servers walk by.
 
 symbolic reads the tables, DWARF's or Mach-O's compact ones, and writes rules; it has no walker for them in Python, so
-the rules are evaluated by ours (`testbed.referee.symbolic.strategy`). What is judged is what the text says. It says
+the rules are evaluated by ours (`testbed.referee.symbolic.unwinder`). What is judged is what the text says. It says
 nothing of signal frames: behind one, the interrupted pc is looked up as if it were a return address.
 """
 
@@ -267,7 +267,7 @@ def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
 
 
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
-    """The strategies of the symbolic that is found."""
+    """The unwinders of the symbolic that is found."""
 
     def unwinder(name: str, summary: str, section: str, arches: frozenset[str] | None = None) -> Unwinder:
         return Unwinder(

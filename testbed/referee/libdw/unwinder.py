@@ -303,7 +303,7 @@ def version(find: Find = find) -> str:
 
 
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
-    """The strategy of the libdw that is found."""
+    """The unwinder of the libdw that is found."""
     return (
         Unwinder(
             name="libdw",
