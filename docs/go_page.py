@@ -34,7 +34,7 @@ In percent of the steps that are judged, exact / honest stops / lies.
 
 ## What is not exact
 
-At each such step one clause of the technique's assumption is the first that does not hold; `docs/unwinders.md` says
+At each such step one clause of the technique's assumption is the first that does not hold; `docs/techniques.md` says
 what that means for Go. *unexplained* is what no clause foretells.
 
 {clauses}

@@ -22,7 +22,7 @@ import click
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
-WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "looking.md", ROOT / "docs" / "unwinders.md")
+WITH_BLOCKS = (ROOT / "README.md", ROOT / "docs" / "looking.md", ROOT / "docs" / "techniques.md")
 _BLOCK = re.compile(r"<!-- (?P<what>output: (?P<command>[^\n]*)|unwinders|precision|tools) -->\n.*?<!-- end -->", re.S)
 
 
@@ -291,7 +291,7 @@ class DocumentPart:
 
 
 PARTS = {
-    "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/unwinders.md"),
+    "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/techniques.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
     "names": DocumentPart(names, "docs/results/names.md; needs binutils for all architectures, and llvm"),
     "tables": DocumentPart(tables_of_libraries, "results/tables-of-libraries.md; needs binutils and cross compilers"),
@@ -334,7 +334,7 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--check",
     is_flag=True,
-    help="Write nothing; status 1 where README.md, docs/looking.md or docs/unwinders.md is out of date.",
+    help="Write nothing; status 1 where README.md, docs/looking.md or docs/techniques.md is out of date.",
 )
 @click.option("--armhf", metavar="DIR", help="--analysis: libc6 and libc6-dbg of armhf, unpacked.")
 @click.option("--most", type=click.IntRange(min=1), help="--analysis: so many functions of each library.")

@@ -1,4 +1,4 @@
-"""The tables of docs/unwinders.md and README.md: what there is, and how it fares, from the counts that are kept."""
+"""The tables of docs/techniques.md and README.md: what there is, and how it fares, from the counts that are kept."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def script(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("document", "blocks"), [("README.md", 2), ("docs/looking.md", 1), ("docs/unwinders.md", 2)])
+@pytest.mark.parametrize(("document", "blocks"), [("README.md", 2), ("docs/looking.md", 1), ("docs/techniques.md", 2)])
 def test_a_document_shows_what_the_commands_print_today(document: str, blocks: int) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     assert text.count("<!-- end -->") == blocks
@@ -52,7 +52,7 @@ def test_the_readme_is_read_to_its_end() -> None:
 
 
 def test_every_unwinder_is_listed() -> None:
-    text = (ROOT / "docs" / "unwinders.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "techniques.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in text for name in UNWINDERS)
 
 
