@@ -37,8 +37,7 @@ def testbed(*arguments: str) -> None:
 
 
 def terminal() -> None:
-    """What the terminal shows: a run, some of the matrix, the full-screen program."""
-    testbed(*LEAF, "-o", "docs/run.svg")
+    """What the terminal shows: some of the matrix, the full-screen program."""
     some = (*(("-p", name) for name in SOME), *(("-u", name) for name in TOLD))
     chosen = (word for pair in some for word in pair)
     testbed("matrix", "-a", "arm64", "-r", "keystone", *chosen, "-o", "docs/matrix.svg")
