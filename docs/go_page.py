@@ -57,25 +57,26 @@ class GoCase:
     newest: bool
     arch: str
     asks: bool = False  # it calls runtime.Callers, and keeps what that says
-    judged: bool = True
 
     @property
     def run(self) -> ProcessRun:
         """Its run. Raises ToolchainMissing."""
-        command = [*(newer if self.newest else go), *(("-gcflags=-l",) if self.asks else ()), self.source]
-        cgo = "1" if "cgo" in self.source else "0"
+        has_c = "cgo" in self.source
+        static = ("-ldflags=-extldflags=-static",) if has_c and self.arch != "x86_64" else ()  # no library to find
+        command = [*(newer if self.newest else go), *(("-gcflags=-l",) if self.asks else ()), *static, self.source]
+        cgo = "1" if has_c else "0"
         root = newer_go if self.newest else None
-        return run_of(Case(self.source, compiled(*command, root=root, GOARCH=_GO_NAMES[self.arch], CGO_ENABLED=cgo)))
+        environment = {"GOARCH": _GO_NAMES[self.arch], "CGO_ENABLED": cgo, "CC": _COMPILERS[self.arch]}
+        return run_of(Case(self.source, compiled(*command, root=root, **environment)))
 
 
-# What Go calls them.
+# What Go calls them, and what compiles the C of programs that have some.
 _GO_NAMES = {"x86_64": "amd64", "arm64": "arm64"}
+_COMPILERS = {"x86_64": "gcc", "arm64": "aarch64-linux-gnu-gcc"}
 CASES = (
     *(GoCase(gofile, newest, arch) for newest in (False, True) for arch in ("x86_64", "arm64")),
-    GoCase("cgo.go", False, "x86_64"),
-    GoCase("callers.go", False, "x86_64", asks=True),
-    GoCase("callers.go", False, "arm64", asks=True, judged=False),
-    *(GoCase("callers.go", True, arch, asks=True, judged=False) for arch in ("x86_64", "arm64")),
+    *(GoCase("cgo.go", newest, arch) for newest in (False, True) for arch in ("x86_64", "arm64")),
+    *(GoCase("callers.go", newest, arch, asks=True) for newest in (False, True) for arch in ("x86_64", "arm64")),
 )
 
 
@@ -99,11 +100,10 @@ def go_pages() -> Iterator[str]:
     for case in CASES:
         process = watch_process(case.run)
         name = [case.source.removesuffix(".go"), _version(process.run), case.arch]
-        if case.judged:
-            found = {technique: _judged(process, technique) for technique in ASKED}
-            told = (*(_share(each) for each in found.values()), _unexplained(found))
-            shares.append([*name, f"{process.run.steps:,}", *told])
-            clauses += [[*name, f"`{technique}`", *row] for technique, each in found.items() for row in _clauses(each)]
+        found = {technique: _judged(process, technique) for technique in ASKED}
+        told = (*(_share(each) for each in found.values()), _unexplained(found))
+        shares.append([*name, f"{process.run.steps:,}", *told])
+        clauses += [[*name, f"`{technique}`", *row] for technique, each in found.items() for row in _clauses(each)]
         if case.asks:
             callers.append([*name, *_beside_callers(process.run)])
         yield INTRODUCTION.format(

@@ -398,11 +398,3 @@ def test_a_pointer_to_a_function_on_top_of_a_frame_that_a_tail_call_uses_is_no_p
     )
     truth = watch("x86_64", body, *stacks, "back = main, _start")
     assert not truth.undecided.any()
-
-
-def test_a_coroutine_on_the_same_stack_is_called_again_where_it_was_called_before() -> None:
-    """Each hands the other the address at which it goes on: main's is every time the one behind its call."""
-    body = "fn main\nstp x30, x19, [sp, #-16]!\nmov x19, #3\nbl co\nback: subs x19, x19, #1\nb.eq over\nmov x9, x30\n"
-    body += "adr x30, back\nbr x9\nover: mov x0, #42\nldp x30, x19, [sp], #16\nret\n"
-    body += "fn co\nagain: nop\nin_co: mov x9, x30\nadr x30, again\nbr x9\n"
-    watch("arm64", body, "in_co = co, main, _start", "back = main, _start")

@@ -479,7 +479,7 @@ def _promised(events: Any, e: Any, top: Any, sp: Any, returns: Any, state: Any, 
     if returns == state.addresses[top, RETURN] or (machine.link < 0 and cfa == state.addresses[top, CFA]):
         return
     before = state.table[slot(returns, cfa, state)]
-    if before >= 0 and state.marks[before, ALIVE]:
+    if before >= 0 and (state.marks[before, ALIVE] or (machine.link >= 0 and state.links[before, KIND] != PROMISE)):
         return
     if is_code(returns, machine) and returns != events.pc[e]:
         open_activation(PROMISE, state.now[GIVEN], events.row[e], sp, returns, cfa, state, log, machine)
