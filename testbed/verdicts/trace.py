@@ -261,6 +261,8 @@ def _failing_together(truth: Truth, backtraces: Backtraces, assumption: OfForm, 
         return checked(steps, None)
     found = checked(steps, 1)
     holds = np.flatnonzero(found.frame < 0)
+    if not len(holds):
+        return found
     first, place = distinct_rows(_pairs(truth, backtraces, steps[holds]))
     further = checked(steps[holds[first]], None)
     found.frame[holds], found.clause[holds] = further.frame[place], further.clause[place]

@@ -438,7 +438,7 @@ def test_the_filter_chooses_and_is_in_the_address(page_file: Path) -> None:
         page.click("button[type=reset]")
         page.wait_for_function("document.querySelectorAll('.finding:not([hidden])').length === 6")
         page.select_option("select[name=only]", "part")
-        assert page.locator(".functions tbody tr:visible").count() == 2
+        assert page.locator(".functions tbody tr:visible").count() == 3
     with opened(page_file, fragment="#severity=note") as page:
         assert page.locator(".finding:visible").count() == 1
 

@@ -136,7 +136,7 @@ def test_a_matrix_for_notebooks_chooses_by_pattern() -> None:
     assert {str(cell.unit) for cell in matrix.cells} == {"leaf_call-arm64-keystone"}
     with pytest.raises(UsageError, match="no unit matches"):
         testbed.matrix("nothing")
-    with pytest.raises(UsageError, match="no chosen matches"):
+    with pytest.raises(UsageError, match="no unwinder matches"):
         testbed.matrix("leaf_call", unwinder="nothing")
 
 

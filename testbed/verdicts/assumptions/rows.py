@@ -124,8 +124,7 @@ def _by_rows(
 ) -> ComeBy:
     """What the numbered rows of a table give, each on one frame."""
     arch, rows = sites.arch, table.rows
-    kinds = np.array(table.kinds, np.bool_).reshape(-1, 7)  # of no row, where nothing was looked up
-    none, root, signal, signed, has_cfa, on_stack, may_go_back = kinds[number].T
+    none, root, signal, signed, has_cfa, on_stack, may_go_back = np.array(table.kinds, np.bool_)[number].T
     frames = RowFrames(
         arch,
         here.values,
