@@ -244,7 +244,8 @@ def test_a_share_is_0_or_100_only_if_it_is() -> None:
 @pytest.mark.parametrize("width", [24, 40, 60, 100])
 def test_columns_that_do_not_fit_stand_below_behind_the_words_again(width: int) -> None:
     numbers = tuple(f"{i}{i},{i * 111:03}" for i in range(1, 9))
-    table = ColumnBlocks(("unwinder", "arch"), tuple(f"head\n{i}" for i in range(8)), (("fp_chain", "arm64", *numbers),))
+    heads = tuple(f"head\n{i}" for i in range(8))
+    table = ColumnBlocks(("unwinder", "arch"), heads, (("fp_chain", "arm64", *numbers),))
     out = io.StringIO()
     Console(width=width, file=out).print(table)
     lines = out.getvalue().splitlines()
