@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import click
 
-from testbed.trace.chunk import LEAST
-from testbed.words.budget import DEFAULT, KINDS, OPTION, VARIABLE, budget_of
+from testbed.words.budget import DEFAULT, KINDS, LEAST, OPTION, VARIABLE, budget_of
 from testbed.words.errors import UsageError
 from testbed.words.files import said
 

@@ -22,8 +22,9 @@ from testbed.machine.recording import told_ending
 from testbed.machine.start import Machine, start_machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import HELD, LEAST, SPARE, Checkpoint, Chunk, Chunks, usual_chunk
+from testbed.trace.chunk import HELD, SPARE, Checkpoint, Chunk, Chunks, usual_chunk
 from testbed.trace.rolling_memory import RollingMemory
+from testbed.words.budget import LEAST
 from testbed.words.errors import EmulationError
 
 

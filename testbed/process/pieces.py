@@ -25,9 +25,9 @@ from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, st
 from testbed.process.state import Process
 from testbed.process.tracks import LeftStacks, Pieces, ending_of, own_steps
 from testbed.trace import Exited, Region, Trace, Writes
-from testbed.trace.chunk import CHUNK, LEAST, SPARE, Chunk
+from testbed.trace.chunk import CHUNK, SPARE, Chunk
 from testbed.trace.rolling_memory import RollingMemory
-from testbed.words.budget import free_garbage
+from testbed.words.budget import LEAST, free_garbage
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.files import WorkFolder
 

@@ -11,8 +11,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from testbed.campaign.findings import Reproduction
-from testbed.referee.read_reports import UpstreamReport
 from testbed.report.narrow_tables import WordTable
 from testbed.words.errors import UsageError
 from testbed.words.traits import TRAPS
@@ -21,9 +19,11 @@ if TYPE_CHECKING:  # what is listed is given: nothing else is loaded for one cat
     from rich.console import RenderableType
 
     from testbed.arch import Arch
+    from testbed.campaign.findings import Reproduction
     from testbed.contract.unwinder import Unwinder
     from testbed.program.model import Program
     from testbed.referee import Referee
+    from testbed.referee.read_reports import UpstreamReport
 
 
 # Findings against real tools for the terminal, and reports of them that the tools' authors can use.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from testbed.campaign.results import Matrix
 from testbed.report.phrases import activation_name
-from testbed.report.step_text import Judged
+from testbed.report.step_lines import Judged
 from testbed.runs.run import Run
 from testbed.truth.phases import Phase, phases
 from testbed.verdicts.trace import counts_of

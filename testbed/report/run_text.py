@@ -15,7 +15,7 @@ from testbed.campaign.results import Cell, Difference
 from testbed.report.causes import Causes, clauses_failed, unclaimed
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import BESIDE, STYLES, besides, count, share
-from testbed.report.step_text import Judged, StepLines, differing, first_visits, mark_columns
+from testbed.report.step_lines import Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
 

@@ -56,7 +56,6 @@ class Chunk:
 
 
 SPARE = 1 << 12
-LEAST = 4  # steps that every chunk but the last one has: the truth looks two steps ahead
 CHUNK = 1 << 16  # steps of a chunk: more are no faster and take more memory, fewer than a half cost more each
 ROWS = 12_000_000  # bytes that a chunk's registers take at most, where nobody says how many steps it is to have
 HELD = 2  # chunks whose columns are there at once

@@ -34,6 +34,8 @@ from pathlib import Path
 from testbed.words.catalogue import nearest
 from testbed.words.errors import BudgetExceeded, UsageError
 
+LEAST = 4  # steps that every chunk of a long run has but the last one: the truth looks two steps ahead
+
 # Free memory given back to the system, so that a long run has no more of it than one of its pieces needs.
 
 

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 # Which code a result came from: the hash of a package's sources, and the versions of installed libraries.
@@ -56,6 +55,8 @@ def versions_of(libraries: Iterable[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=16)
 def version_of(library: str) -> str:
     """The installed version of a library, or "absent"."""
+    from importlib.metadata import PackageNotFoundError, version  # the command line does without it
+
     try:
         return version(library)
     except PackageNotFoundError:
@@ -69,9 +70,7 @@ DISTRIBUTION = "unwind-testbed"
 
 def own_version() -> str:
     """The version of what is installed."""
-    from importlib.metadata import version  # the command line does without it
-
-    return version(DISTRIBUTION)
+    return version_of(DISTRIBUTION)
 
 
 _ROOT = 0

@@ -28,7 +28,7 @@ from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_ta
 from testbed.report.narrow_tables import WordTable
 from testbed.report.process_text import _functions, _places, _summary, _threads, process_answer
 from testbed.report.run_text import run_page
-from testbed.report.step_text import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
+from testbed.report.step_lines import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
 from testbed.report.table_text import cfa_text, rule_text, table_page
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace, Writes
-from testbed.trace.chunk import HELD, LEAST, SPARE, Checkpoint, Chunk
+from testbed.trace.chunk import HELD, SPARE, Checkpoint, Chunk
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.truth import CallStack, Truth
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
+from testbed.words.budget import LEAST
 from testbed.words.traits import Trait
 
 OF_WHOLE_ACTIVATIONS = ("prologue", "epilogue", "frameless")

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import LEAST, SPARE, Checkpoint, Chunk
+from testbed.trace.chunk import SPARE, Checkpoint, Chunk
 from testbed.trace.rolling_memory import RollingMemory
+from testbed.words.budget import LEAST
 from testbed.words.errors import EmulationError
 
 AFTER = 2  # rows after a window's steps

@@ -32,7 +32,8 @@ from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.native.compiled import VARIABLE
 from testbed.trace import Exited, Trace
-from testbed.trace.chunk import CHUNK, LEAST, ROWS, Chunk, usual_chunk
+from testbed.trace.chunk import CHUNK, ROWS, Chunk, usual_chunk
+from testbed.words.budget import LEAST
 from testbed.words.errors import EmulationError
 from tests.installed import installed
 from tests.machine.loops import LOOPS
