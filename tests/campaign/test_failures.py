@@ -47,7 +47,7 @@ def root(snapshot: Snapshot) -> Backtrace:
 CRASHING, LYING = (Unwinder(name=f.__name__, summary="", unwind=f) for f in (crash, root))
 
 
-def test_a_unwinder_that_crashes_costs_the_others_nothing() -> None:
+def test_an_unwinder_that_crashes_costs_the_others_nothing() -> None:
     sound = UNWINDERS["eh_frame"]
     alone = judge_unit(UNIT, PROGRAMS, [sound])
     result = judge_unit(UNIT, PROGRAMS, [CRASHING, sound, CRASHING])
@@ -264,7 +264,7 @@ def test_the_cache_command_counts_and_clears_results(
 
 
 @pytest.mark.usefixtures("judged_units")
-def test_a_unwinder_of_the_same_name_from_elsewhere_is_another() -> None:
+def test_an_unwinder_of_the_same_name_from_elsewhere_is_another() -> None:
     results.judge_and_keep(UNIT, PROGRAMS, [UNWINDERS["fp_chain"]])
     mine = Unwinder(name="fp_chain", summary="", unwind=lambda at: UNWINDERS["fp_chain"].unwind(at))
     assert results.kept_result(UNIT, PROGRAMS, [mine]) is None

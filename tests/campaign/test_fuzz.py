@@ -55,7 +55,7 @@ def finding_of(case: Unit, unwinder: Unwinder) -> FuzzFinding:
     return shrunk(case, shape_named(case.program.partition(":")[2]), failure, [unwinder])
 
 
-def test_a_unwinder_that_lies_at_one_frame_size_is_shrunk_to_that_frame_in_a_function_that_calls() -> None:
+def test_an_unwinder_that_lies_at_one_frame_size_is_shrunk_to_that_frame_in_a_function_that_calls() -> None:
     found = finding_of(CASE, LIAR)
     assert (found.failure.unwinder, found.failure.outcome) == ("liar", Outcome.ENDED_EARLY)
     assert str(found.shape) == "f56s1", "one function that calls itself, its frame as small as rounding allows"

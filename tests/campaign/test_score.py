@@ -69,7 +69,7 @@ def test_counts_by_phase_are_those_of_the_matrix() -> None:
     assert "eh_frame" not in scored.lies and "eh_frame" not in scored.stops
 
 
-def test_a_unwinder_without_its_section_stops_everywhere() -> None:
+def test_an_unwinder_without_its_section_stops_everywhere() -> None:
     scored = score_unit(BARE, PROGRAMS, [UNWINDERS["sframe"]])
     assert scored.counts["sframe"] == all_the_same(Outcome.REFUSED, scored.sites)
 

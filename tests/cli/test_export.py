@@ -135,7 +135,7 @@ def test_mistakes_are_one_message(testbed: Testbed, arguments: tuple[str, ...], 
     assert (status, out) == (2, "") and said in err and "Traceback" not in err
 
 
-def test_a_unwinder_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
+def test_an_unwinder_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
     status, out, err = testbed(
         "backtrace", "a.core", "--sysroot", "/", *(part for name in UNWINDERS for part in ("-u", name))
@@ -144,7 +144,7 @@ def test_a_unwinder_without_its_table_says_so_and_nothing_breaks(testbed: Testbe
     assert all(name in out for name in UNWINDERS)
 
 
-def test_a_unwinder_for_other_architectures_says_so(testbed: Testbed) -> None:
+def test_an_unwinder_for_other_architectures_says_so(testbed: Testbed) -> None:
     """A tool for one of them would look for its registers among those of another one."""
     testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
     status, out, err = testbed("backtrace", "a.core", "--sysroot", "/", "-u", "ehabi", "-u", "orc")

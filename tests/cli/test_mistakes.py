@@ -443,7 +443,7 @@ def test_a_check_of_one_function_waits_for_no_compiler(tmp_path: Path) -> None:
 FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/unwinder.py"))
 
 
-def test_a_unwinder_is_loaded_alone() -> None:
+def test_an_unwinder_is_loaded_alone() -> None:
     process = started("run", "leaf_call", "--arch", "arm64", "-u", "fp_chain")
     assert process.of("unwinders.chains") == {"unwinders.chains", "unwinders.chains.fp_chain"}
     assert process.of("unwinders.tables", "unwinders.analysis", "unwinders.scans") == set()

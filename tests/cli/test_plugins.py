@@ -86,7 +86,7 @@ def installed(folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_unwinder_is_named_by_its_module(testbed: Testbed) -> None:
+def test_an_unwinder_is_named_by_its_module(testbed: Testbed) -> None:
     tells(
         testbed,
         0,
@@ -113,7 +113,7 @@ def test_a_unwinder_is_named_by_its_module(testbed: Testbed) -> None:
         (("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "2"), "35 sites judged, everything explained"),
     ],
 )
-def test_wherever_a_unwinder_is_named(testbed: Testbed, arguments: tuple[str, ...], words: str) -> None:
+def test_wherever_an_unwinder_is_named(testbed: Testbed, arguments: tuple[str, ...], words: str) -> None:
     said = tells(testbed, 0, (*arguments, "-u", "my_unwinding:MINE"))
     assert words in said.out + said.err
 

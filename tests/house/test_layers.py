@@ -136,7 +136,7 @@ def test_only_the_composition_roots_know_programs_and_unwinders(path: Path) -> N
 
 
 @pytest.mark.parametrize("path", modules("unwinders"), ids=relative)
-def test_a_unwinder_sees_only_the_contract(path: Path) -> None:
+def test_an_unwinder_sees_only_the_contract(path: Path) -> None:
     for module in imported(path):
         other = room(module)
         if module.split(".")[0] == "testbed":

@@ -138,7 +138,7 @@ def test_a_slid_mach_o_file_names_every_executed_address_by_its_nearest_symbol(a
     assert names_there[0] == "square" and names_there[-1] == "_start"
 
 
-def test_notebooks_ask_for_the_names_of_a_unwinders_frames_or_of_the_true_ones() -> None:
+def test_notebooks_ask_for_the_names_of_an_unwinders_frames_or_of_the_true_ones() -> None:
     run = testbed.run("tail_chain", arch="arm64", recipe="clang-O2")
     at = run.at("last")
     true = testbed.names(run, at)

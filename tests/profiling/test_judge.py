@@ -55,14 +55,14 @@ def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -
     assert place.command == f"testbed check {place.file} --function {place.known}"
 
 
-def test_a_unwinder_that_does_not_say_what_its_table_says_is_unexplained() -> None:
+def test_an_unwinder_that_does_not_say_what_its_table_says_is_unexplained() -> None:
     false = replace(UNWINDERS["eh_frame"], unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
     share = judge_process(watched("hello", "x86_64", "static"), false, evaluate=evaluate_rule)
     assert share.unexplained > 0.9 * share.judged
     assert share.foretold == share.judged - share.exact - share.unexplained
 
 
-def test_a_unwinder_of_snapshots_is_asked_at_a_seeded_sample_of_steps() -> None:
+def test_an_unwinder_of_snapshots_is_asked_at_a_seeded_sample_of_steps() -> None:
     process = watched("hello", "x86_64", "static")
     first, second = (judge_process(process, UNWINDERS["bs_backtrace"], sample=40) for _ in range(2))
     assert first == second

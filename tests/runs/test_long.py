@@ -284,7 +284,7 @@ def test_by_threads_the_verdicts_are_the_same(arch: str) -> None:
         assert judge_long(run, judging) == expected, program
 
 
-def test_what_a_unwinder_raises_in_a_thread_ends_the_run() -> None:
+def test_what_an_unwinder_raises_in_a_thread_ends_the_run() -> None:
     def broken(snapshot: Snapshot) -> Backtrace:
         raise ZeroDivisionError("of this test")
 

@@ -121,7 +121,7 @@ def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_whatever_a_unwinder_claims_the_columns_judge_it_as_the_judge_does(
+def test_whatever_an_unwinder_claims_the_columns_judge_it_as_the_judge_does(
     arch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No unwinder is wrong in every way: here its answers are spoiled at random; some are judged compiled."""

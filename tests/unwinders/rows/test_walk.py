@@ -97,7 +97,7 @@ def test_no_row_stops_at_the_frame_that_has_none() -> None:
     assert (said.stopped.pc, len(said.frames)) == (0x1010, 2)
 
 
-def test_a_bug_in_a_unwinder_is_no_answer() -> None:
+def test_a_bug_in_an_unwinder_is_no_answer() -> None:
     def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
         raise KeyError("a bug")
 
