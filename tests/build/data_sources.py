@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import unwinders as st
+from hypothesis import strategies as st
 
 # One instruction that any address may hold, the boundary that code needs, names of data of 1, 2, 4, 8 bytes.
 _WIDTHS = {".byte": 1, ".2byte": 2, ".short": 2, ".4byte": 4, ".long": 4, ".8byte": 8, ".quad": 8}

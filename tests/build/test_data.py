@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import unwinders as st
+from hypothesis import strategies as st
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch, Isa

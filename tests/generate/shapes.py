@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import unwinders as st
+from hypothesis import strategies as st
 
 from testbed.generate.evaluate import evaluate
 from testbed.generate.shape import ALIGNMENTS, MOST_FRAME, How, Shape, ShapeCall, ShapeFunction, why_not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import unwinders as st
+from hypothesis import strategies as st
 
 from testbed.campaign.fuzz import shrink, smaller
 from testbed.generate.evaluate import evaluate

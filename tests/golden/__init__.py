@@ -1,6 +1,6 @@
 """Golden counts: how many sites of each cell are exact, and by which clause the others go wrong. Never a pc.
 
-A *set* of counts is a folder. `UNWINDERS` is the set of the matrix, `REFEREES` that of the real unwinders::
+A *set* of counts is a folder. `OURS` is the set of the matrix, `REFEREES` that of the real unwinders::
 
     programs/NAME.json   one file per program: {"ARCH-RECIPE": {"UNWINDER": counts}}, a line per cell
     summary.txt          the sums over all programs and recipes, per unwinder and architecture: what a person reviews

@@ -29,9 +29,8 @@ from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, ToolchainMissing, ToolCrashed, ToolHung, UnknownRegister
-from tests.golden import REFEREES as GOLDEN
 from tests.golden import (
-    UNWINDERS,
+    OURS,
     UPDATE_REFEREES,
     Counts,
     counted,
@@ -40,6 +39,7 @@ from tests.golden import (
     write_program,
     write_tools,
 )
+from tests.golden import REFEREES as GOLDEN
 from tests.installed import tools_of
 from tests.unwinders.missing import lacking, says_less
 
@@ -219,7 +219,7 @@ def test_a_site_beyond_the_eight_comes_out_as_it_did(pinned: list[str]) -> None:
     name, program, arch, recipe, at, outcome = pinned
     unit, tool = Unit(program, arch, recipe), asked(name)
     run = run_of(unit)
-    if RECIPES[recipe].tool.gnu and tools_of(unit) != tools_of_set(UNWINDERS).get(arch):
+    if RECIPES[recipe].tool.gnu and tools_of(unit) != tools_of_set(OURS).get(arch):
         pytest.skip(f"another compiler has other instructions: {tools_of(unit)}")
     steps = [run.step_at(place) for place in at.split(",")]
     verdict = judge(run, steps[-1], answers_at(run, tool, steps)[steps[-1]], tool)

@@ -15,10 +15,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from testbed.referee.gdb.whose import version_said
 
 from testbed.cli.unwinders import unwinder_named, unwinders_named
 from testbed.referee import REFEREE_OF, REFEREES, versions
+from testbed.referee.gdb.unwinder import version_said
 from testbed.referee.model import Finding, Found, OtherVersions, read_findings
 from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, unwinders_of_versions
 from testbed.runs.judging import judge
@@ -244,7 +244,7 @@ because = "it asks no table"
 
 def read(folder: Path, text: str) -> tuple[Finding, ...]:
     (folder / "findings.toml").write_text(text)
-    return read_findings(str(folder / "whose.py"))
+    return read_findings(str(folder / "unwinder.py"))
 
 
 def test_a_finding_has_its_reason_and_a_name(tmp_path: Path) -> None:
