@@ -73,9 +73,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """The golden counts of the programs may have been written by several processes; their sum is written last, once."""
     if session.config.getoption("--update-golden") and not hasattr(session.config, "workerinput"):
-        from tests.golden import REFEREES, UNWINDERS, write_summary
+        from tests.golden import OURS, REFEREES, write_summary
 
-        write_summary(UNWINDERS)
+        write_summary(OURS)
         write_summary(REFEREES)
     # pytest collects garbage five times before it leaves, which takes minutes where gigabytes of runs were kept.
     gc.freeze()

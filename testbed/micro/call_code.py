@@ -27,7 +27,8 @@ class CallCode:
 
     ``stub`` is code of 8 bytes that returns the word behind it, ``own_stubs`` that of functions with a convention of
     their own, by name, of up to `STUB` bytes. ``thread`` is Unicorn's register of the thread pointer.
-    ``kernel_page`` is what Linux maps for every process at a fixed address: (address, {offset: code}).
+    ``clones`` are Linux's numbers of clone and clone3. ``kernel_page`` is what Linux maps
+    for every process at a fixed address: (address, {offset: code}).
     """
 
     target: str
@@ -37,6 +38,7 @@ class CallCode:
     answer: int
     stub: bytes
     thread: int
+    clones: frozenset[int]
     kernel_page: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
     signs: tuple[bytes, ...] = ()  # instructions that sign return addresses: such code runs on a CPU that does
     own_stubs: Mapping[str, bytes] = field(default_factory=dict)
@@ -57,6 +59,7 @@ CALL_CODE = PerArch(
             5,
             bytes.fromhex("488b0501000000c3"),
             x86.UC_X86_REG_FS_BASE,
+            frozenset({56, 435}),
         ),
         # blr x16; nop; nop.  ldr x0, #8; ret.
         "arm64": CallCode(
@@ -67,6 +70,7 @@ CALL_CODE = PerArch(
             12,
             _words(0x5800_0040, 0xD65F_03C0),
             a64.UC_ARM64_REG_TPIDR_EL0,
+            frozenset({220, 435}),
             signs=(_words(0xD503_233F), _words(0xD503_237F)),  # paciasp, pacibsp
         ),
         # blx lr; nop; nop.  ldr r0, [pc]; bx lr.
@@ -78,6 +82,7 @@ CALL_CODE = PerArch(
             12,
             _words(0xE59F_0000, 0xE12F_FF1E),
             arm.UC_ARM_REG_C13_C0_3,
+            frozenset({120, 435}),
             # Documentation/arm/kernel_user_helpers.rst: get_tls, cmpxchg (always succeeds), memory_barrier.
             kernel_page=(
                 0xFFFF_0000,

@@ -28,6 +28,7 @@ from testbed.machine.native.state import RunState
 from testbed.machine.start import Machine, initial_registers, map_all, new_engine
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
+from testbed.micro.call_code import CALL_CODE
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
 from testbed.trace import Writes
 
@@ -127,7 +128,11 @@ _MOST_ADDRESS = 1 << 51  # the emulator does not survive memory that is mapped f
 
 
 class CallStops(HookedStops):
-    """Gives what a path asks for: memory where there is none, 0 from the kernel. An exit is the end of the path."""
+    """Gives what a path asks for: memory where there is none, 0 from the kernel. An exit is the end of the path.
+
+    A new thread on a stack of its own is none that is called here: where callees are executed, the path goes on as the
+    one that made it; a forced branch could lead to the other's code on a stack that it never has, so such a path ends.
+    """
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
@@ -137,6 +142,8 @@ class CallStops(HookedStops):
         self.wild = False
         self.to = 0  # where a wild jump went
         self.exits = False
+        self.is_whole = False
+        self.clones = CALL_CODE[machine.arch.name].clones
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, unused: object) -> bool:
         if access in (const.UC_MEM_READ_UNMAPPED, const.UC_MEM_WRITE_UNMAPPED):
@@ -174,8 +181,12 @@ class CallStops(HookedStops):
         if uc.reg_read(registers[call.number_register]) in call.numbers:
             self.exits = True
             super()._system_call(uc, *unused)
-        else:
-            uc.reg_write(self.call_result, 0)
+            return
+        makes_thread = uc.reg_read(registers[call.number_register]) in self.clones
+        if makes_thread and not self.is_whole:
+            self.exits = True
+            uc.emu_stop()
+        uc.reg_write(self.call_result, int(makes_thread))
 
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
@@ -268,7 +279,7 @@ class Caller:
         self._context = uc.context_save()
         kept = {arch.sp: callable_image.sp} | {name: planted[name] for name in convention.preserved if name in planted}
         self._kept_names = tuple(kept)
-        self._target = 0
+        self._target, self._entry_sp = 0, callable_image.sp
         self._promises: dict[int, NDArray[np.bool_]] = {}  # by function: which of these come back
         self._kept = (ctypes.c_int * len(kept))(*(self._ids[name] for name in kept))
         self._kept_values, self._kept_now = np.array(list(kept.values()), np.uint64), np.zeros(len(kept), np.uint64)
@@ -308,7 +319,8 @@ class Caller:
         uc.context_restore(self._context)
         for name, value in path.arguments:
             uc.reg_write(self._ids[name], value)
-        self._target = path.target
+        self._target, self._entry_sp = path.target, dict(path.arguments).get(self._arch.sp, self.image.sp)
+        stops.is_whole = places is self.natural
         uc.reg_write(self._ids[self._calls.target], path.target)
         run.halt_at(places)
         run.begin(steps)
@@ -379,7 +391,8 @@ class Caller:
         if promised is None:
             saved = (self._arch.sp, *self.image.convention_of(self._target).preserved)
             promised = self._promises[self._target] = np.array([name in saved for name in self._kept_names], np.bool_)
-        lost = (self._kept_now != self._kept_values) & promised
+        expected = [self._entry_sp, *self._kept_values[1:]]
+        lost = (self._kept_now != np.array(expected, np.uint64)) & promised
         return Over.STRAY if lost.any() else Over.RETURNED
 
     def _isa_bit(self) -> int:

@@ -22,7 +22,7 @@ from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
 from testbed.micro.code_scan import has_blocks
 from testbed.micro.exploration import Exploration, TakenPath
-from testbed.micro.feasible import feasible_part, natural_part, without_doubtful
+from testbed.micro.feasible import feasible_part, natural_part, until, without_doubtful
 from testbed.micro.function_parts import PartsFinder, with_parts
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import OF_ANOTHER_SIZE, ArgumentPlan
@@ -97,7 +97,7 @@ _SEEDS = 256  # tapes that are remembered as ways to code that no branch leads t
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A path, the link-time pcs of its steps, SP at them, and the steps whose calls were answered."""
+    """A path, the link-time pcs of its steps, SP at them from where it was, and the steps whose calls were answered."""
 
     path: CallPath
     pcs: list[int]
@@ -124,6 +124,7 @@ class Explorer:
         self._starts = [piece.start for piece in self._pieces]
         self._behind: dict[int, bool] = {}
         self._codes: dict[int, PieceCode] = {}
+        self._lengths: dict[int, bool] = {}
         self.parts = PartsFinder(parts, self._code)
         for piece in pieces:
             self._covered[self._places(piece)] = 1
@@ -177,7 +178,7 @@ class Explorer:
         plans = (*plans, OF_ANOTHER_SIZE) if found.code.sized else plans
         paths = [CallPath(target, plan.registers(self._caller.image, target)) for plan in plans]
         image = self._caller.image
-        called = (self._caller.call(path, self._caller.natural, steps) for path in paths)
+        called = (self._called(path, self._caller.natural, steps) for path in paths)
         tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
         for tape in without_doubtful(tapes, image, found.whole):
             whole, _ = self._whole(tape)
@@ -196,6 +197,22 @@ class Explorer:
             self._alone[behind] = ended
             own[:] = others
 
+    def _called(self, path: CallPath, places: NDArray[np.uint8], steps: int) -> CallTape:
+        """What was recorded of a path until the emulator took an instruction for another one, of another length."""
+        tape = self._caller.call(path, places, steps)
+        pcs = tape.registers[:, self._pc] - np.uint64(self._bias)
+        pairs, first = np.unique(pcs << np.uint64(4) | tape.sizes, return_index=True)
+        misread = [step for pair, step in zip(pairs.tolist(), first.tolist(), strict=True) if not self._agrees(pair)]
+        return replace(until(tape, min(misread) - 1), over=Over.FAULT) if misread else tape
+
+    def _agrees(self, pair: int) -> bool:
+        """Whether the disassembler says the same length of an instruction: its address, and 4 bits of its length."""
+        if pair not in self._lengths:
+            address, size = pair >> 4, pair & 0xF
+            code = self._code_at(address)
+            self._lengths[pair] = code is None or code.sizes.get(address, size) == size
+        return self._lengths[pair]
+
     def _behind_parts(self, piece: CodePiece) -> NDArray[np.int64]:
         """The places behind the parts of a piece: what stands there is another's, though it may be a part too."""
         ends = np.array(self.parts.ends_of(piece)[1:], np.int64) + (self._bias - self._caller.code)
@@ -211,7 +228,7 @@ class Explorer:
             if not queue:
                 break
             path = queue.popleft()
-            called = self._caller.call(path, self._alone, steps)
+            called = self._called(path, self._alone, steps)
             tape = feasible_part(called, self._caller.image, ends, found.whole)
             if isinstance(tape, str):
                 found.dropped[tape] += 1
@@ -245,12 +262,13 @@ class Explorer:
         for plan in plans:
             if plan.arguments == path.arguments:
                 continue
-            called = self._caller.call(replace(path, arguments=plan.arguments), self._alone, steps)
+            called = self._called(replace(path, arguments=plan.arguments), self._alone, steps)
             other = feasible_part(called, self._caller.image, self.parts.ends_of(found.piece), found.whole)
             if isinstance(other, str) or min(len(other), len(tape)) <= last:
                 continue
             one, two = (each.registers[: last + 1] for each in (tape, other))
-            if np.array_equal(one[:, self._pc], two[:, self._pc]) and one[-1, self._sp] != two[-1, self._sp]:
+            frames = [each[0, self._sp] - each[-1, self._sp] for each in (one, two)]
+            if np.array_equal(one[:, self._pc], two[:, self._pc]) and frames[0] != frames[1]:
                 whole, _ = self._whole(other)
                 self._note(found, whole, forced=True)
                 yield TakenPath(whole, True, found.piece)
@@ -289,7 +307,8 @@ class Explorer:
 
     def _way(self, path: CallPath, tape: CallTape) -> _Way:
         pcs = (tape.registers[:, self._pc] - np.uint64(self._bias)).tolist()
-        return _Way(path, pcs, tape.registers[:, self._sp].tolist(), tuple(step for step, _ in tape.skipped))
+        sp = (tape.registers[:, self._sp] - tape.registers[0, self._sp]).astype(np.int64)
+        return _Way(path, pcs, sp.tolist(), tuple(step for step, _ in tape.skipped))
 
     def _gates(self, found: Exploration, ways: Sequence[_Way], tries: _Tries) -> Iterator[CallPath]:
         """Paths to what was executed with its callees only: where those are answered, code behind it may be new."""
@@ -334,9 +353,8 @@ class Explorer:
 
     def _strays(self, found: Exploration, ways: Sequence[_Way], tries: _Tries) -> Iterator[CallPath]:
         """Paths to code that no branch leads to: from a jump by a register, or from behind a call."""
-        entry = self._caller.image.sp
-        framed = min((min(way.sp) for way in ways), default=entry) < entry - self._image.arch.entry_cfa
-        top = entry - self._image.arch.entry_cfa if framed else entry + 1
+        entry_cfa = self._image.arch.entry_cfa
+        top = -entry_cfa if any(min(way.sp) < -entry_cfa for way in ways) else 1
         jumps = [
             (way, step + 1)
             for way in ways

@@ -33,7 +33,7 @@ def feasible_part(tape: CallTape, image: CallableImage, ends: Sequence[int], cod
     answer = image.harness.image.entry + image.calls.answer
     behind = (step for step, to in tape.skipped if to - image.loaded.bias in ends[1:] and int(pc[step]) == answer)
     if (step := next(behind, None)) is not None:  # back from a part's last instruction, likewise
-        tape = _until(tape, step - 1)
+        tape = until(tape, step - 1)
         pc = tape.registers[:, arch.index[arch.pc]]
     if _goes_wrong(tape, image, code):
         return str(tape.over.value)
@@ -43,7 +43,7 @@ def feasible_part(tape: CallTape, image: CallableImage, ends: Sequence[int], cod
         if callee - image.loaded.bias not in ends:
             continue
         if int(pc[step]) == answer:  # back from the function's last instruction, a call of what never returns
-            return _until(tape, step - 1)
+            return until(tape, step - 1)
         if int(pc[step]) + int(tape.sizes[step]) == callee:
             return FALLS_OFF
     return tape
@@ -70,7 +70,7 @@ def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: Piec
     good = {stub for back, is_wrong in zip(came_back, wrong, strict=True) if not is_wrong for stub in back.values()}
     for tape, back, is_wrong in zip(tapes, came_back, wrong, strict=True):
         steps = [step for step, stub in back.items() if stub not in good] if is_wrong else []
-        yield _until(tape, max(min(steps) - 1, 0)) if steps else tape
+        yield until(tape, max(min(steps) - 1, 0)) if steps else tape
 
 
 def _stub_returns(tape: CallTape, image: CallableImage) -> dict[int, int]:
@@ -105,7 +105,7 @@ def natural_part(
     falls = (pc[1:] == pc[:-1] + tape.sizes[:-1]) & function[:-1] & inside[1:] & ~function[1:]
     falls_off = (*(np.flatnonzero(falls)[:1] + 1).tolist(), _back_outside(tape, image, is_behind))
     ends = [at for at in (_first_outside(tape, image), *falls_off) if at is not None]
-    return _until(tape, max(min(ends) - 1, 0)) if ends else tape
+    return until(tape, max(min(ends) - 1, 0)) if ends else tape
 
 
 def _back_outside(tape: CallTape, image: CallableImage, is_behind: Callable[[int], bool]) -> int | None:
@@ -139,7 +139,7 @@ def _first_outside(tape: CallTape, image: CallableImage) -> int | None:
     return int(outside[0]) if len(outside) else None
 
 
-def _until(tape: CallTape, step: int) -> CallTape:
+def until(tape: CallTape, step: int) -> CallTape:
     """The tape until a step after which no run goes on as it does, and the harness's row."""
     rows = np.concatenate((tape.registers[: step + 1], tape.registers[-1:]))
     sizes = np.concatenate((tape.sizes[: step + 1], tape.sizes[-1:]))

@@ -42,14 +42,16 @@ class ArgumentPlan:
 
     arguments: tuple[Argument, ...]
     name: str = "*"
+    lower: int = 0  # by how many times the stack's alignment SP is lower than in other calls
 
     def fits(self, function: str) -> bool:
         return fnmatchcase(function, self.name)
 
     def registers(self, image: CallableImage, target: int) -> tuple[tuple[str, int], ...]:
         """The registers to write before the call of the function at a code pointer."""
-        names = image.convention_of(target).arguments
-        return tuple((name, argument.at(image)) for name, argument in zip(names, self.arguments, strict=False))
+        names, arch = image.convention_of(target).arguments, image.loaded.image.arch
+        given = [(name, argument.at(image)) for name, argument in zip(names, self.arguments, strict=False)]
+        return (*given, (arch.sp, image.sp - self.lower * platform(arch).stack_alignment))
 
 
 _TEXT = ARENA_SIZE // 2  # the arena's second half is text
@@ -62,8 +64,9 @@ PLANS = (
         tuple(Argument(_TEXT + 0x400 * k + 3, "arena") if k % 2 == 0 or k == 1 else Argument(16) for k in range(8))
     ),
 )
-# Numbers that are small, and not as small as those above: for a frame that is as large as one of them says.
-OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)))
+# Numbers that are small, and not as small as those above: for a frame that is as large as one of them says. SP is
+# another multiple of its alignment: for a frame that begins where a larger one says.
+OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)), lower=1)
 _CALL = re.compile(r"\s*([\w.$@*?\[\]:~<>-]+)\s*\((.*)\)\s*\Z", re.DOTALL)
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|buf:\w+|-?\w+)\s*(?:,|\Z)')
 

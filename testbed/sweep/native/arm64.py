@@ -25,6 +25,7 @@ from testbed.sweep.native.codes import (
     HIDE,
     INSERT,
     JUMP,
+    KERNEL,
     LOAD,
     NEXT,
     NOTHING,
@@ -160,7 +161,8 @@ def branches(word: Any, pc: Any, operations: Any) -> Any:
         return BRANCH, target, count
     if word >> 24 == 0xD4:
         if word >> 21 & 7 == 0:
-            return NEXT, 0, emit(operations, 0, CLOBBER, 0, 0, 0, 0)
+            count = emit(operations, 0, KERNEL, 8, 220, 435, 0)
+            return NEXT, 0, emit(operations, count, CLOBBER, 0, 0, 0, 0)
         return STOP, 0, 0
     if word >> 24 == 0xD5:
         return system(word, operations)

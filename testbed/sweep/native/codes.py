@@ -30,7 +30,11 @@ NEXT, JUMP, BRANCH, CALL, CALL_AWAY, AWAY, RETURN, STOP, NOTHING = range(9)
 #   SIGN      1 or 0: the return address in the register gets a signature, or loses it
 #   COMPARE   other register
 #   EQUAL     1: a branch is taken where what was compared is equal; 0: where it is not
-(CLOBBER, HIDE, COPY, ADD, ADD_TWO, ALIGN, CONSTANT, INSERT, LOAD, STORE, SIGN, COMPARE, EQUAL, SPILL) = range(14)
+#   KERNEL    a number, another: a system call of the register's number. Those two make a thread: 0 is what the new one
+#             gets, which goes on there on a stack of its own
+(CLOBBER, HIDE, COPY, ADD, ADD_TWO, ALIGN, CONSTANT, INSERT, LOAD, STORE, SIGN, COMPARE, EQUAL, SPILL, KERNEL) = range(
+    15
+)
 MOST_OPERATIONS = 16
 ANY_VALUE = -2
 

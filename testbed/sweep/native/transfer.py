@@ -17,6 +17,7 @@ from testbed.sweep.native.codes import (
     HIDE,
     INSERT,
     INSTRUCTION_BASE,
+    KERNEL,
     KIND,
     LOAD,
     MAYBE,
@@ -33,7 +34,7 @@ from testbed.sweep.native.codes import (
     place,
     rounded,
 )
-from testbed.sweep.native.state import IS_WHOLE, LOST, is_frame, new_stretch, store_word, word_at
+from testbed.sweep.native.state import IS_ASSUMED, IS_WHOLE, LOST, is_frame, new_stretch, store_word, word_at
 
 MEMORY = 1 << 62  # in what an instruction touched: a word that is followed; its other bits are registers
 NOT_COMPARED = -1
@@ -77,6 +78,10 @@ def apply(operations: Any, count: Any, state: Any, stack: Any, pc: Any, compared
             continue
         if kind == SPILL:
             spilled(state, register, first, second)
+            continue
+        if kind == KERNEL:
+            if state[register] >> KIND == NUMBER and (low(state[register]) in (first, second)):
+                state[IS_ASSUMED] = 1
             continue
         if kind == COMPARE:
             compared[0], compared[1] = register, first

@@ -26,6 +26,7 @@ from testbed.sweep.native.codes import (
     EQUAL,
     HIDE,
     JUMP,
+    KERNEL,
     LOAD,
     NEXT,
     NOTHING,
@@ -492,7 +493,8 @@ def system_effects(fields: Any, operations: Any) -> Any:
         return to_operand(fields, -1, 2, operations, 0) if fields[REG] & 7 == 4 else 0
     if opcode == 0x30 or opcode == 0x35:
         return 0
-    count = emit(operations, 0, CLOBBER, RAX, 0, 0, 0)
+    count = emit(operations, 0, KERNEL, RAX, 56, 435, 0) if opcode == 0x05 else 0
+    count = emit(operations, count, CLOBBER, RAX, 0, 0, 0)
     if opcode == 0x05:
         count = emit(operations, count, CLOBBER, R11, 0, 0, 0)
     else:
