@@ -163,7 +163,7 @@ def command(requests: int, replies: int) -> Sequence[str]:
     found = find()
     assert found is not None, "perf is not installed"
     perf = (found.path, "--buildid-dir", os.devnull, "script", "-i", "-", *_OPTIONS, "-s", str(_INSIDE))
-    return ["env", f"TESTBED_REPLIES={replies}", *perf]
+    return ["/usr/bin/env", f"TESTBED_REPLIES={replies}", *perf]
 
 
 def _script(snapshot: Snapshot) -> PerfScript:

@@ -31,7 +31,7 @@ def wheel_in(packages: str, wheel: str) -> Found | None:
 
 def python_with(packages: str) -> Sequence[str]:
     """The beginning of a command: this Python, which finds packages in a folder first, and none in the current one."""
-    return ["env", f"PYTHONPATH={packages}", sys.executable, "-P"]
+    return ["/usr/bin/env", f"PYTHONPATH={packages}", sys.executable, "-P"]
 
 
 CPU_SECONDS = 4 * 3600  # of a process that serves whole programs; one answer has a time of its own
