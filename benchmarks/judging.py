@@ -16,7 +16,6 @@ from testbed.referee.libdw import unwinder as libdw
 from testbed.referee.libdw import unwinder as libdw_library
 from testbed.referee.libunwind import unwinder as libunwind
 from testbed.referee.libunwind import unwinder as libunwind_library
-from testbed.referee.llvm_libunwind import unwinder as llvm_library
 from testbed.referee.llvm_libunwind import unwinder as llvm_libunwind
 from testbed.trace import Snapshot, Trace
 from unwinders.tables.eh_frame import EH_FRAME
@@ -121,7 +120,10 @@ def _libunwind(target: BenchmarkTarget, trace: Trace) -> Opened | str:
 
 
 def _llvm(target: BenchmarkTarget, trace: Trace) -> Opened | str:
-    session = llvm_libunwind.LlvmLibunwind(llvm_library.load(), trace.images)
+    found = llvm_libunwind.find()
+    if found is None:
+        return "ziglang is not installed: its rows are left out."
+    session = llvm_libunwind.LlvmLibunwind(llvm_libunwind.load(found), trace.images)
     return session.frames, session.close
 
 

@@ -51,7 +51,7 @@ class Reproduction:
     @property
     def version(self) -> str:
         """The version that was asked, as ``seen_in`` and ``not_in`` of a finding have it."""
-        return self.tool.partition(" ")[2]
+        return self.tool.rpartition(" ")[2]
 
     @property
     def repaired(self) -> bool:

@@ -127,10 +127,12 @@ def test_a_compiler_that_fails_is_one_typed_error(monkeypatch: pytest.MonkeyPatc
     source.write_text("this is no C++", encoding="utf-8")
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
     monkeypatch.setattr(llvm_library, "SOURCE", source)
+    found = llvm_library.find()
+    assert found is not None
     llvm_library.built.cache_clear()
     try:
         with pytest.raises(BuildError, match="does not compile"):
-            llvm_library.built()
+            llvm_library.built(found)
     finally:
         llvm_library.built.cache_clear()
 

@@ -13,13 +13,18 @@ import tomllib
 import zipfile
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from testbed.cli.unwinders import unwinder_named, unwinders_named
 from testbed.referee import REFEREE_OF, REFEREES, versions
+from testbed.referee.gdb import unwinder as gdb
 from testbed.referee.gdb.unwinder import version_said
+from testbed.referee.lldb import unwinder as lldb
+from testbed.referee.llvm_libunwind import unwinder as llvm_libunwind
 from testbed.referee.model import Finding, Found, OtherVersions, read_findings
+from testbed.referee.process.limits import own_packages
 from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, unwinders_of_versions
 from testbed.runs.judging import judge
 from testbed.words.errors import DataFileError, UsageError, VersionMissing
@@ -98,7 +103,36 @@ def test_compilers_are_pinned_from_the_oldest_on() -> None:
 def test_what_pip_installs_with_the_project_is_the_newest_of_each() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pinned = set(project["optional-dependencies"]["referees"])
-    assert pinned == {of_tool(tool)[-1].wheel for tool in {each.tool for each in ALL}}
+    compiler = versions.compilers()[-1].wheel  # it builds the programs, and is always there
+    assert compiler in project["dependencies"]
+    assert pinned | {compiler} == {of_tool(tool)[-1].wheel for tool in {each.tool for each in ALL}}
+
+
+@pytest.mark.parametrize("tool", [gdb, lldb])
+def test_a_wheels_debugger_is_found_beside_the_running_python_whatever_path_says(
+    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    packages = own_packages(tool.WHEEL)
+    if not packages:
+        pytest.skip(f"pip install {tool.WHEEL}")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    tool.find.cache_clear()
+    try:
+        found = tool.find()
+        assert found is not None and found.packages == packages
+    finally:
+        tool.find.cache_clear()
+
+
+def test_the_libunwind_of_a_wheel_has_the_version_of_the_compiler_beside_it(tmp_path: Path) -> None:
+    there = tmp_path / "ziglang" / "lib" / "libunwind"
+    assert llvm_libunwind.in_packages(str(tmp_path / "nowhere")) is None
+    (there / "src").mkdir(parents=True)
+    (there / "src" / "UnwindCursor.hpp").touch()
+    zig = tmp_path / "ziglang" / "zig"
+    zig.write_text('#!/bin/sh\n[ "$*" = "cc --version" ] && echo "clang version 9.0.1 (a zig)"\n')
+    zig.chmod(stat.S_IRWXU)
+    assert llvm_libunwind.in_packages(str(tmp_path)) == Found("9.0.1", str(there), str(tmp_path))
 
 
 def test_a_version_is_brought_once_and_said_before(index: Path) -> None:
@@ -177,7 +211,7 @@ def test_an_unknown_version_names_those_there_are() -> None:
         unwinders_named(["gdb@15"])
     with pytest.raises(UsageError, match=r"no version matches .gdb_no_tables@15.; there is gdb@13.1, "):
         unwinder_named("gdb_no_tables@15")
-    with pytest.raises(UsageError, match="there are versions of gdb, lldb, libdw, drgn, symbolic"):
+    with pytest.raises(UsageError, match="there are versions of gdb, lldb, libdw, llvm_libunwind, drgn, symbolic"):
         unwinders_named(["perf@*"])
 
 
@@ -218,7 +252,7 @@ def test_a_version_that_is_here_says_that_it_is_it_and_unwinds(tool: str) -> Non
             continue
         said = unwinder.unwind(run.at("leaf"))
         assert unwinder.name == f"{whose}@{each.version}"
-        assert unwinder.tool is not None and unwinder.tool().split()[1] == each.version
+        assert unwinder.tool is not None and unwinder.tool().split()[-1] == each.version
         assert judge(run, run.at("leaf"), said, unwinder).exact, f"{unwinder}: {said}"
         there += 1
     if not there:

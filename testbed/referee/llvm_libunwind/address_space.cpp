@@ -17,6 +17,7 @@
 #undef _LIBUNWIND_TARGET_LINUX
 #define _LIBUNWIND_SUPPORT_COMPACT_UNWIND 1
 #include "libunwind.h"
+#include "libunwind_ext.h"
 #include "dwarf2.h"
 #include "Registers.hpp"
 
@@ -136,7 +137,8 @@ public:
     return value;
   }
 
-  template <typename R> bool findUnwindSections(typename R::link_hardened_reg_arg_t pc, UnwindInfoSections &into) {
+  // The set of registers is an argument since LLVM 22.
+  template <typename R = void, typename Address> bool findUnwindSections(Address pc, UnwindInfoSections &into) {
     for (size_t i = 0; i < count; i++) {
       const Image &image = images[i];
       if (pc < image.start || pc >= image.end)
@@ -154,9 +156,9 @@ public:
     return false;
   }
 
-  template <typename R> bool findOtherFDE(typename R::link_hardened_reg_arg_t, pint_t &) { return false; }
+  template <typename R = void, typename Address> bool findOtherFDE(Address, pint_t &) { return false; }
 
-  template <typename R> bool findFunctionName(typename R::link_hardened_reg_arg_t, char *, size_t, unw_word_t *) {
+  template <typename R = void, typename Address> bool findFunctionName(Address, char *, size_t, unw_word_t *) {
     return false;
   }
 
@@ -228,10 +230,14 @@ template <typename R> AbstractUnwindCursor *cursor_in(Session *session) {
 
 extern "C" {
 
-// What would resume a frame in this very process: assembly of the library's, and nothing that a snapshot needs.
-void __libunwind_Registers_x86_64_jumpto() { abort(); }
-void __libunwind_Registers_arm64_jumpto() { abort(); }
-void __libunwind_Registers_arm64_za_disable() { abort(); }
+// What would resume a frame in this very process: assembly of the library's, and nothing that a snapshot needs. Here it
+// has C names of its own, since the library declares other types of them in other versions.
+void no_x86_64_jumpto() __asm__("__libunwind_Registers_x86_64_jumpto");
+void no_arm64_jumpto() __asm__("__libunwind_Registers_arm64_jumpto");
+void no_arm64_za_disable() __asm__("__libunwind_Registers_arm64_za_disable");
+void no_x86_64_jumpto() { abort(); }
+void no_arm64_jumpto() { abort(); }
+void no_arm64_za_disable() { abort(); }
 
 Session *referee_open(int arm64, ReadMemory reader, const Image *images, size_t count) {
   Session *session = (Session *)calloc(1, sizeof(Session));

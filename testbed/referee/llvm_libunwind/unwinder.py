@@ -1,7 +1,8 @@
 """LLVM libunwind over the memory of a snapshot: the library's own headers, compiled with an address space of ours.
 
-The headers are those of the `ziglang` wheel; `address_space.cpp` beside this file gives them the snapshot's memory,
-and everything else (which table, which row, what it means, where the stack ends) is theirs. Two ways of asking:
+The headers are those of a `ziglang` wheel, which has them from the LLVM release of its compiler; `address_space.cpp`
+beside this file gives them the snapshot's memory, and everything else (which table, which row, what it means, where the
+stack ends) is theirs. Two ways of asking:
 
 * ``llvm_libunwind``: as ``unw_init_local`` and ``unw_step`` do, which take the first pc for a return address when they
   choose rows, and for itself when they look up the function. This is how the library is used.
@@ -15,23 +16,24 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.build import cache
+from testbed.build import cache as build_cache
 from testbed.build.confined import run_confined
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.model import Found, Referee, read_findings
+from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
+from testbed.referee.process.limits import own_packages
 from testbed.trace import Snapshot
 from testbed.words.errors import BuildError, NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 from testbed.words.files import WorkFolder
@@ -73,38 +75,43 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
 }
 
 
-def headers() -> Path | None:
-    """The folder of the library's sources inside the `ziglang` wheel."""
-    spec = find_spec("ziglang")
-    folder = Path(spec.origin).parent / "lib" / "libunwind" if spec and spec.origin else None
-    return folder if folder and (folder / "src" / "UnwindCursor.hpp").is_file() else None
-
-
-@lru_cache(maxsize=1)
+@cache
 def find() -> Found | None:
-    """It is there where its sources are: a compiler comes in the same wheel."""
-    folder = headers()
-    try:
-        return Found(f"of ziglang {version('ziglang')}", str(folder)) if folder else None
-    except PackageNotFoundError:
+    """The one in this environment's `ziglang`; None where there is none."""
+    own = own_packages("ziglang")
+    return in_packages(own) if own else None
+
+
+@cache
+def in_packages(packages: str) -> Found | None:
+    """The one in a folder of packages; None where there is none. Its version is that of the compiler beside it."""
+    wheel = Path(packages) / "ziglang"
+    if not (wheel / "lib" / "libunwind" / "src" / "UnwindCursor.hpp").is_file():
         return None
+    try:
+        command = [str(wheel / "zig"), "cc", "--version"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = re.match(r"clang version ([\d.]+)", done.stdout)
+    return Found(said[1], str(wheel / "lib" / "libunwind"), packages) if said else None
 
 
-@lru_cache(maxsize=1)
-def built() -> Path:
+@cache
+def built(found: Found) -> Path:
     """The compiled library, from the cache of built files. Raises BuildError where it does not compile."""
-    folder = headers()
-    assert folder is not None, "ziglang is not installed"
-    command = _command(folder)
-    parts = (SOURCE.read_text(encoding="utf-8"), *command, version("ziglang"))
+    folder = Path(found.path)
+    command = _command(found)
+    parts = (SOURCE.read_text(encoding="utf-8"), *command, found.version)
     key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:24]
-    return cache.kept(f"llvm_libunwind.{key}.so", partial(_compiled, command, folder))
+    return build_cache.kept(f"llvm_libunwind.{key}.so", partial(_compiled, command, folder))
 
 
-def _command(folder: Path) -> list[str]:
+def _command(found: Found) -> list[str]:
     """The host's compiler, which takes a second; the wheel's own takes one minute, for the first program only."""
     host = next((path for name in ("g++", "clang++") if (path := shutil.which(name))), None)
-    compiler = [host] if host else [sys.executable, "-m", "ziglang", "c++"]
+    folder = Path(found.path)
+    compiler = [host] if host else [str(folder.parents[1] / "zig"), "c++"]
     return [*compiler, *_FLAGS, f"-I{folder / 'src'}", f"-I{folder / 'include'}", str(SOURCE)]
 
 
@@ -120,12 +127,12 @@ def _compiled(command: list[str], sources: Path) -> bytes:
         return result.read_bytes()
 
 
-def load() -> ctypes.CDLL:
+def load(found: Found) -> ctypes.CDLL:
     """The compiled library with its functions' types. Raises BuildError."""
-    library = ctypes.CDLL(str(built()))
+    library = ctypes.CDLL(str(built(found)))
     for function, (result, arguments) in _SIGNATURES.items():
-        found = getattr(library, function)
-        found.restype, found.argtypes = result, list(arguments)
+        symbol = getattr(library, function)
+        symbol.restype, symbol.argtypes = result, list(arguments)
     return library
 
 
@@ -255,23 +262,30 @@ class LlvmLibunwind:
 
 
 @lru_cache(maxsize=1)
-def _session(images: tuple[LoadedImage, ...]) -> LlvmLibunwind:
-    return LlvmLibunwind(load(), images)
+def _session(found: Found, images: tuple[LoadedImage, ...]) -> LlvmLibunwind:
+    return LlvmLibunwind(load(found), images)
 
 
-def unwind_here(snapshot: Snapshot, *, exact: bool) -> Backtrace:
+def unwind_here(find: Find, snapshot: Snapshot, *, exact: bool) -> Backtrace:
     """What LLVM libunwind says, in this process."""
-    return _session(snapshot.images).unwind(snapshot, exact=exact)
+    return _session(_there(find), snapshot.images).unwind(snapshot, exact=exact)
 
 
-def tool() -> str:
+def _there(find: Find) -> Found:
+    found = find()
+    assert found is not None, "ziglang is not installed"
+    return found
+
+
+def tool(find: Find = find) -> str:
     """What a person calls the LLVM libunwind that is found: its name and version."""
     found = find()
     return f"LLVM libunwind {found.version}" if found else "ziglang is not installed"
 
 
-def _asked(*, exact: bool) -> Callable[[Snapshot], Backtrace]:
-    return with_every_register(forked(partial(unwind_here, exact=exact), prepare=built), _passed)
+def _asked(find: Find, *, exact: bool) -> Callable[[Snapshot], Backtrace]:
+    here = forked(partial(unwind_here, find, exact=exact), prepare=lambda: built(_there(find)))
+    return with_every_register(here, _passed)
 
 
 def _passed(arch: Arch) -> Iterable[str]:
@@ -280,39 +294,50 @@ def _passed(arch: Arch) -> Iterable[str]:
 
 
 _ARCHES = frozenset(name for name, kind in _KINDS.items() if kind)
-NATURAL = Unwinder(
-    name="llvm_libunwind",
-    summary="LLVM libunwind as unw_step uses it on ELF files: .eh_frame_hdr's table, then .eh_frame",
-    unwind=_asked(exact=False),
-    arches=_ARCHES,
-    needs=frozenset({".eh_frame_hdr"}),
-    counted=True,
-    tool=tool,
-)
-EXACT = Unwinder(
-    name="llvm_libunwind_exact",
-    summary="LLVM libunwind, with the row that begins at the interrupted pc",
-    unwind=_asked(exact=True),
-    arches=_ARCHES,
-    needs=frozenset({".eh_frame_hdr"}),
-    counted=True,
-    tool=tool,
-)
-COMPACT = Unwinder(
-    name="llvm_libunwind_compact",
-    summary="LLVM libunwind as unw_step uses it on Mach-O files: compact unwind, or the FDE that it defers to",
-    unwind=_asked(exact=False),
-    arches=_ARCHES,
-    needs=frozenset({"__TEXT,__unwind_info"}),
-    counted=True,
-    tool=tool,
-)
+
+
+def unwinders(find: Find) -> tuple[Unwinder, ...]:
+    """The unwinders of the library that is found."""
+
+    def unwinder(name: str, summary: str, table: str, *, exact: bool) -> Unwinder:
+        return Unwinder(
+            name=name,
+            summary=summary,
+            unwind=_asked(find, exact=exact),
+            arches=_ARCHES,
+            needs=frozenset({table}),
+            counted=True,
+            tool=partial(tool, find),
+        )
+
+    return (
+        unwinder(
+            "llvm_libunwind",
+            "LLVM libunwind as unw_step uses it on ELF files: .eh_frame_hdr's table, then .eh_frame",
+            ".eh_frame_hdr",
+            exact=False,
+        ),
+        unwinder(
+            "llvm_libunwind_exact",
+            "LLVM libunwind, with the row that begins at the interrupted pc",
+            ".eh_frame_hdr",
+            exact=True,
+        ),
+        unwinder(
+            "llvm_libunwind_compact",
+            "LLVM libunwind as unw_step uses it on Mach-O files: compact unwind, or the FDE that it defers to",
+            "__TEXT,__unwind_info",
+            exact=False,
+        ),
+    )
+
 
 REFEREE = Referee(
     name="llvm_libunwind",
     summary="LLVM libunwind: what C++, Rust and Swift programs unwind with; its headers, with a remote address space",
     package="pip install ziglang, whose wheel contains its sources",
     find=find,
-    unwinders=(NATURAL, EXACT, COMPACT),
+    unwinders=unwinders(find),
     findings=read_findings(__file__),
+    others=OtherVersions(in_packages=in_packages, unwinders=unwinders),
 )
