@@ -51,7 +51,7 @@ failed without it (where two guards hold the same, both were taken out).
 | an output path that cannot be written; a disk that is full in the end | `tests/cli/test_mistakes.py` |
 | a segment over the emulator's stack | `tests/machine/test_hooks.py` |
 | a module's name of more than 255 characters | `snapshot_json-module_name_too_long` in the corpus |
-| a module's name with half of a surrogate pair, or a zero | `tests/foreign/test_named_files.py` |
+| a module's name with half of a surrogate pair, or a zero | `tests/foreign/test_bad_input.py` |
 | an integer of thousands of digits in JSON | `snapshot_json-version_of_thousands_of_digits` |
 | such numbers in headers and directives | `header-*`, `assembly-*` in the corpus |
 | such numbers in locations | `location-*` in the corpus, `tests/runs/test_long.py` |
@@ -71,7 +71,7 @@ failed without it (where two guards hold the same, both were taken out).
 | a long CIE and many FDEs | the same file |
 | expressions for every frame of a stack | the same file |
 | the account itself: the sum, the clock | `tests/words/test_budget.py` |
-| `..`, a link, an absolute name in a dump | `tests/foreign/test_named_files.py` |
+| `..`, a link, an absolute name in a dump | `tests/foreign/test_bad_input.py` |
 | escape sequences in names | `tests/cli/test_mistakes.py` |
 | folders left behind by `kill -9` | `tests/words/test_files.py` |
 | an unwinder that raises; any exception from build, run or observe | `tests/campaign/test_failures.py` |

@@ -9,10 +9,19 @@ from pathlib import Path
 
 import click
 
-from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
+from tests.mutation.mutants import (
+    Fate,
+    KeptTrials,
+    Mutant,
+    Trial,
+    all_mutants,
+    known_verdicts,
+    places_of,
+    sampled_mutants,
+    tried,
+)
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, MutatedRoom
-from tests.mutation.trial import Fate, KeptTrials, Trial, known_verdicts, tried
 
 _file = click.Path(dir_okay=False, path_type=Path)
 

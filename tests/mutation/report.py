@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
+from tests.mutation.mutants import Fate, SurvivorVerdict, Trial
 from tests.mutation.rooms import ROOMS, MutatedRoom
-from tests.mutation.trial import Fate, SurvivorVerdict, Trial
 
 _HEAD = """# Mutation score
 

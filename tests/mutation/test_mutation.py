@@ -11,11 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation import __main__, mutants, trial
-from tests.mutation.mutants import Mutant, all_mutants, places_of, sampled_mutants
+from tests.mutation import __main__, mutants
+from tests.mutation.mutants import (
+    FILE,
+    Fate,
+    KeptTrials,
+    Mutant,
+    SurvivorVerdict,
+    Trial,
+    all_mutants,
+    known_verdicts,
+    places_of,
+    sampled_mutants,
+)
 from tests.mutation.report import page
 from tests.mutation.rooms import ROOMS, ROOT, MutatedRoom
-from tests.mutation.trial import FILE, Fate, KeptTrials, SurvivorVerdict, Trial, known_verdicts
 from tests.words.alive import are_gone, is_running
 
 CODE = '''"""A number, 1."""
@@ -94,14 +104,14 @@ def test_a_mutant_meets_its_fate(
     (tree / "test_code.py").write_text(f"import code_under_test as code\ndef test() -> None:\n    {check(CODE)}\n")
     (tree / "code.py").rename(tree / "code_under_test.py")
     room = MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)
-    monkeypatch.setattr(trial, "ROOMS", {"small": room})
-    monkeypatch.setattr(trial, "_SPARE", 3.0)
-    monkeypatch.setattr(trial, "_WAITS", 2)
-    monkeypatch.setattr(trial, "_seconds", {})
-    monkeypatch.setattr(trial, "_noticed", {})
-    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
+    monkeypatch.setattr(mutants, "ROOMS", {"small": room})
+    monkeypatch.setattr(mutants, "_SPARE", 3.0)
+    monkeypatch.setattr(mutants, "_WAITS", 2)
+    monkeypatch.setattr(mutants, "_seconds", {})
+    monkeypatch.setattr(mutants, "_noticed", {})
+    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
     (equal,) = (m for m in all_mutants([Path("code_under_test.py")]) if m.after.endswith("a >= b"))
-    found = trial._try("small", equal)
+    found = mutants._try("small", equal)
     assert found.fate is fate
     assert (
         found.seconds is not None and 0.05 < found.seconds < 60
@@ -111,10 +121,10 @@ def test_a_mutant_meets_its_fate(
 
 def test_what_noticed_other_mutants_of_a_module_is_asked_first(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stages = ("test_a.py",), ("test_b.py",), ("test_c.py",)
-    monkeypatch.setattr(trial, "ROOMS", {"small": MutatedRoom("small", ("*.py",), stages, 1)})
+    monkeypatch.setattr(mutants, "ROOMS", {"small": MutatedRoom("small", ("*.py",), stages, 1)})
     for name in ("_seconds", "_noticed"):
-        monkeypatch.setattr(trial, name, {})
-    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
+        monkeypatch.setattr(mutants, name, {})
+    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
     asked: list[str] = []
 
     def tests(stage: tuple[str, ...], root: Path, *, most: float, in_python: bool) -> tuple[int, float]:
@@ -122,17 +132,17 @@ def test_what_noticed_other_mutants_of_a_module_is_asked_first(tree: Path, monke
         changed = (root / "code.py").read_text() != CODE
         return int(changed and stage == notices), 1.5
 
-    monkeypatch.setattr(trial, "_tests", tests)
+    monkeypatch.setattr(mutants, "_tests", tests)
     first, second, third = list(all_mutants([Path("code.py")]))[:3]
     notices: tuple[str, ...] = ("test_c.py",)
-    found = trial._try("small", first)
+    found = mutants._try("small", first)
     assert (found.stage, found.seconds) == (2, 4.5)  # what the unchanged code took is no part of it
     asked.clear()
-    found = trial._try("small", second)
+    found = mutants._try("small", second)
     assert (found.stage, found.seconds, asked) == (2, 1.5, ["test_c.py"])
     asked.clear()
     notices = ()
-    assert trial._try("small", third).fate is Fate.SURVIVED
+    assert mutants._try("small", third).fate is Fate.SURVIVED
     assert asked == ["test_c.py", "test_a.py", "test_b.py"]
 
 
@@ -146,11 +156,11 @@ def test_seconds_of_the_clock_that_were_kept_are_not_taken_for_the_processors(tm
 
 def test_tests_that_fail_without_any_mutant_tell_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "test_code.py").write_text("def test() -> None:\n    assert False\n")
-    monkeypatch.setattr(trial, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
-    monkeypatch.setattr(trial, "_seconds", {})
-    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
+    monkeypatch.setattr(mutants, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
+    monkeypatch.setattr(mutants, "_seconds", {})
+    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
     with pytest.raises(RuntimeError, match=r"small: test_code\.py does not pass on the unchanged code: status 1"):
-        trial._try("small", next(all_mutants([Path("code.py")])))
+        mutants._try("small", next(all_mutants([Path("code.py")])))
 
 
 def test_every_room_has_modules_and_tests_that_exist() -> None:
@@ -175,11 +185,11 @@ def test_where_a_kernel_is_changed_it_runs_as_it_stands(
     )
     monkeypatch.setenv("TESTBED_JIT", "1")
     monkeypatch.setenv("TESTBED_NATIVE_CACHE", str(tree / "kept"))
-    monkeypatch.setattr(trial, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
+    monkeypatch.setattr(mutants, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
     for name in ("_seconds", "_noticed"):
-        monkeypatch.setattr(trial, name, {})
-    monkeypatch.setattr(trial, "_copy", type("Here", (), {"name": str(tree)}))
-    assert trial._try("small", next(all_mutants([Path(module)]))).fate is Fate.SURVIVED
+        monkeypatch.setattr(mutants, name, {})
+    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
+    assert mutants._try("small", next(all_mutants([Path(module)]))).fate is Fate.SURVIVED
 
 
 def test_the_tests_named_after_a_module_are_asked_first() -> None:
@@ -268,7 +278,7 @@ def test_the_command_explains_itself() -> None:
 # A run of mutants that is killed leaves no test behind.
 
 
-_TRIED = "import sys; from pathlib import Path; from tests.mutation.trial import _tests; "
+_TRIED = "import sys; from pathlib import Path; from tests.mutation.mutants import _tests; "
 _STAGE = "_tests((sys.argv[1],), Path(sys.argv[2]), most=600.0, in_python=False)"
 _SLEEPS = "import os, time\n\ndef test_it():\n    open('pid', 'w').write(f'{os.getpid()} ')\n    time.sleep(600)\n"
 

@@ -8,9 +8,11 @@ the change, though the probe's own file is as it was; and no probe that does not
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,8 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+from testbed.native import claims
+from testbed.native.claims import claim, release
 from testbed.native.machine_code import VARIABLE
-from testbed.native.sources import IN_EVERY_KERNEL, reached
+from testbed.native.sources import IN_EVERY_KERNEL, is_native, made_from, reached
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {
@@ -131,3 +137,169 @@ def test_a_change_of_what_is_in_every_kernel_makes_new_code(tmp_path: Path) -> N
             assert (name, answers.of(module), answers.of(module)) == (name, (1, 0), (1, 1))
         copy.remark("testbed.native.claims")
         assert answers.of(module) == (1, 1), "no code is made of how it is kept"
+
+
+# Two processes that need the same machine code: one makes it, the other waits, and nobody waits for ever.
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from testbed.native.claims import claim, release
+path = Path(sys.argv[1])
+claim(path)
+print("claimed", flush=True)
+sys.stdin.readline()
+path.write_text("made")
+release(path)
+"""
+COMPILES = """
+import sys
+from testbed.native.compiled import native
+from tests.native.example import Pair, difference
+sys.stdin.readline()
+difference = native(difference)
+print(difference(Pair(5, 2)), sum(difference.stats.cache_hits.values()))
+"""
+
+
+def started(script: str, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "folder" / "one.code"
+    release(tmp_path / "folder" / "one.code")
+
+
+@pytest.fixture
+def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
+    with started(HOLDS, str(path)) as process:
+        assert process.stdout is not None and process.stdout.readline() == "claimed\n"
+        yield process
+        process.kill()
+
+
+def test_who_comes_later_waits_until_it_is_made(
+    path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def slept(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            monkeypatch.undo()  # others sleep, too: who waits for a process
+            assert not path.exists()
+            holder.communicate("go on\n", timeout=60)
+
+    monkeypatch.setattr(claims.time, "sleep", slept)
+    claim(path)
+    assert path.read_text() == "made" and len(waits) == 3
+
+
+def test_a_claim_ends_with_the_process(path: Path, holder: subprocess.Popen[str]) -> None:
+    holder.send_signal(signal.SIGKILL)
+    claim(path)
+    assert path in claims._claims
+
+
+def test_nobody_waits_longer_than_for_some_time_in_all(
+    path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "PATIENCE", 0.1)
+    monkeypatch.setattr(claims, "_waited", [0.0])
+    claim(path)
+    assert path not in claims._claims
+    monkeypatch.setattr(claims.time, "sleep", lambda seconds: pytest.fail("it waited again"))
+    claim(path)
+    assert path not in claims._claims
+
+
+def test_nothing_is_left_of_a_claim(path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    claim(path)
+    claim(path)
+    release(path)
+    release(path)
+    assert list(path.parent.iterdir()) == [] and len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_folder_of_others_is_left_alone(path: Path) -> None:
+    path.parent.mkdir(mode=0o777)
+    path.parent.chmod(0o777)
+    claim(path)
+    assert path not in claims._claims and list(path.parent.iterdir()) == []
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    path.with_suffix(".lock").symlink_to(tmp_path / "elsewhere")
+    claim(path)
+    assert path not in claims._claims and not (tmp_path / "elsewhere").exists()
+
+
+def test_two_processes_compile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
+    monkeypatch.delenv("TESTBED_NATIVE_CACHE", raising=False)
+    with started(COMPILES) as one, started(COMPILES) as two:
+        for each in (one, two):
+            assert each.stdin is not None
+            each.stdin.write("now\n")
+            each.stdin.flush()
+        said = sorted(each.communicate(timeout=300)[0] for each in (one, two))
+    assert said == ["3 0\n", "3 1\n"]
+
+
+# The files that machine code is made from: a module, and the native modules that it imports.
+
+
+def test_a_native_module_is_told_by_its_name() -> None:
+    assert all(map(is_native, ("testbed.trace.native", "unwinders.rows.native.row", "mine.native")))
+    assert not any(map(is_native, ("testbed.trace.rolling", "testbed.nativeness", "unwinders.rows.walk")))
+
+
+READ_MODULES = {
+    "first": "from own.native import second as other\nfrom own.plain import x\nimport own.native.third, os\n",
+    "second": "from own.native.fourth import (  # a comment\n    X,\n    Y,\n)\n",
+    "third": "",
+    "fourth": "from own.native.first import Z\n",
+    "aside": "from own.native.third import X\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "own" / "native"
+    folder.mkdir(parents=True)
+    for path in (folder / "__init__.py", folder.parent / "__init__.py", folder.parent / "plain.py"):
+        path.write_text("")
+    for name, text in READ_MODULES.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("own")
+    yield folder
+    del sys.modules["own"]
+
+
+def test_a_module_reaches_what_it_imports_and_that_in_turn(package: Path) -> None:
+    names = {name.rpartition(".")[2] for name in reached("own.native.first")} - {"native"}
+    assert names == {"first", "second", "third", "fourth"}
+    assert set(reached("own.native.third")) == {"own.native.third"}
+
+
+@pytest.mark.parametrize(("changed", "same"), [("fourth", False), ("third", False), ("aside", True)])
+def test_code_is_that_of_the_files_that_it_reaches(package: Path, changed: str, same: bool) -> None:
+    made_from.cache_clear()
+    before = made_from("own.native.first")
+    (package / f"{changed}.py").write_text(READ_MODULES[changed] + "#")
+    made_from.cache_clear()
+    assert (made_from("own.native.first") == before) is same
+
+
+def test_of_a_file_that_cannot_be_read_nothing_is_said(package: Path) -> None:
+    made_from.cache_clear()
+    (package / "third.py").unlink()
+    (package / "third.py").symlink_to(package)
+    assert made_from("own.native.third") is None and made_from("not_imported.native") is None

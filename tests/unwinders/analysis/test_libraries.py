@@ -7,8 +7,17 @@ from dataclasses import replace
 import pytest
 
 from testbed.contract.rows import RegisterPlus, RowTable
-from tests.unwinders.analysis.compared_functions import EQUAL, Compared, compared
-from tests.unwinders.analysis.libraries import NAMES, Compares, chosen, installed, library_of, part_of
+from tests.unwinders.analysis.libraries import (
+    EQUAL,
+    NAMES,
+    Compared,
+    Compares,
+    chosen,
+    compared,
+    installed,
+    library_of,
+    part_of,
+)
 from unwinders.analysis.function_bounds import functions_of
 
 FUNCTIONS = 50  # of each of six libraries

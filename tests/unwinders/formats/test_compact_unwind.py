@@ -37,9 +37,32 @@ from tests.unwinders.compact import (
     regular,
     section,
 )
-from tests.unwinders.compact_parts import FDE, FRAMED, LEAF, SAVING, at_cfa, call_frame, found
-from tests.unwinders.frames import ARM32, ARM64, START, X86_64, block, entry, image, u
+from tests.unwinders.frames import ARM32, ARM64, START, X86_64, block, cie, entry, image, u
 from unwinders.formats.compact_unwind import CompactTable, Encoded, compact_table, permutation
+
+# What compact tables lead to: a row by its pc, the DWARF frame behind an encoding.
+
+
+LEAF, FRAMED, SAVING = 0x0200_1000, 0x0400_0000, 0x0400_0001  # arm64
+
+
+def found(made: Image, offset: int) -> UnwindRow | None:
+    return compact_table(made).at(BASE + offset)
+
+
+def at_cfa(**offsets: int) -> dict[str, Offset]:
+    return {name: Offset(offset) for name, offset in offsets.items()}
+
+
+def call_frame(start: int, size: int = 0x100) -> bytes:
+    """A CIE and one FDE, whose second row begins after 4 bytes; the FDE stands behind the CIE."""
+    head = cie(b"\x0c\x1f\x00", id=bytes(4), augmentation=b"zR", area=b"\x10", ra=30)
+    at = len(head)
+    body = u(4, at + 4) + u(8, start - (FRAME_ADDRESS + at + 8)) + u(8, size) + block(b"") + b"\x44\x0e\x20\x9e\x02"
+    return head + entry(body)
+
+
+FDE = len(cie(b"\x0c\x1f\x00", id=bytes(4), augmentation=b"zR", area=b"\x10", ra=30))
 
 
 def spans(made: Image) -> list[tuple[int, int, str]]:
