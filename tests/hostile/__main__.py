@@ -18,11 +18,10 @@ import click
 
 from testbed.words.catalogue import matching
 from testbed.words.errors import UsageError
-from tests.hostile.bounds import try_input
 from tests.hostile.found import KeptBatches, page, told, write_failure
 from tests.hostile.target import Target, numbered_input
 from tests.hostile.targets import TARGETS
-from tests.hostile.trying import Tally, tried
+from tests.hostile.trying import Tally, tried, try_input
 
 # The same targets, guided by what an input reaches: atheris (libFuzzer) keeps those that reach something new.
 #

@@ -8,10 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.hostile.bounds import Fate, try_input
 from tests.hostile.damage import packed, unpacked
 from tests.hostile.target import Target, numbered_input
-from tests.hostile.trying import Failure, Tally
+from tests.hostile.trying import Failure, Fate, Tally, try_input
 
 _MOST_TRIES = 2000
 

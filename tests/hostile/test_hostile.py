@@ -17,13 +17,12 @@ import pytest
 
 from testbed.native import machine_code
 from testbed.words.errors import UsageError
-from tests.hostile import bounds
-from tests.hostile.bounds import Fate, try_input
+from tests.hostile import trying
 from tests.hostile.damage import damaged_bytes
 from tests.hostile.found import corpus, minimised, target_of, write_failure
 from tests.hostile.target import Target, numbered_input
 from tests.hostile.targets import TARGETS
-from tests.hostile.trying import tried
+from tests.hostile.trying import Fate, tried, try_input
 
 SHORT = 120  # inputs of each target, times its weight: some 20 s of processor time for all
 
@@ -104,7 +103,7 @@ def test_memory_without_end_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> Non
 
         return read
 
-    monkeypatch.setattr(bounds, "_GROWTH", -(1 << 40))  # a process that was larger before does not grow, or shrinks
+    monkeypatch.setattr(trying, "_GROWTH", -(1 << 40))  # a process that was larger before does not grow, or shrinks
     tried = try_input(target(takes(400)), b"x")
     assert tried.fate is Fate.FAILED and tried.failure == "memory" and tried.memory > 390 << 20
     tried = try_input(target(takes(100)), b"x")
