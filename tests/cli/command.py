@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -44,3 +45,23 @@ def data_of(text: str, name: str) -> Any:
     jsonschema.Draft202012Validator.check_schema(wanted)
     jsonschema.validate(data, wanted)
     return data
+
+
+class Step(NamedTuple):
+    """A command of a session: what is typed, how it exits, words of each stream (a text: all), and of neither."""
+
+    typed: str
+    status: int = 0
+    out: Sequence[str] = ()
+    err: Sequence[str] | str = ()
+    lacks: Sequence[str] = ()
+
+
+def session(testbed: Testbed, steps: Iterable[Step], **names: object) -> None:
+    """Commands one after the other; each says what its step has. In what is typed ``{name}`` stands for a value."""
+    for step in steps:
+        whole = isinstance(step.err, str)
+        words = shlex.split(step.typed.format(**names))
+        said = tells(testbed, step.status, words, step.out, () if whole else step.err)
+        assert not whole or said.err == step.err
+        assert [word for word in step.lacks if word in said.out + said.err] == []

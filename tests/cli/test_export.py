@@ -20,8 +20,7 @@ from testbed.cli import COMMANDS
 from testbed.image import read_image
 from testbed.report.answers import NOTE
 from testbed.report.json_forms import FOLDER, PRINTED, schema_text
-from tests.cli.command import HEAD, Testbed, data_of, tells
-from unwinders import UNWINDERS
+from tests.cli.command import Testbed, data_of, tells
 
 
 @pytest.fixture(autouse=True)
@@ -50,14 +49,6 @@ def test_what_is_exported_unwinds_with_names_and_says_that_nothing_is_judged(
     data = data_of(out, "backtrace")
     assert set(data["backtraces"]) == {table, "fp_chain"} and data["judged"] is False
     assert data["backtraces"][table]["root_claimed"] is True
-
-
-def test_an_exported_file_stays_unless_forced(testbed: Testbed) -> None:
-    command = ("export", "leaf_call", "-a", "arm64", "--at", "@3", "-o", "mine.core")
-    assert testbed(*command)[0] == 0
-    status, _, err = testbed(*command)
-    assert status == 2 and "--force" in err
-    assert testbed(*command, "--force")[0] == 0
 
 
 def test_a_folder_with_a_snapshot_and_its_program_file(testbed: Testbed, tmp_path: Path) -> None:
@@ -135,24 +126,6 @@ def test_mistakes_are_one_message(testbed: Testbed, arguments: tuple[str, ...], 
     assert (status, out) == (2, "") and said in err and "Traceback" not in err
 
 
-def test_an_unwinder_without_its_table_says_so_and_nothing_breaks(testbed: Testbed) -> None:
-    testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
-    status, out, err = testbed(
-        "backtrace", "a.core", "--sysroot", "/", *(part for name in UNWINDERS for part in ("-u", name))
-    )
-    assert (status, err) == (0, "")
-    assert all(name in out for name in UNWINDERS)
-
-
-def test_an_unwinder_for_other_architectures_says_so(testbed: Testbed) -> None:
-    """A tool for one of them would look for its registers among those of another one."""
-    testbed("export", "leaf_call", "-a", "arm64", "--at", "leaf_body", "-o", "a.core")
-    status, out, err = testbed("backtrace", "a.core", "--sysroot", "/", "-u", "ehabi", "-u", "orc")
-    assert (status, err) == (1, "no unwinder found a caller\n")
-    assert "NoUnwindInfo: ehabi is for arm32, not for arm64" in out
-    assert "NoUnwindInfo: orc is for x86_64, not for arm64" in out
-
-
 # ``--debug-dir`` of ``testbed backtrace`` and ``table``: names from separate debug files, only where the user says so.
 
 NO_EH_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
@@ -226,12 +199,6 @@ def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
 
 
 # ``testbed rows``: the rows of a file, formats side by side, and files without tables or with damaged ones.
-
-
-def test_table_of_a_file_without_tables_says_so(testbed: Testbed, tmp_path: Path) -> None:
-    path = tmp_path / "bare.arm64.S"
-    path.write_text(HEAD + ".type _start, %function\n_start:\n  ret\n.size _start, . - _start\n")
-    tells(testbed, 2, ("rows", str(path), "-f", "*frame*"), err=["no table that an unwinder reads"])
 
 
 def test_table_compare_of_a_file_that_cannot_run_compares_what_stands_there(testbed: Testbed) -> None:

@@ -20,7 +20,7 @@ from testbed import Backtrace, Frame, FrameKind, Snapshot
 from testbed.cli.plugins import MOST_HANGS, brought, guarded
 from testbed.referee import REFEREES
 from testbed.words.errors import BrokenAnswer, ToolCrashed, ToolHung, UnwindError, UsageError
-from tests.cli.command import Testbed, tells
+from tests.cli.command import Step, Testbed, session, tells
 from unwinders import UNWINDERS
 
 MODULE = """
@@ -85,47 +85,50 @@ def installed(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.usefixtures("folder")
-def test_an_unwinder_is_named_by_its_module(testbed: Testbed) -> None:
-    tells(
-        testbed,
-        0,
-        ("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:MINE"),
-        out=["UnwindError, only a beginning"],
-    )
-    tells(
-        testbed,
-        1,
-        ("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:liar", "-u", "fp_chain"),
-        out=["liar says", "fp_chain"],
-    )
-    said = testbed("run", "leaf_call", "-a", "arm64", "-u", "my_unwinding:TAKEN", "-u", "eh_frame", "--at", "leaf")
-    assert "eh_frame_2" in said.out
+LEAF = "run leaf_call -a arm64 -u"
+SITE = "run leaf_call --arch x86_64 --at middle+0x1"
+ONE_SEED = "fuzz --seeds 1 -a arm64 -r keystone"
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    "step",
     [
-        (("run", "leaf_call", "--at", "leaf", "--machine"), "mine"),
-        (("backtrace", "leaf_call", "--at", "leaf"), "#0"),
-        (("matrix", "-p", "leaf_call", "-r", "keystone", "-j", "2"), "mine"),
-        (("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "2"), "35 sites judged, everything explained"),
+        Step(f"{LEAF} my_unwinding:MINE", out=["UnwindError, only a beginning"]),
+        Step(f"{LEAF} my_unwinding:liar -u fp_chain", 1, out=["liar says", "fp_chain"]),
+        Step(f"{LEAF} my_unwinding:TAKEN -u eh_frame --at leaf", out=["eh_frame_2"]),
+        Step("run leaf_call --at leaf --machine -u my_unwinding:MINE", out=["mine"]),
+        Step("backtrace leaf_call --at leaf -u my_unwinding:MINE", out=["#0"]),
+        Step("matrix -p leaf_call -r keystone -j 2 -u my_unwinding:MINE", out=["mine"]),
+        Step(f"{ONE_SEED} -j 2 -u my_unwinding:MINE", out=["35 sites judged, everything explained"]),
+        Step(f"{ONE_SEED} -j 1 -u my_unwinding:liar", 1, out=[" -u my_unwinding:liar\n"]),
+        Step(f"{SITE} -u eh_frame", lacks=["UNEXPLAINED"]),
+        Step(f"{SITE} -u my_unwinding:liar -u eh_frame", 1, out=["liar: ", "UNEXPLAINED"]),
     ],
 )
-def test_wherever_an_unwinder_is_named(testbed: Testbed, arguments: tuple[str, ...], words: str) -> None:
-    said = tells(testbed, 0, (*arguments, "-u", "my_unwinding:MINE"))
-    assert words in said.out + said.err
+def test_an_unwinder_is_named_by_its_module_wherever_one_is_named(testbed: Testbed, step: Step) -> None:
+    session(testbed, [step])
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_command_of_what_was_found_names_the_module(testbed: Testbed) -> None:
-    tells(
-        testbed,
-        1,
-        ("fuzz", "--seeds", "1", "-a", "arm64", "-r", "keystone", "-j", "1", "-u", "my_unwinding:liar"),
-        out=[" -u my_unwinding:liar\n"],
-    )
+BROKEN_ENTRY = "the entry point installed_two (broken:MINE) cannot be loaded"
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step("list unwinders", out=["installed_one"], err=[BROKEN_ENTRY]),
+        Step(f"{LEAF} installed_one", out=["UnwindError, only a beginning"]),
+        Step(f"{LEAF} fp_chain", lacks=["UnwindError, only a beginning"]),
+        Step("run leaf_call -u installed_two", 2, err=[f"{BROKEN_ENTRY}: ModuleNotFoundError"]),
+        Step("backtrace leaf_call --at leaf -u installed_one"),
+        Step("list programs", out=["my_program"]),
+        Step("run my_program -a arm64 -u eh_frame", out=["100 %"]),
+        Step("matrix -p my_program -a arm64 -u eh_frame -r 'clang-O0*' -j 1", out=["my_program"]),
+    ],
+)
+def test_what_is_installed_is_known_by_name(testbed: Testbed, step: Step) -> None:
+    session(testbed, [step])
 
 
 @pytest.mark.usefixtures("folder")
@@ -177,34 +180,6 @@ def test_a_trace_at_once_that_raises_is_told() -> None:
         package.judge_all(run, unwinder, natively=True)
 
 
-@pytest.mark.usefixtures("installed")
-def test_installed_unwinders_are_known_by_name(testbed: Testbed) -> None:
-    listed = testbed("list", "unwinders")
-    assert "installed_one" in listed.out
-    assert "the entry point installed_two (broken:MINE) cannot be loaded" in listed.err
-    assert "UnwindError, only a beginning" in testbed("run", "leaf_call", "-a", "arm64", "-u", "installed_one").out
-    assert "UnwindError, only a beginning" not in testbed("run", "leaf_call", "-a", "arm64", "-u", "fp_chain").out
-    tells(
-        testbed,
-        2,
-        ("run", "leaf_call", "-u", "installed_two"),
-        err=["the entry point installed_two (broken:MINE) cannot be loaded: ModuleNotFoundError"],
-    )
-    assert testbed("backtrace", "leaf_call", "--at", "leaf", "-u", "installed_one").status == 0
-
-
-@pytest.mark.usefixtures("installed")
-def test_installed_programs_are_known_by_name(testbed: Testbed) -> None:
-    assert "my_program" in testbed("list", "programs").out
-    assert "100 %" in testbed("run", "my_program", "-a", "arm64", "-u", "eh_frame").out
-    tells(
-        testbed,
-        0,
-        ("matrix", "-p", "my_program", "-a", "arm64", "-u", "eh_frame", "-r", "clang-O0*", "-j", "1"),
-        out=["my_program"],
-    )
-
-
 def test_programs_of_a_folder(testbed: Testbed, folder: Path) -> None:
     chosen = ("-a", "arm64", "-u", "eh_frame", "-r", "clang-O0", "-j", "1")
     tells(testbed, 0, ("matrix", "--programs", "mine", *chosen), out=["1 unit ("])
@@ -233,12 +208,6 @@ def test_the_matrix_in_python_takes_programs_and_processes(folder: Path) -> None
     assert package.matrix(programs=[program], unwinders=ours, recipe="keystone").planned == 1
     with pytest.raises(UsageError, match="there is no folder"):
         package.matrix(programs="nowhere")
-
-
-def test_what_is_unexplained_at_one_site_is_status_1_too(testbed: Testbed, folder: Path) -> None:
-    site = ("run", "leaf_call", "--arch", "x86_64", "--at", "middle+0x1")
-    assert "UNEXPLAINED" not in testbed(*site, "-u", "eh_frame").out
-    tells(testbed, 1, (*site, "-u", "my_unwinding:liar", "-u", "eh_frame"), out=["liar: ", "UNEXPLAINED"])
 
 
 # Python functions of others that misbehave: each thing that they do is an outcome, and nobody else sees it.

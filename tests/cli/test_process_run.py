@@ -23,7 +23,7 @@ from testbed.referee import present
 from testbed.report.step_screen import ScreenRun, why_text
 from testbed.report.step_view import Move, moved
 from testbed.runs.judging import judge_all
-from tests.cli.command import Testbed, data_of, tells
+from tests.cli.command import Step, Testbed, data_of, session, tells
 from tests.process.builds import built
 from unwinders import UNWINDERS
 from unwinders.rows import walk
@@ -54,16 +54,21 @@ def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> N
     assert said.status == any(each["unexplained"] for each in data["unwinders"])
 
 
-def test_what_a_process_has_not_is_said(testbed: Testbed) -> None:
-    hello = str(built("hello", "x86_64", "static"))
-    assert "not for a process" in testbed("run", hello, "--differences").err
-    assert "with --sample N" in testbed("run", hello, "-o", "x.timeline.json").err
-    tells(
-        testbed,
-        2,
-        ("run", "leaf_call", "--", "abc"),
-        err=["need an ELF program", "leaf_call is a program of the corpus, and no ELF file"],
-    )
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step("run {hello} --differences", 2, err=["not for a process"]),
+        Step("run {hello} -o x.timeline.json", 2, err=["with --sample N"]),
+        Step(
+            "run leaf_call -- abc",
+            2,
+            err=["need an ELF program", "is a program of the corpus, and no ELF file"],
+        ),
+        Step("run --cross-check {hello} -- abc", out=[" agree, 0 disagree"], err=["0 of 18,", "in transition"]),
+    ],
+)
+def test_what_a_process_has_not_is_said_and_its_witnesses_are_compared(testbed: Testbed, step: Step) -> None:
+    session(testbed, [step], hello=built("hello", "x86_64", "static"))
 
 
 @pytest.mark.parametrize("chunk", [(), ("--chunk", "20000")])
@@ -193,16 +198,6 @@ def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, 
     named = testbed("run", str(stripped), "-u", "eh_frame", "--debug-dir", str(debug.parent), "--", "abc")
     assert without.status == named.status == 0
     assert "printf_fp" not in without.out and "printf_fp" in named.out
-
-
-def test_the_two_witnesses_are_compared_on_a_process(testbed: Testbed) -> None:
-    tells(
-        testbed,
-        0,
-        ("run", "--cross-check", str(built("hello", "x86_64", "static")), "--", "abc"),
-        out=[" agree, 0 disagree"],
-        err=["0 of 18,", "in transition"],
-    )
 
 
 def test_only_what_a_libc_starts_needs_a_kernel(testbed: Testbed) -> None:

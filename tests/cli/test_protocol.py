@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Testbed, tells
+from tests.cli.command import Step, Testbed, session, tells
 
 HOSTILE = f"{shlex.quote(sys.executable)} -S {Path(__file__).parents[1] / 'protocol' / 'hostile.py'}"
 
@@ -42,32 +41,30 @@ def python_example(testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return f"{shlex.quote(sys.executable)} my_unwinder.py"
 
 
-def test_a_run_shows_a_program_alone_or_beside_unwinders(testbed: Testbed, python_example: str) -> None:
-    said = testbed("run", "leaf_call", "--arch", "x86_64", "--unwinder-cmd", python_example)
-    assert said.status == 1  # frame pointers lie in prologues
-    assert re.search(r"frame_pointers_in_python +16 +0 +9 +9", said.out)  # exact, honest stops, lies, unexplained
-    assert "eh_frame" not in said.out
-    assert "the stack is main < _start; frame_pointers_in_python says main and" in " ".join(said.out.split())
-    said = testbed("run", "leaf_call", "-a", "x86_64", "-u", "eh_frame", *(["--unwinder-cmd", python_example] * 2))
-    assert "frame_pointers_in_python_2" in said.out
-    assert "eh_frame" in said.out
-    said = testbed("run", "leaf_call", "-a", "arm32", "--unwinder-cmd", python_example)
-    assert "frame_pointers_in_python left out: it does not exist for arm32" in said.err
-    tells(
+def test_a_run_and_a_dump_show_a_program_alone_or_beside_unwinders(testbed: Testbed, python_example: str) -> None:
+    name, asked = "frame_pointers_in_python", '--unwinder-cmd "{mine}"'
+    session(
         testbed,
-        0,
-        ("run", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "--unwinder-cmd", python_example),
-        out=["frame_pointers_in_python"],
-    )
-
-
-def test_honest_stops_are_no_failure_and_lies_and_crashes_are(testbed: Testbed) -> None:
-    tells(testbed, 0, ("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("right")), out=["I know nothing"])
-    tells(
-        testbed,
-        1,
-        ("run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", hostile("dies")),
-        out=["assertion failed: row != NULL"],
+        [
+            # Frame pointers lie in prologues: exact, honest stops, lies, unexplained.
+            Step(
+                f"run leaf_call --arch x86_64 {asked}",
+                1,
+                out=[f"{name} 16 0 9 9 ", f"the stack is main < _start; {name} says main and"],
+                lacks=["eh_frame"],
+            ),
+            Step(f"run leaf_call -a x86_64 -u eh_frame {asked} {asked}", 1, out=[f"{name}_2", "eh_frame"]),
+            Step(f"run leaf_call -a arm32 {asked}", 1, err=[f"{name} left out: it does not exist for arm32"]),
+            Step(f"run leaf_call -a x86_64 --at leaf+0x4 {asked}", out=[name]),
+            Step("export leaf_call -a x86_64 --at leaf+0x4 -o core"),
+            Step(f"backtrace core --sysroot / {asked}", out=[name, "in middle ()"], lacks=["eh_frame"]),
+            # Honest stops are no failure, lies and crashes are.
+            Step('run leaf_call -a x86_64 --unwinder-cmd "{right}"', out=["I know nothing"]),
+            Step('run leaf_call -a x86_64 --unwinder-cmd "{dies}"', 1, out=["assertion failed: row != NULL"]),
+        ],
+        mine=python_example,
+        right=hostile("right"),
+        dies=hostile("dies"),
     )
 
 
@@ -83,27 +80,10 @@ def test_a_matrix_asks_a_program_in_each_worker_and_keeps_nothing(testbed: Testb
     assert counts["fp_chain", "arm64"] == counts["frame_pointers_in_python", "arm64"]
 
 
-def test_a_dump_is_unwound_by_a_program(testbed: Testbed, python_example: str, tmp_path: Path) -> None:
-    core = tmp_path / "core"
-    assert testbed("export", "leaf_call", "-a", "x86_64", "--at", "leaf+0x4", "-o", str(core)).status == 0
-    said = tells(
-        testbed,
-        0,
-        ("backtrace", str(core), "--sysroot", "/", "--unwinder-cmd", python_example),
-        out=["frame_pointers_in_python", "in middle ()"],
-    )
-    assert "eh_frame" not in said.out
-
-
 @pytest.mark.parametrize("command", [("run", "leaf_call"), ("matrix", "-p", "leaf_call"), ("backtrace", "/dev/null")])
 def test_a_command_that_does_not_start_is_one_message(testbed: Testbed, command: tuple[str, ...]) -> None:
     said = tells(testbed, 2, (*command, "--unwinder-cmd", "./no such unwinder"))
     assert said.err == "error: --unwinder-cmd './no such unwinder' does not start: No such file or directory\n"
-
-
-def test_the_page_and_the_schema(testbed: Testbed) -> None:
-    assert testbed("protocol").out.startswith("# The protocol for unwinders in any language, version 1\n")
-    assert '"title": "testbed protocol, version 1"' in testbed("protocol", "--schema").out
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from testbed.cli import COMMANDS, MOVED
 from testbed.report.json_forms import schema
 from testbed.runs.files import save_run
 from testbed.runs.run import run_program
-from tests.cli.command import HEAD, NEVER_ENDS, Testbed, data_of, tells
+from tests.cli.command import Testbed, data_of, tells
 from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
 from unwinders import UNWINDERS
 
@@ -53,71 +53,11 @@ def test_run_chooses_unwinders_by_glob(testbed: Testbed) -> None:
     assert set(data["summary"]) == {name for name in UNWINDERS if name.startswith("fp_")}
 
 
-def test_run_takes_a_source_and_an_elf_file_by_path(testbed: Testbed, tmp_path: Path) -> None:
-    source = PROGRAMS["leaf_call"].sources["x86_64"]
-    copy = tmp_path / "mine.x86_64.S"
-    copy.write_text(source.text)
-    assert testbed("run", str(copy)).status == 0
-    elf = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["clang-asm"]).path
-    tells(testbed, 0, ("run", str(elf)), out=["prebuilt"])
-    said = testbed("run", str(elf), "--arch", "x86_64")
-    assert (said.status, "is for arm64, not x86_64" in said.err) == (2, True)
-    assert "already built" in testbed("run", str(elf), "--recipe", "keystone").err
-
-
-def declared_wrong(folder: Path) -> tuple[Path, int]:
-    """A copy of `leaf_call` for arm64 that declares a wrong stack, and the index of the line that does."""
-    source = PROGRAMS["leaf_call"].sources["arm64"]
-    lines = source.text.splitlines()
-    line = next(i for i, text in enumerate(lines) if text.startswith("// frames: leaf = "))
-    lines[line] = "// frames: leaf = leaf, _start"
-    copy = folder / source.path.name
-    copy.write_text("\n".join(lines))
-    return copy, line
-
-
-def test_declared_frames_that_were_not_watched_fail_lint_too(testbed: Testbed, tmp_path: Path) -> None:
-    source = PROGRAMS["leaf_call"].sources["arm64"]
-    assert testbed("check", str(source.path), "--executed")[::2] == (0, "")
-    copy, line = declared_wrong(tmp_path)
-    tells(
-        testbed,
-        1,
-        ("check", str(copy), "--executed"),
-        out=["every row is right"],
-        err=[f"{copy}:{line + 1}: leaf (step "],
-    )
-
-
-@pytest.mark.parametrize("pieces", [(), ("--chunk", "20")])
-def test_declared_frames_that_were_not_watched_fail_the_run(
-    testbed: Testbed, tmp_path: Path, pieces: tuple[str, ...]
-) -> None:
-    source = PROGRAMS["leaf_call"].sources["arm64"]
-    said = testbed("run", str(source.path), *pieces, "-u", "eh_frame")
-    assert said.status == 0 and "declared" not in said.err, said.err  # how far it is may be told there
-    copy, line = declared_wrong(tmp_path)
-    tells(
-        testbed,
-        1,
-        ("run", str(copy), *pieces, "-u", "eh_frame"),
-        out=["eh_frame"],
-        err=[f"{copy}:{line + 1}: leaf (step ", "declared leaf, _start; watched leaf, "],
-    )
-
-
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
     html, svg = tmp_path / "run.html", tmp_path / "run.svg"
     assert testbed("run", "leaf_call", "--arch", "arm64", "-o", str(html), "-o", str(svg)).status == 0
     assert "leaf_call · arm64 · keystone" in html.read_text()
     assert svg.read_text().startswith("<svg")
-
-
-def test_what_ran_before_a_crash_can_still_be_looked_at(testbed: Testbed, tmp_path: Path) -> None:
-    path = tmp_path / "loop.x86_64.S"
-    path.write_text(HEAD + NEVER_ENDS)
-    said = testbed("run", str(path), "--budget", "500", "--at", "@42")
-    assert "step 42" in said.out
 
 
 def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: Path) -> None:
@@ -141,26 +81,6 @@ def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: 
     assert re.search(
         r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
     )
-
-
-OWN = (
-    ".globl _start\n.type _start, %function\n_start:\n  mov x0, #7\n  mov x8, #93\n  svc #0\n.size _start, . - _start\n"
-)
-
-
-@pytest.mark.parametrize("begin", ["", "// a comment of mine\n", "// cpu: signing\n\n", "\n"])
-def test_a_source_of_ones_own_needs_no_header(testbed: Testbed, tmp_path: Path, begin: str) -> None:
-    path, kept = tmp_path / "mine.arm64.S", tmp_path / "mine.trace"
-    path.write_text(begin + OWN)
-    tells(testbed, 0, ("run", str(path), "-u", "fp_chain"), out=["exit 7"])
-    assert testbed("run", str(path), "-o", str(kept)).status == 0
-    assert "exit 7" in testbed("run", "--trace", str(kept), "-u", "fp_chain").out
-
-
-def test_what_its_header_says_is_checked(testbed: Testbed, tmp_path: Path) -> None:
-    path = tmp_path / "mine.arm64.S"
-    path.write_text("// exit: 6\n" + OWN)
-    tells(testbed, 2, ("run", str(path), "-u", "fp_chain"), err=["exit status 7; the header of mine.arm64.S says 6"])
 
 
 # Runs in pieces: they are counted and shown as whole ones are.
@@ -263,17 +183,6 @@ def test_a_run_that_ends_within_what_is_held_is_whole_whatever_the_budget(
         assert summary(said.out) == summary(usual.out)
 
 
-def test_a_run_in_which_signals_arrive_is_not_cut(testbed: Testbed, tmp_path: Path) -> None:
-    for command in (("run", "-u", "eh_frame"), ("run", "-o", str(tmp_path / "file.trace"))):
-        tells(
-            testbed,
-            2,
-            (command[0], "signal", "--arch", "x86_64", "--chunk", "50", *command[1:]),
-            err=["signals arrive in it"],
-        )
-    assert not (tmp_path / "file.trace").exists()
-
-
 # ``testbed run -o FILE.trace``, and ``testbed run`` on what it wrote.
 
 
@@ -297,17 +206,6 @@ def test_a_trace_that_is_where_no_memory_is_is_told_so(testbed: Testbed, tmp_pat
     save_run(replace(run, trace=replace(run.trace, registers=registers)), file)
     for options in ([], ["--json"], ["--differences"], ["--at", f"@{step}"], ["-o", str(tmp_path / "page.html")]):
         tells(testbed, 2, ("run", "--trace", str(file), *options), err=[f"no memory at pc 0xdead0000 (step @{step})"])
-
-
-def test_a_run_that_ended_early_is_recorded_and_says_so(testbed: Testbed, tmp_path: Path) -> None:
-    file = tmp_path / "early.trace"
-    tells(
-        testbed,
-        0,
-        ("run", "leaf_call", "--arch", "arm64", "--budget", "5", "-o", str(file)),
-        err=["did not exit within 5 steps"],
-    )
-    tells(testbed, 2, ("run", "--trace", str(file)), err=["did not exit within 5 steps"])
 
 
 # What somebody meets who has read only the README: help, narrow terminals, messages that say what to do.
@@ -345,19 +243,6 @@ def test_columns_are_honoured_where_there_is_no_terminal(
     lines = testbed("list", "programs").out.splitlines()
     longest = max(len(line) for line in lines if " " in line.strip())  # a name alone may be longer than a line
     assert width - 8 < longest <= width
-
-
-def test_what_is_told_of_a_module_of_theirs_names_no_file_of_ours(
-    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = tells(testbed, 2, ("run", "leaf_call", "-u", "no_such_module_here:NAME"))
-    assert said.err == (
-        "error: -u no_such_module_here:NAME: no_such_module_here cannot be imported: "
-        "ModuleNotFoundError: No module named 'no_such_module_here'\n"
-    )
-    (tmp_path / "broken_of_mine.py").write_text("x = 1\nraise KeyError(x)\n")
-    assert f"{tmp_path}/broken_of_mine.py:2" in testbed("run", "leaf_call", "-u", "broken_of_mine:NAME").err
 
 
 def test_a_folder_of_vectors_that_is_a_pipe_is_told(testbed: Testbed, tmp_path: Path) -> None:

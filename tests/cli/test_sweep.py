@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -19,7 +18,7 @@ from testbed.report.json_forms import schema
 from testbed.report.page import unpacked
 from testbed.sweep.model import SweptContent
 from testbed.sweep.sweep_file import sweep_file
-from tests.cli.command import Testbed, data_of, tells
+from tests.cli.command import Step, Testbed, data_of, session, tells
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -65,11 +64,6 @@ def test_suspects_are_told_and_kept(testbed: Testbed, folder: Path, tmp_path: Pa
     assert "a register is overwritten that the row says is unchanged" in said.out
     assert f"{folder / 'wrong.so'}: g [" in said.out
     assert testbed("sweep", "report", database).out.splitlines()[1:] == said.out.splitlines()[1:]
-
-
-def test_what_is_right_is_no_finding(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
-    said = testbed("sweep", str(folder / "right.so"), "--out", str(tmp_path / "sweep.db"))
-    assert (said.status, "suspect                0" in said.out) == (0, True)
 
 
 def test_json_follows_its_schema(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
@@ -142,15 +136,21 @@ def test_a_file_over_which_every_process_dies_is_not_swept(
     assert file.endswith("wrong.so") and "died, twice" in why
 
 
-def test_two_sweeps_are_compared(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
-    old, new = str(tmp_path / "old.db"), str(tmp_path / "new.db")
-    testbed("sweep", str(folder / "right.so"), "--out", old)
-    testbed("sweep", str(folder), "--out", new, "-j", "1")
-    said = testbed("sweep", "report", new, "--against", old)
-    assert (said.status, said.out.splitlines()[0]) == (1, "1 suspect new, 0 gone, 0 in both")
-    said = testbed("sweep", "report", old, "--against", new)
-    assert (said.status, said.out.splitlines()[0]) == (0, "0 suspects new, 1 gone, 0 in both")
-    assert testbed("sweep", "report", new, "--against", new).out.splitlines() == ["0 suspects new, 0 gone, 1 in both"]
+def test_what_is_right_is_no_finding_and_two_sweeps_are_compared(
+    testbed: Testbed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session(
+        testbed,
+        [
+            Step("sweep {folder}/right.so --out old.db", out=["suspect                0"]),
+            Step("sweep {folder} --out new.db -j 1", 1),
+            Step("sweep report new.db --against old.db", 1, out=["1 suspect new, 0 gone, 0 in both"]),
+            Step("sweep report old.db --against new.db", out=["0 suspects new, 1 gone, 0 in both"]),
+            Step("sweep report new.db --against new.db", out=["0 suspects new, 0 gone, 1 in both"]),
+        ],
+        folder=folder,
+    )
 
 
 def test_a_page_holds_all_suspects(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
@@ -202,21 +202,3 @@ def test_an_object_file_says_what_to_do(testbed: Testbed, folder: Path, tmp_path
     said = testbed("sweep", str(path), "--out", str(tmp_path / "sweep.db"))
     assert said.status == 0
     assert "not swept:" in said.out
-
-
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
-        (("sweep",), "say what to sweep"),
-        (("sweep", "/usr/lib"), "where to keep it"),
-        (("sweep", "/no/such/folder", "--out", "x.db"), "/no/such/folder is not there"),
-        (("sweep", "deb:-o", "--out", "x.db"), "deb:-o is no package"),
-        (("sweep", "deb:../x", "--out", "x.db"), "is no package"),
-        (("sweep", "deb:/no/such.deb", "--out", "x.db"), "is not there"),
-        (("sweep", "report"), "say testbed sweep report DB"),
-        (("sweep", "report", "/no/such.db"), "is no database of a sweep"),
-        (("sweep", "report", __file__), "is no database of a sweep"),
-    ],
-)
-def test_mistakes(testbed: Testbed, typed: tuple[Any, ...], told: str) -> None:
-    tells(testbed, 2, typed, err=[told])
