@@ -14,8 +14,8 @@ _HEAD = """# Reports
 One text for each cause, in the words and with the tools of those who can mend it; nothing in it needs this testbed.
 Each command was run in an empty folder, and printed what the report says; where it needs a library or a source tree,
 its first lines name the variable; that was on Debian 12, and of those whose words had depended on it on Debian sid, too
-(2026-11-28: GCC 16.2, gdb 18.1, glibc 2.43, LLVM libunwind 21.1.8). `testbed matrix --known-bugs --report ID DIR` writes
-one with its files, and with `--try` runs its command. Written by `docs/regenerate.py --reports`.
+(2026-11-28: GCC 16.2, gdb 18.1, glibc 2.43, LLVM libunwind 21.1.8). `testbed matrix --known-bugs --report ID DIR`
+writes one with its files, and with `--try` runs its command. Written by `docs/regenerate.py --reports`.
 
 None was sent yet. Before one is sent: run it with the newest version, if it names an older one; search the tracker
 again, for those of Sourceware, Android and GCC could not be searched whole; and look at the place that it names in GCC,

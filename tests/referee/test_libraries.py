@@ -86,6 +86,12 @@ def test_llvm_takes_the_row_before_the_pc_only_where_it_is_asked_as_unw_step_is(
     assert wrong == {"mov", "ret"}, "right behind push and pop, where a row begins"
 
 
+def test_what_later_versions_of_libunwind_call_back_is_null() -> None:
+    given = bytes(libunwind_library.Accessors())
+    names_of_1_8 = ["get_elf_filename", "get_proc_ip_range", "ptrauth_insn_mask"]
+    assert len(given) >= ctypes.sizeof(ctypes.c_void_p) * (8 + len(names_of_1_8))
+
+
 def test_libunwind_remembers_a_row_by_its_pc_alone() -> None:
     unwinder = installed("libunwind")
     run, alone = (run_program(PROGRAMS["callee_pops"], ARCHES["x86_64"], "keystone") for _ in range(2))

@@ -47,7 +47,7 @@ Name = ctypes.CFUNCTYPE(_int, pointer, word, pointer, ctypes.c_size_t, words, po
 
 
 class Accessors(ctypes.Structure):
-    """unw_accessors_t."""
+    """unw_accessors_t, with room for what later versions add, which may be NULL: the library copies all of its own."""
 
     _fields_ = (
         ("find_proc_info", FindInfo),
@@ -58,6 +58,7 @@ class Accessors(ctypes.Structure):
         ("access_fpreg", AccessFloat),
         ("resume", Resume),
         ("get_proc_name", Name),
+        ("more", pointer * 8),
     )
 
 
