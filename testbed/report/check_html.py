@@ -30,7 +30,7 @@ from testbed.report.check_words import (
     tried_words,
     wrong_things,
 )
-from testbed.report.page import page_text, render_page
+from testbed.report.page import gradient, page_text, render_page
 from testbed.report.phrases import count, share
 from testbed.words.errors import BudgetExceeded, ImageError
 from testbed.words.printable import printable
@@ -191,7 +191,7 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
             key=lambda shown: not shown["findings"],
         ),
         "totals": {part.name: check.total(part.name) for part in _PARTS},
-        "gradient": _gradient([check.total(part.name) for part in _PARTS]),
+        "gradient": gradient(((part.name, check.total(part.name)) for part in _PARTS), "never"),
         "instructions": check.total("instructions"),
         "without_row": check.total("without_row"),
         "dropped": [(printable(reason), number) for reason, number in check.dropped.items()],
@@ -234,17 +234,7 @@ def _function(function: FunctionCheck, findings: list[dict[str, Any]]) -> dict[s
         "without_row": function.without_row,
         "calls": function.calls,
         "returned": function.returned,
-        "gradient": _gradient(numbers),
+        "gradient": gradient(((part.name, getattr(function, part.name)) for part in _PARTS), "never"),
         "said": said,
         "findings": findings,
     }
-
-
-def _gradient(numbers: list[int]) -> str:
-    """The parts as stops of a CSS gradient, each as wide as its share."""
-    whole, done, stops = max(sum(numbers), 1), 0, []
-    for part, number in zip(_PARTS, numbers, strict=True):
-        if number:
-            stops.append(f"var(--{part.name}) {100 * done / whole:.2f}% {100 * (done + number) / whole:.2f}%")
-        done += number
-    return ",".join(stops) or "var(--never) 0% 100%"

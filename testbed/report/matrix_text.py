@@ -13,10 +13,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Matrix, Unit
-from testbed.report.causes import clauses_failed, unclaimed
+from testbed.report.footnotes import clauses_failed, unclaimed
 from testbed.report.json_data import COUNTS, MatrixForm, counts
 from testbed.report.narrow_tables import ColumnBlocks
-from testbed.report.page import packed, page_text, render_page
+from testbed.report.page import gradient, packed, page_text, render_page
 from testbed.report.phrases import BESIDE, STYLES, besides, count, folded, share
 from testbed.store.codec import encoded
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
@@ -163,7 +163,7 @@ def _shown(index: int, cell: Cell, page: str | None) -> dict[str, Any]:
         "share": share(cell.exact, judged),
         "marks": marks + ("?" if cell.unexplained else ""),
         "class": "bad" if cell.unexplained else "good" if cell.exact == judged else "part",
-        "style": f"--parts:{_gradient(others, max(judged, 1))}",
+        "style": f"--parts:{gradient(((outcome.value, n) for outcome, n in others), 'soft')}",
         "title": f"{cell}: {cell.exact} of {judged} exact" + (f"; {words}" if words else ""),
     }
 
@@ -174,15 +174,6 @@ def _at_first_difference(page: str | None, cell: Cell) -> str | None:
         return None
     first = cell.first_unexplained or cell.first_lie or cell.first
     return f"{page}#{f'step={first.step}&' if first else ''}focus={cell.unwinder}"
-
-
-def _gradient(counts: list[tuple[Outcome, int]], whole: int) -> str:
-    """The outcomes of a cell as stops of a CSS gradient, each as wide as its share."""
-    stops, done = [], 0
-    for outcome, number in counts:
-        stops.append(f"var(--{outcome.value}) {100 * done / whole:.1f}% {100 * (done + number) / whole:.1f}%")
-        done += number
-    return ",".join(stops) if stops else "var(--soft) 0% 100%"
 
 
 def _total(unwinder: str, arch: str, cells: Sequence[Cell]) -> dict[str, Any]:

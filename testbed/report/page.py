@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,17 @@ def page_text(name: str) -> Markup:
 def render_page(template: str, **values: Any) -> str:
     """A template with its values, escaped unless they are Markup."""
     return _environment().get_template(template).render(**values)
+
+
+def gradient(parts: Iterable[tuple[str, int]], nothing: str) -> str:
+    """Parts, each a colour's name and its number, as stops of a CSS gradient, each as wide as its share of all."""
+    some = [(name, number) for name, number in parts if number]
+    ends = [*accumulate(number for _, number in some)]
+    stops = (
+        f"var(--{name}) {100 * (end - number) / ends[-1]:.2f}% {100 * end / ends[-1]:.2f}%"
+        for (name, number), end in zip(some, ends, strict=True)
+    )
+    return ",".join(stops) or f"var(--{nothing}) 0% 100%"
 
 
 # The editor's page: a source, and beside it the stepper of what became of it (`testbed.serve`).

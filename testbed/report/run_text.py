@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from testbed.campaign.results import Cell, Difference
-from testbed.report.causes import Causes, clauses_failed, unclaimed
+from testbed.report.footnotes import Footnotes, clauses_failed, unclaimed
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import BESIDE, STYLES, besides, count, share
 from testbed.report.step_lines import Judged, StepLines, differing, first_visits, mark_columns
@@ -126,7 +126,7 @@ def _summary(cells: Sequence[Cell]) -> RenderableType:
 
 def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
     """The first difference of each unwinder, with a letter for its cause; each cause once, with its reference."""
-    causes = Causes()
+    causes = Footnotes()
     for cell in cells:
         first = cell.first_unexplained or cell.first_lie or cell.first
         if first is None:
@@ -140,7 +140,7 @@ def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
     yield from causes.lines()
 
 
-def _by_cause(cell: Cell, causes: Causes) -> str:
+def _by_cause(cell: Cell, causes: Footnotes) -> str:
     """Where an unwinder differs for more than one reason: how many steps each one has."""
     steps: Counter[str] = Counter()
     for cause in cell.causes:

@@ -22,7 +22,7 @@ from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import names_at, with_places
 from testbed.program.model import Program
 from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of
-from testbed.report.causes import clauses_failed
+from testbed.report.footnotes import clauses_failed
 from testbed.report.json_data import counts
 from testbed.report.listing import listing
 from testbed.report.page import packed, page_text, render_page

@@ -13,7 +13,7 @@ from testbed.contract.assumption import CLAUSES
 from testbed.verdicts.assumptions.along import Accord
 
 
-class Causes:
+class Footnotes:
     """The footnotes of a report: letters for sentences, in the order in which they were asked for."""
 
     def __init__(self) -> None:
