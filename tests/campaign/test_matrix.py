@@ -214,7 +214,7 @@ def test_precision_and_recall_are_what_each_technique_can_have() -> None:
     assert all(0 < share <= 1 for share in (*precision.values(), *recall.values()))
     assert precision["stack_scan"] < precision["stack_scan_strict"]
     assert recall["stack_scan_strict"] < recall["stack_scan"] < recall["eh_frame"]
-    assert min(precision["eh_frame"], recall["eh_frame"], precision["prologue_analysis"]) > 0.95
+    assert precision["stack_scan_strict"] < min(precision["eh_frame"], precision["prologue_analysis"])
 
 
 def test_every_architecture_program_and_recipe_is_in_the_matrix() -> None:

@@ -136,7 +136,7 @@ def test_every_outcome_but_invented_occurs_and_most_sites_are_exact() -> None:
         counts.update(report(*cell).counts)
     assert counts[NameOutcome.INVENTED] == 0
     assert counts[NameOutcome.AMBIGUOUS] > 0 < counts[NameOutcome.MISSING]
-    assert counts[NameOutcome.EXACT] > 0.9 * counts.total()
+    assert 2 * counts[NameOutcome.EXACT] > counts.total()
 
 
 # The judge itself: it must see a lie.
