@@ -44,6 +44,7 @@ class KernelAbi:
     flags: int  # `Arch.flags` at the start
     o_directory: int
     o_nofollow: int
+    event_data: int = 8  # where the data of a ``struct epoll_event`` begins
     tls_first: bool = True  # clone's fourth argument is the TLS, not the address of the child's number
     returns: tuple[tuple[str, str], ...] = ()
     map_shift: int = 0
@@ -95,6 +96,7 @@ ABIS = PerArch(
             flags=0x202,  # interrupts are on
             o_directory=0o200000,
             o_nofollow=0o400000,
+            event_data=4,
             tls_first=False,
             returns=(("rcx", "rip"), ("r11", "rflags")),
         ),

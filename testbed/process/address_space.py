@@ -16,6 +16,7 @@ import numpy as np
 from unicorn import Uc
 
 from testbed.process.refusal import Refusal
+from testbed.process.shared_memory import MOST_SHARED, SharedBytes
 from testbed.trace import Region
 from testbed.trace.sparse import used_pages, used_runs
 
@@ -34,7 +35,8 @@ class Area:
     protection: int
     backed: bool
     name: str = ""
-    offset: int = 0  # of ``start`` in the file ``name``
+    offset: int = 0  # of ``start`` in the file ``name``, or in what is shared
+    shared: SharedBytes | None = None  # whose bytes these are
 
 
 class AddressSpace:
@@ -47,20 +49,25 @@ class AddressSpace:
         self.initial: list[Region] = []
         self.changed_code: list[tuple[int, int]] = []  # executable bytes that are not what they were
         self._together = [self]  # those of all processes that live
+        self._seen: dict[SharedBytes, bytes] = {}  # shared bytes as they were when this process ran last
 
     def copied(self, uc: Uc, journal: Callable[[int, bytes], None]) -> AddressSpace:
         """The same memory in another machine, with no part in common. Raises Refusal (ENOMEM)."""
-        self._check_limits(self.mapped)
+        self._check_limits(self.mapped, self.shared)
         other = AddressSpace(uc, self._top, self._end, journal, self.most)
         other._areas, other._ever, other.initial = list(self._areas), list(self._ever), list(self.initial)
         for area in self._areas:
             if area.backed:
-                uc.mem_map(area.start, area.end - area.start, _allowed(area.protection))
+                other._map(area)
+                if area.shared is not None:
+                    continue
                 content = bytes(self._uc.mem_read(area.start, area.end - area.start))
                 for low, high in used_runs(used_pages(content)):  # the others would get memory of the host
                     uc.mem_write(area.start + low, content[low:high])
                 other._note_code(area.start, area.end, area.protection)
         other.joins(self)
+        self.leave()
+        other._seen = dict(self._seen)
         return other
 
     def joins(self, others: AddressSpace) -> None:
@@ -77,10 +84,38 @@ class AddressSpace:
         self._areas = []
         del self._uc, self._journal
 
+    def leave(self) -> None:
+        """Another process runs from here on: what it sees of shared bytes is remembered."""
+        areas = [area for area in self._areas if area.shared is not None and area.backed]
+        self._seen = {}
+        for area in areas:
+            assert area.shared is not None
+            most = max(each.offset + each.end - each.start for each in areas if each.shared is area.shared)
+            self._seen[area.shared] = area.shared.bytes[:most]
+
+    def come_back(self) -> None:
+        """It runs again: what others have written to shared bytes meanwhile becomes part of its journal."""
+        for area in self._areas:
+            if area.shared is not None and area.backed and area.shared in self._seen:
+                part = slice(area.offset, area.offset + area.end - area.start)
+                self._journal_changes(area.start, self._seen[area.shared][part], area.shared.bytes[part])
+
+    def place_of(self, address: int) -> tuple[object, int]:
+        """What memory an address is of, and where in it: equal wherever processes share it."""
+        area = self.area_at(address)
+        if area is None or area.shared is None:
+            return self, address
+        return area.shared, area.offset + address - area.start
+
     @property
     def mapped(self) -> int:
         """Bytes that have memory."""
         return sum(area.end - area.start for area in self._areas if area.backed)
+
+    @property
+    def shared(self) -> int:
+        """Bytes that others may see, too."""
+        return sum(area.end - area.start for area in self._areas if area.shared is not None)
 
     def __iter__(self) -> Iterator[Area]:
         return iter(self._areas)
@@ -126,26 +161,37 @@ class AddressSpace:
     # What is mapped.
 
     def map(
-        self, start: int, size: int, protection: int, content: bytes = b"", *, name: str = "", offset: int = 0
+        self,
+        start: int,
+        size: int,
+        protection: int,
+        content: bytes = b"",
+        *,
+        name: str = "",
+        offset: int = 0,
+        shared: SharedBytes | None = None,
     ) -> None:
-        """Map pages, in place of what was there: ``content``, then zeros. Raises Refusal (ENOMEM, EINVAL, EPERM)."""
+        """Map pages, in place of what was there: ``content``, then zeros; or bytes that are shared.
+
+        Raises Refusal (ENOMEM, EINVAL, EPERM).
+        """
         end = start + _pages(size)
         if start % PAGE or end == start:
             raise Refusal(errno.EINVAL)
         if start < LOWEST or (end > self._end and not name.startswith("[")):
             raise Refusal(errno.EPERM if start < LOWEST else errno.ENOMEM)
         backed = bool(protection or content)
-        self._check_limits(end - start if backed else 0)
+        area = Area(start, end, protection, backed, name, offset, shared)
+        self._check_limits(end - start if backed else 0, end - start if shared is not None else 0)
         before = [(low, high, self._content(low, high)) for low, high, new in self._met(start, end) if not new]
         self._remove(start, end)
         if backed:
-            self._back(start, end, protection, content)
+            self._back(area, content)
             for low, high, old in before:
                 self._journal_changes(low, old, bytes(self._uc.mem_read(low, high - low)))
         else:
             for low, _, old in before:
                 self._journal_changes(low, old, bytes(len(old)))
-        area = Area(start, end, protection, backed, name, offset)
         self._areas.insert(bisect_right(self._areas, start, key=lambda each: each.start), area)
         self._join(start, end)
 
@@ -173,7 +219,7 @@ class AddressSpace:
             if area.backed:
                 self._uc.mem_protect(area.start, area.end - area.start, _allowed(protection))
             elif backed:
-                self._back(area.start, area.end, protection, b"")
+                self._back(replace(area, protection=protection), b"")
             self._areas[self._areas.index(area)] = replace(area, protection=protection, backed=backed)
             self._note_code(area.start, area.end)
         self._join(start, end)
@@ -182,14 +228,17 @@ class AddressSpace:
         """Map the pages [old, old + size) at ``new``, with ``grown`` bytes in all."""
         area = self.area_at(old)
         assert area is not None
-        content = self._content(old, old + size) if area.backed else b""
-        self.map(new, grown, area.protection, content, name=area.name, offset=area.offset + old - area.start)
+        content = self._content(old, old + size) if area.backed and area.shared is None else b""
+        at = area.offset + old - area.start
+        if area.shared is not None and at + grown > len(area.shared.bytes):
+            raise Refusal(errno.ENOMEM)
+        self.map(new, grown, area.protection, content, name=area.name, offset=at, shared=area.shared)
         self.unmap(old, size)
 
     def clear(self, start: int, size: int) -> None:
         """Zeros in place of what pages hold: they are given back, and stay mapped."""
         for area in self._split(start, start + _pages(size)):
-            if area.backed:
+            if area.backed and area.shared is None:
                 old = self._content(area.start, area.end)
                 for low, high in used_runs(used_pages(old)):  # the others would get memory of the host
                     self._uc.mem_write(area.start + low, bytes(high - low))
@@ -219,23 +268,34 @@ class AddressSpace:
 
     # Inside.
 
-    def _check_limits(self, more: int) -> None:
+    def _check_limits(self, more: int, shared: int = 0) -> None:
         used = sum(each.mapped for each in self._together)
         ever = sum(high - low for low, high in self._ever)
         if max(used, ever) + more > self.most or len(self._areas) >= MOST_AREAS:
             raise Refusal(errno.ENOMEM)
+        if shared and sum(each.shared for each in self._together) + shared > MOST_SHARED:
+            raise Refusal(errno.ENOMEM)  # each process remembers what it has seen of it
 
-    def _back(self, start: int, end: int, protection: int, content: bytes) -> None:
+    def _map(self, area: Area) -> None:
+        """Give an area's pages memory in this machine: of its own, or that which is shared."""
+        size, allowed = area.end - area.start, _allowed(area.protection)
+        if area.shared is None:
+            self._uc.mem_map(area.start, size, allowed)
+        else:
+            self._uc.mem_map_ptr(area.start, size, allowed, area.shared.address + area.offset)
+
+    def _back(self, area: Area, content: bytes) -> None:
         """Memory for pages that have none; where a trace has no region yet, this is its content."""
-        self._uc.mem_map(start, end - start, _allowed(protection))
+        start, end = area.start, area.end
+        self._map(area)
         if content:
             self._uc.mem_write(start, content[: end - start])
         for low, high, new in list(self._met(start, end)):
             if new:
-                data = bytes(self._uc.mem_read(low, high - low)) if content else bytes(high - low)
+                data = bytes(self._uc.mem_read(low, high - low)) if content or area.shared else bytes(high - low)
                 self.initial.append(Region(low, data))
         self._ever = _united(self._ever, start, end)
-        self._note_code(start, end, protection)
+        self._note_code(start, end, area.protection)
 
     def _met(self, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
         """[start, end) in pieces: whether each is new, so that no region of the trace has it."""
@@ -279,7 +339,11 @@ class AddressSpace:
             if area is not None and area.start < cut:
                 i = self._areas.index(area)
                 rest = replace(area, start=cut, offset=area.offset + cut - area.start)
-                self._areas[i : i + 1] = [replace(area, end=cut), rest]
+                self._areas[i : i + 1] = parts = [replace(area, end=cut), rest]
+                if area.shared is not None and area.backed:  # the emulator would copy what it cuts
+                    self._uc.mem_unmap(area.start, area.end - area.start)
+                    for part in parts:
+                        self._map(part)
         return [area for area in self._areas if start <= area.start < end]
 
     def _remove(self, start: int, end: int) -> None:
@@ -294,7 +358,7 @@ class AddressSpace:
         joined: list[Area] = []
         for area in self._areas:
             last = joined[-1] if joined else None
-            if last is not None and last.end == area.start and start <= area.start <= end:
+            if last is not None and last.end == area.start and start <= area.start <= end and area.shared is None:
                 follows = replace(last, start=area.start, end=area.end, offset=last.offset + last.end - last.start)
                 if follows == area or (replace(follows, offset=0) == replace(area, offset=0) and not area.name):
                     joined[-1] = replace(last, end=area.end)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
+import os
 
 from testbed.image import Image, LoadedImage
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE
 from testbed.process.known_files import image_of_file
 from testbed.process.open_files import NullDevice, OpenHostFile
 from testbed.process.refusal import Refusal
+from testbed.process.shared_memory import MemoryFile, SharedBytes
 from testbed.process.state import Process
 from testbed.words.errors import BudgetExceeded, ImageError
 
-SHARED, PRIVATE, FIXED, ANONYMOUS, FIXED_NOREPLACE = 1, 2, 0x10, 0x20, 0x10_0000
+PRIVATE, FIXED, ANONYMOUS, FIXED_NOREPLACE = 2, 0x10, 0x20, 0x10_0000
 MAY_MOVE, MOVE_FIXED = 1, 2
 _DONT_NEED, _FREE = 4, 8
 MOST_FILE = 256 << 20  # bytes of a file that one mapping reads
@@ -21,24 +23,41 @@ MOST_FILE = 256 << 20  # bytes of a file that one mapping reads
 def mmap(process: Process, a: tuple[int, ...]) -> int:
     """``mmap(address, size, protection, flags, fd, offset)``: where the pages are mapped.
 
-    A shared, writable file is refused.
+    What is shared is memory that has no file, or one that is memory itself; another file that could be written so is
+    refused.
     """
     address, size, protection, flags, number, offset = a[:6]
     offset <<= process.abi.map_shift
     if not size or offset % PAGE or (flags & FIXED and address % PAGE):
         raise Refusal(errno.EINVAL)
     size = -(-size // PAGE) * PAGE
-    content, name, file = b"", "", None
-    if not flags & ANONYMOUS:
-        file = process.descriptors[process.signed(number)]
-        if isinstance(file, OpenHostFile):
-            if flags & 3 == SHARED and protection & WRITE:
+    content, name, file, shared = b"", "", None, None
+    is_shared = flags & 3 != PRIVATE
+    if flags & ANONYMOUS:
+        shared = SharedBytes(size, size) if is_shared else None
+    else:
+        file = process.descriptors.file(process.signed(number), os.O_WRONLY)
+        if isinstance(file, MemoryFile):
+            name = file.path
+            if not is_shared:
+                content = file.read_at(size, offset)
+            elif offset + size > len(file.held.bytes):
+                raise Refusal(errno.ENXIO)
+            elif protection & WRITE and file.flags & os.O_ACCMODE != os.O_RDWR:
+                raise Refusal(errno.EACCES)
+            else:
+                shared = file.held
+        elif isinstance(file, OpenHostFile):
+            if is_shared and protection & WRITE:
                 raise Refusal(errno.ENODEV)  # what is written there would have to reach the file
             content, name = file.read_at(min(size, MOST_FILE), offset), file.node.path
         elif not isinstance(file, NullDevice):
             raise Refusal(errno.ENODEV)
+    if shared is not None and protection & EXECUTE:
+        raise Refusal(errno.EACCES)  # the machine of another process would not see new code
     start = _place(process, address, size, flags)
-    process.memory.map(start, size, protection & 7, content, name=name, offset=offset if name else 0)
+    at = offset if name else 0
+    process.memory.map(start, size, protection & 7, content, name=name, offset=at, shared=shared)
     if protection & EXECUTE and isinstance(file, OpenHostFile):
         _note_image(process, file, start, offset)
     return start
@@ -88,6 +107,9 @@ def munmap(process: Process, a: tuple[int, ...]) -> int:
 
 def mprotect(process: Process, a: tuple[int, ...]) -> int:
     """``mprotect(address, size, protection)``: 0, or ENOMEM where something is not mapped."""
+    shares = any(area.shared and area.start < a[0] + a[1] and a[0] < area.end for area in process.memory)
+    if shares and a[2] & EXECUTE:
+        raise Refusal(errno.EACCES)
     process.memory.protect(a[0], a[1], a[2] & 7)
     return 0
 
@@ -107,7 +129,7 @@ def mremap(process: Process, a: tuple[int, ...]) -> int:
             if grown < size:
                 memory.unmap(old + grown, size - grown)
             return old
-        if old + size == area.end and memory.is_free(area.end, old + grown) and not area.name:
+        if old + size == area.end and memory.is_free(area.end, old + grown) and not area.name and not area.shared:
             memory.map(old + size, grown - size, area.protection)
             return old
         if not flags & MAY_MOVE:

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
 from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, OpenHostFile, open_in
 from testbed.process.refusal import Refusal
+from testbed.process.shared_memory import MOST_SHARED, MemoryFile, SharedBytes
 from testbed.process.state import KernelCall, Process
 
-_REMOVE_FOLDER = 0x200
+_REMOVE_FOLDER, _FOLLOW = 0x200, 0x400
+SHARED_FOLDER = "/dev/shm"
 COMMON_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: 4, stat.S_IFREG: 8, stat.S_IFLNK: 10, stat.S_IFCHR: 2}
 
@@ -31,7 +33,7 @@ def openat(process: Process, a: tuple[int, ...]) -> int:
     path = path_at(process, a[1])
     follow = not flags & (os.O_NOFOLLOW | os.O_EXCL)
     at = process.tree.locate(path, folder_of(process, a[0], path), follow=follow)
-    file = _made(process, at, flags) or open_in(process.tree, at, flags)
+    file = _made(process, at, flags) or _in_memory(process, at, flags) or open_in(process.tree, at, flags)
     return process.descriptors.add(file, close_on_exec=bool(flags & os.O_CLOEXEC))
 
 
@@ -44,6 +46,42 @@ def _made(process: Process, path: str, flags: int) -> OpenFile | None:
     if path in ("/proc/self/maps", f"/proc/{process.number}/maps") and process.tree.node(path) is not None:
         return MadeFile(flags, data=_maps(process))
     return None
+
+
+def _in_memory(process: Process, path: str, flags: int) -> MemoryFile | None:
+    """A file of ``/dev/shm``, whose bytes processes may share. None for all that is elsewhere.
+
+    Raises Refusal (ENXIO for a socket; EEXIST).
+    """
+    node = process.tree.node(path)
+    if node is None and flags & os.O_CREAT and path.startswith(SHARED_FOLDER + "/"):
+        node = process.tree.place(path, stat.S_IFREG | 0o600, SharedBytes(0, MOST_SHARED, process.tree.claim))
+    elif node is not None and node.holds is not None and flags & os.O_CREAT and flags & os.O_EXCL:
+        raise Refusal(errno.EEXIST)
+    if node is None or node.holds is None:
+        return None
+    if not isinstance(node.holds, SharedBytes):
+        raise Refusal(errno.ENXIO)
+    if flags & os.O_TRUNC:
+        node.holds.cut(0)
+    return MemoryFile(flags & (os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK), node.mode, held=node.holds, path=path)
+
+
+def memfd_create(process: Process, a: tuple[int, ...]) -> int:
+    """``memfd_create(name, flags)``: the number of a file that is memory, and has no name in the tree."""
+    name = os.fsdecode(process.memory.text(a[0], 250))
+    held = SharedBytes(0, MOST_SHARED, process.tree.claim)
+    file = MemoryFile(os.O_RDWR, stat.S_IFREG | 0o777, held=held, path=f"/memfd:{name} (deleted)")
+    return process.descriptors.add(file, close_on_exec=bool(a[1] & 1))
+
+
+def linkat(process: Process, a: tuple[int, ...]) -> int:
+    """``linkat(folder, path, new folder, new path, flags)``: 0; a second name for a file, in the run's own layer."""
+    before, after = path_at(process, a[1]), path_at(process, a[3])
+    tree = process.tree
+    source = tree.locate(before, folder_of(process, a[0], before), follow=bool(a[4] & _FOLLOW))
+    tree.link(source, tree.locate(after, folder_of(process, a[2], after), follow=False))
+    return 0
 
 
 def _maps(process: Process) -> bytes:
@@ -192,6 +230,9 @@ CALLS: Mapping[str, KernelCall] = {
     "unlinkat": unlinkat,
     "mkdir": lambda process, a: mkdirat(process, (AT_CWD, a[0])),
     "mkdirat": mkdirat,
+    "memfd_create": memfd_create,
+    "link": lambda process, a: linkat(process, (AT_CWD, a[0], AT_CWD, a[1], 0)),
+    "linkat": linkat,
     "rename": lambda process, a: renameat(process, (AT_CWD, a[0], AT_CWD, a[1])),
     "renameat": renameat,
     "renameat2": renameat,

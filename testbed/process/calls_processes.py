@@ -22,6 +22,7 @@ from testbed.process.calls_threads import (
     VM,
     child_context,
     new_thread,
+    no_longer,
 )
 from testbed.process.initial_stack import MOST_STRINGS
 from testbed.process.known_files import image_of_file
@@ -105,7 +106,6 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
         inherited=recorder.total,
         inherited_writes=process.inherited_writes + recorder.writes,
         alarm=None,
-        waiting={},
         piece_start=recorder.total,
         calls=Counter(),
         refused=[],
@@ -195,6 +195,7 @@ def end_process(process: Process, ends: ProcessEnds) -> None:
     kernel.living.remove(process)
     kernel.ended += process.executed
     process.descriptors.close_all()
+    no_longer(process)
     process.memory.release()
     if process is not kernel.processes[0]:
         process.recorded = process.recorder.taken()

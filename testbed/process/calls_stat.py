@@ -12,6 +12,7 @@ from testbed.process.file_tree import FileNode, refused_by_host
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
 from testbed.process.refusal import Refusal
+from testbed.process.shared_memory import SharedBytes
 from testbed.process.state import EPOCH, KernelCall, Process
 
 AT_CWD, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
@@ -33,9 +34,8 @@ def folder_of(process: Process, number: int, path: str) -> str:
     return file.node.path
 
 
-def _stat_bytes(process: Process, mode: int, inode: int, size: int, kept_inode: bool = False) -> bytes:
-    """``struct stat``: what the process may know of a file. All files are the user's, and as old as the process."""
-    second = EPOCH // 10**9
+def _stat_bytes(process: Process, mode: int, inode: int, size: int, time: int = EPOCH) -> bytes:
+    """``struct stat``: what the process may know of a file. All files are the user's."""
     values = {
         "dev": 1,
         "ino": inode,
@@ -48,8 +48,8 @@ def _stat_bytes(process: Process, mode: int, inode: int, size: int, kept_inode: 
         "size": size,
         "blksize": 4096,
         "blocks": -(-size // 512),
-        **{f"{name}time": second for name in "amc"},
-        **{f"{name}time_ns": 0 for name in "amc"},
+        **{f"{name}time": time // 10**9 for name in "amc"},
+        **{f"{name}time_ns": time % 10**9 for name in "amc"},
     }
     return struct.pack(process.abi.stat, *(values[name] for name in process.abi.stat_fields))
 
@@ -65,11 +65,17 @@ def inode(path: str) -> int:
 def _stat_node(process: Process, node: FileNode, open_size: int | None = None) -> bytes:
     """Of a name; of a file that is open, with its size: the name may be gone, or another file's by now."""
     size = len(node.link) if open_size is None else open_size
-    if open_size is None and node.host is not None and stat.S_ISREG(node.mode):
+    if isinstance(node.holds, SharedBytes):
+        size = node.holds.size
+    time = EPOCH
+    if node.host is not None and not (node.upper and open_size is not None):
         with refused_by_host():
-            size = os.lstat(node.host).st_size
+            there = os.lstat(node.host)
+        time = EPOCH if node.upper else min(there.st_mtime_ns, EPOCH)  # by it Python and make know what is up to date
+        if open_size is None and stat.S_ISREG(node.mode):
+            size = there.st_size
     mode = node.mode & ~0o7777 | (0o755 if node.is_folder or node.mode & 0o100 else 0o644)
-    return _stat_bytes(process, mode, inode(node.path), size)
+    return _stat_bytes(process, mode, inode(node.path), size, time)
 
 
 def _stat_open(process: Process, file: OpenFile) -> bytes:
@@ -77,7 +83,7 @@ def _stat_open(process: Process, file: OpenFile) -> bytes:
         return _stat_node(process, file.node, file.size)
     if isinstance(file, OpenFolder) and file.node is not None:
         return _stat_node(process, file.node)
-    return _stat_bytes(process, file.mode, 1, 0)
+    return _stat_bytes(process, file.mode, 1, file.size)
 
 
 def fstat(process: Process, a: tuple[int, ...]) -> int:

@@ -51,9 +51,10 @@ def futex(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
         if command == _COMPARE_REQUEUE and process.memory.word(address, 4) != bits & 0xFFFF_FFFF:
             raise Refusal(errno.EAGAIN)
         woken = wake(process, address, process.signed(value))
-        queue = process.waiting.get(address, [])
-        moved, process.waiting[address] = queue[: process.signed(timeout)], queue[process.signed(timeout) :]
-        process.waiting.setdefault(other, []).extend(moved)
+        waiting, place = process.kernel.waiting, process.memory.place_of(address)
+        queue = waiting.get(place, [])
+        moved, waiting[place] = queue[: process.signed(timeout)], queue[process.signed(timeout) :]
+        waiting.setdefault(process.memory.place_of(other), []).extend(moved)
         return woken + len(moved) * (command == _COMPARE_REQUEUE)
     if command == _WAKE_OPERATION:
         return _wake_operation(process, a)
@@ -61,13 +62,11 @@ def futex(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
 
 
 def _wait(process: Process, address: int, bits: int, deadline: int | None) -> None:
-    waiter = FutexWaiter(bits)
-    process.waiting.setdefault(address, []).append(waiter)
+    waiter, waiting = FutexWaiter(process, bits), process.kernel.waiting
+    waiting.setdefault(process.memory.place_of(address), []).append(waiter)
 
     def woken(timed_out: bool) -> int:
-        for queue in process.waiting.values():
-            if waiter in queue:
-                queue.remove(waiter)
+        no_longer(process, waiter)
         if not waiter.woken:
             raise Refusal(errno.ETIMEDOUT if timed_out else errno.EINTR)
         return 0
@@ -75,9 +74,20 @@ def _wait(process: Process, address: int, bits: int, deadline: int | None) -> No
     raise MustWait(Wait(lambda: waiter.woken, woken, deadline, restart=deadline is None, what=f"futex {address:#x}"))
 
 
+def no_longer(process: Process, waiter: FutexWaiter | None = None) -> None:
+    """One waits no longer, or all of a process that is over."""
+    waiting = process.kernel.waiting
+    for place, queue in list(waiting.items()):
+        left = [each for each in queue if each is not waiter and (waiter is not None or each.process is not process)]
+        if left:
+            waiting[place] = left
+        else:
+            del waiting[place]
+
+
 def wake(process: Process, address: int, most: int, bits: int = -1) -> int:
     """Wake threads that wait at an address, those that waited longest first; how many."""
-    queue, woken = process.waiting.get(address, []), 0
+    queue, woken = process.kernel.waiting.get(process.memory.place_of(address), []), 0
     for waiter in list(queue):
         if woken < most and waiter.bits & bits:
             waiter.woken = True

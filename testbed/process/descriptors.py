@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections import Counter
 
 from testbed.process.open_files import OpenFile
@@ -19,6 +20,16 @@ class Descriptors:
         self._close_on_exec: set[int] = set()
         self._held = Counter(standard)  # how often each file stands in any of the tables
 
+    def file(self, number: int, other: int) -> OpenFile:
+        """The open file that is to be read or written; ``other`` is O_WRONLY or O_RDONLY, which keeps it from that.
+
+        Raises Refusal (EBADF).
+        """
+        file = self[number]
+        if file.flags & os.O_ACCMODE == other:
+            raise Refusal(errno.EBADF)
+        return file
+
     def __getitem__(self, number: int) -> OpenFile:
         """Raises Refusal (EBADF)."""
         if number not in self._files:
@@ -33,6 +44,7 @@ class Descriptors:
         number = next((n for n in range(lowest, MOST_DESCRIPTORS) if n not in self._files), None)
         if number is None:
             if not self._held[file]:
+                file.is_open = False
                 file.close()
             raise Refusal(errno.EMFILE)
         self._files[number] = file
@@ -57,6 +69,7 @@ class Descriptors:
         self._held[file] -= 1
         if not self._held[file]:
             del self._held[file]
+            file.is_open = False
             file.close()
 
     def keep_on_exec(self, number: int, keep: bool) -> None:

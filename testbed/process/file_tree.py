@@ -35,6 +35,7 @@ class FileNode:
     host: Path | None = None
     upper: bool = False
     link: str = ""  # where a symbolic link leads
+    holds: object = None  # what lies there of this run: shared memory, a socket
 
     @property
     def is_folder(self) -> bool:
@@ -56,6 +57,7 @@ class FileTree:
         self._shown = {path.rstrip("/") or "/": host.resolve() for path, host in shown.items()}
         self._written = written
         self._made = {node.path: node for node in made}
+        self._held: dict[str, FileNode] = {}  # what lies in the tree and on no host
         self._gone: set[str] = set()
         self._room = _Room(most)
 
@@ -113,8 +115,8 @@ class FileTree:
         upper = self._upper(path)
         with suppress(OSError, ValueError):  # what the host cannot say is not there
             return FileNode(path, os.lstat(upper).st_mode, upper, upper=True)
-        if path in self._made:
-            return self._made[path]
+        if path in self._held or path in self._made:
+            return self._held.get(path) or self._made[path]
         if self._is_gone(path):
             return None
         for shown in sorted(self._shown, key=len, reverse=True):
@@ -135,7 +137,7 @@ class FileTree:
         found: set[str] = set()
         inside = node.path.rstrip("/") + "/"
         if not self._is_gone(node.path):
-            for path in (*self._shown, *self._made):
+            for path in (*self._shown, *self._made, *self._held):
                 if path.startswith(inside):
                     found.add(path[len(inside) :].partition("/")[0])
             lower = self._lower(node.path)
@@ -170,6 +172,31 @@ class FileTree:
             raise Refusal(errno.ENOSPC)
         self._room.left -= max(size, 0)
 
+    def place(self, path: str, mode: int, holds: object) -> FileNode:
+        """Something of this run gets a name. Raises Refusal (EEXIST, ENOENT, ENOTDIR, ENOSPC)."""
+        if self.node(path) is not None:
+            raise Refusal(errno.EEXIST)
+        self._count_entry()
+        self._check_folder(path)
+        self._held[path] = FileNode(path, mode, holds=holds)
+        return self._held[path]
+
+    def link(self, old: str, new: str) -> None:
+        """A second name for what lies at the first one. Raises Refusal (ENOENT, EEXIST, EPERM for a folder)."""
+        node = self.node(old)
+        if node is None or self.node(new) is not None:
+            raise Refusal(errno.ENOENT if node is None else errno.EEXIST)
+        if old in self._held:
+            self.place(new, node.mode, node.holds)
+            return
+        if not stat.S_ISREG(node.mode) or node.host is None:
+            raise Refusal(errno.EPERM)
+        source = self.for_writing(old, empty=False)
+        self._count_entry()
+        self._make_folders(new)
+        with refused_by_host():
+            os.link(source, self._upper(new), follow_symlinks=False)
+
     def make_folder(self, path: str) -> None:
         if self.node(path) is not None:
             raise Refusal(errno.EEXIST)
@@ -187,6 +214,8 @@ class FileTree:
             raise Refusal(errno.ENOTDIR if folder else errno.EISDIR)
         if folder and self.names(node):
             raise Refusal(errno.ENOTEMPTY)
+        if self._held.pop(path, None) is not None:
+            return
         with refused_by_host():
             if node.upper:
                 os.rmdir(self._upper(path)) if folder else os.unlink(self._upper(path))
@@ -201,6 +230,12 @@ class FileTree:
             raise Refusal(errno.EXDEV)
         if old == new:
             return
+        if old in self._held or new in self._held:
+            if there is not None:
+                self.remove(new, folder=False)
+            self.link(old, new)
+            self.remove(old, folder=False)
+            return
         source = self.for_writing(old, empty=False)
         self._make_folders(new)
         with refused_by_host():
@@ -212,11 +247,16 @@ class FileTree:
         if self._room.entries > MOST_ENTRIES:
             raise Refusal(errno.ENOSPC)
 
-    def _make_folders(self, path: str) -> None:
-        """The folder that a path lies in exists for the process; now it does among the written ones, too."""
+    def _check_folder(self, path: str) -> FileNode:
+        """The folder that a path lies in."""
         folder = self.node(path.rpartition("/")[0] or "/")
         if folder is None or not folder.is_folder:
             raise Refusal(errno.ENOENT if folder is None else errno.ENOTDIR)
+        return folder
+
+    def _make_folders(self, path: str) -> None:
+        """The folder that a path lies in exists for the process; now it does among the written ones, too."""
+        folder = self._check_folder(path)
         with refused_by_host():
             os.makedirs(self._upper(folder.path), 0o700, exist_ok=True)
 

@@ -1,4 +1,4 @@
-"""What a file descriptor can stand for: a file of the tree, a folder, a standard stream, a pipe, a device."""
+"""What a file descriptor can stand for, and of that files, folders, standard streams, devices."""
 
 from __future__ import annotations
 
@@ -7,56 +7,65 @@ import os
 import stat
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
 
 from testbed.process.file_tree import FileNode, FileTree, refused_by_host
 from testbed.process.refusal import Refusal
-from testbed.process.threads import MustWait, Wait
 
 MOST_AT_ONCE = 16 << 20  # bytes of one read or write
 MOST_OUTPUT = 64 << 20  # bytes that are kept of a standard stream
-PIPE_SIZE = 65536
-POLL_IN, POLL_OUT, POLL_ERROR, POLL_HUNG_UP = 1, 4, 8, 0x10
-
-
-class OpenFile(Protocol):
-    """An open file description. Whatever it cannot do it refuses with Linux's error number."""
-
-    flags: int
-
-    @property
-    def mode(self) -> int: ...
-    def read(self, size: int) -> bytes: ...
-    def write(self, data: bytes) -> int: ...
-    def seek(self, offset: int, whence: int) -> int: ...
-    def polled(self) -> int: ...
-    def close(self) -> None: ...
+POLL_IN, POLL_OUT, POLL_ERROR, POLL_HUNG_UP, POLL_READ_HUNG_UP = 1, 4, 8, 0x10, 0x2000
 
 
 @dataclass(eq=False)
-class _Unseekable:
+class OpenFile:
+    """An open file description: what descriptors stand for.
+
+    It never waits. `polled` says what it would do now without: whoever reads, writes, accepts, polls or selects asks
+    that, and reads and writes only then. Whatever it cannot do it refuses with Linux's error number.
+    """
+
     flags: int
     mode: int = stat.S_IFIFO | 0o600
+    is_open: bool = field(default=True, init=False)  # some descriptor of some process stands for it
 
     def read(self, size: int) -> bytes:
-        raise Refusal(errno.EBADF)
+        raise Refusal(errno.EINVAL)
 
     def write(self, data: bytes) -> int:
-        raise Refusal(errno.EBADF)
+        raise Refusal(errno.EINVAL)
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        raise Refusal(errno.ESPIPE)
+
+    def write_at(self, data: bytes, offset: int) -> int:
+        raise Refusal(errno.ESPIPE)
 
     def seek(self, offset: int, whence: int) -> int:
         raise Refusal(errno.ESPIPE)
 
+    def cut(self, size: int) -> None:
+        raise Refusal(errno.EINVAL)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it has, as ``stat`` says."""
+        return 0
+
     def polled(self) -> int:
         """What ``poll`` says of it now: whatever it is asked for, it does at once."""
         return POLL_IN | POLL_OUT
+
+    @property
+    def changes(self) -> int:
+        """How often something came or went that can make it ready: an edge is a change of this."""
+        return 0
 
     def close(self) -> None:
         """Nothing to give back."""
 
 
 @dataclass(eq=False)
-class InputStream(_Unseekable):
+class InputStream(OpenFile):
     """Standard input: bytes that are known beforehand."""
 
     data: bytes = b""
@@ -67,7 +76,7 @@ class InputStream(_Unseekable):
 
 
 @dataclass(eq=False)
-class OutputStream(_Unseekable):
+class OutputStream(OpenFile):
     """Standard output or error: what was written to it."""
 
     data: bytearray = field(default_factory=bytearray)
@@ -80,7 +89,7 @@ class OutputStream(_Unseekable):
 
 
 @dataclass(eq=False)
-class NullDevice(_Unseekable):
+class NullDevice(OpenFile):
     """``/dev/null``, ``/dev/zero`` and ``/dev/urandom``: nothing, zeros, or numbers of the run's own."""
 
     zeros: bool = False
@@ -97,66 +106,7 @@ class NullDevice(_Unseekable):
 
 
 @dataclass(eq=False)
-class _PipeBuffer:
-    data: bytearray = field(default_factory=bytearray)
-    readers: int = 1
-    writers: int = 1
-
-
-@dataclass(eq=False)
-class PipeEnd(_Unseekable):
-    """One end of a pipe."""
-
-    buffer: _PipeBuffer = field(default_factory=_PipeBuffer)
-    reads: bool = True
-
-    def read(self, size: int) -> bytes:
-        buffer = self.buffer
-        if not self.reads:
-            raise Refusal(errno.EBADF)
-        if size and not buffer.data and buffer.writers:
-            if self.flags & os.O_NONBLOCK:
-                raise Refusal(errno.EAGAIN)
-            raise MustWait(Wait(lambda: bool(buffer.data) or not buffer.writers, restart=True, what="read"))
-        taken = bytes(buffer.data[:size])
-        del buffer.data[:size]
-        return taken
-
-    def write(self, data: bytes) -> int:
-        if self.reads:
-            raise Refusal(errno.EBADF)
-        if not self.buffer.readers:
-            raise Refusal(errno.EPIPE)
-        if len(self.buffer.data) >= PIPE_SIZE:
-            if self.flags & os.O_NONBLOCK:
-                raise Refusal(errno.EAGAIN)
-            buffer = self.buffer
-            raise MustWait(Wait(lambda: len(buffer.data) < PIPE_SIZE or not buffer.readers, restart=True, what="write"))
-        taken = data[: PIPE_SIZE - len(self.buffer.data)]
-        self.buffer.data += taken
-        return len(taken)
-
-    def polled(self) -> int:
-        buffer = self.buffer
-        if self.reads:
-            return POLL_IN * bool(buffer.data) | POLL_HUNG_UP * (not buffer.writers)
-        return POLL_OUT * (len(buffer.data) < PIPE_SIZE) | POLL_ERROR * (not buffer.readers)
-
-    def close(self) -> None:
-        if self.reads:
-            self.buffer.readers -= 1
-        else:
-            self.buffer.writers -= 1
-
-
-def pipe(flags: int) -> tuple[PipeEnd, PipeEnd]:
-    """The end to read from, and the end to write to."""
-    buffer = _PipeBuffer()
-    return PipeEnd(flags | os.O_RDONLY, buffer=buffer), PipeEnd(flags | os.O_WRONLY, buffer=buffer, reads=False)
-
-
-@dataclass(eq=False)
-class OpenFolder(_Unseekable):
+class OpenFolder(OpenFile):
     """A folder, with the names that it had when it was opened; ``at`` is the next one that is listed."""
 
     mode: int = stat.S_IFDIR | 0o755
@@ -175,34 +125,26 @@ class OpenFolder(_Unseekable):
 
 
 @dataclass(eq=False)
-class OpenHostFile:
+class OpenHostFile(OpenFile):
     """A file of the tree, by a descriptor of the host that was opened for reading, or is the run's own."""
 
-    flags: int
-    node: FileNode
-    tree: FileTree
-    host: int
-
-    @property
-    def mode(self) -> int:
-        return os.fstat(self.host).st_mode
+    node: FileNode = field(kw_only=True)
+    tree: FileTree = field(kw_only=True)
+    host: int = field(kw_only=True)
 
     @property
     def size(self) -> int:
         return os.fstat(self.host).st_size
 
     def read(self, size: int) -> bytes:
-        self._may(os.O_WRONLY)
         with refused_by_host():
             return os.read(self.host, min(size, MOST_AT_ONCE))
 
     def read_at(self, size: int, offset: int) -> bytes:
-        self._may(os.O_WRONLY)
         with refused_by_host():
             return os.pread(self.host, min(size, MOST_AT_ONCE), offset)
 
     def write(self, data: bytes) -> int:
-        self._may(os.O_RDONLY)
         append = bool(self.flags & os.O_APPEND)
         at = self.seek(0, os.SEEK_END if append else os.SEEK_CUR)
         self.tree.claim(max(0, at + len(data) - self.size))
@@ -210,13 +152,11 @@ class OpenHostFile:
             return os.write(self.host, data)
 
     def write_at(self, data: bytes, offset: int) -> int:
-        self._may(os.O_RDONLY)
         self.tree.claim(max(0, offset + len(data) - self.size))
         with refused_by_host():
             return os.pwrite(self.host, data, offset)
 
     def cut(self, size: int) -> None:
-        self._may(os.O_RDONLY)
         self.tree.claim(max(0, size - self.size))
         with refused_by_host():
             os.ftruncate(self.host, size)
@@ -225,20 +165,12 @@ class OpenHostFile:
         with refused_by_host():
             return os.lseek(self.host, offset, whence)
 
-    def polled(self) -> int:
-        return POLL_IN | POLL_OUT
-
     def close(self) -> None:
         os.close(self.host)
 
-    def _may(self, other: int) -> None:
-        """Raise Refusal where it was opened for the other one only."""
-        if self.flags & os.O_ACCMODE == other:
-            raise Refusal(errno.EBADF)
-
 
 @dataclass(eq=False)
-class MadeFile(_Unseekable):
+class MadeFile(OpenFile):
     """A file that the kernel makes up when it is opened, such as ``/proc/self/maps``."""
 
     mode: int = stat.S_IFREG | 0o444
@@ -284,4 +216,5 @@ def open_in(tree: FileTree, path: str, flags: int) -> OpenFile:
     mode |= flags & os.O_TRUNC if upper else 0
     with refused_by_host():
         opened = os.open(host, mode | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    return OpenHostFile(flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC), node, tree, opened)
+    kept = flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC)
+    return OpenHostFile(kept, os.fstat(opened).st_mode, node=node, tree=tree, host=opened)

@@ -131,6 +131,11 @@ def run_on(kernel: Kernel) -> Iterator[Process]:
         while kernel.living:
             process = kernel.current
             recorder = process.recorder
+            if process is not kernel.ran:
+                if kernel.ran is not None and kernel.ran.ends is None:
+                    kernel.ran.memory.leave()
+                process.memory.come_back()
+                kernel.ran = process
             try:
                 _execute(process)
                 if len(kernel.processes) > 1 and not kernel.left:

@@ -231,4 +231,4 @@ def _made_nodes(path: str, pid: int) -> list[FileNode]:
     devices = [FileNode(f"/dev/{name}", stat.S_IFCHR | 0o666) for name in ("null", "zero", "random", "urandom")]
     links = [FileNode(f"/proc/{who}/exe", stat.S_IFLNK | 0o777, link=path) for who in ("self", pid)]
     maps = [FileNode(f"/proc/{who}/maps", stat.S_IFREG | 0o444) for who in ("self", pid)]
-    return [*devices, *links, *maps, FileNode("/tmp", stat.S_IFDIR | 0o777)]
+    return [*devices, *links, *maps, *(FileNode(name, stat.S_IFDIR | 0o1777) for name in ("/tmp", "/dev/shm"))]

@@ -12,14 +12,16 @@ from testbed.arch import Arch
 from testbed.image import Image, LoadedImage
 from testbed.process.abi import KernelAbi
 from testbed.process.address_space import AddressSpace
+from testbed.process.channels import AllEpolls
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileTree
 from testbed.process.known_files import AS_IT_LIES, FileReading
 from testbed.process.recorder import ProcessRecorder, Recorded
+from testbed.process.sockets import Network
 from testbed.process.threads import FutexWaiter, GuestThread
 from testbed.trace import Exited
 
-EPOCH = 1_700_000_000 * 10**9  # when every process starts, in nanoseconds
+EPOCH = 2_000_000_000 * 10**9  # when every process starts, in nanoseconds: later than what lies on the host
 MOST_THREADS = 256
 MOST_PROCESSES, MOST_EVER = 64, 1000  # at once, and in all of a run
 
@@ -87,6 +89,10 @@ class Kernel:
     is_native: bool = False
     turn_is_over: bool = False
     groups: dict[int, int] = field(default_factory=dict)
+    waiting: dict[tuple[object, int], list[FutexWaiter]] = field(default_factory=dict)  # by the place of the futex
+    network: Network = field(default_factory=Network)
+    epolls: AllEpolls = field(default_factory=AllEpolls)
+    ran: Process | None = None  # which one last
 
     @property
     def steps(self) -> int:
@@ -154,7 +160,6 @@ class Process:
     waited_for: bool = False
     alarm: int | None = None  # when SIGALRM comes
     umask: int = 0o22
-    waiting: dict[int, list[FutexWaiter]] = field(default_factory=dict)  # by the address of the futex
     piece_start: int = 0  # the step at which the running thread came to run
     calls: Counter[str] = field(default_factory=Counter)
     refused: list[RefusedCall] = field(default_factory=list)

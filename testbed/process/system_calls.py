@@ -18,8 +18,10 @@ from testbed.process import (
     calls_paths,
     calls_processes,
     calls_signals,
+    calls_sockets,
     calls_stat,
     calls_threads,
+    calls_waiting,
 )
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
@@ -168,32 +170,42 @@ CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
         **calls_signals.CALLS,
         **calls_threads.CALLS,
         **calls_processes.CALLS,
+        **calls_waiting.CALLS,
+        **calls_sockets.CALLS,
     }
 )
 
 # What C libraries try first and do without, as on older kernels. Nothing is lost by it.
-ABSENT = frozenset({"rseq", "clone3", "statx", "faccessat2", "close_range", "epoll_create1", "landlock_create_ruleset"})
+ABSENT = frozenset({"rseq", "clone3", "statx", "faccessat2", "close_range", "landlock_create_ruleset"})
 
 # What this kernel does not let a process do: other programs, other processes, the network, the machine.
 _FORBIDDEN = {
     errno.ENOSYS: """
-        execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd memfd_create
-        pidfd_open seccomp name_to_handle_at open_by_handle_at shmget shmat semget msgget mq_open inotify_init1 eventfd2
-        timer_create timerfd_create signalfd4 rt_sigqueueinfo rt_sigtimedwait epoll_wait
+        execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd
+        pidfd_open seccomp name_to_handle_at open_by_handle_at shmget shmat semget msgget mq_open inotify_init1
+        timer_create timerfd_create signalfd4 rt_sigqueueinfo rt_sigtimedwait
         setrlimit statfs fstatfs statfs64 fstatfs64 flock sendfile sendfile64 copy_file_range splice getdents
         capget capset mincore personality syslog get_mempolicy pidfd_send_signal""",
-    errno.EACCES: "socket socketpair connect bind listen accept accept4",
-    errno.EBADF: "sendto recvfrom sendmsg recvmsg shutdown sendmmsg recvmmsg",
-    errno.ENOTSOCK: "getpeername getsockname getsockopt setsockopt",
+    errno.EBADF: "sendmmsg recvmmsg",
     errno.EOPNOTSUPP: "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr",
     errno.EPERM: """
         mount umount2 pivot_root chroot swapon swapoff reboot sethostname setdomainname settimeofday clock_settime
         adjtimex init_module finit_module delete_module kexec_load bpf perf_event_open iopl ioperm unshare setns keyctl
-        add_key acct quotactl symlink symlinkat link linkat mknod mknodat chmod fchmod fchmodat chown fchown lchown
+        add_key acct quotactl symlink symlinkat mknod mknodat chmod fchmod fchmodat chown fchown lchown
         fchownat chown32 fchown32 lchown32 utimensat utime utimes futimesat
         setgroups setgroups32""",
 }
 FORBIDDEN = MappingProxyType({name: number for number, names in _FORBIDDEN.items() for name in names.split()})
+# What such a process may ask for, and is not told for reasons of its own: others, other machines, more than there is.
+TOLD = frozenset(
+    {
+        *((name, number) for name in ("kill", "tkill", "tgkill") for number in (errno.ESRCH, errno.EPERM)),
+        *((name, number) for name in ("clone", "fork", "vfork") for number in (errno.EAGAIN, errno.ENOSYS)),
+        *((name, errno.ENETUNREACH) for name in ("connect", "sendto", "sendmsg")),
+        ("bind", errno.EADDRNOTAVAIL),
+        ("sendmsg", errno.EOPNOTSUPP),
+    }
+)
 MOST_REFUSED = 1000  # refused calls that are kept; all are counted
 
 
@@ -226,7 +238,7 @@ def perform(process: Process) -> int | None:
             raise ProcessEnds(None, f"system call {name} is not emulated, called at {where}")
         raise Refusal(FORBIDDEN.get(name, errno.ENOSYS))
     except Refusal as refusal:
-        if name in FORBIDDEN or name in ("clone", "kill", "tkill", "tgkill"):
+        if name in FORBIDDEN or (name, refusal.number) in TOLD:
             note_refused(process, name, refusal, pc)
         return -refusal.number
 

@@ -69,7 +69,8 @@ class GuestThread:
 
 @dataclass(eq=False, slots=True)
 class FutexWaiter:
-    """A thread that waits at an address until it is woken with one of its bits."""
+    """A thread of a process that waits at a place of memory until it is woken with one of its bits."""
 
+    process: object
     bits: int
     woken: bool = False

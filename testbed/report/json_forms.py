@@ -92,6 +92,22 @@ ProfileForm = TypedDict(
         ],
     },
 )
+ChildForm = TypedDict(
+    "ChildForm",
+    {
+        "number": Annotated[Natural, "of the process"],
+        "parent": Annotated[Natural, "the process that made it"],
+        "program": Annotated[Path, taken("path")],
+        "arguments": tuple[str, ...],
+        "steps": Natural,
+        "status": Annotated[int | None, "Its exit status, or that of the program that it became; null for none."],
+        "signal": Annotated[Natural, "The signal that ended it, or 0."],
+        "ending": str,
+        "becomes": Annotated[str, "The program that its process goes on as, by execve; empty where it does not."],
+        "calls": Annotated[Mapping[str, Natural], "How often each system call was made."],
+        "refused": tuple[RefusedForm, ...],
+    },
+)
 ProcessForm = TypedDict(
     "ProcessForm",
     {
@@ -113,6 +129,11 @@ ProcessForm = TypedDict(
                 taken("run.conventions"),
                 "Calling conventions by which functions of its files are judged, where they are not the platform's.",
             ]
+        ],
+        "children": Annotated[
+            tuple[ChildForm, ...],
+            taken("run.children"),
+            "The other programs that its processes executed, in the order in which they began; they are not judged.",
         ],
         "unwinders": tuple[SharesForm, ...],
         "profiles": Annotated[tuple[ProfileForm, ...], "With --sample."],

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import signal
+import socket
 import stat
 from pathlib import Path
 
@@ -26,7 +27,16 @@ from unwinders import UNWINDERS
 
 SECRET = "the host's own words"
 # What a process may well do: in its own layer of files, or with nothing behind it.
-ALLOWED = {"folder", "write own", "own again", "unlink own", "create", "../../../../../../../../.."}  # its own root
+ALLOWED = {
+    "folder",
+    "write own",
+    "own again",
+    "unlink own",
+    "create",
+    "../../../../../../../../..",  # its own root
+    "socket",
+    "inet",
+}
 
 
 def contents(root: Path) -> dict[str, str]:
@@ -56,7 +66,10 @@ def attack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     before = contents(root)
     written = tmp_path_factory.mktemp("written")
     program = built("hostile", request.param, "static")
-    run = run_process(program, [str(root / "secret"), "/shown"], folders={"/shown": shown}, written=written)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        given = [str(root / "secret"), "/shown", port]
+        run = run_process(program, given, folders={"/shown": shown}, written=written)
     return run, written, contents(root) == before
 
 
@@ -81,7 +94,7 @@ def test_every_attempt_is_refused_but_for_those_on_its_own_layer(attack: tuple[P
 
 def test_what_is_not_for_such_a_process_is_told(attack: tuple[ProcessRun, Path, bool]) -> None:
     told = {call.name for call in attack[0].refused}
-    assert {"ptrace", "socket", "mount", "chroot", "kill"} <= told
+    assert {"ptrace", "connect", "sendto", "bind", "mount", "chroot", "kill"} <= told
 
 
 def test_what_it_writes_lies_in_the_folder_of_the_run(attack: tuple[ProcessRun, Path, bool]) -> None:
@@ -110,6 +123,9 @@ NOTHING = "-1 No such file or directory\n"
         ("links", NOTHING),
         ("mapping", "Cannot allocate memory\n"),
         ("sparse", "-1 No space left on device\n"),
+        ("packets", "1 Resource temporarily unavailable\n"),
+        ("epolls", "-1 Too many levels of symbolic links\n11111000 5 Too many levels of symbolic links -1\n"),
+        ("sharing", "16 Cannot allocate memory\n-1 -1\n1\n"),
     ],
 )
 def test_what_would_reach_or_take_too_much_is_refused(what: str, printed: str) -> None:
@@ -135,6 +151,17 @@ def test_children_one_after_the_other_have_one_budget() -> None:
 def test_a_pipe_that_nobody_reads_ends_with_a_sentence() -> None:
     run = run_process(built("wild", "x86_64", "static", "-O1"), ["unread"], budget=BUDGET)
     assert run.why == "every thread waits, and nothing can wake one: wait for a child, write"
+
+
+def test_processes_that_wait_for_each_other_end_with_a_sentence() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["waiting"], budget=BUDGET)
+    assert run.why == "every thread waits, and nothing can wake one: poll, read"
+
+
+def test_sockets_without_end_are_refused() -> None:
+    """Each of four processes fills as many as it may have descriptors; the budget is theirs together."""
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["sockets"], budget=3 * BUDGET)
+    assert len(run.children) == 3 and any("steps are used up" in each.ending for each in (run, *run.children))
 
 
 def test_endless_recursion_ends_at_the_end_of_the_stack() -> None:
@@ -172,8 +199,8 @@ def test_an_endless_loop_ends_with_its_budget() -> None:
 @pytest.mark.parametrize(
     ("what", "call", "told"),
     [
-        ("socket", "socket", "Permission denied"),
-        ("peer", "getpeername", "Socket operation on non-socket"),
+        ("network", "connect", "Network is unreachable"),
+        ("timer", "timerfd_create", "Function not implemented"),
     ],
 )
 def test_a_call_that_is_refused_is_named_with_its_place_and_the_program_goes_on(

@@ -24,7 +24,7 @@ from testbed.process.state import Process
 from testbed.process.system_calls import begin_call
 from testbed.process.tracks import own_steps
 from testbed.profiling.judge import judge_process, watch_process
-from testbed.trace import Exited
+from testbed.trace import Exited, Trace
 from testbed.truth import observe
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import windows
@@ -218,6 +218,10 @@ def test_two_hundred_threads_at_once() -> None:
 
 WAYS = ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing")
 LEFT_TO_NATIVE = {"exec", "vfork"}  # qemu-user hands execve to the host, which has no file there
+CHANNELS = (
+    *("echo", "pair", "local", "datagrams", "nonblocking", "watching"),
+    *("named", "anonymous", "memfd", "shm"),
+)
 SCRIPTS = (
     "echo a b | tr a-z A-Z | cat; echo $?",
     "x=$(echo hi | wc -c); echo $x; (exit 3); echo $?",
@@ -242,6 +246,36 @@ def test_children_do_what_they_do_elsewhere(way: str, target: str) -> None:
         pytest.skip("it is compared with a native run, and this machine is not x86_64")
     assert told(run) == elsewhere("children", there, "static", way)
     assert bool(run.children) == (way != "missing")
+
+
+@pytest.mark.parametrize("way", CHANNELS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_processes_tell_each_other_is_what_they_do_elsewhere(way: str, target: str) -> None:
+    """Sockets, epolls, counters, shared memory: each program talks to itself and to its children."""
+    run = ran("channels", target, "static", way)
+    assert told(run) == elsewhere("channels", target, "static", way)
+    assert not run.refused
+
+
+@pytest.mark.parametrize("target", ["x86_64", "thumb"])
+def test_what_another_process_writes_to_shared_memory_is_in_the_journal_of_who_sees_it(target: str) -> None:
+    """A child writes the words; the parent, which prints them, makes no such write itself."""
+    run = ran("channels", target, "static", "anonymous")
+    parent, words = run.tracks[0].trace, b"a child"
+    assert words in run.stdout
+    (place,) = {at for each in run.children for at in _places(each.tracks[0].trace, words[:4])}
+    writes = parent.writes
+    near = (writes.address <= place) & (writes.address + writes.size > place)
+    assert any(words[:4] in int(value).to_bytes(8, "little") for value in writes.value[near])
+    assert place not in _places(parent, words[:4])
+
+
+def _places(trace: Trace, words: bytes) -> list[int]:
+    """Where a trace itself writes these bytes at once."""
+    writes = trace.writes
+    mask = np.uint64((1 << 8 * len(words)) - 1)
+    found: list[int] = writes.address[(writes.value & mask) == int.from_bytes(words, "little")].tolist()
+    return found
 
 
 @pytest.mark.skipif(not host_is_x86_64(), reason="runs programs of the host")

@@ -2,16 +2,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 int main(int argc, char **argv) {
     int result = 0;
     errno = 0;
-    if (!strcmp(argv[1], "socket"))
-        result = socket(AF_INET, SOCK_STREAM, 0);
-    else if (!strcmp(argv[1], "peer"))
-        result = getpeername(0, 0, 0);
+    struct sockaddr_in other = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x08080808)};
+    if (!strcmp(argv[1], "network"))
+        result = connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&other, sizeof other);
+    else if (!strcmp(argv[1], "timer"))
+        result = timerfd_create(CLOCK_MONOTONIC, 0);
 #ifdef __x86_64__
     else if (!strcmp(argv[1], "avx"))
         __asm__ volatile("vpaddd %%ymm0, %%ymm0, %%ymm0" ::: "xmm0");

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -88,7 +89,17 @@ int main(int argc, char **argv) {
     int wire = socket(AF_UNIX, SOCK_STREAM, 0);
     tell("socket", wire);
     tell("connect", connect(wire, (struct sockaddr *)&address, sizeof address));
-    tell("inet", socket(AF_INET, SOCK_STREAM, 0));
+    struct sockaddr_in outside = {.sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(0x08080808)};
+    int inet = socket(AF_INET, SOCK_STREAM, 0), packets = socket(AF_INET, SOCK_DGRAM, 0);
+    tell("inet", inet);
+    tell("connect outside", connect(inet, (struct sockaddr *)&outside, sizeof outside));
+    tell("send outside", sendto(packets, "x", 1, 0, (struct sockaddr *)&outside, sizeof outside));
+    tell("bind outside", bind(packets, (struct sockaddr *)&outside, sizeof outside));
+    outside.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    outside.sin_port = htons(argc > 3 ? atoi(argv[3]) : 22);
+    tell("port of the host", connect(inet, (struct sockaddr *)&outside, sizeof outside));
+    tell("raw", socket(AF_INET, SOCK_RAW, 1));
+    tell("netlink", socket(AF_NETLINK, SOCK_RAW, 0));
     tell("kill init", kill(1, SIGKILL));
     tell("kill parent", kill(getppid(), SIGKILL));
     tell("kill all", kill(-1, 0));

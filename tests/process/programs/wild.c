@@ -1,9 +1,12 @@
 // What a process must not get away with: other memory, endless children, recursion and memory, links that lead outside.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +44,49 @@ int main(int count, char **arguments) {
         pipe(ends);
         if (!fork()) for (char words[1024];;) write(ends[1], words, sizeof words);
         wait(NULL);
+    } else if (!strcmp(what, "sockets")) {  // each process makes more, and fills them, with empty packets too
+        int ends[2], made = 0;
+        for (fork(), fork(); !socketpair(AF_UNIX, made & 1 ? SOCK_DGRAM : SOCK_STREAM, 0, ends); made++)
+            while (send(ends[0], what, made & 2 ? 0 : 7, MSG_DONTWAIT) == 7) {}
+        printf("%d %s\n", made, strerror(errno));
+        while (wait(NULL) > 0) {}
+    } else if (!strcmp(what, "packets")) {
+        int ends[2], sent = 0;
+        socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+        while (!send(ends[0], what, 0, MSG_DONTWAIT)) sent++;
+        printf("%d %s\n", sent > 100, strerror(errno));
+    } else if (!strcmp(what, "epolls")) {  // each layer in each of the next, then a chain, then one that holds itself
+        int layers[8][20];
+        struct epoll_event event = {.events = EPOLLIN};
+        for (int i = 0; i < 8; i++) for (int k = 0; k < 20; k++) layers[i][k] = epoll_create1(0);
+        int ends[2], depth = 1, failed = 0;
+        pipe(ends);
+        for (int k = 0; k < 20; k++) epoll_ctl(layers[0][k], EPOLL_CTL_ADD, ends[0], &event);
+        for (int i = 0; i < 7 && !failed; i++)
+            for (int k = 0; k < 20; k++)
+                for (int j = 0; j < 20; j++) failed |= epoll_ctl(layers[i + 1][k], EPOLL_CTL_ADD, layers[i][j], &event);
+        printf("%d %s\n", failed, strerror(errno));
+        write(ends[1], what, 1);
+        for (int i = 0; i < 8; i++) printf("%d", epoll_wait(layers[i][0], &event, 1, 0));
+        for (int outer = epoll_create1(0), inner; (inner = epoll_create1(0)) >= 0; outer = inner, depth++)
+            if (epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event)) break;
+        printf(" %d %s ", depth, strerror(errno));
+        printf("%d\n", epoll_ctl(layers[0][0], EPOLL_CTL_ADD, layers[3][0], &event));
+    } else if (!strcmp(what, "sharing")) {
+        int made = 0;
+        while (mmap(0, 16 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) made++;
+        printf("%d %s\n", made, strerror(errno));
+        int file = memfd_create("large", 0);
+        printf("%d %d\n", ftruncate(file, 1ll << 40), (int)fork());
+        void *code = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+        printf("%d\n", code == MAP_FAILED);
+    } else if (!strcmp(what, "waiting")) {  // for each other, and for nobody
+        int ends[2], set = epoll_create1(0);
+        struct epoll_event event = {.events = EPOLLIN};
+        socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+        epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event);
+        if (fork()) epoll_wait(set, &event, 1, -1);
+        else read(ends[1], ends, 1);
     } else if (!strcmp(what, "links")) {
         for (int i = 0; i < 100; i++) {
             unlink("x");

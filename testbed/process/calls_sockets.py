@@ -1,0 +1,380 @@
+"""System calls about sockets, all of them between processes of the run."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+from collections.abc import Mapping
+
+from testbed.process.calls_files import pieces, ready, written
+from testbed.process.calls_stat import AT_CWD, folder_of
+from testbed.process.initial_stack import GROUP, USER
+from testbed.process.open_files import MOST_AT_ONCE, POLL_IN
+from testbed.process.refusal import Refusal
+from testbed.process.sockets import BUFFER, DATAGRAM, INET, INET6, PACKETS, STREAM, UNIX, Socket, SocketName
+from testbed.process.state import KernelCall, Process
+from testbed.process.threads import MustWait, Wait
+
+_KIND = 0xF
+_PEEK, _ALL_LENGTH, _AT_ONCE, _NO_SIGNAL, _CLOSED = 2, 0x20, 0x40, 0x4000, 0x4000_0000
+_TRUNCATED = 0x20
+_SOCKET_LEVEL = 1
+_REUSE, _TYPE, _ERROR, _SEND_BUFFER, _RECEIVE_BUFFER, _PEER, _ACCEPTS, _PROTOCOL, _DOMAIN = (
+    2,
+    3,
+    4,
+    7,
+    8,
+    17,
+    30,
+    38,
+    39,
+)
+_MOST_OPTION = 128
+_HOSTS = {INET: bytes((127, 0, 0, 1)), INET6: bytes(15) + b"\1"}
+
+
+def _socket(process: Process, number: int) -> Socket:
+    """Raises Refusal (EBADF, ENOTSOCK)."""
+    file = process.descriptors[process.signed(number)]
+    if not isinstance(file, Socket):
+        raise Refusal(errno.ENOTSOCK)
+    return file
+
+
+def _made(process: Process, family: int, kind: int, protocol: int) -> Socket:
+    """Raises Refusal (EAFNOSUPPORT, EPROTONOSUPPORT, EPERM for raw ones)."""
+    if family not in (UNIX, INET, INET6):
+        raise Refusal(errno.EAFNOSUPPORT)
+    if kind & _KIND not in ((STREAM, DATAGRAM, PACKETS) if family == UNIX else (STREAM, DATAGRAM)):
+        raise Refusal(errno.EPERM if kind & _KIND == 3 and family != UNIX else errno.EPROTONOSUPPORT)
+    flags = os.O_RDWR | kind & os.O_NONBLOCK
+    return Socket(flags, family=family, kind=kind & _KIND, protocol=protocol, network=process.kernel.network)
+
+
+def _add(process: Process, made: Socket, kind: int) -> int:
+    return process.descriptors.add(made, close_on_exec=bool(kind & os.O_CLOEXEC))
+
+
+def socket(process: Process, a: tuple[int, ...]) -> int:
+    """``socket(family, kind, protocol)``: the number of a socket that has no name and no peer."""
+    return _add(process, _made(process, *a[:3]), a[1])
+
+
+def socketpair(process: Process, a: tuple[int, ...]) -> int:
+    """``socketpair(family, kind, protocol, fds)``: 0, and at ``fds`` two sockets that are connected."""
+    process.memory.write(a[3], bytes(8))  # EFAULT before anything is open
+    ends = [_made(process, *a[:3]) for _ in range(2)]
+    if a[0] != UNIX:
+        raise Refusal(errno.EOPNOTSUPP)
+    ends[0].connected_to(ends[1])
+    for end in ends:
+        end.owner = process.number
+    numbers = [_add(process, end, a[1]) for end in ends]
+    process.memory.write(a[3], process.pack(*numbers, size=4))
+    return 0
+
+
+def _name(process: Process, address: int, size: int, family: int) -> SocketName:
+    """A ``sockaddr``. Raises Refusal (EINVAL, EAFNOSUPPORT)."""
+    if not 2 <= size <= _MOST_OPTION:
+        raise Refusal(errno.EINVAL)
+    data = process.memory.read(address, size)
+    given = int.from_bytes(data[:2], "little")
+    if given != family:
+        raise Refusal(errno.EINVAL if family == UNIX else errno.EAFNOSUPPORT)
+    if family == UNIX:
+        path = data[2:]
+        return SocketName(UNIX, path if path.startswith(b"\0") else path.partition(b"\0")[0])
+    start, length = (4, 4) if family == INET else (8, 16)
+    if len(data) < start + length:
+        raise Refusal(errno.EINVAL)
+    return SocketName(family, host=data[start : start + length], port=int.from_bytes(data[2:4], "big"))
+
+
+def _tell_name(process: Process, name: SocketName | None, family: int, address: int, size: int) -> None:
+    """Write a ``sockaddr``, cut to the room that there is, and its length."""
+    if not address:
+        return
+    name = name or SocketName(family)
+    host = name.host or bytes(len(_HOSTS.get(family, b"")))
+    port = name.port.to_bytes(2, "big")
+    data = family.to_bytes(2, "little")
+    if family == UNIX:
+        data += name.path + b"\0" * (bool(name.path) and not name.path.startswith(b"\0"))
+    elif family == INET:
+        data += port + (host if len(host) == 4 else _HOSTS[INET]) + bytes(8)
+    else:
+        data += port + bytes(4) + (host if len(host) == 16 else _HOSTS[INET6]) + bytes(4)
+    room = process.signed(process.memory.word(size, 4))
+    if room < 0:
+        raise Refusal(errno.EINVAL)
+    process.memory.write(address, data[:room])
+    process.memory.write(size, process.pack(len(data), size=4))
+
+
+def bind(process: Process, a: tuple[int, ...]) -> int:
+    """``bind(fd, name, size)``: 0; a path is a socket in the tree from now on."""
+    own = _socket(process, a[0])
+    name = _name(process, a[1], a[2], own.family)
+    if own.own is not None:
+        raise Refusal(errno.EINVAL)
+    if own.family != UNIX or name.path.startswith(b"\0") or not name.path:
+        if not name.path and own.family == UNIX:  # the kernel finds one
+            name = SocketName(UNIX, b"\0%05x" % process.kernel.next_number())
+        process.kernel.network.bind(own, name)
+        return 0
+    path = os.fsdecode(name.path)
+    at = process.tree.locate(path, folder_of(process, AT_CWD, path))
+    try:
+        process.tree.place(at, stat.S_IFSOCK | 0o755, own)
+    except Refusal as refusal:
+        raise Refusal(errno.EADDRINUSE if refusal.number == errno.EEXIST else refusal.number) from refusal
+    own.own = name
+    return 0
+
+
+def _found(process: Process, own: Socket, name: SocketName) -> Socket:
+    """The socket that has a name. Raises Refusal (ECONNREFUSED, ENOENT, ENETUNREACH, EPROTOTYPE)."""
+    if name.family == UNIX and not name.path.startswith(b"\0"):
+        holds = process.tree.find(os.fsdecode(name.path), process.folder).holds
+        if not isinstance(holds, Socket) or not holds.is_open:
+            raise Refusal(errno.ECONNREFUSED)
+    else:
+        holds = process.kernel.network.find(own.kind, name)
+    if holds.kind != own.kind:
+        raise Refusal(errno.EPROTOTYPE)
+    return holds
+
+
+def listen(process: Process, a: tuple[int, ...]) -> int:
+    """``listen(fd, backlog)``: 0; a port is found where it has none."""
+    own = _socket(process, a[0])
+    if own.kind == DATAGRAM:
+        raise Refusal(errno.EOPNOTSUPP)
+    if own.incoming is not None or (own.own is None and own.family == UNIX):
+        raise Refusal(errno.EINVAL)
+    if own.own is None:
+        process.kernel.network.bind(own, SocketName(own.family, host=bytes(len(_HOSTS[own.family]))))
+    own.owner = process.number
+    own.listen(process.signed(a[1]))
+    return 0
+
+
+def connect(process: Process, a: tuple[int, ...]) -> int:
+    """``connect(fd, name, size)``: 0 once it is connected; it waits while too many others wait to be accepted."""
+    own = _socket(process, a[0])
+    family = process.memory.word(a[1], 2) if a[2] >= 2 else 0
+    if own.kind == DATAGRAM and not family:  # AF_UNSPEC: no peer any more
+        own.peer = own.outgoing = None
+        return 0
+    name = _name(process, a[1], a[2], own.family)
+    if own.kind != DATAGRAM and (own.incoming is not None or own.waiting is not None):
+        own.take_error()
+        raise Refusal(errno.EISCONN)
+    at_once = own.family != UNIX and own.kind == STREAM and bool(own.flags & os.O_NONBLOCK)
+    try:
+        other = _found(process, own, name)
+        if own.kind == DATAGRAM:
+            if own.own is None and own.family != UNIX:
+                process.kernel.network.bind(own, SocketName(own.family, host=_HOSTS[own.family]))
+            own.peer, own.outgoing = name, other.incoming
+            return 0
+        if not other.takes_more:
+            if own.flags & os.O_NONBLOCK:
+                raise Refusal(errno.EAGAIN)
+            raise MustWait(Wait(lambda: other.takes_more, restart=True, what="connect"))
+        _connected(process, own, other, name)
+    except Refusal as refusal:
+        if not at_once or refusal.number != errno.ECONNREFUSED:
+            raise
+        own.error = refusal.number
+    if at_once:
+        raise Refusal(errno.EINPROGRESS)
+    return 0
+
+
+def _connected(process: Process, own: Socket, other: Socket, name: SocketName) -> None:
+    if other.waiting is None or not other.is_open:
+        raise Refusal(errno.ECONNREFUSED)
+    network = process.kernel.network
+    if own.own is None and own.family != UNIX:
+        host = _HOSTS[own.family]
+        own.own = SocketName(own.family, host=host, port=network.free_port(own.kind))
+    flags = os.O_RDWR
+    end = Socket(flags, family=other.family, kind=own.kind, protocol=other.protocol, network=network, own=other.own)
+    if own.family != UNIX:
+        end.own = SocketName(other.family, host=_HOSTS[other.family], port=name.port)
+    own.connected_to(end)
+    own.owner, end.owner = other.owner, process.number
+    own.peer = end.own
+    other.offer(end)
+
+
+def accept4(process: Process, a: tuple[int, ...]) -> int:
+    """``accept4(fd, name, size, flags)``: the number of the end of the oldest connection, and its peer's name."""
+    own = _socket(process, a[0])
+    if own.waiting is None:
+        raise Refusal(errno.EOPNOTSUPP if own.kind == DATAGRAM else errno.EINVAL)
+    ready(own, POLL_IN, what="accept")
+    end = own.waiting.popleft()
+    end.flags |= a[3] & os.O_NONBLOCK
+    number = _add(process, end, a[3])
+    _tell_name(process, end.peer, end.family, a[1], a[2])
+    return number
+
+
+def getsockname(process: Process, a: tuple[int, ...]) -> int:
+    """``getsockname(fd, name, size)``: 0, and the socket's own name."""
+    own = _socket(process, a[0])
+    _tell_name(process, own.own, own.family, a[1], a[2])
+    return 0
+
+
+def getpeername(process: Process, a: tuple[int, ...]) -> int:
+    """``getpeername(fd, name, size)``: 0, and the name of whom it is connected to; ENOTCONN."""
+    own = _socket(process, a[0])
+    if own.peer is None:
+        raise Refusal(errno.ENOTCONN)
+    _tell_name(process, own.peer, own.family, a[1], a[2])
+    return 0
+
+
+def setsockopt(process: Process, a: tuple[int, ...]) -> int:
+    """``setsockopt(fd, level, option, value, size)``: 0; the value is kept, and changes nothing here."""
+    own = _socket(process, a[0])
+    if a[4] > _MOST_OPTION:
+        raise Refusal(errno.EINVAL)
+    own.options[a[1] & 0xFFFF, a[2] & 0xFFFF] = process.memory.read(a[3], a[4])
+    if len(own.options) > _MOST_OPTION:
+        own.options.popitem()
+    return 0
+
+
+def getsockopt(process: Process, a: tuple[int, ...]) -> int:
+    """``getsockopt(fd, level, option, value, size)``: 0, and the value; that which was set, or 0."""
+    own, level, option = _socket(process, a[0]), a[1], a[2]
+    room = process.memory.word(a[4], 4)
+    known = {
+        _TYPE: own.kind,
+        _ERROR: own.error,
+        _ACCEPTS: int(own.waiting is not None),
+        _DOMAIN: own.family,
+        _PROTOCOL: own.protocol,
+        _SEND_BUFFER: BUFFER,
+        _RECEIVE_BUFFER: BUFFER,
+    }
+    if level == _SOCKET_LEVEL and option == _PEER:
+        data = struct.pack("<iii", own.owner, USER, GROUP) if own.owner else struct.pack("<iii", 0, -1, -1)
+    elif level == _SOCKET_LEVEL and option in known:
+        data = process.pack(known[option], size=4)
+        own.error = 0 if option == _ERROR else own.error
+    else:
+        data = own.options.get((level & 0xFFFF, option & 0xFFFF), bytes(4))
+    process.memory.write(a[3], data[:room])
+    process.memory.write(a[4], process.pack(min(room, len(data)), size=4))
+    return 0
+
+
+def shutdown(process: Process, a: tuple[int, ...]) -> int:
+    """``shutdown(fd, how)``: 0; nothing is read any more, or written, or both."""
+    if a[1] > 2:
+        raise Refusal(errno.EINVAL)
+    _socket(process, a[0]).shut(reading=a[1] != 1, writing=a[1] != 0)
+    return 0
+
+
+def _send(process: Process, own: Socket, data: bytes, flags: int, name: SocketName | None) -> int:
+    if name is not None and own.kind == DATAGRAM:
+        other = _found(process, own, name)
+        return own.send_to(name, other, data)
+    if name is not None and own.outgoing is not None:
+        raise Refusal(errno.EISCONN)
+    return written(process, own, data, at_once=bool(flags & _AT_ONCE), silent=bool(flags & _NO_SIGNAL))
+
+
+def _receive(own: Socket, size: int, flags: int) -> tuple[bytes, SocketName | None, int]:
+    if own.incoming is not None and own.reads and not own.error:
+        ready(own, POLL_IN, at_once=bool(flags & _AT_ONCE), what="recv")
+    return own.receive(size, peek=bool(flags & _PEEK))
+
+
+def sendto(process: Process, a: tuple[int, ...]) -> int:
+    """``sendto(fd, buffer, size, flags, name, size)``: how many bytes were sent."""
+    own = _socket(process, a[0])
+    name = _name(process, a[4], a[5], own.family) if a[4] else None
+    return _send(process, own, process.memory.read(a[1], min(a[2], MOST_AT_ONCE)), a[3], name)
+
+
+def recvfrom(process: Process, a: tuple[int, ...]) -> int:
+    """``recvfrom(fd, buffer, size, flags, name, size)``: how many bytes came, and from whom."""
+    own = _socket(process, a[0])
+    size = min(a[2], MOST_AT_ONCE)
+    data, sender, length = _receive(own, size, a[3])
+    process.memory.write(a[1], data)
+    if own.kind == DATAGRAM:
+        _tell_name(process, sender, own.family, a[4], a[5])
+    elif a[4]:
+        process.memory.write(a[5], bytes(4))
+    return length if a[3] & _ALL_LENGTH and own.incoming is not None and own.incoming.whole else len(data)
+
+
+def _message(process: Process, address: int) -> tuple[int, ...]:
+    """``struct msghdr``: name, its size, pieces, how many, control data, its size, flags."""
+    return process.words(address, 7)
+
+
+def sendmsg(process: Process, a: tuple[int, ...]) -> int:
+    """``sendmsg(fd, message, flags)``: how many bytes were sent. Descriptors cannot be sent: EOPNOTSUPP."""
+    own = _socket(process, a[0])
+    name, size, vector, count, _, control, _ = _message(process, a[1])
+    if control:
+        raise Refusal(errno.EOPNOTSUPP)
+    given = list(pieces(process, vector, count))
+    if sum(each for _, each in given) > MOST_AT_ONCE:
+        raise Refusal(errno.EMSGSIZE)
+    data = b"".join(process.memory.read(at, each) for at, each in given)
+    return _send(process, own, data, a[2], _name(process, name, size & 0xFFFF_FFFF, own.family) if name else None)
+
+
+def recvmsg(process: Process, a: tuple[int, ...]) -> int:
+    """``recvmsg(fd, message, flags)``: how many bytes came, into all pieces together."""
+    own, word = _socket(process, a[0]), process.arch.word
+    name, _, vector, count, _, _, _ = _message(process, a[1])
+    places = list(pieces(process, vector, count))
+    data, sender, length = _receive(own, min(sum(size for _, size in places), MOST_AT_ONCE), a[2])
+    at = 0
+    for address, size in places:
+        process.memory.write(address, data[at : at + size])
+        at += size
+    if own.kind == DATAGRAM:
+        _tell_name(process, sender, own.family, name, a[1] + word)
+    else:
+        process.memory.write(a[1] + word, bytes(4))
+    cut = own.incoming is not None and own.incoming.whole and length > len(data)
+    process.memory.write(a[1] + 5 * word, process.pack(0, _TRUNCATED * cut))
+    return length if cut and a[2] & _ALL_LENGTH else len(data)
+
+
+CALLS: Mapping[str, KernelCall] = {
+    "socket": socket,
+    "socketpair": socketpair,
+    "bind": bind,
+    "listen": listen,
+    "connect": connect,
+    "accept": lambda process, a: accept4(process, (*a[:3], 0)),
+    "accept4": accept4,
+    "getsockname": getsockname,
+    "getpeername": getpeername,
+    "setsockopt": setsockopt,
+    "getsockopt": getsockopt,
+    "shutdown": shutdown,
+    "send": lambda process, a: sendto(process, (*a[:4], 0, 0)),
+    "sendto": sendto,
+    "recv": lambda process, a: recvfrom(process, (*a[:4], 0, 0)),
+    "recvfrom": recvfrom,
+    "sendmsg": sendmsg,
+    "recvmsg": recvmsg,
+}
