@@ -495,7 +495,17 @@ class ProcessOptions:
             "--sample",
             type=click.IntRange(1),
             metavar="N",
-            help="Also what a sampling profiler sees at every N-th step; -o FILE.timeline.json for speedscope.",
+            help="Also what a sampling profiler sees at every N-th step; -o FILE.html has its flame graphs beside the "
+            "true one, -o FILE.timeline.json is for speedscope.",
+        ),
+    ]
+    against: Annotated[
+        Path | None,
+        click.option(
+            "--against",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="With --sample: another build, run with the same arguments: what it costs, what differs.",
         ),
     ]
     asked_at: Annotated[

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from testbed.words.printable import printable_lines
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
     from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess
-    from testbed.profiling.thread_run import SampledProfile
+    from testbed.report.profile_html import ProfiledBuild
 
 BUDGET = 4_000_000
 MOST_ON_A_PAGE = 100_000  # steps; a page takes some 100 bytes for each, and a browser lays all of them out
@@ -44,7 +45,7 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
             what = "" if path is None else f"{program} {_what_instead(path)}; "
             raise UsageError(
                 f"{what}arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample, "
-                "--asked-at need an ELF program"
+                "--against, --asked-at need an ELF program"
             )
         return False
     return options.asked or needs_a_kernel(path)
@@ -119,7 +120,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         if path is not None:
             try_writing(path)
     budget = budget_of(options.budget)
-    if options.location is not None or options.outputs.html is not None:
+    if options.location is not None or (options.outputs.html is not None and own.sample is None):
         _show_thread(options, own, named, budget)
         return
     process: WatchedProcess | CountedProcess
@@ -133,7 +134,12 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         applicable: list[Unwinder] = []
     else:
         process, applicable, shares = _whole(options, own, named, min(budget, BUDGET))
-    profiles = _profiles(process, applicable, timeline, own.sample) if isinstance(process, WatchedProcess) else []
+    builds: list[ProfiledBuild] = []
+    if own.sample is not None:
+        assert isinstance(process, WatchedProcess)  # in pieces none is sampled
+        builds = _builds(_profiled(process, applicable, shares, own.sample), options, own, named, min(budget, BUDGET))
+        _write_profiles(builds, options)
+    profiles = builds[0].profiles if builds else []
     if own.stdout is not None:
         own.stdout.write_bytes(process.run.stdout)
     if options.as_json:
@@ -144,7 +150,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         json.dump(encoded(ProcessForm, said), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
-        _print(process, shares, profiles, shown=own.stdout is None)
+        _print(process, shares, builds, shown=own.stdout is None)
     if not shares or any(each.unexplained for each in shares) or not reaches_own_code(shares):
         sys.exit(1)
 
@@ -258,25 +264,43 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
         )
 
 
-def _profiles(
-    process: WatchedProcess, unwinders: Sequence[Unwinder], timeline: Path | None, every: int | None
-) -> list[SampledProfile]:
-    if every is None:
-        return []
-    from testbed.profiling.thread_run import sampled_profiles
-    from testbed.report.process_text import write_profile
+def _profiled(
+    process: WatchedProcess, unwinders: Sequence[Unwinder], shares: Sequence[UnwinderShare], every: int
+) -> ProfiledBuild:
+    from testbed.profiling.samples import sampled_profiles
+    from testbed.profiling.whose_code import CodePart
+    from testbed.report.profile_html import ProfiledBuild
 
     with status(f"every {every}-th step, as a profiler sees it"):
         profiles = sampled_profiles(process, unwinders, every)
-    if timeline is not None:
-        write_profile(str(process.run), profiles, timeline)
-    return profiles
+    return ProfiledBuild(process.run, profiles, max((each.of(CodePart.OWN).steps for each in shares), default=0))
+
+
+def _builds(
+    first: ProfiledBuild, options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int
+) -> list[ProfiledBuild]:
+    """The build that was named, and the other one that it is compared with."""
+    if own.against is None:
+        return [first]
+    assert own.sample is not None
+    process, applicable, shares = _whole(replace(options, program=str(own.against)), own, named, budget)
+    return [first, _profiled(process, applicable, shares, own.sample)]
+
+
+def _write_profiles(builds: Sequence[ProfiledBuild], options: RunOptions) -> None:
+    from testbed.report.profile_html import profile_html, write_profile
+
+    if options.outputs.timeline is not None:
+        write_profile(str(builds[0].run), builds[0].profiles, options.outputs.timeline)
+    if options.outputs.html is not None:
+        with written(options.outputs.html):
+            options.outputs.html.write_text(profile_html(builds), encoding="utf-8")
 
 
 def _print(
-    process: WatchedProcess | CountedProcess, shares: Sequence[Any], profiles: Sequence[SampledProfile], *, shown: bool
+    process: WatchedProcess | CountedProcess, shares: Sequence[Any], builds: Sequence[ProfiledBuild], *, shown: bool
 ) -> None:
-    from testbed.report.process_text import process_page, profile_lines
+    from testbed.report.process_text import process_page
 
     console = console_for_reports()
     for name, data in (("printed", process.run.stdout), ("printed to stderr", process.run.stderr)):
@@ -285,8 +309,11 @@ def _print(
             console.print(printable_lines(data.decode("utf-8", "backslashreplace").rstrip("\n")), soft_wrap=True)
             console.print()
     console.print(process_page(process, shares))
-    for line in profile_lines(profiles):
-        console.print(line)
+    if builds:
+        from testbed.report.profile_html import against_lines, profile_lines
+
+        for line in (*profile_lines(builds[0].profiles), *(against_lines(*builds) if len(builds) == 2 else ())):
+            console.print(line)
 
 
 def budget_of(budget: int) -> int:
@@ -297,6 +324,8 @@ def budget_of(budget: int) -> int:
 
 def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
     """Raise UsageError for what is not shown of a process."""
+    if own.against is not None and own.sample is None:
+        raise UsageError("--against compares what a profiler sees: with --sample N, every N-th step")
     if options.outputs.timeline is not None and own.sample is None:
         raise UsageError("A timeline of a process shows samples: with --sample N, every N-th step")
     single = ("machine", "stepping", "differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records")

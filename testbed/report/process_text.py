@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -16,11 +14,9 @@ from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
 from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess, WrongPlace
-from testbed.profiling.thread_run import SampledProfile
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
 from testbed.report.phrases import besides, count, share
-from testbed.report.timeline import SPEEDSCOPE
 
 MOST_PLACES = 5
 MOST_FUNCTIONS = 10
@@ -234,55 +230,3 @@ def _points(own: CodeShare) -> float:
 
 def _share_of_lies(own: CodeShare) -> float:
     return own.lies / max(own.steps, 1)
-
-
-def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
-    """How many samples each unwinder's flame graph shows in the wrong place."""
-    if not profiles:
-        return
-    samples, every = profiles[0].samples, profiles[0].every
-    yield Text(
-        f"\nA profiler that looks at every {every:,}th step takes {count(samples, 'sample')}. In the wrong place:"
-    )
-    for each in profiles[1:]:
-        cut = f", {share(each.cut, samples)} under missing callers" if each.cut else ""
-        yield Text(f"  {each.name}: {share(each.misplaced, samples)}{cut}")
-
-
-# Sampled profiles of a process for speedscope: the true one and each unwinder's, one profile each.
-#
-# The format is speedscope's "sampled" one: frames by name, and per sample the indexes of its frames, outermost first.
-
-
-def profile_data(title: str, profiles: Sequence[SampledProfile]) -> dict[str, Any]:
-    """The profiles as JSON data; a sample weighs as many steps as lie between two."""
-    frames: dict[str, int] = {}
-    made = []
-    for each in profiles:
-        stacks = sorted(each.stacks.items())
-        weights = [count * each.every for _, count in stacks]
-        samples = [[frames.setdefault(name, len(frames)) for name in stack] for stack, _ in stacks]
-        made.append(
-            {
-                "type": "sampled",
-                "name": each.name,
-                "unit": "none",
-                "startValue": 0,
-                "endValue": sum(weights),
-                "samples": samples,
-                "weights": weights,
-            }
-        )
-    return {
-        "$schema": SPEEDSCOPE,
-        "name": title,
-        "exporter": "testbed",
-        "activeProfileIndex": 0,
-        "shared": {"frames": [{"name": name} for name in frames]},
-        "profiles": made,
-    }
-
-
-def write_profile(title: str, profiles: Sequence[SampledProfile], path: Path) -> None:
-    """Write them to ``path``."""
-    path.write_text(json.dumps(profile_data(title, profiles), separators=(",", ":")) + "\n", encoding="utf-8")

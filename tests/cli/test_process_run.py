@@ -40,6 +40,25 @@ def test_a_program_with_a_libc_is_run_as_a_process_and_judged(testbed: Testbed, 
     assert json.loads(profile.read_text())["profiles"][0]["name"] == "truth"
 
 
+def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other(
+    testbed: Testbed, tmp_path: Path
+) -> None:
+    """Without frame pointers `deep` and its callers are lost by `fp_chain`; with them they are not, at some cost."""
+    page = tmp_path / "flames.html"
+    plain, linked = (built("children", "x86_64", "dynamic", *flags) for flags in ((), ("-fno-omit-frame-pointer",)))
+    given = ("-u", "fp_chain", "-u", "eh_frame", "--sample", "7", "--against", str(linked), "-o", str(page))
+    said = tells(testbed, 0, ("run", str(plain), *given, "--", "fork"))
+    words = " ".join(said.out.split())
+    assert "eh_frame: 0 % of the time in your functions; " in words
+    assert f"{linked.name} beside {plain.name}: " in words and "steps of its own code (" in words
+    text = page.read_text()
+    assert text.count('class="flame"') == 6 and "<script src" not in text and "http" not in text
+    assert "own lost" in text and ">deep</div>" in text and text.index(">main</div>") < text.index(">start-up, linker<")
+    true = text[text.index('class="flame"') : text.index("fp_chain</h2>")]
+    assert "lost" not in true and "invented" not in true
+    assert "--sample N" in testbed("run", str(plain), "--against", str(linked)).err
+
+
 def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> None:
     said = testbed(
         "run", str(built("hello", "arm64", "static")), "-u", "eh_frame", "-u", "fp_chain", "--json", "--", "x"

@@ -15,9 +15,11 @@ from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
-from testbed.profiling.thread_run import judge_in_pieces, sampled_profiles
+from testbed.profiling.samples import Mark, marked, sampled_profiles
+from testbed.profiling.thread_run import judge_in_pieces
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
-from testbed.report.process_text import line_of, profile_data
+from testbed.report.process_text import line_of
+from testbed.report.profile_html import profile_data
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS
 
@@ -83,10 +85,13 @@ def test_the_verdicts_of_a_sample_are_those_of_every_step() -> None:
 def test_a_profiler_puts_no_sample_in_the_wrong_place_where_the_table_is_right() -> None:
     process, every = watched("hello", "x86_64", "static"), 50
     true, table, chain = sampled_profiles(process, [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]], every)
-    assert true.samples == -(-process.steps // every) == table.samples
+    assert 0.9 * process.steps / every < true.samples == table.samples <= -(-process.steps // every)
     assert (true.misplaced, true.cut) == (0, 0)
     assert table.misplaced <= 0.02 * table.samples and chain.misplaced > 0.5 * chain.samples
     assert chain.cut <= chain.misplaced
+    assert "main" in chain.own and "_start" not in chain.own and chain.inner.samples <= chain.samples
+    assert all(stack[0] in chain.own for stack in true.inner.stacks) and not true.inner.misplaced
+    assert table.inner.misplaced <= table.misplaced and chain.inner.misplaced > 0.5 * chain.inner.samples
     data = profile_data("hello", (true, table, chain))
     names = [frame["name"] for frame in data["shared"]["frames"]]
     assert {names[stack[0]] for stack in data["profiles"][0]["samples"]} == {"_start"}
@@ -252,3 +257,11 @@ def test_a_table_that_cannot_say_signal_takes_what_it_interrupted_for_a_caller(t
     found = places(share, "the row does not say that a signal interrupted the caller")
     assert {name for name, _ in found} == {"__default_sa_restorer", "__default_rt_sa_restorer"}
     assert sum(lies for _, lies in found) > 10 and share.unexplained == 0
+
+
+def test_what_is_lost_and_what_is_invented_stands_at_its_place() -> None:
+    right, lost, invented = Mark.RIGHT, Mark.LOST, Mark.INVENTED
+    found = marked(("_start", "main", "up", "leaf"), ("_start", "up", "noise", "leaf"))
+    assert found == (("_start", right), ("main", lost), ("up", right), ("noise", invented), ("leaf", right))
+    assert marked(("main", "leaf"), ("leaf",)) == (("main", lost), ("leaf", right))
+    assert marked(("main",), ()) == (("main", lost),)

@@ -1,0 +1,211 @@
+"""What a sampling profiler would have seen: in words, for speedscope, and as flame graphs beside the true one.
+
+A page has the true flame graph and, beside it, each unwinder's. There a frame that only the truth has is drawn as
+*lost*, at its place, and one that only the unwinder has as *invented*. Two builds of a program can stand on one page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from testbed.process import ProcessRun
+from testbed.profiling.samples import Mark, Marked, SampledProfile
+from testbed.report.page import page_text, render_page
+from testbed.report.phrases import count, share
+from testbed.report.timeline import SPEEDSCOPE
+from testbed.words.printable import printable
+
+MOST_FUNCTIONS = 40  # of the program, in a page's table
+MOST_ROWS = 128  # frames on top of each other
+LEAST = 0.0015  # of a graph's width, that a box has to be drawn
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledBuild:
+    """One program that was sampled: the true profile first. ``own`` are the steps of its own code."""
+
+    run: ProcessRun
+    profiles: Sequence[SampledProfile] = field(repr=False)
+    own: int
+
+
+def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
+    """How many samples each unwinder's flame graph shows in the wrong place."""
+    if not profiles:
+        return
+    samples, every = profiles[0].samples, profiles[0].every
+    yield Text(
+        f"\nA profiler that looks at every {every:,}th step takes {count(samples, 'sample')}. In the wrong place:"
+    )
+    for each in profiles[1:]:
+        cut = f", {share(each.cut, samples)} under missing callers" if each.cut else ""
+        mine = f"{_wrong(each.inner)} of the time in your functions; " if each.inner.samples else ""
+        yield Text(f"  {each.name}: {mine}{share(each.misplaced, samples)} of all{cut}")
+
+
+def _wrong(profile: SampledProfile) -> str:
+    return share(profile.misplaced, profile.samples)
+
+
+# Sampled profiles of a process for speedscope: the true one and each unwinder's, one profile each.
+#
+# The format is speedscope's "sampled" one: frames by name, and per sample the indexes of its frames, outermost first.
+
+
+def against_lines(one: ProfiledBuild, other: ProfiledBuild) -> Iterator[Text]:
+    """What one build costs beside another one, and what a profiler would get wrong of each."""
+    yield Text(f"\n{other.run.path.name} beside {one.run.path.name}: {_cost(one, other)}")
+    theirs = {each.name: each for each in other.profiles[1:]}
+    for each in one.profiles[1:]:
+        there = theirs.get(each.name)
+        said = _wrong(there.inner) if there is not None else "not asked"
+        yield Text(f"  {each.name}: {_wrong(each.inner)} of the time in your functions in the wrong place -> {said}")
+
+
+def _cost(one: ProfiledBuild, other: ProfiledBuild) -> str:
+    more = 100 * (other.own - one.own) / max(one.own, 1)
+    return f"{one.own:,} -> {other.own:,} steps of its own code ({more:+.1f} %)"
+
+
+def profile_data(title: str, profiles: Sequence[SampledProfile]) -> dict[str, Any]:
+    """The profiles as JSON data; a sample weighs as many steps as lie between two."""
+    frames: dict[str, int] = {}
+    made = []
+    for each in profiles:
+        stacks = sorted(each.stacks.items())
+        weights = [count * each.every for _, count in stacks]
+        samples = [[frames.setdefault(name, len(frames)) for name in stack] for stack, _ in stacks]
+        made.append(
+            {
+                "type": "sampled",
+                "name": each.name,
+                "unit": "none",
+                "startValue": 0,
+                "endValue": sum(weights),
+                "samples": samples,
+                "weights": weights,
+            }
+        )
+    return {
+        "$schema": SPEEDSCOPE,
+        "name": title,
+        "exporter": "testbed",
+        "activeProfileIndex": 0,
+        "shared": {"frames": [{"name": name} for name in frames]},
+        "profiles": made,
+    }
+
+
+def write_profile(title: str, profiles: Sequence[SampledProfile], path: Path) -> None:
+    """Write them to ``path``."""
+    path.write_text(json.dumps(profile_data(title, profiles), separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+# The page.
+
+
+@dataclass(slots=True)
+class _FlameFrame:
+    """A frame of a flame graph: how many samples are under it."""
+
+    count: int = 0
+    inside: dict[tuple[str, Mark], _FlameFrame] = field(default_factory=dict)
+
+    def add(self, stack: Marked, more: int) -> None:
+        node = self
+        node.count += more
+        for frame in stack[:MOST_ROWS]:
+            node = node.inside.setdefault(frame, _FlameFrame())
+            node.count += more
+
+    def reaches(self, own: frozenset[str]) -> bool:
+        """Whether a function of the program lies on it or above."""
+        return any(name in own or node.reaches(own) for (name, _), node in self.inside.items())
+
+
+def _boxes(node: _FlameFrame, own: frozenset[str], whole: int, left: int = 0, row: int = 0) -> Iterator[dict[str, Any]]:
+    """Boxes of all frames that are wide enough, the program's own first."""
+
+    def place(item: tuple[tuple[str, Mark], _FlameFrame]) -> tuple[bool, str, str]:
+        (name, mark), inner = item
+        return not (name in own or inner.reaches(own)), name, mark.value
+
+    for (name, mark), inner in sorted(node.inside.items(), key=place):
+        if inner.count >= LEAST * whole:
+            kinds = ("own" if name in own else "", mark.value)
+            yield {
+                "left": f"{100 * left / whole:.3f}",
+                "width": f"{100 * inner.count / whole:.3f}",
+                "row": row,
+                "name": printable(name),
+                "kinds": " ".join(filter(None, kinds)),
+                "title": f"{printable(name)}: {share(inner.count, whole)}{f', {mark.value}' if mark.value else ''}",
+            }
+            yield from _boxes(inner, own, whole, left, row + 1)
+        left += inner.count
+
+
+def _graph(profile: SampledProfile, *, is_true: bool) -> dict[str, Any]:
+    """From the program's outermost function inward; all other samples are one box."""
+    root, inner = _FlameFrame(), profile.inner
+    for stack, many in inner.marked().items():
+        root.add(stack, many)
+    if elsewhere := profile.samples - inner.samples:
+        root.add((("start-up, linker", Mark.RIGHT),), elsewhere)
+    boxes = list(_boxes(root, profile.own, max(root.count, 1)))
+    wrong = "" if is_true else f"{_wrong(inner)} of the time in your functions in the wrong place"
+    rows = 1 + max((box["row"] for box in boxes), default=0)
+    return {"name": profile.name, "wrong": wrong, "boxes": boxes, "rows": rows}
+
+
+def _functions(profiles: Sequence[SampledProfile]) -> Iterator[tuple[str, list[str]]]:
+    """The program's functions, those that are on most true stacks first: each profile's share of samples with them."""
+    seen: Counter[str] = Counter()
+    for profile in profiles:
+        for stack, many in profile.stacks.items():
+            seen.update({name: many for name in set(stack) & profile.own} if profile is profiles[0] else {})
+            seen.update({name: 0 for name in set(stack) & profile.own})
+    for name, _ in sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:MOST_FUNCTIONS]:
+        yield printable(name), [share(each.under(name), each.samples) for each in profiles]
+
+
+def _told(build: ProfiledBuild) -> Mapping[str, Any]:
+    true, *others = build.profiles
+    return {
+        "name": printable(str(build.run.path.name)),
+        "head": f"{build.run.arch}, {count(build.run.steps, 'step')}, {build.own:,} of its own code; "
+        f"{count(true.samples, 'sample')}, one every {true.every:,} steps",
+        "wrong": [(e.name, _wrong(e.inner), _wrong(e), share(e.cut, e.samples)) for e in others],
+        "heads": [each.name for each in build.profiles],
+        "functions": list(_functions(build.profiles)),
+        "graphs": [_graph(each, is_true=each is true) for each in build.profiles],
+    }
+
+
+def profile_html(builds: Sequence[ProfiledBuild]) -> str:
+    """The page of one program, or of two builds of it."""
+    first = builds[0]
+    inner = [each.inner for each in first.profiles[1:]]
+    worst = max(inner, key=lambda each: each.misplaced / max(each.samples, 1), default=None)
+    name = f"the functions of {first.run.path.name}"
+    answer = (
+        f"A profiler that unwinds by {worst.name} shows {_wrong(worst)} of the time in {name} in the wrong place."
+        if worst is not None and worst.misplaced
+        else f"Every unwinder shows all time in {name} where it was spent."
+    )
+    return render_page(
+        "profile.html",
+        css=page_text("page.css") + page_text("profile.css"),
+        script=page_text("profile.js"),
+        title=printable(first.run.path.name),
+        answer=printable(answer),
+        cost=printable(_cost(*builds)) if len(builds) == 2 else "",
+        builds=[_told(build) for build in builds],
+    )
