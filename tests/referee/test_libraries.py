@@ -92,6 +92,14 @@ def test_what_later_versions_of_libunwind_call_back_is_null() -> None:
     assert len(given) >= ctypes.sizeof(ctypes.c_void_p) * (8 + len(names_of_1_8))
 
 
+@pytest.mark.parametrize(
+    ("version", "words_before"),
+    [("interface 8.0.1", 8), ("interface 8.1.0", 8), ("interface 8.2.0", 7), ("interface 9.0.0", 7), ("unknown", 7)],
+)
+def test_the_table_lies_where_the_interface_of_that_version_has_it(version: str, words_before: int) -> None:
+    assert libunwind_library.table_info_of(version).segment_base.offset == 8 * words_before
+
+
 def test_libunwind_remembers_a_row_by_its_pc_alone() -> None:
     unwinder = installed("libunwind")
     run, alone = (run_program(PROGRAMS["callee_pops"], ARCHES["x86_64"], "keystone") for _ in range(2))

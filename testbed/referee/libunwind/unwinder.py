@@ -62,24 +62,40 @@ class Accessors(ctypes.Structure):
     )
 
 
+_SPAN = (
+    ("next", pointer),
+    ("prev", pointer),
+    ("start_ip", word),
+    ("end_ip", word),
+    ("gp", word),
+    ("format", ctypes.c_int32),
+    ("pad", ctypes.c_int32),
+)
+_PLACE = (
+    ("name", pointer),
+    ("segment_base", word),
+    ("table_length", word),
+    ("table", word),
+    ("more", word * 8),
+)
+
+
 class TableInfo(ctypes.Structure):
     """unw_dyn_info_t with its member for remote tables, and room for what later versions add."""
 
-    _fields_ = (
-        ("next", pointer),
-        ("prev", pointer),
-        ("start_ip", word),
-        ("end_ip", word),
-        ("gp", word),
-        ("format", ctypes.c_int32),
-        ("pad", ctypes.c_int32),
-        ("load_offset", word),
-        ("name", pointer),
-        ("segment_base", word),
-        ("table_length", word),
-        ("table", word),
-        ("more", word * 8),
-    )
+    _fields_ = (*_SPAN, *_PLACE)
+
+
+class TableInfoBefore82(ctypes.Structure):
+    """The same of an interface before 8.2: it has a word more."""
+
+    _fields_ = (*_SPAN, ("load_offset", word), *_PLACE)
+
+
+def table_info_of(version: str) -> type[TableInfo | TableInfoBefore82]:
+    """Which of them a version has, as ``find`` tells it; of one that is not known, the present one."""
+    numbers = [int(number) for number in re.findall(r"\d+", version)]
+    return TableInfoBefore82 if numbers and numbers < [8, 2] else TableInfo
 
 
 SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
@@ -163,7 +179,9 @@ class LibUnwind:
         self._unavailable: UnreadableMemory | UnknownRegister | None = None
         self._arch = images[0].image.arch
         self._registers = [self._arch.by_dwarf[i] for i in range(_RIP + 1)]
-        self._infos = {loaded: info for loaded in images if (info := _table_info(loaded))}
+        found = find()
+        kind = table_info_of(found.version if found else "")
+        self._infos = {loaded: info for loaded in images if (info := _table_info(loaded, kind))}
         # What C keeps pointers to must live as long as this object.
         self._accessors = Accessors(
             FindInfo(self._find_info),
@@ -256,13 +274,13 @@ class LibUnwind:
         return 0
 
 
-def _table_info(loaded: LoadedImage) -> TableInfo | None:
+def _table_info(loaded: LoadedImage, kind: type[TableInfo | TableInfoBefore82]) -> TableInfo | TableInfoBefore82 | None:
     """Where the search table of an image lies in memory: .eh_frame_hdr with the encodings that every linker writes."""
     header = loaded.image.sections.get(".eh_frame_hdr")
     if header is None or len(header.data) < _HEADER:
         return None
     start = header.address + loaded.bias
-    return TableInfo(
+    return kind(
         start_ip=0,
         end_ip=2**63,
         format=_REMOTE_TABLE,
