@@ -136,7 +136,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "rereading",
                 ("testbed/rereading/*.py",),
                 (
-                    _tests("rereading", "dwarf", "ehabi", "other_tables"),
+                    _tests("rereading", "dwarf", "ehabi"),
                     ("tests/rereading/test_corpus.py", "-k", "planted_mistake_of_the_first"),
                 ),
                 29,
@@ -149,7 +149,6 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                     _tests("unwinders/analysis", "arm32_accesses"),
                     _tests("unwinders/analysis", "prologue_flow"),
                     _tests("unwinders/analysis", "control_flow"),
-                    _tests("unwinders/analysis", "function_code"),
                     _SITES,
                     _CELLS,
                     _tests("unwinders/analysis", "executed_effects"),
@@ -181,7 +180,6 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 "micro",
                 ("testbed/micro/*.py",),
                 (
-                    _tests("micro", "functions"),
                     _tests("micro", "calling"),
                     _tests("micro", "exploring"),
                     _tests("checks", "check_file"),
