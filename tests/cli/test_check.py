@@ -375,13 +375,6 @@ def test_lines_come_from_debug_information(testbed: Testbed, tmp_path: Path) -> 
     assert (Path(finding["source"]).name, finding["line"], finding["where"]) == ("debugged.c", 3, "odd+0x1")
 
 
-def test_a_run_that_was_cut_disagrees_with_no_header(testbed: Testbed) -> None:
-    said = tells(
-        testbed, 2, ("check", "leaf_call", "--executed", "--arch", "x86_64", "--budget", "5"), err=["only the 5 steps"]
-    )
-    assert "declares" not in said.err and "never executed" not in said.err
-
-
 # Unwinders judged where functions are called alone: from the command, in text and JSON, of tables and of programs.
 
 

@@ -110,22 +110,6 @@ def test_without_any_program_file_what_needs_none_is_asked_and_it_is_said_what_w
     assert "no program file is known" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("none.core",), "none.core: at offset 0x0: No such file"),
-        (("x.json", "-u", "eh_fram"), "did you mean eh_frame"),
-        (("x.json", "--file", "lost@0x10"), "there is no file lost"),
-        (("x.json", "--file", "x.json@here"), "'here' is no address"),
-        (("x.json",), 'it needs "format"'),
-    ],
-)
-def test_mistakes_are_one_message(testbed: Testbed, arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text("{}")
-    status, out, err = testbed("backtrace", *arguments)
-    assert (status, out) == (2, "") and said in err and "Traceback" not in err
-
-
 # ``--debug-dir`` of ``testbed backtrace`` and ``table``: names from separate debug files, only where the user says so.
 
 NO_EH_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
@@ -252,13 +236,6 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 
 # ``testbed list`` and ``testbed list cache``.
-
-
-@pytest.mark.parametrize("what", ["programs", "unwinders", "recipes", "arches"])
-def test_list_prints_each_catalogue(testbed: Testbed, what: str) -> None:
-    said = tells(testbed, 0, ("list", what))
-    expected = {"programs": "leaf_call", "unwinders": "eh_frame", "recipes": "clang-O2", "arches": "thumb"}
-    assert expected[what] in said.out
 
 
 @pytest.mark.parametrize("what", ["programs", "unwinders", "referees", "recipes", "arches", "assumptions"])

@@ -112,9 +112,3 @@ def test_without_starting_gdb_the_command_to_type_is_printed_and_served() -> Non
                     assert said.startswith(b"+$S05#")
         finally:
             process.kill()
-
-
-def test_a_location_that_is_none_is_told_before_gdb_starts() -> None:
-    line = [sys.executable, "-m", "testbed.cli", "gdb", "leaf_call", "-a", "arm64", "--at", "leef", "--serve"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2 and "did you mean leaf" in done.stderr and not done.stdout

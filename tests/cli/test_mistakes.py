@@ -198,6 +198,7 @@ def names(*words: str) -> list[str]:
     ("words", "expected"),
     [
         (("ru",), ["run"]),
+        (("run", "./mine"), ["./mine"]),  # a path, where no program is meant
         (("run", "leaf_n"), ["leaf_no_frame"]),
         (("run", "leaf_call", "-a", "arm"), ["arm64", "arm32"]),
         (("run", "leaf_call", "-r", "clang-thumb-Os"), ["clang-thumb-Os", "clang-thumb-Os-fp"]),
@@ -212,10 +213,6 @@ def names(*words: str) -> list[str]:
 )
 def test_names_are_completed(words: tuple[str, ...], expected: list[str]) -> None:
     assert names(*words) == expected
-
-
-def test_a_path_is_completed_where_no_program_is_meant() -> None:
-    assert names("run", "./mine") == ["./mine"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="apt-get install bash")

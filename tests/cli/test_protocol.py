@@ -80,12 +80,6 @@ def test_a_matrix_asks_a_program_in_each_worker_and_keeps_nothing(testbed: Testb
     assert counts["fp_chain", "arm64"] == counts["frame_pointers_in_python", "arm64"]
 
 
-@pytest.mark.parametrize("command", [("run", "leaf_call"), ("matrix", "-p", "leaf_call"), ("backtrace", "/dev/null")])
-def test_a_command_that_does_not_start_is_one_message(testbed: Testbed, command: tuple[str, ...]) -> None:
-    said = tells(testbed, 2, (*command, "--unwinder-cmd", "./no such unwinder"))
-    assert said.err == "error: --unwinder-cmd './no such unwinder' does not start: No such file or directory\n"
-
-
 @pytest.mark.parametrize(
     ("mode", "words"),
     [

@@ -140,6 +140,57 @@ SESSIONS: Mapping[str, tuple[Mapping[str, str], Sequence[Step]]] = {
             Step("protocol --schema", out=['"title": "testbed protocol, version 1"']),
         ],
     ),
+    "each catalogue is printed": (
+        {},
+        [
+            Step(f"list {what}", out=[name])
+            for what, name in (
+                ("programs", "leaf_call"),
+                ("unwinders", "eh_frame"),
+                ("recipes", "clang-O2"),
+                ("arches", "thumb"),
+            )
+        ],
+    ),
+    "what is no snapshot": (
+        {"x.json": "{}"},
+        [
+            Step(f"backtrace {typed}", 2, err=[told])
+            for typed, told in (
+                ("none.core", "none.core: at offset 0x0: No such file"),
+                ("x.json -u eh_fram", "did you mean eh_frame"),
+                ("x.json --file lost@0x10", "there is no file lost"),
+                ("x.json --file x.json@here", "'here' is no address"),
+                ("x.json", 'it needs "format"'),
+            )
+        ],
+    ),
+    "a program that does not start is one message": (
+        {},
+        [
+            Step(
+                f"{command} --unwinder-cmd './no such unwinder'",
+                2,
+                err="error: --unwinder-cmd './no such unwinder' does not start: No such file or directory\n",
+            )
+            for command in ("run leaf_call", "matrix -p leaf_call", "backtrace /dev/null")
+        ],
+    ),
+    "a location that is none is told before gdb starts": (
+        {},
+        [Step("gdb leaf_call -a arm64 --at leef --serve", 2, err=["did you mean leaf"])],
+    ),
+    "a run that was cut disagrees with no header": (
+        {},
+        [
+            Step(
+                "check leaf_call --executed --arch x86_64 --budget 5",
+                2,
+                err=["only the 5 steps"],
+                lacks=["declares", "never executed"],
+            )
+        ],
+    ),
     "what cannot be swept": (
         {"text.db": "text"},
         [
