@@ -171,7 +171,8 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
 GDB = Referee(
     name="gdb",
     summary="the GNU debugger, over its remote protocol",
-    package="pip install 'unwind-testbed[referees]', or apt install gdb-multiarch",
+    package="pip install 'unwind-testbed[referees]', or apt install gdb-multiarch; the wheel needs a libpython, which "
+    "for Debian's own Python apt install libpython3-dev brings",
     find=find,
     unwinders=unwinders(find),
     findings=read_findings(__file__),

@@ -150,7 +150,8 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
 LLDB = Referee(
     name="lldb",
     summary="LLVM's debugger, over gdb's remote protocol",
-    package="pip install 'unwind-testbed[referees]', or apt install lldb-19 python3-lldb-19 liblldb-19-dev",
+    package="pip install 'unwind-testbed[referees]', or apt install lldb-19 python3-lldb-19 liblldb-19-dev; the wheel "
+    "needs a libpython, which for Debian's own Python apt install libpython3-dev brings",
     find=find,
     unwinders=unwinders(find),
     findings=read_findings(__file__),
