@@ -81,6 +81,12 @@ SCRIPTS = {
         "open(P, '-|', 'sort -r words'); print while <P>; close P; print $?, qq(\\n)",
         "pipe(R, W); if (fork) { close W; print <R>; wait; print $? >> 8 } else { print W qq(child\\n); exit 7 }",
         "$SIG{CHLD} = sub { print qq(ended\\n) }; $p = fork; exit unless $p; waitpid $p, 0; sleep 1",
+        "use Socket; socketpair(A, B, AF_UNIX, SOCK_STREAM, 0); if (fork) { close B; print <A> } "
+        "else { close A; print B qq(pair\\n) }",
+        "use Socket; socket(S, AF_INET, SOCK_STREAM, 0); bind(S, pack_sockaddr_in(0, INADDR_LOOPBACK)); listen(S, 1); "
+        "($p) = unpack_sockaddr_in(getsockname S); if (fork) { accept(C, S); print scalar <C>; print C qq(back\\n) } "
+        "else { socket(C, AF_INET, SOCK_STREAM, 0); connect(C, pack_sockaddr_in($p, INADDR_LOOPBACK)); "
+        "syswrite C, qq(there\\n); shutdown(C, 1); print <C> }",
     ),
     "make": ("all", "fails", "-j2 all", "-n all"),
     "git": (
