@@ -184,9 +184,9 @@ def _code_of(image: Image) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return np.frombuffer(image.content, np.uint8), segments
 
 
-def _lists(found: NDArray[np.int64], calls: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+def _lists(found: NDArray[np.int64], calls: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Room for what the pass finds out besides: see `SweptFile`."""
-    return np.zeros(len(found) + 1, np.uint8), np.zeros(len(found) + 2, np.int64), np.zeros(2 * calls + 64, np.int64)
+    return np.zeros(len(found) + 1, np.int64), np.zeros(len(found) + 2, np.int64), np.zeros(2 * calls + 64, np.int64)
 
 
 def _never_returns(out: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -34,6 +34,8 @@ from testbed.sweep.native.room import (
     AT_JUMPS,
     AT_LEAF_JUMPS,
     BAD_TABLE,
+    BY_FUNCTION,
+    BY_NOBODY,
     CANNOT_TELL,
     CHANGED_AT_EXIT,
     CONTRADICTED,
@@ -48,6 +50,7 @@ from testbed.sweep.native.room import (
     INSTRUCTIONS,
     IS_WIDE,
     JUMP_STATE,
+    LEADER,
     LEAF_STATE,
     MOST_BYTES,
     MOST_HEADS,
@@ -316,6 +319,8 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
             if swept.rows[k, RULES + machine.kept[own]] & ((1 << BITS) - 1) > 3:
                 room.counts[IS_WIDE] = 1
     is_function = begins_function(swept.rows[row], machine) or is_among(swept.called, entry[START])
+    number = last_not_above(swept.entries, START, 0, len(swept.entries), entry[START])
+    room.counts[LEADER] = BY_FUNCTION if is_function else number + 1
     if is_function:
         enter(room.states[0], machine)
     else:
@@ -371,6 +376,19 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
 
 
 @compiled()
+def is_led(number: Any, swept: Any) -> Any:
+    """Whether a function leads to an entry, perhaps by parts that it leads to; parts that lead to each other do not."""
+    for _ in range(MOST_ROUNDS):
+        leader = swept.led[number]
+        if leader in (BY_NOBODY, BY_FUNCTION):
+            return leader == BY_FUNCTION
+        number = leader - 1
+        if swept.rows[swept.entries[number, FIRST_ROW], CFA_REGISTER] < 0:
+            return True
+    return False
+
+
+@compiled()
 def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
     """What begins as a part of a function does, and nothing leads to it as its first row says, is perhaps none.
 
@@ -378,7 +396,7 @@ def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
     """
     for i in range(len(swept.entries)):
         entry = swept.entries[i]
-        if out[i, VERDICT] != AGREES or swept.led[i] != 0 or entry[FIRST_ROW] >= entry[LAST_ROW]:
+        if out[i, VERDICT] != AGREES or is_led(i, swept) or entry[FIRST_ROW] >= entry[LAST_ROW]:
             continue
         row = swept.rows[entry[FIRST_ROW]]
         is_function = begins_function(row, machine) or is_among(swept.called, entry[START])

@@ -32,6 +32,7 @@ from testbed.sweep.native.entries import END, FIRST_ROW, LAST_ROW, READ, START, 
 from testbed.sweep.native.room import (
     AT_JUMPS,
     AT_LEAF_JUMPS,
+    BY_FUNCTION,
     CALLED,
     CFA_FOUND,
     CHANGED_AT_EXIT,
@@ -44,6 +45,7 @@ from testbed.sweep.native.room import (
     JUMP_STATE,
     JUMPED,
     LANDED,
+    LEADER,
     LEAF_STATE,
     LEAVES_BADLY,
     LEFT,
@@ -142,7 +144,7 @@ def leave(state: Any, target: Any, came: Any, swept: Any, room: Any, machine: An
     if is_frame(held) and low(held) > machine.entry:
         return  # over its caller, who is left as well
     if held == place(CFA_BASE, machine.entry):
-        swept.led[which] = 1
+        swept.led[which] = BY_FUNCTION
     elif is_among(swept.called, target):
         is_unsure = held >> KIND == MAYBE or state[IS_ASSUMED] != 0
         note(room, CFA_FOUND, UNSURE if is_unsure else CONTRADICTED, target, came, held, row)
@@ -163,7 +165,8 @@ def enter_part(edge: Any, which: Any, row: Any, target: Any, came: Any, swept: A
         of_cfa, of_registers = conform(edge, swept, row, target, came, room, machine)
         room.counts[WRITES] = writes
         if max(of_cfa, of_registers) == FINE:
-            swept.led[which] = 1
+            if swept.led[which] != BY_FUNCTION:
+                swept.led[which] = room.counts[LEADER]
         elif not swept.led[which]:
             note(room, LEAVES_BADLY, UNSURE, came[0], came, 0, row)
     else:

@@ -62,7 +62,7 @@ class SweptFile(NamedTuple):
     rows: NDArray[np.int64]
     endless: NDArray[np.int64]
     called: NDArray[np.int64]
-    led: NDArray[np.uint8]
+    led: NDArray[np.int64]  # by entry: who leads there as its first row says: see `BY_NOBODY`
     doubted: NDArray[np.int64]
     returning: NDArray[np.int64]
 
@@ -87,9 +87,14 @@ class WorkRoom(NamedTuple):
 
 
 # Places in `counts`: heads, call sites, instructions, whether findings are written, exits, whether a rule is an
-# expression, registers that are changed at an exit, jumps to unknown places, heads that nothing led to.
-(HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS) = range(10)
-COUNTS = 10
+# expression, registers that are changed at an exit, jumps to unknown places, heads that nothing led to, what is
+# written to `led` of parts that this entry jumps to.
+(HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER) = range(
+    11
+)
+COUNTS = 11
+# In `led`: nobody; an entry that begins as a function does. Of another one, its number and 1.
+BY_NOBODY, BY_FUNCTION = 0, -1
 # Columns of `record`: an instruction, how surely its row is contradicted, the state before it.
 RECORD_PC, RECORD_SURENESS, RECORD_STATE = range(3)
 HERE, ON_EDGE, JUMP_STATE, LEAF_STATE, SEEDED = range(5)
