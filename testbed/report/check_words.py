@@ -214,6 +214,8 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
         said = f"nothing was executed, so no row is known to be right; {extent}"
     elif not any(check.compared for check in checks):
         said = f"no row was compared with what happens{_at_calls(checks)}, so nothing is known of them; {extent}"
+    elif without >= executed:
+        said = f"what was executed has no row, so none is known to be right; {extent}"
     else:
         which = "" if executed == instructions else "that was executed "
         said = f"every row {which}is right{_but(checks)}; {extent}"
