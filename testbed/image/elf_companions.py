@@ -59,46 +59,52 @@ def with_companions(path: Path, own: ElfParts, dirs: DebugDirs) -> ElfParts:
     found = find_debug_file(path, own.sections, dirs)
     parts = replace(parts, notes=found.notes)
     if found.path is not None:
-        if why := _wrong(own, found.content, Account(found.path, len(found.content), own.account.budget)):
-            parts = replace(parts, notes=(*parts.notes, f"{found.path} is not its debug file: {why}"))
-        else:
-            account = Account(found.path, len(found.content), own.account.budget)
-            parts = replace(_added(parts, found.content, account), debug_file=found.path)
+        parts = _with_debug_file(parts, found.path, found.content)
     if _MINI in own.sections:
-        parts = _added(parts, _unpacked(path, own.sections[_MINI], own.account), own.account)
+        parts = _added(parts, _opened(_unpacked(path, own.sections[_MINI], own.account)), own.account)
     if (name := alternate_name(parts.sections)) and not dirs.quiet:
         note = f"a part of its debug information is in {name} ({ALTERNATE}), which is not read: names may be missing"
         parts = replace(parts, notes=(*parts.notes, note))
     return parts
 
 
-def _wrong(own: ElfParts, content: bytes, account: Account) -> str:
-    """Why a file that was found cannot be the debug file of another one; empty where it can."""
+def _with_debug_file(parts: ElfParts, path: Path, content: bytes) -> ElfParts:
+    """A file with what its separate debug file adds, or with a note of why that cannot be its own."""
+    account = Account(path, len(content), parts.account.budget)
     try:
-        elf = ELFFile(io.BytesIO(content))
+        elf = _opened(content)
         account.spend("parts", elf.num_segments(), elf["e_phoff"])
         account.spend("steps", elf.num_segments() * elf.num_sections(), elf["e_phoff"])
-        theirs = next((section for section in sections_of(elf, account) if section.name == BUILD_ID), None)
-        identifier = gnu_build_id(section_data(theirs, account)) if theirs is not None else b""
-        address = next((segment.header.p_vaddr for segment in elf.iter_segments("PT_LOAD")), None)
-        elf_symbols(elf, own.arch, account)
-        _debug_sections(elf, {}, account)
-        wide = elf.elfclass == 8 * own.arch.word
+        why, added = _another_programs(parts, elf, account), _added(parts, elf, account)
     except BudgetExceeded as costly:
-        return str(costly)
+        why = str(costly)
     except CORRUPT as error:
-        return f"corrupt ELF structure: {error or type(error).__name__}"
+        why = f"corrupt ELF structure: {error or type(error).__name__}"
+    if why:
+        return replace(parts, notes=(*parts.notes, f"{path} is not its debug file: {why}"))
+    return replace(added, debug_file=path)
+
+
+def _opened(content: bytes) -> Any:
+    return ELFFile(io.BytesIO(content))
+
+
+def _another_programs(own: ElfParts, elf: Any, account: Account) -> str:
+    """Why a debug file is another program's; empty where nothing says so."""
+    theirs = next((section for section in sections_of(elf, account) if section.name == BUILD_ID), None)
+    identifier = gnu_build_id(section_data(theirs, account)) if theirs is not None else b""
     note = own.sections.get(BUILD_ID)
     ours = gnu_build_id(note.data) if note is not None else b""
     if identifier and ours and identifier != ours:
         return f"its build id is {identifier.hex()}, not {ours.hex()}"
+    address = next((segment.header.p_vaddr for segment in elf.iter_segments("PT_LOAD")), None)
+    wide = elf.elfclass == 8 * own.arch.word
     if not wide or (own.segments and address not in (None, own.segments[0].address)):
         return "it has addresses of another size, or was linked at another address"
     return ""
 
 
-def _added(parts: ElfParts, content: bytes, account: Account) -> ElfParts:
-    elf = ELFFile(io.BytesIO(content))
+def _added(parts: ElfParts, elf: Any, account: Account) -> ElfParts:
     more = _debug_sections(elf, parts.sections, account)
     symbols = joined(parts.symbols, elf_symbols(elf, parts.arch, account))
     return replace(parts, sections={**parts.sections, **more}, symbols=symbols)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any
 
+from elftools.common.exceptions import ELFError
 from elftools.elf.sections import SymbolTableSection
 
 from testbed.arch import Arch, Isa
@@ -16,8 +18,13 @@ from testbed.image.model import Symbol
 from testbed.words.budget import Account
 from testbed.words.printable import printable
 
-_VARIANT = (4, 5, 6, 7)  # the upper three bits of st_other: STO_AARCH64_VARIANT_PCS is 0x80
-_NOT_SYMBOLS = ("STT_FILE", "STT_SECTION", "STT_TLS")
+# st_name, st_value, st_size, st_info, st_other, st_shndx; the 64-bit form has the last three before the value.
+_ELF32, _ELF64 = Struct("<IIIBBH"), Struct("<IBBHQQ")
+_UNDEF, _ABS = 0, 0xFFF1
+_LOCAL, _WEAK = 0, 2
+_OBJECT, _FUNCTION, _COMMON = 1, 2, 5  # an indirect function is a label: the resolver there has a name of its own
+_NOT_SYMBOLS = (3, 4, 6)  # sections, files, thread-local data
+_VARIANT_PCS = 0x80  # of st_other, on AArch64
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +56,35 @@ def elf_symbols(elf: Any, arch: Arch, account: Account) -> SymbolTables:
     found: list[tuple[tuple[int, int, int, str], Symbol]] = []
     marks: dict[int, Isa] = {}
     functions: list[int] = []
+    layout, order_of = (_ELF64, (0, 4, 5, 1, 2, 3)) if elf.elfclass == 64 else (_ELF32, (0, 1, 2, 3, 4, 5))
     for table in elf.iter_sections():
         if not isinstance(table, SymbolTableSection):
             continue
-        for entry in table.iter_symbols():
-            account.spend("entries", 1, table.header.sh_offset)
-            account.spend("steps", 8, table.header.sh_offset)  # for each, pyelftools parses a structure
-            account.spend("unpacked", len(entry.name), table.header.sh_offset)
-            kind = entry["st_info"]["type"]
-            if entry["st_shndx"] == "SHN_UNDEF" or kind in _NOT_SYMBOLS or not entry.name:
-                continue
-            if entry["st_shndx"] == "SHN_ABS" and kind == "STT_OBJECT":
-                continue  # the name of a version of a library, GLIBC_2.34: no address
-            mark = entry.name.split(".")[0]
+        where = table.header.sh_offset
+        account.spend("entries", table.num_symbols(), where)
+        account.spend("mapped", table.data_size + table.stringtable.data_size, where)
+        names, entries = table.stringtable.data(), table.data()
+        if table.header.sh_entsize != layout.size or len(entries) % layout.size:
+            raise ELFError(f"the symbols at {where:#x} are not of {layout.size} bytes each")
+        for entry in layout.iter_unpack(entries):
+            at, value, size, info, other, section = (entry[i] for i in order_of)
+            kind, binding = info & 0xF, info >> 4
+            if section == _UNDEF or kind in _NOT_SYMBOLS or (section == _ABS and kind == _OBJECT):
+                continue  # absolute objects are names of versions of a library, GLIBC_2.34: no address
+            name = names[at : max(names.find(b"\0", at), at)].decode("utf-8", "replace")
+            account.spend("unpacked", len(name), where)
+            mark = name.split(".")[0]
             if mark in by_mark:
-                marks[entry["st_value"]] = by_mark[mark]
+                marks[value] = by_mark[mark]
+            if not name or name.startswith("$"):
                 continue
-            if entry.name.startswith("$"):
-                continue
-            is_function = kind in ("STT_FUNC", "STT_GNU_IFUNC")
-            address = arch.code_address(entry["st_value"]) if is_function else entry["st_value"]
+            is_function, local = kind == _FUNCTION, binding == _LOCAL
+            address = arch.code_address(value) if is_function else value
             if is_function:
-                functions.append(entry["st_value"])
-            local = entry["st_info"]["bind"] == "STB_LOCAL"
+                functions.append(value)
             # The last of several symbols at one address is the one a lookup meets first.
-            order = (address, int(is_function), int(not local), entry.name)
-            weak, is_data = entry["st_info"]["bind"] == "STB_WEAK", kind in ("STT_OBJECT", "STT_COMMON")
-            name, size = printable(entry.name), entry["st_size"]
-            variant = entry["st_other"]["local"] in _VARIANT
-            found.append((order, Symbol(name, address, size, is_function, local, weak, is_data, variant)))
+            order = (address, int(is_function), int(not local), name)
+            weak, is_data, variant = binding == _WEAK, kind in (_OBJECT, _COMMON), bool(other & _VARIANT_PCS)
+            found.append((order, Symbol(printable(name), address, size, is_function, local, weak, is_data, variant)))
     unique = dict(sorted(found, key=lambda pair: pair[0]))
     return SymbolTables(tuple(unique.values()), marks, tuple(functions))
