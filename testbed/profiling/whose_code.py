@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.image import Image, LoadedImage, image_covering
-from testbed.image.model import Section
+from testbed.image.model import Section, once_per_image
 from testbed.image.symbols import readable, symbol_for
 from testbed.micro.functions import table_ranges
 from testbed.process.loader import plan_of
@@ -152,6 +152,7 @@ def shares_of_code(
     return tuple(CodeShare(code, *numbers) for code, *numbers in zip(codes, *columns, strict=True) if numbers[0])
 
 
+@once_per_image
 def function_at(image: Image, link: int) -> tuple[int, str, str] | None:
     """Where the function at a link-time pc begins, what it is called, and how `testbed check` calls it; or None.
 
