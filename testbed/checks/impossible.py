@@ -385,7 +385,7 @@ def without_thrown_away(checks: RowChecks, watched: Truth) -> RowChecks:
 def _is_return_address_at(watched: Truth, step: int, cfa: int) -> bool:
     """Whether the return address of the innermost activation lies below some CFA, as a call leaves it."""
     place = np.array([cfa - watched.trace.arch.word & watched.trace.arch.word_mask], np.uint64)
-    value, mapped = watched.words.at(np.array([step]), place)
+    value, mapped = watched.trace.words.at(np.array([step]), place)
     return bool(mapped[0]) and int(value[0]) == int(watched.activations.return_address[watched.node[step]])
 
 

@@ -19,14 +19,12 @@ from testbed.checks.row_checks import RowChecks
 from testbed.checks.row_columns import caller_columns
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable
 from testbed.conventions import platform
-from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
 from testbed.truth.events import Bools
 from testbed.truth.native.near import NEAR
 from testbed.words.errors import UnreadableMemory
 
 _MOST_SLOTS = 2048  # words at either end of a frame that are searched for a saved register
-_NATIVE_FROM = 5_000  # words of memory; fewer are read faster one by one than by a sweep of the trace
 _MOST_PLACES = 32  # of one register, at one instruction
 _FEW_PLACES = 4  # a register that was put away is in one, or in two
 _ABOVE = 16  # the same of one that lies in the caller's
@@ -278,12 +276,5 @@ def _loaded(
     watched: Truth, steps: NDArray[np.int64], cfa: _Words, offsets: NDArray[np.int64], size: int
 ) -> tuple[_Words, Bools]:
     """The values at ``CFA + offset`` at steps, and whether they are mapped."""
-    word, mask = watched.trace.arch.word, np.uint64(watched.trace.arch.word_mask)
-    addresses = (cfa + offsets.astype(np.uint64)) & mask
-    if len(steps) >= _NATIVE_FROM:
-        return load_words(watched.trace, steps, addresses, size)
-    values, mapped = watched.words.at(steps, addresses)
-    for k in range(1, size // word):
-        more, there = watched.words.at(steps, (addresses + np.uint64(k * word)) & mask)
-        values, mapped = values | more << np.uint64(8 * k * word), mapped & there
-    return values, mapped
+    addresses = (cfa + offsets.astype(np.uint64)) & np.uint64(watched.trace.arch.word_mask)
+    return watched.trace.words.at(steps, addresses, size)

@@ -28,7 +28,6 @@ from testbed.contract.rows import Offset, RegisterPlus, RowTable, UnwindRow
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.image import LoadedImage
-from testbed.trace.flat.memory import load_words
 from testbed.truth import Truth
 from testbed.truth.events import Bools
 from testbed.truth.frame_sites import FrameSites
@@ -118,7 +117,7 @@ class _FrameWords:
             addresses = np.repeat(np.array([slot.address for slot in slots], np.uint64), counts)
             true = np.repeat(np.array([slot.true for slot in slots], np.uint64), counts)
             bits = np.repeat(np.array([slot.bit | WRITTEN_OVER for slot in slots], np.uint64), counts)
-            values, mapped = load_words(self._watched.trace, steps, addresses, size)
+            values, mapped = self._watched.trace.words.at(steps, addresses, size)
             differ = ~mapped | (values & np.uint64(mask) != true)
             np.bitwise_or.at(found, np.concatenate([slot.own for slot in slots])[differ], bits[differ])
 

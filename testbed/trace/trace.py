@@ -15,6 +15,7 @@ from testbed.image import LoadedImage
 from testbed.native.compiled import sooner
 from testbed.trace.memory import History, Memory, Region, Writes
 from testbed.trace.snapshot import Snapshot
+from testbed.trace.words import WordHistory
 from testbed.words.errors import EmulationError
 
 LAST_BIT = 63
@@ -89,6 +90,11 @@ class Trace:
     @cached_property
     def history(self) -> History:
         return History(self.initial, self.writes)
+
+    @cached_property
+    def words(self) -> WordHistory:
+        """Words of memory before many steps at once."""
+        return WordHistory(self.arch.word, self.initial, self.writes)
 
     def memory(self, step: int) -> Memory:
         """Memory as it was before ``step`` executed."""

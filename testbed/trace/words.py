@@ -2,105 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.native.compiled import sooner
-from testbed.trace.trace import Trace
-from testbed.words.errors import UnreadableMemory
+from testbed.trace.memory import Region, Writes
 
 Words = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # of so many bytes
 
 
 class WordHistory:
-    """The journal of a trace's writes, by word and time.
+    """All words that a run writes, each with what it holds from each write on, by word and time.
 
-    Most words were stored whole or never: those are looked up in the journal, or lie in what the run began with. What
-    lies across two words, and what was stored in parts, is read one by one.
+    A word's place is its address divided by its size. A write that is smaller than a word, or lies across two, leaves
+    the other bytes of a word as they were: written before, or as the run began.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        word, writes = np.uint64(trace.arch.word), trace.writes
-        low = writes.address // word
-        high = (writes.address + writes.size.astype(np.uint64) - np.uint64(1)) // word
-        both = np.flatnonzero(high != low)
-        everywhere = np.concatenate((low, high[both]))
-        number = np.concatenate((np.arange(len(writes)), both))
-        order = np.lexsort((number, everywhere))
-        number = number[order].astype(np.int64)
-        self._trace, self._span = trace, np.int64(len(trace) + 1)
-        self._places, rank = np.unique(everywhere[order], return_inverse=True)
-        self._keys = rank.astype(np.int64) * self._span + writes.step[number].astype(np.int64)
-        self._values = writes.value[number]
-        self._whole = (writes.size[number] == trace.arch.word) & (writes.address[number] % word == 0)
+    def __init__(self, word: int, initial: Sequence[Region], writes: Writes) -> None:
+        self._word, self._regions = word, tuple(region for region in initial if region.data)
+        steps, addresses, sizes, values = writes.step, writes.address, writes.size, writes.value
+        first = addresses // np.uint64(word)
+        last = (addresses + sizes.astype(np.uint64) - np.uint64(1)) // np.uint64(word)
+        number, place = np.arange(len(first)), first
+        for k in range(1, int((last - first).max(initial=0)) + 1):
+            further = np.flatnonzero(last - first >= np.uint64(k))
+            number, place = np.concatenate((number, further)), np.concatenate((place, first[further] + np.uint64(k)))
+        order = np.lexsort((number, place)) if len(number) > len(first) else np.argsort(place, kind="stable")
+        number, place = number[order], place[order]
+        self._places, rank = np.unique(place, return_inverse=True)
+        self._span = np.int64(steps.max(initial=0)) + 2
+        self._keys = rank.astype(np.int64) * self._span + steps[number].astype(np.int64)
+        before = (addresses[number] - place * np.uint64(word)).astype(
+            np.int64
+        )  # bytes of the word before the first one
+        self._values = _moved(values[number] & _MASKS[sizes[number]], before) & _MASKS[word]
+        written = _moved(_MASKS[sizes[number]], before) & _MASKS[word]
+        self._mapped = np.full(len(rank), _MASKS[word])
+        in_parts = np.zeros(len(self._places), np.bool_)
+        in_parts[rank[written != _MASKS[word]]] = True
+        self._fill(np.flatnonzero(in_parts[rank]), rank, written)
 
-    def at(self, steps: NDArray[np.int64], addresses: Words) -> tuple[Words, NDArray[np.bool_]]:
-        """The word at each address before each step; false where it is not mapped."""
-        word = np.uint64(self._trace.arch.word)
-        place, values = addresses // word, np.zeros(len(addresses), np.uint64)
-        aligned, stored = addresses % word == 0, np.zeros(len(place), np.bool_)
-        known, mapped = stored.copy(), np.ones(len(place), np.bool_)
-        if len(self._places):
-            rank = np.minimum(np.searchsorted(self._places, place), len(self._places) - 1)
-            last = np.searchsorted(self._keys, rank * self._span + steps) - 1
-            stored = (self._places[rank] == place) & (last >= 0)
-            stored[stored] = self._keys[last[stored]] // self._span == rank[stored]
-            known = aligned & stored
-            known[known] = self._whole[last[known]]
-            values[known] = self._values[last[known]]
-        reaches = ~aligned & ~stored  # into the next word
-        reaches[reaches] = np.isin(place[reaches] + np.uint64(1), self._places)
-        never = np.flatnonzero(~stored & ~reaches)
-        values[never], mapped[never], apart = _initial(self._trace, addresses[never])
-        known[never[~apart]] = True
-        seen: dict[tuple[int, int], int | None] = {}
-        for i in np.flatnonzero(~known).tolist():
-            key = int(steps[i]), int(addresses[i])
-            if key not in seen:
-                seen[key] = _word(self._trace, *key)
-            value = seen[key]
-            mapped[i], values[i] = value is not None, value or 0
+    def _fill(self, own: Numbers, rank: Numbers, written: Words) -> None:
+        """Some writes, of all that their words have: the bytes that they leave are those of the last one before."""
+        begins = np.flatnonzero(np.diff(rank[own], prepend=-1))
+        group = np.repeat(begins, np.diff(begins, append=len(own)))
+        began, self._mapped[own] = self._initial(self._places[rank[own]])
+        values, here = self._values[own], np.arange(len(own))
+        filled = np.zeros_like(values)
+        for lane in range(self._word):
+            octet = np.uint64(0xFF << 8 * lane)
+            last = np.maximum.accumulate(np.where(written[own] & octet != 0, here, -1))
+            filled |= np.where(last >= group, values[last], began) & octet
+        self._values[own] = filled
+
+    def at(self, steps: Numbers, addresses: Words, size: int | None = None) -> tuple[Words, Bools]:
+        """``size`` bytes, at most 8, at each address before each step (a word); false where they are not mapped."""
+        word, size = self._word, size or self._word
+        offset = (addresses % np.uint64(word)).astype(np.int64)
+        place, values, mapped = (
+            addresses // np.uint64(word),
+            np.zeros(len(steps), np.uint64),
+            np.ones(len(steps), np.bool_),
+        )
+        for k in range((int(offset.max(initial=0)) + size + word - 1) // word):
+            own = np.flatnonzero(offset + size > k * word)
+            value, there = self._held(steps[own], place[own] + np.uint64(k))
+            moved = k * word - offset[own]
+            wanted = _moved(_MASKS[size], -moved)
+            values[own] |= _moved(value, moved)
+            mapped[own] &= ~there & wanted & _MASKS[word] == 0
+        values &= _MASKS[size]
+        values[~mapped] = 0
         return values, mapped
 
+    def _held(self, steps: Numbers, place: Words) -> tuple[Words, Words]:
+        """What some words held before some steps, and which of their bits are mapped."""
+        if not len(self._places):
+            return self._initial(place)
+        rank = np.minimum(np.searchsorted(self._places, place), len(self._places) - 1)
+        last = np.searchsorted(self._keys, rank * self._span + np.minimum(steps, self._span - 1)) - 1
+        known = (self._places[rank] == place) & (last >= 0)
+        known[known] = self._keys[last[known]] // self._span == rank[known]
+        values, mapped = self._values[last], self._mapped[last]
+        values[~known], mapped[~known] = self._initial(place[~known])
+        return values, mapped
 
-def words_before(trace: Trace, steps: NDArray[np.int64], addresses: Words) -> tuple[Words, NDArray[np.bool_]]:
-    """The word at each address before each step, and where that is known: steps are in order.
-
-    Of words that were stored in parts, that lie across two, or in no memory, nothing is known.
-    """
-    from testbed.trace.native import NEVER, WHOLE, last_stored
-
-    if (steps[1:] < steps[:-1]).any():
-        raise ValueError("steps are in order")
-    writes, word = trace.writes, trace.arch.word
-    values, how = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.uint8)
-    journal = tuple(map(np.ascontiguousarray, (writes.step, writes.address, writes.size, writes.value)))
-    look_up = sooner(last_stored, len(steps) + len(writes))
-    look_up(steps, addresses // np.uint64(word), journal, np.uint64(word), values, how)
-    known = (how == WHOLE) & (addresses % np.uint64(word) == 0)
-    never = np.flatnonzero((how == NEVER) & (addresses % np.uint64(word) == 0))
-    values[never], known[never], _ = _initial(trace, addresses[never])
-    return values, known
-
-
-def _initial(trace: Trace, addresses: Words) -> tuple[Words, NDArray[np.bool_], NDArray[np.bool_]]:
-    """The words with which a run began; whether each lies in a region, and whether only a part of it does."""
-    word = trace.arch.word
-    values, mapped = np.zeros(len(addresses), np.uint64), np.zeros(len(addresses), np.bool_)
-    apart = mapped.copy()
-    for region in trace.initial if len(addresses) else ():
-        at, size = addresses - np.uint64(region.address), len(region.data)
-        inside = (at < np.uint64(size)) & (at + np.uint64(word) <= np.uint64(size))
-        apart |= ~inside & ((at < np.uint64(size)) | (at + np.uint64(word - 1) < np.uint64(size)))
-        if inside.any():
-            first = at[inside].astype(np.int64)
-            octets = np.frombuffer(region.data, np.uint8)[first[:, None] + np.arange(word)]
-            values[inside], mapped[inside] = octets.view(f"<u{word}").reshape(-1), True
-    return values, mapped, apart
+    def _initial(self, place: Words) -> tuple[Words, Words]:
+        """The words with which the run began, and which of their bits are mapped."""
+        word, distinct = np.uint64(self._word), np.unique(place, return_inverse=True)
+        octets = distinct[0][:, None] * word + np.arange(self._word, dtype=np.uint64)
+        values, mapped = np.zeros(octets.shape, np.uint8), np.zeros(octets.shape, np.uint8)
+        for region in self._regions if len(place) else ():
+            inside = octets - np.uint64(region.address) < np.uint64(len(region.data))
+            if inside.any():
+                at = (octets[inside] - np.uint64(region.address)).astype(np.int64)
+                values[inside], mapped[inside] = np.frombuffer(region.data, np.uint8)[at], 0xFF
+        held, there = (each.view(f"<u{self._word}").reshape(-1).astype(np.uint64) for each in (values, mapped))
+        return held[distinct[1]], there[distinct[1]]
 
 
-def _word(trace: Trace, step: int, address: int) -> int | None:
-    try:
-        return trace.memory(step).unsigned(address, trace.arch.word)
-    except UnreadableMemory:
-        return None
+def _moved(values: Words, octets: Numbers) -> Words:
+    """Values moved by so many bytes: up where that is above 0, else down. At most 7."""
+    bits = np.abs(octets).astype(np.uint64) * np.uint64(8)
+    return np.where(octets > 0, values << bits, values >> bits)

@@ -22,7 +22,6 @@ from testbed.conventions import platform
 from testbed.trace import Trace
 from testbed.trace.distinct_rows import distinct
 from testbed.trace.trace import changed_bits
-from testbed.trace.words import words_before
 from testbed.truth.native.state import CALLS, HANDLER, RESUMED, TAKEN, TRANSFER, UNDONE, Events
 
 Bools = NDArray[np.bool_]
@@ -173,7 +172,7 @@ def _came_off(trace: Trace, transfer: Bools) -> Bools:
     near = np.flatnonzero((trace.changed & np.uint64(others) == 0) & ~transfer)
     near = near[near > 0]
     near = near[sp[near] == sp[near - 1] + np.uint64(arch.word)]
-    values, _ = words_before(trace, near, sp[near - 1])
+    values, _ = trace.words.at(near, sp[near - 1])
     found[near[values == trace.pc[near]]] = True
     return found
 
@@ -200,7 +199,7 @@ def _pushed(trace: Trace, fall: Words, transfer: Bools, stored: Words) -> tuple[
         places = places[sp[places + distance] == sp[places]]
     still = np.flatnonzero(transfer[1:] & (sp[1:] == sp[:-1])) + 1
     still = still[np.isin(fall[still], stored)] if len(stored) else still[:0]
-    values, _ = words_before(trace, still, sp[still])
+    values, _ = trace.words.at(still, sp[still])
     call[still[values == fall[still]]] = True
     return call & (transfer | ~undone), undone & transfer, stored
 

@@ -165,7 +165,9 @@ def return_changed(truth: Watched, at: FrameSite) -> bool:
         return False
     if trace.arch.link is not None:
         return link_address(truth, at) == activation.goes_on
-    kept, mapped = truth.words.at(np.array([at.step]), np.array([activation.cfa - trace.arch.entry_cfa], np.uint64))
+    kept, mapped = truth.trace.words.at(
+        np.array([at.step]), np.array([activation.cfa - trace.arch.entry_cfa], np.uint64)
+    )
     return bool(mapped[0]) and int(kept[0]) == activation.goes_on
 
 

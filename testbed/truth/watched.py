@@ -12,7 +12,6 @@ from testbed.arch import FrameRecord
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.trace.distinct_rows import distinct
-from testbed.trace.words import WordHistory
 from testbed.truth.events import Bools, Ints
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
@@ -44,11 +43,6 @@ class Watched:
         """The layout of frame records, by instruction set."""
         image = self.trace.images[0].image
         return tuple(image.frame_records.get(isa.name, isa.records[0]) for isa in self.trace.arch.isas)
-
-    @cached_property
-    def words(self) -> WordHistory:
-        """Words of memory before any step."""
-        return WordHistory(self.trace)
 
     @cached_property
     def signed(self) -> Bools:

@@ -44,8 +44,6 @@ from testbed.contract.rows import (
 )
 from testbed.conventions import platform
 from testbed.runs.run import Run
-from testbed.trace.flat.memory import load_words
-from testbed.words.errors import UnreadableMemory
 from tests.checks.table_mutants import Counts, assembly_runs, counted
 from tests.checks.watched_tables import TABLE, loaded_of, ran, replace_rules, table_of
 
@@ -198,26 +196,6 @@ def test_what_several_traces_show_is_what_holds_in_all_of_them() -> None:
         for name, place in row.places.items():
             assert its.places[name].offsets == place.offsets
     assert any(row.visits > 1 for row in whole.values())
-
-
-def test_words_of_memory_in_one_sweep_are_those_that_are_read_one_by_one() -> None:
-    run = ran("callee_saved", "arm32")
-    rng = random.Random(5)
-    sp = run.trace.sp.astype(np.int64)
-    steps = np.array([rng.randrange(len(run)) for _ in range(400)], np.int64)
-    addresses = (sp[steps] + np.array([rng.randrange(-40, 200) for _ in steps])).astype(np.uint64)
-    addresses[::50] = 16
-    for size in (4, 8):
-        values, mapped = load_words(run.trace, steps, addresses, size)
-        for step, address, value, is_there in zip(steps, addresses, values, mapped, strict=True):
-            memory = run.trace.memory(int(step))
-            if is_there:
-                assert memory.unsigned(int(address), size) == value
-            else:
-                with pytest.raises(UnreadableMemory):
-                    memory.unsigned(int(address), size)
-        assert mapped.any()
-        assert not mapped.all()
 
 
 # The `.save`, `.vsave`, `.pad` and `.setfp` of a frame, and frames that none describe.

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.native.compiled import sooner
-from testbed.trace.flat.native import FlatMemory, SweptWrites, load_many
+from testbed.trace.flat.native import FlatMemory, SweptWrites
 from testbed.trace.memory import Region
 from testbed.trace.sparse import copy_used
 from testbed.trace.trace import Trace
@@ -50,16 +49,3 @@ def memory_of(trace: Trace) -> tuple[FlatMemory, SweptWrites]:
     step, address, size, value = columns
     memory = flat_memory(trace.initial, int(trace.sp[0]) if len(trace) else 0)
     return memory, SweptWrites(step, address, size, value, np.zeros(1, np.int64))
-
-
-def load_words(
-    trace: Trace, steps: NDArray[np.int64], addresses: NDArray[np.uint64], size: int
-) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """A word of ``size`` bytes at each address before each step, and whether it is mapped: in one pass."""
-    memory, journal = memory_of(trace)
-    values, mapped = np.zeros(len(steps), np.uint64), np.zeros(len(steps), np.bool_)
-    order = np.argsort(steps, kind="stable")
-    sooner(load_many, max(len(steps), len(journal.step)))(
-        (steps, addresses, order), np.int64(size), journal, memory, values, mapped
-    )
-    return values, mapped

@@ -114,12 +114,3 @@ def move_to(step: Any, journal: Any, memory: Any) -> None:
         store(journal.address[write], np.int64(journal.size[write]), journal.value[write], memory)
         write += 1
     journal.applied[0] = write
-
-
-@compiled()
-def load_many(reads: Any, size: Any, journal: Any, memory: Any, values: Any, mapped: Any) -> None:
-    """Fill in a word for each of ``reads``: steps, addresses, and their places in order of their steps."""
-    steps, addresses, order = reads
-    for i in order:
-        move_to(steps[i], journal, memory)
-        values[i], mapped[i] = load(addresses[i], size, memory)

@@ -33,7 +33,6 @@ from testbed.contract.unwinder import HeldTo
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth
 from testbed.truth.native.near import NEAR
-from testbed.words.errors import UnreadableMemory
 from testbed.words.outcome import Outcome
 
 Filling = Mapping[str, object]
@@ -153,31 +152,13 @@ class Sites:
     def register(self, name: str) -> Words:
         return np.ascontiguousarray(self.registers[:, self.arch.index[name]])
 
-    def words(self, rows: Numbers, addresses: Words, where: Bools) -> tuple[Words, Bools]:
-        """A word of memory at some sites, and where it could be read; only those asked for by ``where``."""
+    def words(self, rows: Numbers, addresses: Words, where: Bools, size: int | None = None) -> tuple[Words, Bools]:
+        """A word of memory at some sites, or ``size`` bytes, and where it could be read; only what ``where`` asks."""
         values, mapped = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.bool_)
         asked = np.flatnonzero(where)
         address = addresses[asked] & np.uint64(self.arch.word_mask)
-        values[asked], mapped[asked] = self.truth.words.at(self.steps[rows[asked]], address)
+        values[asked], mapped[asked] = self.trace.words.at(self.steps[rows[asked]], address, size)
         return values, mapped
-
-    def read(self, rows: Numbers, addresses: Words, size: int) -> tuple[Words, Bools]:
-        """As `words`, of so many bytes: one word or two, or fewer bytes of one that cannot be read at once."""
-        word, mask, every = self.arch.word, self.arch.word_mask, np.ones(len(rows), np.bool_)
-        values, mapped = self.words(rows, addresses, every)
-        if size > word:
-            above, there = self.words(rows, addresses + np.uint64(word), every)
-            return values | above << np.uint64(8 * word), mapped & there
-        if size < word:
-            for i, (row, address) in enumerate(zip(rows.tolist(), addresses.tolist(), strict=True)):
-                mapped[i], values[i] = self._part(row, address & mask, size)
-        return values, mapped
-
-    def _part(self, row: int, address: int, size: int) -> tuple[bool, int]:
-        try:
-            return True, self.snapshot(row).memory.unsigned(address, size)
-        except UnreadableMemory:
-            return False, 0
 
 
 @dataclass(frozen=True, slots=True)

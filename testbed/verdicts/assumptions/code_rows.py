@@ -131,7 +131,7 @@ class _CodeFrames:
         while len(left):  # mostly it is near an end
             left = left[distance + distance < size[left]]
             for at in (true.cfa[self.index[left]] - distance - word, self.sp[left] + distance):
-                value, mapped = truth.words.at(seen[left], at)
+                value, mapped = truth.trace.words.at(seen[left], at)
                 value &= mask
                 kept[left] |= mapped & ((value == returns[left]) | (value == goes_on[left]) & (goes_on[left] != 0))
             left, distance = left[~kept[left]], distance + word

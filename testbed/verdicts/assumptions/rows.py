@@ -129,7 +129,7 @@ def _by_rows(
         arch,
         here.values,
         here.known,
-        lambda some, addresses, size: sites.read(here.rows[some], addresses, size),
+        lambda some, addresses, size: sites.words(here.rows[some], addresses, np.ones(len(some), np.bool_), size),
         np.array(table.biases, object)[number],
     )
     given = evaluate([*table.distinct], np.array(table.rules)[number], frames)

@@ -172,7 +172,7 @@ def _code_words(truth: Truth) -> tuple[Numbers, Words, Words]:
         inside &= _may_be_code(trace, first, last, inside, places[-1] // word)
         for at in (first, np.minimum(first + np.uint64(1), last), last):
             own = np.flatnonzero(inside & ((at != first) | (at is first)))
-            written, mapped = truth.words.at(writes.step[own].astype(np.int64) + 1, at[own] * word)
+            written, mapped = truth.trace.words.at(writes.step[own].astype(np.int64) + 1, at[own] * word)
             is_code = mapped & (written > low) & (written <= high | 1)
             steps.append(writes.step[own].astype(np.int64) + 1)
             places.append(at[own] * word)
