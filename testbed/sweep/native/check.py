@@ -392,15 +392,17 @@ def is_led(number: Any, swept: Any) -> Any:
 def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
     """What begins as a part of a function does, and nothing leads to it as its first row says, is perhaps none.
 
-    `.plt` is nobody's part: its CFA is an expression.
+    `.plt` is nobody's part: among its CFAs is an expression.
     """
     for i in range(len(swept.entries)):
         entry = swept.entries[i]
         if out[i, VERDICT] != AGREES or is_led(i, swept) or entry[FIRST_ROW] >= entry[LAST_ROW]:
             continue
         row = swept.rows[entry[FIRST_ROW]]
-        is_function = begins_function(row, machine) or is_among(swept.called, entry[START])
-        if row[CFA_REGISTER] >= 0 and not is_function:
+        is_part = not begins_function(row, machine) and not is_among(swept.called, entry[START])
+        for k in range(entry[FIRST_ROW], entry[LAST_ROW]):
+            is_part = is_part and swept.rows[k, CFA_REGISTER] >= 0
+        if is_part:
             out[i, VERDICT], out[i, ABOUT] = CANNOT_TELL, NO_PART
             out[i, OUT_AT], out[i, OUT_FROM], out[i, OUT_ROW] = entry[START], -1, entry[FIRST_ROW]
 
