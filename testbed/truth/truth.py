@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -33,12 +33,18 @@ class Truth(Watched):
 
     def stack(self, step: int) -> CallStack:
         """The true frames before ``step`` executes, innermost first."""
-        index = int(self.node[step])
-        activation = self.activations[index]
+        return next(self.stacks([step]))
+
+    def stacks(self, steps: Sequence[int]) -> Iterator[CallStack]:
+        """The same of many steps, one after the other."""
         arch = self.trace.arch
-        registers = self._registers(step, (*platform(arch).preserved, arch.sp, arch.pc))
-        innermost = TrueFrame(registers[arch.pc], activation.cfa, MappingProxyType(registers), index, calling=False)
-        return CallStack((innermost, *self._callers(index)), self.trace.images)
+        names = (*platform(arch).preserved, arch.sp, arch.pc)
+        columns = [arch.index[name] for name in names]
+        values = np.asarray(self.trace.registers)[np.array(steps, np.int64)[:, None], columns].tolist()
+        for index, own in zip(self.node[np.array(steps, np.int64)].tolist(), values, strict=True):
+            registers = MappingProxyType(dict(zip(names, own, strict=True)))
+            innermost = TrueFrame(own[-1], self.activations[index].cfa, registers, index, calling=False)
+            yield CallStack((innermost, *self._callers(index)), self.trace.images)
 
     def traits(self, step: int) -> frozenset[Trait]:
         """What the trace shows about ``step``: about its innermost frame, and what is `OUTER` of the others."""

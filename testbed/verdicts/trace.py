@@ -38,6 +38,7 @@ from testbed.words.outcome import Outcome
 
 NOTHING_SAID = Backtrace((), None)
 EXACT = OUTCOMES.index(Outcome.EXACT)
+_AT_ONCE = 1 << 13  # steps
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
 
 
@@ -64,7 +65,7 @@ class Verdicts(Sequence[Verdict]):
         return len(self.outcome)
 
     def __iter__(self) -> Iterator[Verdict]:
-        return (self.at(step) for step in range(len(self)))
+        return self._made(range(len(self)))
 
     @overload
     def __getitem__(self, step: int) -> Verdict: ...
@@ -72,7 +73,7 @@ class Verdicts(Sequence[Verdict]):
     def __getitem__(self, step: slice) -> Sequence[Verdict]: ...
     def __getitem__(self, step: int | slice) -> Verdict | Sequence[Verdict]:
         if isinstance(step, slice):
-            return tuple(self.at(i) for i in range(*step.indices(len(self))))
+            return tuple(self._made(range(*step.indices(len(self)))))
         return self.at(range(len(self))[step])
 
     @property
@@ -80,12 +81,24 @@ class Verdicts(Sequence[Verdict]):
         return self.truth.transition
 
     def at(self, step: int) -> Verdict:
-        """The verdict on one step, with the words that no column holds; an exact one needs none."""
+        """The verdict on one step."""
+        return next(self._made([step]))
+
+    def _made(self, steps: Sequence[int]) -> Iterator[Verdict]:
+        """The verdicts on some steps. Words that no column has are made for many at once; an exact one needs none."""
+        for first in range(0, len(steps), _AT_ONCE):
+            some = steps[first : first + _AT_ONCE]
+            exact = [self._exact(step) for step in some]
+            left = [step for step, verdict in zip(some, exact, strict=True) if verdict is None]
+            others = verdicts_at(self.truth, map(self.backtraces.__getitem__, left), self.unwinder, left)
+            yield from (verdict or next(others) for verdict in exact)
+
+    def _exact(self, step: int) -> Verdict | None:
         depth = self.backtraces.depth(step)
-        if depth is not None and self.outcome[step] == EXACT and not self.clause[step]:
-            verdict = exact_verdict(depth, ACCORDS[self.accord[step]], transition=bool(self.transition[step]))
-            return replace(verdict, undecided=True) if self.truth.undecided[step] else verdict
-        return verdict_at(self.truth, self.backtraces[step], self.unwinder, step)
+        if depth is None or self.outcome[step] != EXACT or self.clause[step]:
+            return None
+        verdict = exact_verdict(depth, ACCORDS[self.accord[step]], transition=bool(self.transition[step]))
+        return replace(verdict, undecided=True) if self.truth.undecided[step] else verdict
 
     def counts(self, first: int = 0, end: int | None = None, phase: NDArray[np.int8] | None = None) -> Counts:
         """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
@@ -161,8 +174,8 @@ def verdicts_at(
     """The verdicts on what was said at some steps, one after the other."""
     held_to, assumption = (unwinder.held_to, unwinder.assumption) if unwinder else (HeldTo.HONESTY, None)
     failed = failed_at(truth, steps, assumption) if assumption and len(steps) else [None] * len(steps)
-    for step, each, where in zip(steps, said, failed, strict=True):
-        stack, transition = truth.stack(step), bool(truth.transition[step])
+    for step, stack, each, where in zip(steps, truth.stacks(steps), said, failed, strict=True):
+        transition = bool(truth.transition[step])
         verdict = judge_backtrace(truth.trace.arch, stack, each, held_to=held_to, failed=where, transition=transition)
         yield replace(verdict, undecided=True) if truth.undecided[step] else verdict
 

@@ -114,7 +114,7 @@ def test_an_exact_verdict_is_read_from_the_columns(monkeypatch: pytest.MonkeyPat
     assert unwinder.unwind_trace is not None
     found = judge_trace(run.watched, unwinder.unwind_trace(run.trace), unwinder)
     expected = [verdict for verdict in found if verdict.outcome is Outcome.EXACT]
-    monkeypatch.delattr("testbed.verdicts.trace.verdict_at")
+    monkeypatch.delattr("testbed.verdicts.trace.judge_backtrace")
     exact = np.flatnonzero(found.outcome == OUTCOMES.index(Outcome.EXACT)).tolist()
     assert len(exact) > 100
     assert [found[step] for step in exact] == expected
