@@ -387,7 +387,8 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
         right = checks.compared & (checks.wrong == 0) & ~checks.untried
         ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))
         tables[name] = TableChecks((natural,), (forced,), (true,), (unproven,), (ways,))
-    on_natural, on_forced = (np.unique(pc[own & steps]) for steps in (~batch.forced, batch.forced))
+    decided = own & ~called.undecided  # where nobody knows who called, nothing was compared
+    on_natural, on_forced = (np.unique(pc[decided & steps]) for steps in (~batch.forced, batch.forced))
     return GroupResult((), tables, on_natural, on_forced, {}, 0, steps)
 
 

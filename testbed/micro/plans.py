@@ -18,6 +18,7 @@ from warnings import catch_warnings, simplefilter
 
 from testbed.arch import Arch
 from testbed.conventions import platform
+from testbed.micro.call_code import CALL_CODE
 from testbed.micro.layout import ARENA_SIZE, CallableImage
 from testbed.words.errors import UsageError
 
@@ -51,7 +52,8 @@ class ArgumentPlan:
         """The registers to write before the call of the function at a code pointer."""
         names, arch = image.convention_of(target).arguments, image.loaded.image.arch
         given = [(name, argument.at(image)) for name, argument in zip(names, self.arguments, strict=False)]
-        return (*given, (arch.sp, image.sp - self.lower * platform(arch).stack_alignment))
+        lower = self.lower * platform(arch).stack_alignment if CALL_CODE[arch.name].moves_sp else 0
+        return (*given, (arch.sp, image.sp - lower))
 
 
 _TEXT = ARENA_SIZE // 2  # the arena's second half is text
