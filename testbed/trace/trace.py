@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from testbed.arch import Arch, Isa
 from testbed.image import LoadedImage
 from testbed.native.compiled import sooner
-from testbed.trace.memory import History, Memory, Region, Writes
+from testbed.trace.memory import History, Memory, Region, WordHistory, Writes
 from testbed.trace.snapshot import Snapshot
-from testbed.trace.words import WordHistory
 from testbed.words.errors import EmulationError
 
 LAST_BIT = 63

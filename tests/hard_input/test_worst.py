@@ -21,9 +21,9 @@ REFUSED_BY = {
     "mapped": "overlapping_segments overlapping_sections overlapping_core many_vdsos overlapping_ranges "
     "module_names macho_core",
     "unpacked": "compressed_sections long_names macho_names shared_names compressed_json trace_that_unpacks",
-    "entries": "macho_fixups most_entries shared_lines shared_ranges small_units",
+    "entries": "macho_fixups most_entries symbols_again_and_again shared_lines shared_ranges small_units",
     "parts": "scattered_segments many_mappings",
-    "steps": "segments_times_sections symbols_again_and_again entries_without_bytes many_registers shared_exidx "
+    "steps": "segments_times_sections entries_without_bytes many_registers shared_exidx "
     "shared_pages pushes small_functions branches",
 }
 LIMIT_OF = {name: limit for limit, names in REFUSED_BY.items() for name in names.split()}

@@ -5,8 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from testbed.trace.memory import History, Region, Writes
-from testbed.trace.words import WordHistory
+from testbed.trace.memory import History, Region, WordHistory, Writes
 from testbed.words.errors import UnreadableMemory
 
 SIZES = (1, 2, 4, 8)
