@@ -148,9 +148,9 @@ def declares(image: Image, tag: Tag, attribute: Attribute) -> bool:
 # A declaration as it is written: its number, its tag, a flag, and pairs of an attribute and a form up to two zeros.
 # Large files have some 100,000 of them. The constant of IMPLICIT_CONST (0x21) stands behind the form.
 _LEB = rb"[\x80-\xff]*[\x00-\x7f]"
-_PAIR = re.compile(rb"(?!\0\0)(%b)(?:\x21%b|%b)" % (_LEB, _LEB, _LEB))
+_PAIR = re.compile(rb"(?!\0\0)(%b)(?:\x21%b|(?!\x21)%b)" % (_LEB, _LEB, _LEB))
 _DECLARATION = re.compile(
-    rb"\0*+%b(%b)[\0\1]((?:(?!\0\0)(?>%b(?:\x21%b|%b)))*+)\0\0" % (_LEB, _LEB, _LEB, _LEB, _LEB), re.DOTALL
+    rb"\0*(?!\0)%b(%b)[\0\1]((?:(?!\0\0)%b(?:\x21%b|(?!\x21)%b))*)\0\0" % (_LEB, _LEB, _LEB, _LEB, _LEB), re.DOTALL
 )
 
 
