@@ -1,7 +1,8 @@
 """Memory as it was before any step, without replaying: the initial image plus a journal of writes.
 
 At step ``n`` a byte has the value of the last journal entry with ``step < n`` that covers it, else its initial
-value. Random access is a dictionary look-up and a binary search per aligned 8-byte granule.
+value. Random access is a dictionary look-up and a binary search per aligned 8-byte granule; words at many steps are
+found in columns (`WordHistory`).
 """
 
 from __future__ import annotations
