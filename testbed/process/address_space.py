@@ -16,7 +16,7 @@ import numpy as np
 from unicorn import Uc
 
 from testbed.process.refusal import Refusal
-from testbed.process.shared_memory import MOST_SHARED, SharedBytes
+from testbed.process.shared_memory import MOST_SHARED, MOST_VIEWS, SharedBytes
 from testbed.trace import Region
 from testbed.trace.sparse import used_pages, used_runs
 
@@ -37,6 +37,7 @@ class Area:
     name: str = ""
     offset: int = 0  # of ``start`` in the file ``name``, or in what is shared
     shared: SharedBytes | None = None  # whose bytes these are
+    most: int = READ | WRITE | EXECUTE  # what may ever be allowed there
 
 
 class AddressSpace:
@@ -49,11 +50,11 @@ class AddressSpace:
         self.initial: list[Region] = []
         self.changed_code: list[tuple[int, int]] = []  # executable bytes that are not what they were
         self._together = [self]  # those of all processes that live
-        self._seen: dict[SharedBytes, bytes] = {}  # shared bytes as they were when this process ran last
+        self._views: tuple[Area, ...] | None = None
 
     def copied(self, uc: Uc, journal: Callable[[int, bytes], None]) -> AddressSpace:
         """The same memory in another machine, with no part in common. Raises Refusal (ENOMEM)."""
-        self._check_limits(self.mapped, self.shared)
+        self._check_limits(self.mapped, sum(area.end - area.start for area in self.views))
         other = AddressSpace(uc, self._top, self._end, journal, self.most)
         other._areas, other._ever, other.initial = list(self._areas), list(self._ever), list(self.initial)
         for area in self._areas:
@@ -66,8 +67,6 @@ class AddressSpace:
                     uc.mem_write(area.start + low, content[low:high])
                 other._note_code(area.start, area.end, area.protection)
         other.joins(self)
-        self.leave()
-        other._seen = dict(self._seen)
         return other
 
     def joins(self, others: AddressSpace) -> None:
@@ -84,22 +83,6 @@ class AddressSpace:
         self._areas = []
         del self._uc, self._journal
 
-    def leave(self) -> None:
-        """Another process runs from here on: what it sees of shared bytes is remembered."""
-        areas = [area for area in self._areas if area.shared is not None and area.backed]
-        self._seen = {}
-        for area in areas:
-            assert area.shared is not None
-            most = max(each.offset + each.end - each.start for each in areas if each.shared is area.shared)
-            self._seen[area.shared] = area.shared.bytes[:most]
-
-    def come_back(self) -> None:
-        """It runs again: what others have written to shared bytes meanwhile becomes part of its journal."""
-        for area in self._areas:
-            if area.shared is not None and area.backed and area.shared in self._seen:
-                part = slice(area.offset, area.offset + area.end - area.start)
-                self._journal_changes(area.start, self._seen[area.shared][part], area.shared.bytes[part])
-
     def place_of(self, address: int) -> tuple[object, int]:
         """What memory an address is of, and where in it: equal wherever processes share it."""
         area = self.area_at(address)
@@ -113,9 +96,11 @@ class AddressSpace:
         return sum(area.end - area.start for area in self._areas if area.backed)
 
     @property
-    def shared(self) -> int:
-        """Bytes that others may see, too."""
-        return sum(area.end - area.start for area in self._areas if area.shared is not None)
+    def views(self) -> tuple[Area, ...]:
+        """The areas with bytes that others may see, too, in order."""
+        if self._views is None:
+            self._views = tuple(area for area in self._areas if area.shared is not None and area.backed)
+        return self._views
 
     def __iter__(self) -> Iterator[Area]:
         return iter(self._areas)
@@ -170,6 +155,7 @@ class AddressSpace:
         name: str = "",
         offset: int = 0,
         shared: SharedBytes | None = None,
+        most: int = READ | WRITE | EXECUTE,
     ) -> None:
         """Map pages, in place of what was there: ``content``, then zeros; or bytes that are shared.
 
@@ -180,9 +166,9 @@ class AddressSpace:
             raise Refusal(errno.EINVAL)
         if start < LOWEST or (end > self._end and not name.startswith("[")):
             raise Refusal(errno.EPERM if start < LOWEST else errno.ENOMEM)
-        backed = bool(protection or content)
-        area = Area(start, end, protection, backed, name, offset, shared)
-        self._check_limits(end - start if backed else 0, end - start if shared is not None else 0)
+        backed = bool(protection or content or shared is not None)
+        area = Area(start, end, protection, backed, name, offset, shared, most)
+        self._check_limits(end - start if backed else 0, end - start if shared is not None else 0, shared)
         before = [(low, high, self._content(low, high)) for low, high, new in self._met(start, end) if not new]
         self._remove(start, end)
         if backed:
@@ -206,13 +192,15 @@ class AddressSpace:
         self._remove(start, end)
 
     def protect(self, start: int, size: int, protection: int) -> None:
-        """What programs may do there from now on. Raises Refusal (EINVAL, ENOMEM)."""
+        """What programs may do there from now on. Raises Refusal (EINVAL, ENOMEM, EACCES)."""
         end = start + _pages(size)
         if start % PAGE:
             raise Refusal(errno.EINVAL)
         areas = self._split(start, end)
         if sum(area.end - area.start for area in areas) != end - start:
             raise Refusal(errno.ENOMEM)
+        if any(protection & ~area.most for area in areas):
+            raise Refusal(errno.EACCES)
         self._check_limits(sum(area.end - area.start for area in areas if not area.backed) if protection else 0)
         for area in areas:
             backed = area.backed or bool(protection)
@@ -232,7 +220,8 @@ class AddressSpace:
         at = area.offset + old - area.start
         if area.shared is not None and at + grown > len(area.shared.bytes):
             raise Refusal(errno.ENOMEM)
-        self.map(new, grown, area.protection, content, name=area.name, offset=at, shared=area.shared)
+        shared, name, most = area.shared, area.name, area.most
+        self.map(new, grown, area.protection, content, name=name, offset=at, shared=shared, most=most)
         self.unmap(old, size)
 
     def clear(self, start: int, size: int) -> None:
@@ -268,13 +257,15 @@ class AddressSpace:
 
     # Inside.
 
-    def _check_limits(self, more: int, shared: int = 0) -> None:
+    def _check_limits(self, more: int, size: int = 0, shared: SharedBytes | None = None) -> None:
         used = sum(each.mapped for each in self._together)
         ever = sum(high - low for low, high in self._ever)
         if max(used, ever) + more > self.most or len(self._areas) >= MOST_AREAS:
             raise Refusal(errno.ENOMEM)
-        if shared and sum(each.shared for each in self._together) + shared > MOST_SHARED:
-            raise Refusal(errno.ENOMEM)  # each process remembers what it has seen of it
+        seen = sum(area.end - area.start for each in self._together for area in each.views) if size else 0
+        views = sum(area.shared is shared for area in self.views) if shared is not None else 0
+        if seen + size > MOST_SHARED or views >= MOST_VIEWS:
+            raise Refusal(errno.ENOMEM)
 
     def _map(self, area: Area) -> None:
         """Give an area's pages memory in this machine: of its own, or that which is shared."""
@@ -334,6 +325,7 @@ class AddressSpace:
 
     def _split(self, start: int, end: int) -> list[Area]:
         """The areas inside [start, end), after cutting those that reach out of it."""
+        self._views = None  # whoever changes an area asks here before
         for cut in (start, end):
             area = self.area_at(cut)
             if area is not None and area.start < cut:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from testbed.process.channels import PipeEnd, pipe
 from testbed.process.open_files import MOST_AT_ONCE, POLL_ERROR, POLL_HUNG_UP, POLL_IN, POLL_OUT, OpenFile
@@ -38,7 +39,8 @@ def ready(file: OpenFile, wanted: int, *, at_once: bool = False, what: str) -> N
     if not file.polled() & wanted:
         if at_once or file.flags & os.O_NONBLOCK:
             raise Refusal(errno.EAGAIN)
-        raise MustWait(Wait(lambda: bool(file.polled() & wanted), restart=True, what=what))
+        at = partial(file.ready_at, wanted)
+        raise MustWait(Wait(lambda: bool(file.polled() & wanted), restart=True, what=what, ready_at=at))
 
 
 def take(file: OpenFile, size: int) -> bytes:
@@ -81,11 +83,19 @@ def writev(process: Process, a: tuple[int, ...]) -> int:
     return written(process, file, b"".join(process.memory.read(address, size) for address, size in places))
 
 
-def written(process: Process, file: OpenFile, data: bytes, *, at_once: bool = False, silent: bool = False) -> int:
+def written(
+    process: Process,
+    file: OpenFile,
+    data: bytes,
+    *,
+    at_once: bool = False,
+    silent: bool = False,
+    put: Callable[[bytes], int] | None = None,
+) -> int:
     """Write once there is room. What is written to what nobody reads brings SIGPIPE, unless that is ``silent``."""
     try:
         ready(file, POLL_OUT, at_once=at_once, what="write")
-        return file.write(data)
+        return (put or file.write)(data)
     except Refusal as refusal:
         if refusal.number == errno.EPIPE and not silent:
             info = sent_info(process.arch, process.number, SIGPIPE, 0)

@@ -10,7 +10,7 @@ from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE
 from testbed.process.known_files import image_of_file
 from testbed.process.open_files import NullDevice, OpenHostFile
 from testbed.process.refusal import Refusal
-from testbed.process.shared_memory import MemoryFile, SharedBytes
+from testbed.process.shared_memory import SharedBytes
 from testbed.process.state import Process
 from testbed.words.errors import BudgetExceeded, ImageError
 
@@ -23,41 +23,38 @@ MOST_FILE = 256 << 20  # bytes of a file that one mapping reads
 def mmap(process: Process, a: tuple[int, ...]) -> int:
     """``mmap(address, size, protection, flags, fd, offset)``: where the pages are mapped.
 
-    What is shared is memory that has no file, or one that is memory itself; another file that could be written so is
-    refused.
+    What is shared is memory that has no file, or that of a file which the run wrote. Nobody writes any other file.
     """
     address, size, protection, flags, number, offset = a[:6]
     offset <<= process.abi.map_shift
     if not size or offset % PAGE or (flags & FIXED and address % PAGE):
         raise Refusal(errno.EINVAL)
     size = -(-size // PAGE) * PAGE
-    content, name, file, shared = b"", "", None, None
+    content, name, file, shared, most = b"", "", None, None, READ | WRITE | EXECUTE
     is_shared = flags & 3 != PRIVATE
     if flags & ANONYMOUS:
-        shared = SharedBytes(size, size) if is_shared else None
+        shared = SharedBytes(size) if is_shared else None
     else:
         file = process.descriptors.file(process.signed(number), os.O_WRONLY)
-        if isinstance(file, MemoryFile):
-            name = file.path
-            if not is_shared:
-                content = file.read_at(size, offset)
-            elif offset + size > len(file.held.bytes):
-                raise Refusal(errno.ENXIO)
-            elif protection & WRITE and file.flags & os.O_ACCMODE != os.O_RDWR:
-                raise Refusal(errno.EACCES)
+        if isinstance(file, OpenHostFile):
+            name = file.node.path
+            if is_shared and file.node.upper:
+                shared = file.shared
             else:
-                shared = file.held
-        elif isinstance(file, OpenHostFile):
-            if is_shared and protection & WRITE:
-                raise Refusal(errno.ENODEV)  # what is written there would have to reach the file
-            content, name = file.read_at(min(size, MOST_FILE), offset), file.node.path
+                content = file.read_at(min(size, MOST_FILE), offset)
+            if is_shared and file.flags & os.O_ACCMODE != os.O_RDWR:
+                most &= ~WRITE
         elif not isinstance(file, NullDevice):
             raise Refusal(errno.ENODEV)
-    if shared is not None and protection & EXECUTE:
-        raise Refusal(errno.EACCES)  # the machine of another process would not see new code
+    if shared is not None:
+        most &= ~EXECUTE  # the machine of another process would not see new code
+        if offset * bool(name) + size > len(shared.bytes):
+            raise Refusal(errno.ENOMEM)
+    if protection & ~most & 7:
+        raise Refusal(errno.EACCES)
     start = _place(process, address, size, flags)
     at = offset if name else 0
-    process.memory.map(start, size, protection & 7, content, name=name, offset=at, shared=shared)
+    process.memory.map(start, size, protection & 7, content, name=name, offset=at, shared=shared, most=most)
     if protection & EXECUTE and isinstance(file, OpenHostFile):
         _note_image(process, file, start, offset)
     return start
@@ -107,9 +104,6 @@ def munmap(process: Process, a: tuple[int, ...]) -> int:
 
 def mprotect(process: Process, a: tuple[int, ...]) -> int:
     """``mprotect(address, size, protection)``: 0, or ENOMEM where something is not mapped."""
-    shares = any(area.shared and area.start < a[0] + a[1] and a[0] < area.end for area in process.memory)
-    if shares and a[2] & EXECUTE:
-        raise Refusal(errno.EACCES)
     process.memory.protect(a[0], a[1], a[2] & 7)
     return 0
 

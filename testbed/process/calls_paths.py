@@ -9,13 +9,12 @@ import struct
 from collections.abc import Mapping
 
 from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
+from testbed.process.file_tree import FileNode
 from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, OpenHostFile, open_in
 from testbed.process.refusal import Refusal
-from testbed.process.shared_memory import MOST_SHARED, MemoryFile, SharedBytes
 from testbed.process.state import KernelCall, Process
 
 _REMOVE_FOLDER, _FOLLOW = 0x200, 0x400
-SHARED_FOLDER = "/dev/shm"
 COMMON_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: 4, stat.S_IFREG: 8, stat.S_IFLNK: 10, stat.S_IFCHR: 2}
 
@@ -33,7 +32,7 @@ def openat(process: Process, a: tuple[int, ...]) -> int:
     path = path_at(process, a[1])
     follow = not flags & (os.O_NOFOLLOW | os.O_EXCL)
     at = process.tree.locate(path, folder_of(process, a[0], path), follow=follow)
-    file = _made(process, at, flags) or _in_memory(process, at, flags) or open_in(process.tree, at, flags)
+    file = _made(process, at, flags) or open_in(process.tree, at, flags)
     return process.descriptors.add(file, close_on_exec=bool(flags & os.O_CLOEXEC))
 
 
@@ -48,30 +47,11 @@ def _made(process: Process, path: str, flags: int) -> OpenFile | None:
     return None
 
 
-def _in_memory(process: Process, path: str, flags: int) -> MemoryFile | None:
-    """A file of ``/dev/shm``, whose bytes processes may share. None for all that is elsewhere.
-
-    Raises Refusal (ENXIO for a socket; EEXIST).
-    """
-    node = process.tree.node(path)
-    if node is None and flags & os.O_CREAT and path.startswith(SHARED_FOLDER + "/"):
-        node = process.tree.place(path, stat.S_IFREG | 0o600, SharedBytes(0, MOST_SHARED, process.tree.claim))
-    elif node is not None and node.holds is not None and flags & os.O_CREAT and flags & os.O_EXCL:
-        raise Refusal(errno.EEXIST)
-    if node is None or node.holds is None:
-        return None
-    if not isinstance(node.holds, SharedBytes):
-        raise Refusal(errno.ENXIO)
-    if flags & os.O_TRUNC:
-        node.holds.cut(0)
-    return MemoryFile(flags & (os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK), node.mode, held=node.holds, path=path)
-
-
 def memfd_create(process: Process, a: tuple[int, ...]) -> int:
     """``memfd_create(name, flags)``: the number of a file that is memory, and has no name in the tree."""
     name = os.fsdecode(process.memory.text(a[0], 250))
-    held = SharedBytes(0, MOST_SHARED, process.tree.claim)
-    file = MemoryFile(os.O_RDWR, stat.S_IFREG | 0o777, held=held, path=f"/memfd:{name} (deleted)")
+    host, node = process.tree.without_name(), FileNode(f"/memfd:{name} (deleted)", stat.S_IFREG | 0o777, upper=True)
+    file = OpenHostFile(os.O_RDWR, node.mode, node=node, tree=process.tree, host=host)
     return process.descriptors.add(file, close_on_exec=bool(a[1] & 1))
 
 
@@ -89,7 +69,8 @@ def _maps(process: Process) -> bytes:
     lines = []
     for area in process.memory:
         letters = "".join(c if area.protection & bit else "-" for c, bit in zip("rwx", (1, 2, 4), strict=True))
-        place = f"{area.start:08x}-{area.end:08x} {letters}p {area.offset:08x} 00:00 {'0':<10}"
+        letters += "p" if area.shared is None else "s"
+        place = f"{area.start:08x}-{area.end:08x} {letters} {area.offset:08x} 00:00 {'0':<10}"
         lines.append(f"{place:<73}{area.name}".rstrip() + "\n")
     return "".join(lines).encode()
 

@@ -28,6 +28,7 @@ from testbed.process.initial_stack import MOST_STRINGS
 from testbed.process.known_files import image_of_file
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.refusal import Refusal
+from testbed.process.shared_writes import share_writes
 from testbed.process.signals import send_to_process, sent_info
 from testbed.process.starting import Execution, execute
 from testbed.process.state import (
@@ -77,6 +78,7 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
     number = kernel.next_number()
     if flags & PARENT_TID:
         process.memory.write(parent_tid, process.pack(number, size=4))
+    share_writes(process)
     kernel.is_native |= recorder.is_native
     own = ProcessRecorder(process.arch, kernel.left, kernel.piece, recorder.total, natively=kernel.is_native)
     memory = process.memory.copied(own.uc, own.journal_write)
@@ -190,6 +192,7 @@ def end_process(process: Process, ends: ProcessEnds) -> None:
     """A process is over: its files are closed, its memory and its machine are given back, its parent is told."""
     kernel = process.kernel
     process.current.ran(process.piece_start, process.recorder.total)
+    share_writes(process)
     process.executed = process.own_steps
     process.ends = ends.with_traceback(None)  # which would keep the machine
     kernel.living.remove(process)
@@ -209,6 +212,8 @@ def end_process(process: Process, ends: ProcessEnds) -> None:
             if each.parent is process:
                 each.parent = ends.becomes
         return
+    if not kernel.living:
+        process.descriptors.close_sent()
     for each in kernel.processes:
         if each.parent is process:
             each.parent = None

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import errno
+import os
+import struct
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 
+from testbed.process.calls_identity import timespec
+from testbed.process.open_files import POLL_IN, OpenFile
 from testbed.process.refusal import Refusal
 from testbed.process.signals import (
     alternate_bytes,
     bit,
     deliverable,
+    is_pending,
     return_from_handler,
     send,
     send_to_process,
     sent_info,
     set_alternate,
+    take_pending,
 )
-from testbed.process.state import SIGKILL, SIGSTOP, KernelCall, Process, SignalAction
+from testbed.process.state import SIGKILL, SIGSTOP, Kernel, KernelCall, Process, SignalAction
 from testbed.process.threads import GuestThread, MustWait, Wait
 
 _BLOCK, _UNBLOCK, _SET = 0, 1, 2
 _BY_USER, _BY_TKILL = 0, -6
 MOST_SIGNALS = 64
+_TOLD_SIZE, _STATUS = 128, 40  # struct signalfd_siginfo: its size, where ssi_status lies
 
 
 def _number(number: int) -> int:
@@ -147,6 +156,66 @@ def setitimer(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
+def rt_sigtimedwait(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
+    """``rt_sigtimedwait(set, info, time, size)``: a signal of the set, which is not delivered then; EAGAIN in time."""
+    mask = process.memory.word(a[0], 8) & ~(bit(SIGKILL) | bit(SIGSTOP))
+    deadline = process.now + timespec(process, a[2], time_size) if a[2] else None
+
+    def over(timed_out: bool) -> int:
+        found = take_pending(process, mask)
+        if found is None:
+            raise Refusal(errno.EAGAIN if timed_out else errno.EINTR)
+        if a[1]:
+            process.memory.write(a[1], found[1])
+        return found[0]
+
+    if is_pending(process, mask) or deadline == process.now:
+        return over(timed_out=True)
+    raise MustWait(Wait(lambda: is_pending(process, mask), over, deadline, what="a signal"))
+
+
+@dataclass(eq=False)
+class SignalFile(OpenFile):
+    """``signalfd``: the signals of a set that have come to whoever reads, and that are not delivered then."""
+
+    kernel: Kernel = field(kw_only=True)
+    mask: int = field(kw_only=True)
+
+    def read(self, size: int) -> bytes:
+        told = b""
+        while len(told) + _TOLD_SIZE <= size and (found := take_pending(self.kernel.asker, self.mask)):
+            number, info = found
+            error, code = struct.unpack_from("<ii", info, 4)
+            sender, user, status = struct.unpack_from("<iii", info, 16 if self.kernel.asker.arch.word == 8 else 12)
+            each = struct.pack("<IiiII", number, error, code, sender, user).ljust(_STATUS, b"\0")
+            told += (each + struct.pack("<i", status)).ljust(_TOLD_SIZE, b"\0")
+        if not told:
+            raise Refusal(errno.EINVAL)
+        return told
+
+    def polled(self) -> int:
+        return POLL_IN * is_pending(self.kernel.asker, self.mask)
+
+    @property
+    def changes(self) -> int:
+        return self.kernel.sent
+
+
+def signalfd4(process: Process, a: tuple[int, ...]) -> int:
+    """``signalfd4(fd, mask, size, flags)``: the number of a new file for -1; else the set of that one is changed."""
+    number, mask = process.signed(a[0]), process.memory.word(a[1], 8) & ~(bit(SIGKILL) | bit(SIGSTOP))
+    if a[2] != 8:
+        raise Refusal(errno.EINVAL)
+    if number != -1:
+        file = process.descriptors[number]
+        if not isinstance(file, SignalFile):
+            raise Refusal(errno.EINVAL)
+        file.mask = mask
+        return number
+    made = SignalFile(os.O_RDWR | a[3] & os.O_NONBLOCK, kernel=process.kernel, mask=mask)
+    return process.descriptors.add(made, close_on_exec=bool(a[3] & os.O_CLOEXEC))
+
+
 def is_interrupted(process: Process, thread: GuestThread) -> bool:
     """Whether a signal ends a thread's waiting."""
     return deliverable(process, thread) is not None
@@ -166,4 +235,8 @@ CALLS: Mapping[str, KernelCall] = {
     "tgkill": tgkill,
     "alarm": alarm,
     "setitimer": setitimer,
+    "rt_sigtimedwait": rt_sigtimedwait,
+    "rt_sigtimedwait_time64": partial(rt_sigtimedwait, time_size=8),
+    "signalfd": lambda process, a: signalfd4(process, (*a[:3], 0)),
+    "signalfd4": signalfd4,
 }

@@ -7,9 +7,12 @@ import os
 import stat
 import struct
 from collections.abc import Mapping
+from functools import partial
 
 from testbed.process.calls_files import pieces, ready, written
 from testbed.process.calls_stat import AT_CWD, folder_of
+from testbed.process.channels import Packet
+from testbed.process.descriptors import SentFiles
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import MOST_AT_ONCE, POLL_IN
 from testbed.process.refusal import Refusal
@@ -19,8 +22,9 @@ from testbed.process.threads import MustWait, Wait
 
 _KIND = 0xF
 _PEEK, _ALL_LENGTH, _AT_ONCE, _NO_SIGNAL, _CLOSED = 2, 0x20, 0x40, 0x4000, 0x4000_0000
-_TRUNCATED = 0x20
-_SOCKET_LEVEL = 1
+_TRUNCATED, _CONTROL_CUT = 0x20, 8
+_SOCKET_LEVEL, _RIGHTS = 1, 1
+_MOST_CONTROL, _MOST_FILES = 20480, 253  # net.core.optmem_max, SCM_MAX_FD
 _REUSE, _TYPE, _ERROR, _SEND_BUFFER, _RECEIVE_BUFFER, _PEER, _ACCEPTS, _PROTOCOL, _DOMAIN = (
     2,
     3,
@@ -286,16 +290,19 @@ def shutdown(process: Process, a: tuple[int, ...]) -> int:
     return 0
 
 
-def _send(process: Process, own: Socket, data: bytes, flags: int, name: SocketName | None) -> int:
+def _send(
+    process: Process, own: Socket, data: bytes, flags: int, name: SocketName | None, sent: SentFiles | None = None
+) -> int:
     if name is not None and own.kind == DATAGRAM:
         other = _found(process, own, name)
-        return own.send_to(name, other, data)
+        return own.send_to(name, other, data, sent)
     if name is not None and own.outgoing is not None:
         raise Refusal(errno.EISCONN)
-    return written(process, own, data, at_once=bool(flags & _AT_ONCE), silent=bool(flags & _NO_SIGNAL))
+    put = partial(own.write, sent=sent)
+    return written(process, own, data, at_once=bool(flags & _AT_ONCE), silent=bool(flags & _NO_SIGNAL), put=put)
 
 
-def _receive(own: Socket, size: int, flags: int) -> tuple[bytes, SocketName | None, int]:
+def _receive(own: Socket, size: int, flags: int) -> tuple[Packet, int]:
     if own.incoming is not None and own.reads and not own.error:
         ready(own, POLL_IN, at_once=bool(flags & _AT_ONCE), what="recv")
     return own.receive(size, peek=bool(flags & _PEEK))
@@ -312,13 +319,18 @@ def recvfrom(process: Process, a: tuple[int, ...]) -> int:
     """``recvfrom(fd, buffer, size, flags, name, size)``: how many bytes came, and from whom."""
     own = _socket(process, a[0])
     size = min(a[2], MOST_AT_ONCE)
-    data, sender, length = _receive(own, size, a[3])
-    process.memory.write(a[1], data)
+    packet, length = _receive(own, size, a[3])
+    packet.close()
+    process.memory.write(a[1], packet.data)
     if own.kind == DATAGRAM:
-        _tell_name(process, sender, own.family, a[4], a[5])
+        _tell_name(process, _sender(packet), own.family, a[4], a[5])
     elif a[4]:
         process.memory.write(a[5], bytes(4))
-    return length if a[3] & _ALL_LENGTH and own.incoming is not None and own.incoming.whole else len(data)
+    return length if a[3] & _ALL_LENGTH and own.incoming is not None and own.incoming.whole else len(packet.data)
+
+
+def _sender(packet: Packet) -> SocketName | None:
+    return packet.sender if isinstance(packet.sender, SocketName) else None
 
 
 def _message(process: Process, address: int) -> tuple[int, ...]:
@@ -326,36 +338,82 @@ def _message(process: Process, address: int) -> tuple[int, ...]:
     return process.words(address, 7)
 
 
+def _given_files(process: Process, address: int, size: int) -> SentFiles | None:
+    """The open files of a message's control data: ``struct cmsghdr`` with SCM_RIGHTS, and nothing else (EINVAL)."""
+    if size > _MOST_CONTROL:
+        raise Refusal(errno.ENOBUFS)
+    word, numbers, at = process.arch.word, list[int](), 0
+    data = process.memory.read(address, size)
+    while at + word + 8 <= size:
+        length = int.from_bytes(data[at : at + word], "little")
+        level, kind = struct.unpack_from("<ii", data, at + word)
+        if not word + 8 <= length <= size - at or (level, kind) != (_SOCKET_LEVEL, _RIGHTS):
+            raise Refusal(errno.EINVAL)
+        numbers += struct.unpack_from(f"<{(length - word - 8) // 4}i", data, at + word + 8)
+        at += -(-length // word) * word
+    if len(numbers) > _MOST_FILES:
+        raise Refusal(errno.EINVAL)
+    return process.descriptors.send(numbers) if numbers else None
+
+
+def _tell_files(process: Process, message: int, sent: SentFiles | None, flags: int) -> int:
+    """Give the process what was sent to it, as far as there is room for the numbers; MSG_CTRUNC where there is not."""
+    word = process.arch.word
+    address, room = process.words(message + 4 * word, 2)
+    used, count = 0, len(sent.files) if sent is not None else 0
+    if sent is not None:
+        most = max(0, room - word - 8) // 4 if address else 0
+        numbers = process.descriptors.receive(sent, most, close_on_exec=bool(flags & _CLOSED))
+        if numbers:
+            length = word + 8 + 4 * len(numbers)
+            head = process.pack(length) + process.pack(_SOCKET_LEVEL, _RIGHTS, size=4)
+            process.memory.write(address, head + process.pack(*numbers, size=4))
+            used, count = min(room, -(-length // word) * word), count - len(numbers)
+    process.memory.write(message + 5 * word, process.pack(used))
+    return _CONTROL_CUT * bool(count)
+
+
 def sendmsg(process: Process, a: tuple[int, ...]) -> int:
-    """``sendmsg(fd, message, flags)``: how many bytes were sent. Descriptors cannot be sent: EOPNOTSUPP."""
+    """``sendmsg(fd, message, flags)``: how many bytes were sent, and open files along with the first of them."""
     own = _socket(process, a[0])
-    name, size, vector, count, _, control, _ = _message(process, a[1])
-    if control:
-        raise Refusal(errno.EOPNOTSUPP)
+    name, size, vector, count, control, control_size, _ = _message(process, a[1])
+    if control_size and own.family != UNIX:
+        raise Refusal(errno.EINVAL)
     given = list(pieces(process, vector, count))
     if sum(each for _, each in given) > MOST_AT_ONCE:
         raise Refusal(errno.EMSGSIZE)
     data = b"".join(process.memory.read(at, each) for at, each in given)
-    return _send(process, own, data, a[2], _name(process, name, size & 0xFFFF_FFFF, own.family) if name else None)
+    to = _name(process, name, size & 0xFFFF_FFFF, own.family) if name else None
+    sent = _given_files(process, control, control_size) if control_size else None
+    try:
+        return _send(process, own, data, a[2], to, sent)
+    except (Refusal, MustWait):
+        if sent is not None:
+            sent.close()
+        raise
 
 
 def recvmsg(process: Process, a: tuple[int, ...]) -> int:
-    """``recvmsg(fd, message, flags)``: how many bytes came, into all pieces together."""
+    """``recvmsg(fd, message, flags)``: how many bytes came, into all pieces together, and which files with them."""
     own, word = _socket(process, a[0]), process.arch.word
     name, _, vector, count, _, _, _ = _message(process, a[1])
     places = list(pieces(process, vector, count))
-    data, sender, length = _receive(own, min(sum(size for _, size in places), MOST_AT_ONCE), a[2])
-    at = 0
-    for address, size in places:
-        process.memory.write(address, data[at : at + size])
-        at += size
-    if own.kind == DATAGRAM:
-        _tell_name(process, sender, own.family, name, a[1] + word)
-    else:
-        process.memory.write(a[1] + word, bytes(4))
-    cut = own.incoming is not None and own.incoming.whole and length > len(data)
-    process.memory.write(a[1] + 5 * word, process.pack(0, _TRUNCATED * cut))
-    return length if cut and a[2] & _ALL_LENGTH else len(data)
+    packet, length = _receive(own, min(sum(size for _, size in places), MOST_AT_ONCE), a[2])
+    cut = own.incoming is not None and own.incoming.whole and length > len(packet.data)
+    try:
+        at = 0
+        for address, size in places:
+            process.memory.write(address, packet.data[at : at + size])
+            at += size
+        if own.kind == DATAGRAM:
+            _tell_name(process, _sender(packet), own.family, name, a[1] + word)
+        else:
+            process.memory.write(a[1] + word, bytes(4))
+        flags = _TRUNCATED * cut | _tell_files(process, a[1], packet.sent, a[2])
+        process.memory.write(a[1] + 6 * word, process.pack(flags, size=4))
+    finally:
+        packet.close()
+    return length if cut and a[2] & _ALL_LENGTH else len(packet.data)
 
 
 CALLS: Mapping[str, KernelCall] = {

@@ -12,7 +12,6 @@ from testbed.process.file_tree import FileNode, refused_by_host
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
 from testbed.process.refusal import Refusal
-from testbed.process.shared_memory import SharedBytes
 from testbed.process.state import EPOCH, KernelCall, Process
 
 AT_CWD, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
@@ -65,8 +64,6 @@ def inode(path: str) -> int:
 def _stat_node(process: Process, node: FileNode, open_size: int | None = None) -> bytes:
     """Of a name; of a file that is open, with its size: the name may be gone, or another file's by now."""
     size = len(node.link) if open_size is None else open_size
-    if isinstance(node.holds, SharedBytes):
-        size = node.holds.size
     time = EPOCH
     if node.host is not None and not (node.upper and open_size is not None):
         with refused_by_host():

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from testbed.process.calls_identity import SECOND, timespec
 from testbed.process.channels import EDGE, ONCE, Awaited, Epoll, EventCount
-from testbed.process.open_files import POLL_ERROR, POLL_HUNG_UP, POLL_IN, POLL_OUT
+from testbed.process.open_files import POLL_ERROR, POLL_HUNG_UP, POLL_IN, POLL_OUT, OpenFile
 from testbed.process.refusal import Refusal
 from testbed.process.signals import bit
 from testbed.process.state import SIGKILL, SIGSTOP, KernelCall, Process
@@ -25,9 +25,17 @@ _ADD, _DELETE, _MODIFY = 1, 2, 3
 
 
 def _until(
-    process: Process, found: Callable[[], int], tell: Callable[[], int], deadline: int | None, mask: int | None = None
+    process: Process,
+    found: Callable[[], int],
+    tell: Callable[[], int],
+    deadline: int | None,
+    mask: int | None,
+    asked: Callable[[], Iterable[tuple[OpenFile, int]]],
 ) -> int:
-    """Wait till ``found`` is not 0, or the deadline; what ``tell`` writes then. ``mask`` holds meanwhile."""
+    """Wait till ``found`` is not 0, or the deadline; what ``tell`` writes then. ``mask`` holds meanwhile.
+
+    ``asked`` are the files, and what is wanted of each.
+    """
     thread = process.current
     if found() or (deadline is not None and deadline <= process.now):
         return tell()
@@ -40,7 +48,10 @@ def _until(
             thread.mask, thread.saved_mask = thread.saved_mask, None
         return tell()
 
-    raise MustWait(Wait(lambda: found() > 0, over, deadline, what="poll"))
+    def ready_at() -> int | None:
+        return min((at for file, wanted in asked() if (at := file.ready_at(wanted)) is not None), default=None)
+
+    raise MustWait(Wait(lambda: found() > 0, over, deadline, what="poll", ready_at=ready_at))
 
 
 def _deadline(process: Process, address: int, size: int = 0) -> int | None:
@@ -71,7 +82,10 @@ def _poll(process: Process, a: tuple[int, ...], deadline: int | None, mask: int 
             process.memory.write(address + 6, process.pack(each, size=2))
         return sum(map(bool, told))
 
-    return _until(process, lambda: sum(map(bool, events())), tell, deadline, mask)
+    def files() -> Iterator[tuple[OpenFile, int]]:
+        return ((process.descriptors[n], wanted) for n, wanted in asked if n in process.descriptors)
+
+    return _until(process, lambda: sum(map(bool, events())), tell, deadline, mask, files)
 
 
 def poll(process: Process, a: tuple[int, ...]) -> int:
@@ -109,7 +123,11 @@ def _select(process: Process, a: tuple[int, ...], deadline: int | None, mask: in
                 process.memory.write(address, each.to_bytes(words * process.arch.word, "little"))
         return sum(each.bit_count() for each in found)
 
-    return _until(process, lambda: sum(ready()), tell, deadline, mask)
+    def files() -> Iterator[tuple[OpenFile, int]]:
+        every = ((n, kind) for each, kind in zip(sets, (_READS, _WRITES), strict=False) for n in _numbers(each))
+        return ((process.descriptors[n], kind) for n, kind in every if n in process.descriptors)
+
+    return _until(process, lambda: sum(ready()), tell, deadline, mask, files)
 
 
 def _numbers(descriptors: int) -> Iterator[int]:
@@ -179,7 +197,7 @@ def _epoll_wait(process: Process, a: tuple[int, ...], deadline: int | None, mask
                 each.events &= EDGE | ONCE  # nothing, till it is changed
         return len(found)
 
-    return _until(process, epoll.polled, tell, deadline, mask)
+    return _until(process, epoll.polled, tell, deadline, mask, lambda: [(epoll, POLL_IN)])
 
 
 def epoll_pwait(process: Process, a: tuple[int, ...]) -> int:

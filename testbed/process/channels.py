@@ -8,7 +8,9 @@ import stat
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from testbed.process.descriptors import SentFiles
 from testbed.process.open_files import (
     POLL_ERROR,
     POLL_HUNG_UP,
@@ -25,6 +27,18 @@ MOST_WATCHED, MOST_NESTED = 4096, 5  # descriptors in all epolls of a run, epoll
 EDGE, ONCE = 1 << 31, 1 << 30  # EPOLLET, EPOLLONESHOT
 
 
+class Packet(NamedTuple):
+    """Bytes with their sender's name, and the open files that go along."""
+
+    data: bytes
+    sender: Hashable = None
+    sent: SentFiles | None = None
+
+    def close(self) -> None:
+        if self.sent is not None:
+            self.sent.close()
+
+
 @dataclass(eq=False)
 class Channel:
     """Bytes on their way, in one direction: a stream, or ``whole`` packets, each with its sender's name.
@@ -36,7 +50,7 @@ class Channel:
     whole: bool = False
     readers: int = 1
     writers: int = 1
-    packets: deque[tuple[bytes, Hashable]] = field(default_factory=deque)
+    packets: deque[Packet] = field(default_factory=deque)
     held: int = 0
     came: int = 0  # how often bytes came, or the last writer went
     went: int = 0  # how often bytes were taken out, or the last reader went
@@ -48,10 +62,13 @@ class Channel:
     @property
     def first(self) -> int:
         """Bytes that can be read at once: all, or those of the first packet."""
-        return len(self.packets[0][0]) if self.whole and self.packets else self.held
+        return len(self.packets[0].data) if self.whole and self.packets else self.held
 
-    def put(self, data: bytes, sender: Hashable = None) -> int:
-        """Take in as much as there is room for, of a packet all. Raises Refusal (EPIPE, EMSGSIZE, EAGAIN)."""
+    def put(self, data: bytes, sender: Hashable = None, sent: SentFiles | None = None) -> int:
+        """Take in as much as there is room for, of a packet all; and files, with the first byte.
+
+        Raises Refusal (EPIPE, EMSGSIZE, EAGAIN).
+        """
         if not self.readers:
             raise Refusal(errno.EPIPE)
         if self.whole and len(data) + PACKET_COST > self.most:
@@ -59,41 +76,44 @@ class Channel:
         if self.whole and self._cost(data) > self.most - self.held:
             raise Refusal(errno.EAGAIN)
         taken = data if self.whole else data[: self.most - self.held]
+        if not taken and not self.whole and sent is not None:
+            sent.close()
         if taken or self.whole:
-            self.packets.append((taken, sender))
+            self.packets.append(Packet(taken, sender, sent))
             self.held += self._cost(taken)
             self.came += 1
         return len(taken)
 
-    def take(self, size: int, *, peek: bool = False) -> tuple[bytes, Hashable, int]:
-        """Up to so many bytes, or one packet cut to that: with its sender, and how long it was."""
-        if not self.packets:
-            return b"", None, 0
-        first, sender = self.packets[0]
+    def take(self, size: int, *, peek: bool = False) -> tuple[Packet, int]:
+        """Up to so many bytes, or one packet cut to that; and how long it was. Files are what a stream stops after."""
+        if not self.packets or not (size or self.whole):
+            return Packet(b""), 0
+        last = first = self.packets[0]
         if self.whole:
-            found, length = first[:size], len(first)
+            found, length = first.data[:size], len(first.data)
         else:
             parts, length = [], 0
-            for part, _ in self.packets:
-                parts.append(part[: size - length])
+            for last in self.packets:
+                parts.append(last.data[: size - length])
                 length += len(parts[-1])
-                if length == size:
+                if length == size or last.sent is not None:
                     break
             found = b"".join(parts)
+        sent = last.sent.copy() if last.sent is not None and peek else last.sent
         if not peek:
             self._drop(length)
             self.went += 1
-        return found, sender, length
+        return Packet(found, first.sender, sent), length
 
     def _drop(self, size: int) -> None:
         if self.whole:
-            self.held -= self._cost(self.packets.popleft()[0])
+            self.held -= self._cost(self.packets.popleft().data)
             return
         self.held -= size
         while size:
-            part, sender = self.packets.popleft()
+            part, sender, _ = self.packets.popleft()
             if len(part) > size:
-                self.packets.appendleft((part[size:], sender))
+                self.packets.appendleft(Packet(part[size:], sender))
             size -= min(size, len(part))
 
     def _cost(self, data: bytes) -> int:
@@ -104,6 +124,8 @@ class Channel:
         if reader:
             self.readers -= 1
             self.went += 1
+            for packet in self.packets if not self.readers else ():
+                packet.close()
         else:
             self.writers -= 1
             self.came += 1
@@ -120,7 +142,7 @@ class PipeEnd(OpenFile):
         return self.flags & os.O_ACCMODE == os.O_RDONLY
 
     def read(self, size: int) -> bytes:
-        return self.channel.take(size)[0]
+        return self.channel.take(size)[0].data
 
     def write(self, data: bytes) -> int:
         return self.channel.put(data)
@@ -268,6 +290,19 @@ class Epoll(OpenFile):
         finally:
             if is_first:
                 self.run.answers = None
+
+    def ready_at(self, wanted: int) -> int | None:
+        return self._ready_at({}) if wanted & POLL_IN else None
+
+    def _ready_at(self, known: dict[Epoll, int | None]) -> int | None:
+        """As `ready_at`; each set is asked once, however many hold it."""
+        if self not in known:
+            asked = [each for each in self.watched.values() if each.events & ~(EDGE | ONCE) and each.file.is_open]
+            plain = [each.file.ready_at(each.events) for each in asked if not isinstance(each.file, Epoll)]
+            sets = [each.file for each in asked if isinstance(each.file, Epoll) and each.events & POLL_IN]
+            times = (*plain, *(epoll._ready_at(known) for epoll in sets))
+            known[self] = min((at for at in times if at is not None), default=None)
+        return known[self]
 
     @property
     def changes(self) -> int:

@@ -14,12 +14,15 @@ import copy
 import errno
 import os
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from testbed.process.refusal import Refusal
+from testbed.process.shared_memory import SharedBytes
 
 MOST_LINKS = 40
 MOST_PATH = 4096
@@ -35,7 +38,7 @@ class FileNode:
     host: Path | None = None
     upper: bool = False
     link: str = ""  # where a symbolic link leads
-    holds: object = None  # what lies there of this run: shared memory, a socket
+    holds: object = None  # what lies there of this run: a socket
 
     @property
     def is_folder(self) -> bool:
@@ -60,6 +63,7 @@ class FileTree:
         self._held: dict[str, FileNode] = {}  # what lies in the tree and on no host
         self._gone: set[str] = set()
         self._room = _Room(most)
+        self.mapped: WeakValueDictionary[int, SharedBytes] = WeakValueDictionary()  # by number, while it is
 
     def with_made(self, made: Iterable[FileNode]) -> FileTree:
         """The same files, seen by another process: other ones are made for it."""
@@ -165,6 +169,11 @@ class FileTree:
             with refused_by_host(), open(upper, "xb") as file:
                 file.write(data)
         return upper
+
+    def without_name(self) -> int:
+        """A file that lies nowhere, and is gone once it is closed: a descriptor of the host."""
+        with refused_by_host(), tempfile.TemporaryFile(dir=self._written) as file:
+            return os.dup(file.fileno())
 
     def claim(self, size: int) -> None:
         """``size`` more bytes are written. Raises Refusal (ENOSPC) where that is too much for one run."""

@@ -10,6 +10,7 @@ from random import Random
 
 from testbed.process.file_tree import FileNode, FileTree, refused_by_host
 from testbed.process.refusal import Refusal
+from testbed.process.shared_memory import MOST_SHARED, SharedBytes
 
 MOST_AT_ONCE = 16 << 20  # bytes of one read or write
 MOST_OUTPUT = 64 << 20  # bytes that are kept of a standard stream
@@ -54,6 +55,10 @@ class OpenFile:
     def polled(self) -> int:
         """What ``poll`` says of it now: whatever it is asked for, it does at once."""
         return POLL_IN | POLL_OUT
+
+    def ready_at(self, wanted: int) -> int | None:
+        """When time alone makes it ready for what is wanted of it, in nanoseconds since 1970; None: never."""
+        return None
 
     @property
     def changes(self) -> int:
@@ -136,6 +141,15 @@ class OpenHostFile(OpenFile):
     def size(self) -> int:
         return os.fstat(self.host).st_size
 
+    @property
+    def shared(self) -> SharedBytes:
+        """Its bytes as memory, which changes with it as long as somebody has that. Raises Refusal (ENOMEM)."""
+        number, mapped = os.fstat(self.host).st_ino, self.tree.mapped
+        with refused_by_host():
+            found = mapped.get(number) or SharedBytes(MOST_SHARED, self.host)
+        mapped[number] = found
+        return found
+
     def read(self, size: int) -> bytes:
         with refused_by_host():
             return os.read(self.host, min(size, MOST_AT_ONCE))
@@ -147,19 +161,26 @@ class OpenHostFile(OpenFile):
     def write(self, data: bytes) -> int:
         append = bool(self.flags & os.O_APPEND)
         at = self.seek(0, os.SEEK_END if append else os.SEEK_CUR)
-        self.tree.claim(max(0, at + len(data) - self.size))
-        with refused_by_host():
-            return os.write(self.host, data)
+        return self.seek(at + self.write_at(data, at), os.SEEK_SET) - at
 
     def write_at(self, data: bytes, offset: int) -> int:
         self.tree.claim(max(0, offset + len(data) - self.size))
         with refused_by_host():
-            return os.pwrite(self.host, data, offset)
+            written = os.pwrite(self.host, data, offset)
+        self._tell_mapped(data[:written], offset)
+        return written
 
     def cut(self, size: int) -> None:
-        self.tree.claim(max(0, size - self.size))
+        before = self.size
+        self.tree.claim(max(0, size - before))
         with refused_by_host():
             os.ftruncate(self.host, size)
+        self._tell_mapped(bytes(max(0, before - size)), size)
+
+    def _tell_mapped(self, data: bytes, offset: int) -> None:
+        mapped = self.tree.mapped.get(os.fstat(self.host).st_ino)
+        if mapped is not None:
+            mapped.write(data, offset)
 
     def seek(self, offset: int, whence: int) -> int:
         with refused_by_host():
@@ -211,10 +232,11 @@ def open_in(tree: FileTree, path: str, flags: int) -> OpenFile:
             raise Refusal(errno.EACCES)  # a device, a socket, a pipe of the host
         host = node.host
     assert node is not None
-    upper = node.upper and writes
-    mode = os.O_RDWR if upper else os.O_RDONLY
-    mode |= flags & os.O_TRUNC if upper else 0
+    mode = os.O_RDWR if node.upper else os.O_RDONLY
     with refused_by_host():
         opened = os.open(host, mode | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     kept = flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC)
-    return OpenHostFile(kept, os.fstat(opened).st_mode, node=node, tree=tree, host=opened)
+    file = OpenHostFile(kept, os.fstat(opened).st_mode, node=node, tree=tree, host=opened)
+    if flags & os.O_TRUNC:
+        file.cut(0)
+    return file

@@ -7,6 +7,7 @@ stops the machine, and the process gives it the time that it gives to system cal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,7 @@ class ProcessRecorder(HookedRun):
         self.reads_clock = False
         assert isinstance(self.stops, KernelStops)
         self.kernel_stops = self.stops
+        self._told = 0  # entries of the journal that all who see shared memory know
 
     # The run.
 
@@ -171,14 +173,44 @@ class ProcessRecorder(HookedRun):
         )
         sizes = np.array([head] * bool(head) + [8] * body + [tail] * bool(tail), np.uint8)
         addresses = np.uint64(address) + np.concatenate(([0], np.cumsum(sizes[:-1], dtype=np.uint64))).astype(np.uint64)
-        first, count = self.writes, len(parts)
-        while first + count > self._journal_room:
+        self._set_journal(self.writes, (np.full(len(parts), self._last_step), addresses, sizes, parts))
+
+    @property
+    def _last_step(self) -> np.uint32:
+        return np.uint32((self.steps - 1) & 0xFFFF_FFFF)
+
+    def _set_journal(self, first: int, columns: Sequence[np.ndarray]) -> None:
+        """The journal's entries from the given one on."""
+        end = first + len(columns[0])
+        while end > self._journal_room:
             self._journal_room *= 2
         self.grow_writes(self._journal_room)
-        columns = (np.uint32((self.steps - 1) & 0xFFFF_FFFF), addresses, sizes, parts)
         for column, piece in zip(self.journal, columns, strict=True):
-            column.view(first + count)[first:] = piece
-        self.state.writes = first + count
+            column.view(end)[first:] = piece
+        self.state.writes = end
+
+    def untold(self) -> int:
+        """The first entry of the journal that was not asked for before; from now on all were."""
+        first, self._told = self._told, self.writes
+        return first
+
+    def journal_from(self, first: int) -> tuple[np.ndarray, ...]:
+        """Steps, addresses, sizes and values of the journal from an entry on."""
+        return tuple(column.view(self.writes)[first:].copy() for column in self.journal)
+
+    def hear(self, addresses: np.ndarray, values: np.ndarray) -> None:
+        """Entries for words that somebody else wrote, numbered by the last step."""
+        count = len(addresses)
+        self._set_journal(self.writes, (np.full(count, self._last_step), addresses, np.full(count, 8), values))
+        self._told += count
+
+    def add_copies(self, first: int, at: np.ndarray, address: np.ndarray, size: np.ndarray, value: np.ndarray) -> None:
+        """One more place for each of some entries, counted from the given one: behind the entry, of the same step."""
+        old, order = self.journal_from(first), np.argsort(at, kind="stable")
+        at = at[order].astype(np.int64)
+        new = (old[0][at], address[order], size[order], value[order])
+        self._set_journal(first, [np.insert(a, at + 1, b.astype(a.dtype)) for a, b in zip(old, new, strict=True)])
+        self._told = self.writes
 
     def drop_faulting(self, memory: AddressSpace) -> None:
         """Forget the last step, whose instruction was refused; what it wrote before, it wrote."""
@@ -222,6 +254,7 @@ class ProcessRecorder(HookedRun):
         sizes, journal = self.sizes.view(steps).copy(), [column.view(writes).copy() for column in self.journal]
         self._before += steps
         self._slice_end -= steps
+        self._told = 0
         self.begin(self._budget - self._before)
         return rows, sizes, Writes(*journal)
 

@@ -16,6 +16,7 @@ from testbed.process.calls_processes import end_process
 from testbed.process.kernel_entry import Called, Raised, Refused
 from testbed.process.refusal import Refusal
 from testbed.process.scheduling import choose, end_thread, finish_call
+from testbed.process.shared_writes import share_writes
 from testbed.process.signals import can_handle, deliver, fault_info, force
 from testbed.process.state import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, Kernel, Process, ProcessEnds, RunIsOver
 from testbed.process.system_calls import begin_call
@@ -131,11 +132,6 @@ def run_on(kernel: Kernel) -> Iterator[Process]:
         while kernel.living:
             process = kernel.current
             recorder = process.recorder
-            if process is not kernel.ran:
-                if kernel.ran is not None and kernel.ran.ends is None:
-                    kernel.ran.memory.leave()
-                process.memory.come_back()
-                kernel.ran = process
             try:
                 _execute(process)
                 if len(kernel.processes) > 1 and not kernel.left:
@@ -147,6 +143,7 @@ def run_on(kernel: Kernel) -> Iterator[Process]:
             if process.ends is None and recorder.piece_is_full:
                 process.current.ran(process.piece_start, recorder.total)
                 process.piece_start = recorder.total
+                share_writes(process)
                 yield process
     except RunIsOver as why:
         for process in list(kernel.living):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from testbed.process.calls_signals import is_interrupted
 from testbed.process.calls_threads import wake
 from testbed.process.refusal import Refusal
+from testbed.process.shared_writes import share_writes
 from testbed.process.signals import RESTART, deliverable, send, sent_info
 from testbed.process.state import SIGALRM, Kernel, Process, ProcessEnds, RunIsOver, SignalAction
 from testbed.process.system_calls import perform
@@ -21,11 +22,13 @@ SWITCH_AFTER_CALL = 8  # one in so many system calls lets another thread run
 def finish_call(process: Process) -> None:
     """Do the running thread's call, and give it the result; or let it wait."""
     thread = process.current
+    share_writes(process)
     try:
         result = perform(process)
     except MustWait as must:
         thread.wait = must.wait
         return
+    share_writes(process)
     if result is not None and thread.status is None:
         process.recorder[process.abi.result] = result
 
@@ -42,7 +45,9 @@ def choose(kernel: Kernel) -> None:
             _pass_time(kernel)
             continue
         process, thread = _chosen(kernel, able)
-        kernel.turn = process
+        if process is not kernel.current and kernel.current.ends is None:
+            share_writes(kernel.current)
+        kernel.turn = kernel.asked = process
         if thread is not process.current:
             switch(process, thread)
         if thread.wait is None or _end_wait(process, thread):
@@ -82,7 +87,7 @@ def switch(process: Process, thread: GuestThread) -> None:
 
 
 def _is_able(process: Process, thread: GuestThread) -> bool:
-    wait = thread.wait
+    wait, process.kernel.asked = thread.wait, process
     if wait is None or wait.ready() or is_interrupted(process, thread):
         return True
     return wait.deadline is not None and wait.deadline <= process.now
@@ -128,7 +133,7 @@ def _interrupt(process: Process, thread: GuestThread, wait: Wait) -> None:
 def _pass_time(kernel: Kernel) -> None:
     """Nobody can run before a time comes: it comes now."""
     waits = [thread.wait for _, thread in _living(kernel) if thread.wait is not None]
-    times = [wait.deadline for wait in waits if wait.deadline is not None]
+    times = [at for wait in waits for at in (wait.deadline, wait.ready_at()) if at is not None]
     times += [process.alarm for process in kernel.living if process.alarm is not None]
     if not times:
         what = ", ".join(sorted({wait.what for wait in waits}))

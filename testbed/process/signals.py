@@ -41,8 +41,23 @@ def fault_info(process: Process, number: int, code: int, address: int) -> bytes:
 
 def send(process: Process, thread: GuestThread, number: int, info: bytes) -> None:
     """A signal is on its way to a thread. One that is ignored never comes; one that is there already comes once."""
+    process.kernel.sent += 1
     if not _is_ignored(process, number) or thread.mask & bit(number):
         thread.pending.setdefault(number, info)
+
+
+def take_pending(process: Process, mask: int) -> tuple[int, bytes] | None:
+    """A signal of a set that has come and was not delivered, with its siginfo; nobody gets it any more."""
+    for thread in (process.current, *process.threads):
+        for number in sorted(thread.pending):
+            if mask & bit(number):
+                return number, thread.pending.pop(number)
+    return None
+
+
+def is_pending(process: Process, mask: int) -> bool:
+    """Whether `take_pending` would find one."""
+    return any(mask & bit(number) for thread in process.threads for number in thread.pending)
 
 
 def send_to_process(process: Process, number: int, info: bytes) -> None:

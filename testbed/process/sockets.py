@@ -7,7 +7,8 @@ import stat
 from collections import deque
 from dataclasses import dataclass, field
 
-from testbed.process.channels import Channel
+from testbed.process.channels import Channel, Packet
+from testbed.process.descriptors import SentFiles
 from testbed.process.open_files import (
     POLL_ERROR,
     POLL_HUNG_UP,
@@ -150,24 +151,25 @@ class Socket(OpenFile):
             raise Refusal(error)
 
     def read(self, size: int) -> bytes:
-        return self.receive(size)[0]
+        packet, _ = self.receive(size)
+        packet.close()
+        return packet.data
 
-    def receive(self, size: int, *, peek: bool = False) -> tuple[bytes, SocketName | None, int]:
-        """Bytes, or a packet: with its sender, and how long it was. Raises Refusal (ENOTCONN)."""
+    def receive(self, size: int, *, peek: bool = False) -> tuple[Packet, int]:
+        """Bytes, or a packet: with its sender, its files, and how long it was. Raises Refusal (ENOTCONN)."""
         self.take_error()
         if self.incoming is None:
             raise Refusal(errno.ENOTCONN if self.waiting is None else errno.EINVAL)
         if not self.reads:
-            return b"", None, 0
-        data, sender, length = self.incoming.take(size, peek=peek)
-        return data, sender if isinstance(sender, SocketName) else None, length
+            return Packet(b""), 0
+        return self.incoming.take(size, peek=peek)
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes, sent: SentFiles | None = None) -> int:
         self.take_error()
         if self.outgoing is None:
             raise Refusal(errno.EDESTADDRREQ if self.kind == DATAGRAM else errno.ENOTCONN)
         try:
-            return self.outgoing.put(data, self.own)
+            return self.outgoing.put(data, self.own, sent)
         except Refusal as refusal:
             if refusal.number == errno.EPIPE and self.kind == DATAGRAM:
                 raise Refusal(errno.ECONNREFUSED) from None
@@ -180,13 +182,13 @@ class Socket(OpenFile):
                 return len(data)
             raise
 
-    def send_to(self, name: SocketName, other: Socket, data: bytes) -> int:
+    def send_to(self, name: SocketName, other: Socket, data: bytes, sent: SentFiles | None) -> int:
         """A packet to whoever has a name. Raises Refusal (EMSGSIZE, EAGAIN)."""
         assert other.incoming is not None
         if self.own is None and self.family != UNIX:
             self.network.bind(self, SocketName(self.family, host=name.host))
         try:
-            return other.incoming.put(data, self.own)
+            return other.incoming.put(data, self.own, sent)
         except Refusal as refusal:
             if refusal.number == errno.EAGAIN and self.family != UNIX:
                 return len(data)

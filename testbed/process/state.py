@@ -92,12 +92,23 @@ class Kernel:
     waiting: dict[tuple[object, int], list[FutexWaiter]] = field(default_factory=dict)  # by the place of the futex
     network: Network = field(default_factory=Network)
     epolls: AllEpolls = field(default_factory=AllEpolls)
-    ran: Process | None = None  # which one last
+    asked: Process | None = None
+    sent: int = 0  # signals
 
     @property
     def steps(self) -> int:
         """Of all processes."""
         return self.ended + sum(process.own_steps for process in self.living)
+
+    @property
+    def now(self) -> int:
+        """Nanoseconds since 1970."""
+        return EPOCH + self.steps + self.slept
+
+    @property
+    def asker(self) -> Process:
+        """The process that a question to an open file is asked for."""
+        return self.asked or self.current
 
     @property
     def left(self) -> int:
@@ -169,7 +180,7 @@ class Process:
     @property
     def now(self) -> int:
         """Nanoseconds since 1970."""
-        return EPOCH + self.kernel.steps + self.kernel.slept
+        return self.kernel.now
 
     @property
     def monotonic(self) -> int:

@@ -13,7 +13,7 @@ class Wait:
     """A thread goes on once ``ready`` says so or the clock has reached ``deadline``; ``then`` gives the call's result.
 
     ``then`` is told whether the time ran out; without it the call is made once more. ``restart``: a signal with
-    SA_RESTART makes the call happen once more.
+    SA_RESTART makes the call happen once more. ``ready_at`` is when time alone makes it ready, if it ever does.
     """
 
     ready: Callable[[], bool]
@@ -21,6 +21,7 @@ class Wait:
     deadline: int | None = None
     restart: bool = False
     what: str = ""
+    ready_at: Callable[[], int | None] = lambda: None
 
 
 class MustWait(Exception):

@@ -126,6 +126,8 @@ NOTHING = "-1 No such file or directory\n"
         ("packets", "1 Resource temporarily unavailable\n"),
         ("epolls", "-1 Too many levels of symbolic links\n11111000 5 Too many levels of symbolic links -1\n"),
         ("sharing", "16 Cannot allocate memory\n-1 -1\n1\n"),
+        ("views", "32 Cannot allocate memory\n"),
+        ("sending", "100 Invalid argument\n"),
     ],
 )
 def test_what_would_reach_or_take_too_much_is_refused(what: str, printed: str) -> None:
@@ -156,6 +158,23 @@ def test_a_pipe_that_nobody_reads_ends_with_a_sentence() -> None:
 def test_processes_that_wait_for_each_other_end_with_a_sentence() -> None:
     run = run_process(built("wild", "x86_64", "static", "-O1"), ["waiting"], budget=BUDGET)
     assert run.why == "every thread waits, and nothing can wake one: poll, read"
+
+
+def test_a_timer_that_nobody_may_be_told_of_ends_with_a_sentence() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["ticking"], budget=BUDGET)
+    assert run.why == "every thread waits, and nothing can wake one: poll"
+
+
+def test_descriptors_on_their_way_are_counted() -> None:
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["sending without end"], budget=2 * BUDGET)
+    assert (run.stdout, run.status) == (b"1024 Too many references: cannot splice\n", 0)
+
+
+def test_sockets_that_are_sent_through_each_other_are_closed_one_after_the_other() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    run = run_process(built("wild", "x86_64", "static", "-O1"), ["nested"], budget=2_000_000)
+    assert (run.stdout, run.status) == (b"1000\n", 0)
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_sockets_without_end_are_refused() -> None:
@@ -200,7 +219,7 @@ def test_an_endless_loop_ends_with_its_budget() -> None:
     ("what", "call", "told"),
     [
         ("network", "connect", "Network is unreachable"),
-        ("timer", "timerfd_create", "Function not implemented"),
+        ("watch", "inotify_init1", "Function not implemented"),
     ],
 )
 def test_a_call_that_is_refused_is_named_with_its_place_and_the_program_goes_on(

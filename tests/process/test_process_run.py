@@ -219,8 +219,9 @@ def test_two_hundred_threads_at_once() -> None:
 WAYS = ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing")
 LEFT_TO_NATIVE = {"exec", "vfork"}  # qemu-user hands execve to the host, which has no file there
 CHANNELS = (
-    *("echo", "pair", "local", "datagrams", "nonblocking", "watching"),
-    *("named", "anonymous", "memfd", "shm"),
+    *(("channels", way) for way in ("echo", "pair", "local", "datagrams", "nonblocking", "watching")),
+    *(("channels", way) for way in ("named", "anonymous", "memfd", "shm")),
+    *(("arrivals", way) for way in ("mapped", "twice", "rights", "timer", "taken")),
 )
 SCRIPTS = (
     "echo a b | tr a-z A-Z | cat; echo $?",
@@ -248,12 +249,12 @@ def test_children_do_what_they_do_elsewhere(way: str, target: str) -> None:
     assert bool(run.children) == (way != "missing")
 
 
-@pytest.mark.parametrize("way", CHANNELS)
+@pytest.mark.parametrize(("name", "way"), CHANNELS)
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_processes_tell_each_other_is_what_they_do_elsewhere(way: str, target: str) -> None:
-    """Sockets, epolls, counters, shared memory: each program talks to itself and to its children."""
-    run = ran("channels", target, "static", way)
-    assert told(run) == elsewhere("channels", target, "static", way)
+def test_what_processes_tell_each_other_is_what_they_do_elsewhere(name: str, way: str, target: str) -> None:
+    """Sockets, epolls, counters, timers, shared memory: each program talks to itself and to its children."""
+    run = ran(name, target, "static", way)
+    assert told(run) == elsewhere(name, target, "static", way)
     assert not run.refused
 
 
@@ -268,6 +269,20 @@ def test_what_another_process_writes_to_shared_memory_is_in_the_journal_of_who_s
     near = (writes.address <= place) & (writes.address + writes.size > place)
     assert any(words[:4] in int(value).to_bytes(8, "little") for value in writes.value[near])
     assert place not in _places(parent, words[:4])
+
+
+@pytest.mark.parametrize("target", ["x86_64", "thumb"])
+def test_what_is_written_at_one_place_is_in_the_journal_wherever_the_same_memory_is_mapped(target: str) -> None:
+    """By the program's own store, by a system call, and across the end of a page."""
+    trace = ran("arrivals", target, "static", "twice").tracks[0].trace
+    writes = trace.writes
+    for words in (b"by t", b"by a"):
+        found = (writes.value & np.uint64(0xFFFF_FFFF)) == int.from_bytes(words, "little")
+        step = int(writes.step[found][0])
+        pages = [place & -0x1000 for place in writes.address[found & (writes.step == step)].tolist()]
+        assert len(set(pages)) == 2
+        read = [trace.memory(step).read(page + 4093, 8) for page in pages]
+        assert read == 2 * [bytes.fromhex("8877665544332211")]
 
 
 def _places(trace: Trace, words: bytes) -> list[int]:

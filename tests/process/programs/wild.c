@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,16 @@ static int opened(const char *path) {
 }
 
 __attribute__((noipa)) void store(int *to) { *to = 1; }
+
+static int pass(int end, int *files, int count) {  // along with one byte
+    union { struct cmsghdr head; char room[CMSG_SPACE(254 * sizeof(int))]; } control;
+    struct iovec part = {"x", 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control};
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(count * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.head), files, count * sizeof(int));
+    return sendmsg(end, &message, MSG_DONTWAIT);
+}
 
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "";
@@ -80,6 +91,40 @@ int main(int count, char **arguments) {
         printf("%d %d\n", ftruncate(file, 1ll << 40), (int)fork());
         void *code = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
         printf("%d\n", code == MAP_FAILED);
+    } else if (!strcmp(what, "views")) {
+        int made = 0, file = memfd_create("seen", 0);
+        ftruncate(file, 4096);
+        while (mmap(0, 4096, PROT_READ, MAP_SHARED, file, 0) != MAP_FAILED) made++;
+        printf("%d %s\n", made, strerror(errno));
+    } else if (!strncmp(what, "sending", 7)) {
+        int ends[2], sent = 0, many[256], most = what[7] ? 10000 : 100;
+        socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+        while (sent < most && pass(ends[0], &ends[1], 1) == 1) sent++;
+        if (!what[7]) pass(ends[0], many, 254);
+        printf("%d %s\n", sent, strerror(errno));
+    } else if (!strcmp(what, "nested")) {  // each lies in the next one; the last two lie in each other, with a file
+        int ends[2], inner[2], sent = 0, file = open("/tmp/nested", O_CREAT | O_RDWR, 0600);
+        socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+        for (; sent < 1000 && !socketpair(AF_UNIX, SOCK_STREAM, 0, inner); sent++) {
+            if (pass(inner[0], &ends[1], 1) != 1) break;
+            close(ends[0]);
+            close(ends[1]);
+            memcpy(ends, inner, sizeof ends);
+        }
+        printf("%d\n", sent);
+        socketpair(AF_UNIX, SOCK_STREAM, 0, inner);
+        pass(inner[0], &inner[1], 1);
+        pass(inner[0], &file, 1);
+    } else if (!strcmp(what, "ticking")) {
+        int set = epoll_create1(0), outer = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+        struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT};
+        struct itimerspec often = {{0, 1}, {0, 1}};
+        timerfd_settime(timer, 0, &often, NULL);
+        epoll_ctl(set, EPOLL_CTL_ADD, timer, &event);
+        epoll_wait(set, &event, 1, -1);
+        event.events = EPOLLIN;
+        epoll_ctl(outer, EPOLL_CTL_ADD, set, &event);
+        epoll_wait(outer, &event, 1, -1);
     } else if (!strcmp(what, "waiting")) {  // for each other, and for nobody
         int ends[2], set = epoll_create1(0);
         struct epoll_event event = {.events = EPOLLIN};
