@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
@@ -32,7 +33,7 @@ from testbed.checks.source_directives import (
     written_anew,
 )
 from testbed.checks.source_edits import Idiom, NoPatch, SourceChange, frame_edits, idiom, source_edits
-from testbed.checks.source_statements import Around, around, label_of, said_above
+from testbed.checks.source_statements import Around, SourceStatement, around, label_of, said_above
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue
@@ -98,17 +99,20 @@ class FunctionSource:
         """What stands around an instruction; of the function's end, the last instruction is before it."""
         if pc >= self.end:
             last = next(at for at in range(self.end - 1, self.pcs[-1] - 1, -1) if at in self.sizes)
-            return Around(None, (), around(*self.words.source(last), self._number(last), self.words.sources).own)
-        found = around(*self.words.source(pc), self._number(pc), self.words.sources)
-        if found.own is None and pc == self.pcs[0] and self.name:
-            files = (self.words.source(each)[0] for each in self.pcs)
-            file = next(filter(None, files), "")
-            return replace(found, before=label_of(self.name, file, self.words.sources))
-        return found
+            return Around(None, (), self.around(last).own)
+        file, line, number = self._line(pc)
+        found = around(file, line, number, self.words.sources, self.sizes.get(pc, 0))
+        return replace(found, before=self._label) if found.own is None and pc == self.pcs[0] else found
+
+    @cached_property
+    def _label(self) -> SourceStatement | None:
+        """The label of the function."""
+        file = next(filter(None, (self.words.source(each)[0] for each in self.pcs)), "")
+        return label_of(self.name, file, self.words.sources) if self.name else None
 
     def standing_at(self, pc: int) -> dict[str, str]:
         """The directives that stand before an instruction in the source, with registers' names: as they are written."""
-        return standing_before(*self.words.source(pc), self.arch.by_dwarf, self.words.sources, self._number(pc))
+        return standing_before(self.around(pc), self.arch.by_dwarf) if pc < self.end else {}
 
     def place(self, pc: int) -> str:
         """A place in the function, or its end: what stands there is another's, or nothing."""
@@ -148,12 +152,24 @@ class FunctionSource:
     def _idiom(self, file: str) -> Idiom:
         return idiom(file, self.words.sources, tuple((name, each.dwarf) for name, each in self.arch.by_name.items()))
 
-    def _number(self, pc: int) -> int:
-        """How many instructions of the same line stand right before one: a use of a macro makes several."""
-        source, number, at = self.words.source(pc), 0, self._before(pc)
-        while at is not None and number < _MOST_OF_A_LINE and self.words.source(at) == source:
-            number, at = number + 1, self._before(at)
-        return number
+    def _line(self, pc: int) -> tuple[str, int, int]:
+        """The line of an instruction, and how many of the same line stand right before it: a macro makes several.
+
+        A line from before the function's label is another function's: up to the first that has one, they are counted
+        from there.
+        """
+        (file, line), number, at = self.words.source(pc), 0, pc
+        while (
+            number < _MOST_OF_A_LINE
+            and at != self.pcs[0]
+            and (before := self._before(at)) is not None
+            and self.words.source(before) == (file, line)
+        ):
+            number, at = number + 1, before
+        label = self._label
+        if at == self.pcs[0] and label is not None and file in ("", label.place.file) and line < label.place.line:
+            return label.place.file, label.place.line, number
+        return file, line, number
 
     def _before(self, pc: int) -> int | None:
         return next((at for at in range(pc - 1, pc - _LONGEST - 1, -1) if self.sizes.get(at) == pc - at), None)
@@ -224,15 +240,18 @@ class Advisor:
         edits = source.edits(changes)
         return Repair(said, remembered, len(cause.pcs), tuple(later), as_written, edits=edits)
 
-    def _said_before(self, pc: int) -> Mapping[str, int | None]:
-        """What the row of the instruction before is to say of registers: slots, None where they are the caller's."""
+    def _said_before(self, pc: int) -> Mapping[str, int | str | None]:
+        """What the row of the instruction before is to say of registers: slots, None where they are the caller's; and
+        from which the CFA is counted."""
         function = self.function
         behind = next((i for i, each in enumerate(function.tried) if each.pc >= pc), len(function))
         begins = behind == 0 or (behind < len(function) and function.begins(behind))
         state = {} if begins else function.states[behind - 1]
         rules = {each.name: state.get(each.name) for each in function.arch.registers}
         told = {name: rule for name, rule in rules.items() if rule is None or isinstance(rule, Offset | SameValue)}
-        return {name: rule.offset if isinstance(rule, Offset) else None for name, rule in told.items()}
+        slots = {name: rule.offset if isinstance(rule, Offset) else None for name, rule in told.items()}
+        base = function.arch.sp if begins else state.get(CFA_REGISTER)
+        return {**slots, DEF_CFA_REGISTER: base if isinstance(base, str) else None}
 
     def _of_another(self, pc: int, old: str) -> str | None:
         """A directive that says of a register what is wrong, where what was said before it is right: the one that it
@@ -346,7 +365,7 @@ class Advisor:
         function, sp = self.function, self.function.arch.sp
 
         def points(k: int) -> bool:
-            said = function.spans[function.tried[k].span].state
+            said = function.states[k]
             return said.get(CFA_REGISTER) == sp and function.tried[k].true.cfa.get(base) == said.get(CFA_OFFSET)
 
         return function.tried[self._since(self._index(pc), points)].pc

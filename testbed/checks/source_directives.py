@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from testbed.checks.own_sources import Sources
-from testbed.checks.source_statements import around
+from testbed.checks.source_statements import Around
 
 DEF_CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
 DEF_CFA_REGISTER, DEF_CFA = ".cfi_def_cfa_register", ".cfi_def_cfa"
@@ -24,15 +23,12 @@ _OFFSET = ".cfi_offset"
 OF_REGISTERS = (_OFFSET, REL_OFFSET, RESTORE, SAME, ".cfi_undefined", ".cfi_register")
 
 
-def standing_before(
-    file: str, line: int, names: Mapping[int, str], sources: Sources, number: int = 0
-) -> dict[str, str]:
-    """What stands between an instruction of a line and the one before it: directives by themselves with names.
+def standing_before(here: Around, names: Mapping[int, str]) -> dict[str, str]:
+    """What stands between an instruction and the one before it: directives by themselves with names.
 
-    ``number`` instructions of the same line precede it. None where the source is not assembly, or lies in none of the
-    folders. ``names`` are those of DWARF's numbers of registers.
+    ``names`` are those of DWARF's numbers of registers.
     """
-    return {_named(each.text, names): each.text for each in around(file, line, number, sources).directives}
+    return {_named(each.text, names): each.text for each in here.directives}
 
 
 def _named(directive: str, names: Mapping[int, str]) -> str:
@@ -44,13 +40,14 @@ def _named(directive: str, names: Mapping[int, str]) -> str:
 
 
 def written_anew(
-    advised: Sequence[str], standing: Sequence[str], before: Mapping[str, int | None] = MappingProxyType({})
+    advised: Sequence[str], standing: Sequence[str], before: Mapping[str, int | str | None] = MappingProxyType({})
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The advice with what stands there taken into account, and the standing directives that it replaces.
 
     Of several that say the same thing the last one counts, and is replaced.
-    ``before`` are the slots of registers before what stands there, None of those that are the caller's: to say that
-    again, a directive that says something else of them is taken out, and nothing is written for it.
+    ``before`` are the slots of registers before what stands there, None of those that are the caller's, and, by its
+    directive, the register of the CFA: to say that again, a directive that says something else of them is taken out,
+    and nothing is written for it.
     """
     if any(each.endswith("_state") for each in advised):
         return tuple(advised), ()
@@ -67,9 +64,11 @@ def written_anew(
     return tuple(filter(None, new)), tuple(replaced)
 
 
-def _is_so(name: str, arguments: Sequence[str], before: Mapping[str, int | None]) -> bool:
+def _is_so(name: str, arguments: Sequence[str], before: Mapping[str, int | str | None]) -> bool:
     """Whether a directive says of a register what holds before it."""
     register = _register(arguments[0])
+    if name == DEF_CFA_REGISTER:
+        return before.get(name) == register
     if register not in before:
         return False
     slot = before[register]

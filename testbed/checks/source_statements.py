@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from testbed.checks.model import SourcePlace
 from testbed.checks.own_sources import Sources
 
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
-_LABEL = re.compile(r"\s*[\w.$]+:")
+_LABEL = re.compile(r"\s*[\w.$]+\s*:")
 _INCLUDE = re.compile(r'\s*(?:#\s*include|\.include)\s+"([^"]+)"')
 _MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)\(([^)]*)\)\s*(.*)")
@@ -27,6 +28,8 @@ _USE = re.compile(r"(\w+)\s*\((.*)\)$|([\w.$]+)(?:\s+(.*))?$")
 _HEXADECIMAL = re.compile(r"(?<!\w\+)([-+ ]|\b)0x([0-9a-f]+)\b")
 _WORD = re.compile(r"(?<![%\w])[a-z]\w*")
 _NUMBER, _PERCENT = re.compile(r"\b\d"), re.compile(r"%([a-z]\w*)")
+# Instructions written as data, by bytes of each number; `.word` is two on one machine and four on another.
+_DATA = MappingProxyType({".byte": 1, ".short": 2, ".hword": 2, ".long": 4, ".4byte": 4, ".inst": 4, ".quad": 8})
 _MOST_LINES = 400  # between two instructions
 _DEEP = 8  # macros in macros, files in files
 
@@ -40,7 +43,13 @@ class SourceStatement:
 
     @property
     def is_code(self) -> bool:
-        return not self.text.startswith(".")
+        return not self.text.startswith(".") or bool(self.data)
+
+    @property
+    def data(self) -> int:
+        """How many bytes it writes as numbers; 0 where it is something else."""
+        name, _, numbers = self.text.partition(" ")
+        return _DATA.get(name, 0) * (numbers.count(",") + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +97,34 @@ def statements_at(file: str, line: int, sources: Sources) -> Sequence[SourceStat
     return tuple(_expanded(lines[line - 1], file, line, _macros(file, sources, _DEEP), _DEEP))
 
 
-def around(file: str, line: int, number: int, sources: Sources) -> Around:
-    """What stands around the instruction of a line that ``number`` others of the same line precede."""
-    own = statements_at(file, line, sources)
-    code = [k for k, each in enumerate(own) if each.is_code]
-    if number >= len(code):
-        return Around()
-    above = chain(reversed(own[: code[number]]), _upward(file, line, sources))
+def around(file: str, line: int, number: int, sources: Sources, size: int = 0) -> Around:
+    """What stands around the instruction of a line that ``number`` others of the same line precede.
+
+    What is written as data has no line of its own: to an assembler it is of the last one that has. It counts where it
+    is as long as the instruction, ``size`` bytes.
+    """
+    left = number
+    for below in range(line, min(line + _MOST_LINES, len(sources.lines(file)) + 1)):
+        own = statements_at(file, below, sources)
+        for k, each in enumerate(own):
+            if each.is_code and below > line and not each.data:
+                return Around()
+            if each.is_code and not left:
+                fits = each.data == size or not each.data
+                return _around(own, k, file, below, sources) if fits else Around()
+            left -= each.is_code
+    return Around()
+
+
+def _around(own: Sequence[SourceStatement], k: int, file: str, line: int, sources: Sources) -> Around:
+    """What stands around a statement of a line."""
     found: list[SourceStatement] = []
-    for each in above:
+    for each in chain(reversed(own[:k]), _upward(file, line, sources)):
         if each.is_code or each.text == ".cfi_endproc":
-            return Around(own[code[number]], tuple(found[::-1]), each if each.is_code else None)
+            return Around(own[k], tuple(found[::-1]), each if each.is_code else None)
         if each.text.startswith(".cfi_"):
             found.append(each)
-    return Around(own[code[number]], tuple(found[::-1]))
+    return Around(own[k], tuple(found[::-1]))
 
 
 def label_of(name: str, file: str, sources: Sources) -> SourceStatement | None:

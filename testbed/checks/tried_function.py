@@ -161,6 +161,34 @@ class TriedFunction:
             return true.signed is None or state.get(SIGNED) != true.signed
         return self._is_wrong_rule(i, thing, state)
 
+    def _is_back(self, i: int, name: str, offset: int) -> bool:
+        """Is a register the caller's again, in a function of which only its first row is told?
+
+        The slot still has the value, until somebody writes there, and that may be a signal handler.
+        """
+        if self._is_told or name not in self.convention.judged:
+            return False
+        place, depth = self.tried[i].true.places[name], self.tried[i].true.cfa.get(self.arch.sp)
+        return place.in_place and ((depth is not None and offset < -depth) or name in self._given_back[i])
+
+    @cached_property
+    def _is_told(self) -> bool:
+        return any(self.sets(i) for i in range(1, len(self)))
+
+    @cached_property
+    def _given_back(self) -> Sequence[frozenset[str]]:
+        """By instruction, the registers that were changed, and are the caller's from there to the next return."""
+        there = [frozenset(name for name, its in each.true.places.items() if its.in_place) for each in self.tried]
+        found, kept, changed = list[frozenset[str]](), frozenset[str](), frozenset[str]()
+        for each, its in zip(reversed(self.tried), reversed(there), strict=True):
+            kept = its if each.true.returns else kept & its
+            found.append(kept)
+        found.reverse()
+        for i, each in enumerate(self.tried):
+            changed |= each.true.places.keys() - there[i]
+            found[i] &= changed
+        return found
+
     def _is_right_cfa(self, i: int, state: FrameState) -> bool:
         cfa, each = cfa_of(state), self.tried[i]
         if isinstance(cfa, RegisterPlus) and cfa.register in self.arch.index:
@@ -180,8 +208,10 @@ class TriedFunction:
         if rule is None or isinstance(rule, Undefined):
             return is_return
         place = each.true.places.get(name)
-        if place is not None and isinstance(rule, Offset | SameValue):
-            return not (place.in_place if isinstance(rule, SameValue) else rule.offset in place.offsets)
+        if place is not None and isinstance(rule, SameValue):
+            return not place.in_place
+        if place is not None and isinstance(rule, Offset):
+            return rule.offset not in place.offsets or self._is_back(i, name, rule.offset)
         if (
             place is not None
             and isinstance(rule, RegisterPlus)

@@ -20,10 +20,8 @@ from testbed.conventions import platform
 from testbed.runs.run import Run, run_program
 from testbed.trace import Trace
 from testbed.words.errors import UnwindError
-from tests.checks.watched_tables import loaded_of, table_of
+from tests.checks.watched_tables import TABLE, loaded_of, table_of
 from unwinders.rows.apply import apply
-
-TABLE = {"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "debug_frame"}
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from testbed.checks.options import MOST_STEPS, CheckOptions
 from testbed.checks.own_sources import Sources
 from testbed.checks.repair import find_causes
 from testbed.checks.row_checks import RowChecks
-from testbed.checks.source_directives import standing_before
+from testbed.checks.source_statements import Around, around
 from testbed.cli.table_readers import READERS
 from testbed.image import read_image
 from testbed.micro.batches import Batch
@@ -425,9 +425,9 @@ def test_links_lead_out_of_no_folder(tmp_path: Path) -> None:
     (outside / "code.S").write_text(WRONG)
     (inside / "out.S").symlink_to(outside / "code.S")
     (inside / "round.S").symlink_to("round.S")
-    assert standing_before(str(outside / "code.S"), LINE, {}, Sources((outside,))) == STANDING
+    assert around(str(outside / "code.S"), LINE, 0, Sources((outside,))).directives
     for name in ("out.S", "round.S", "../outside/code.S", "no\0name.S", "x" * 300 + ".S"):
-        assert standing_before(f"{inside}/{name}", LINE, {}, Sources((inside,))) == {}
+        assert around(f"{inside}/{name}", LINE, 0, Sources((inside,))) == Around()
 
 
 def test_a_current_folder_that_is_gone_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,4 +435,4 @@ def test_a_current_folder_that_is_gone_opens_nothing(tmp_path: Path, monkeypatch
     (tmp_path / "code.S").write_text(WRONG)
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    assert standing_before(str(tmp_path / "code.S"), LINE, {}, Sources((Path(),))) == {}
+    assert around(str(tmp_path / "code.S"), LINE, 0, Sources((Path(),))) == Around()

@@ -25,6 +25,7 @@ from testbed.cli.table_readers import READERS
 from testbed.report.check_words import answer, sentence, tried_words
 from testbed.runs.program_file import built_file
 from testbed.runs.run import run_built
+from tests.checks.damaged_sources import stripped
 from tests.checks.declared_cases import CASES, DeclaredCase, cases_of, checked
 from tests.checks.libraries import FOLDERS
 from tests.checks.watched_tables import linted
@@ -205,6 +206,15 @@ def test_what_has_no_directive_gets_right_ones(case: DeclaredCase, tmp_path: Pat
     after = checked(found.new, ())
     assert (found.left, len(found.corrected), [*failing(after)]) == ((), len(after.functions), [])
     assert after.total("never") == after.total("without_row") == 0 and ".cfi_" not in text
+
+
+def test_a_register_is_given_back_before_its_slot_is_anybodys(tmp_path: Path) -> None:
+    """What `annotate` writes has the rows of the author's directives, `.cfi_restore` among them."""
+    original = next(case for case in FIXED if case.source.stem == "data.x86_64")
+    text = original.source.read_text(encoding="utf-8").split("\n\n", 1)[1]
+    path = tmp_path / "code.S"
+    path.write_text(text, encoding="utf-8")
+    assert stripped(path, original.options) == {"right": 2, "annotated": 2, "equal": 2}
 
 
 # Defects of Debian's glibc 2.36 that are known from watching whole programs: the command finds them by name.
