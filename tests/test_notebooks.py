@@ -20,6 +20,7 @@ REGENERATE = "python docs/regenerate.py --notebooks"
 
 # What a reader of each must meet in its outputs.
 SAYS = {
+    "a_process": ("eh_frame: right   519", "fp_chain: right     0, lies   120", "push rbp", "return to main"),
     "cfi_directives": ("register", "c-32", "exact"),
     "leaf_caller": ("fp_chain", "'skipped'", "eh_frame", "'exact'"),
     "prologue": ("SKIP", "return to middle+0x10", "mov x29, sp", "leaf has not linked its record yet"),
