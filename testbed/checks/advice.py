@@ -399,14 +399,19 @@ class Advisor:
             place = function.tried[k].true.places.get(name)
             return place is not None and offset in place.offsets
 
+        since = i
         while i and not function.begins(i):
-            if holds(i - 1):
-                i -= 1
-                continue
-            # What a state is remembered of holds where it is restored.
-            pcs = [each.pc for each in function.tried[:i]] if function.tried[i].pc in function.restored else []
-            kept = [k for k, pc in enumerate(pcs) if REMEMBER_STATE in self.source.standing_at(pc) and holds(k)]
-            if not kept:
+            if function.tried[i].pc in function.restored:
+                # What a state is remembered of holds where it is restored.
+                pcs = [each.pc for each in function.tried[:i]]
+                kept = [k for k, pc in enumerate(pcs) if REMEMBER_STATE in self.source.standing_at(pc) and holds(k)]
+                if not kept:
+                    return i
+                i = since = kept[-1]
+            elif name in function.sets(i):  # what is said further up ends there
+                return since
+            elif not holds(i - 1):
                 return i
-            i = kept[-1]
+            else:
+                i -= 1
         return i

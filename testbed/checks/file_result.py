@@ -158,6 +158,7 @@ class _OneTable:
     every: ResultsByPc
     natural: ResultsByPc
     true: Mapping[int, ObservedRow]
+    undecided: Pcs  # instructions of which every visit was left out
 
     @classmethod
     def of(cls, table: RowTable, parts: Sequence[TableChecks]) -> _OneTable:
@@ -165,7 +166,8 @@ class _OneTable:
         forced = summed(part for checks in parts for part in checks.forced)
         forced = _possible(forced, natural)
         true = merged(part for checks in parts for part in checks.true)
-        return cls(table, summed((natural, forced)), natural, true)
+        every, left_out = summed((natural, forced)), _union(each for checks in parts for each in checks.left_out)
+        return cls(table, every, natural, true, np.setdiff1d(left_out, every.pc))
 
 
 def _possible(forced: ResultsByPc, natural: ResultsByPc) -> ResultsByPc:
@@ -204,67 +206,57 @@ def file_check(
         for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
     }
     words = words_of(image, sources_of(path, text))
-    natural = _union(result.natural for result in results)
-    on_forced = _union(result.on_forced for result in results)
+    read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
+    one_of = {name: _OneTable.of(table, [each.tables[name] for each in results]) for name, table in read.items()}
+    undecided = _union(one.undecided for one in one_of.values())
+    natural = np.setdiff1d(_union(result.natural for result in results), undecided)
+    on_forced = np.setdiff1d(_union(result.on_forced for result in results), undecided)
     executed = frozenset(np.union1d(natural, on_forced).tolist())
-    findings: list[TableFinding] = []
+    findings = [unreadable(name, table) for name, table in tables.items() if not isinstance(table, RowTable)]
     failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
-    rowless: list[NDArray[np.uint64]] = []
-    compared, said, unproven = 0, list[str](), np.empty(0, np.uint64)
     calls = FileCalls(image, pieces)
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
-    for name, table in tables.items():
-        if not isinstance(table, RowTable):
-            findings.append(unreadable(name, table))
-            continue
-        said.append(f"{table.source}{AT_CALLS_ONLY}" if name in AT_CALLS else table.source)
-        one = _OneTable.of(table, [result.tables[name] for result in results])
-        compared += int(one.every.visits.sum())
-        left_out = _union(each for result in results for each in result.tables[name].unproven)
-        unproven = np.union1d(unproven, np.setdiff1d(left_out, one.every.pc))
-        if name not in AT_CALLS:
-            rowless.append(one.every.pc[one.every.some == NO_ROW])
+    for name, one in one_of.items():
         findings += _findings(calls, name, one, sizes, words, failures)
         if len(executed) == len(sizes) or name in AT_CALLS:
             continue
-        if (reading := read_statically(image, name, table)) is None:
-            notes.append(f"{table.source}: what was not executed is not read either: {NOT_READ}")
+        if (reading := read_statically(image, name, one.table)) is None:
+            notes.append(f"{one.table.source}: what was not executed is not read either: {NOT_READ}")
         else:
             ways = [ways for result in results for each in result.tables[name].right for ways in each]
             advises = name in OF_DIRECTIVES
             findings += _static_findings(one, reading, ways, (sizes, words), only_read, advises=advises)
             only_read.append(instructions[reading.agrees(instructions)])
-    read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     accused = {each.function for each in findings if each.evidence is HowKnown.STATIC}
     differing = formats_differ(read, counted, executed, words, image)
     findings += [each for each in differing if each.function not in accused]
-    natural, on_forced = np.setdiff1d(natural, unproven), np.setdiff1d(on_forced, unproven)
+    rowless = [one.every.pc[one.every.some == NO_ROW] for name, one in one_of.items() if name not in AT_CALLS]
     were_read = _union(iter(only_read))
-    unproven = np.setdiff1d(unproven, were_read)
+    undecided = np.intersect1d(np.setdiff1d(undecided, were_read), instructions)
     functions = _functions(counted, natural, on_forced, were_read, rowless)
     return FileCheck(
         path,
         image.arch,
-        tuple(said),
+        tuple(f"{table.source}{AT_CALLS_ONLY}" if name in AT_CALLS else table.source for name, table in read.items()),
         functions,
         tuple(findings),
         options.seed,
         sum(result.runs for result in results),
         sum(result.steps for result in results),
-        compared,
+        sum(int(one.every.visits.sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *notes, *_unproven_note(len(np.intersect1d(unproven, np.array([*sizes], np.uint64))))),
+        (*image.notes, *notes, *_undecided_note(len(undecided))),
         failures=failures,
         parts=_functions(parts, natural, on_forced, were_read, rowless),
         conventions=taken(chosen(image, function.start) for function in functions),
     )
 
 
-def _unproven_note(number: int) -> Iterator[str]:
+def _undecided_note(number: int) -> Iterator[str]:
     if number:
         yield (
-            f"{number:,} {'instruction' if number == 1 else 'instructions'} counted as not executed: the rows there"
-            " count from SP, whose distance from the CFA no constant says, and no call showed another one"
+            f"{number:,} {'instruction' if number == 1 else 'instructions'} counted as not executed:"
+            " what was seen there proves no row right or wrong"
         )
 
 

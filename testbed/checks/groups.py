@@ -219,7 +219,7 @@ class TableChecks:
     natural: tuple[ResultsByPc, ...]
     forced: tuple[ResultsByPc, ...]
     true: tuple[Mapping[int, ObservedRow], ...]
-    unproven: tuple[NDArray[np.uint64], ...] = ()  # right in these calls only, perhaps: `testbed.checks.impossible`
+    left_out: tuple[NDArray[np.uint64], ...] = ()  # where some visit was: `testbed.checks.impossible`
     right: tuple[RightWays, ...] = ()
 
 
@@ -326,7 +326,7 @@ def joined(parts: Sequence[GroupResult]) -> GroupResult:
             tuple(each for part in parts for each in part.tables[name].natural),
             tuple(each for part in parts for each in part.tables[name].forced),
             tuple(each for part in parts for each in part.tables[name].true),
-            tuple(each for part in parts for each in part.tables[name].unproven),
+            tuple(each for part in parts for each in part.tables[name].left_out),
             tuple(each for part in parts for each in part.tables[name].right),
         )
         for name in parts[0].tables
@@ -383,10 +383,9 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
         checks = _only(checks, own)
         true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
-        unproven = np.unique(pc[left_out[own[left_out]]])
         right = checks.compared & (checks.wrong == 0) & ~checks.untried
         ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))
-        tables[name] = TableChecks((natural,), (forced,), (true,), (unproven,), (ways,))
+        tables[name] = TableChecks((natural,), (forced,), (true,), (np.unique(pc[left_out & own]),), (ways,))
     decided = own & ~called.undecided  # where nobody knows who called, nothing was compared
     on_natural, on_forced = (np.unique(pc[decided & steps]) for steps in (~batch.forced, batch.forced))
     return GroupResult((), tables, on_natural, on_forced, {}, 0, steps)
@@ -408,10 +407,11 @@ def held_against(
     batch: Batch,
     truth: tuple[Truth, LocalCalls | None],
     of_steps: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-) -> tuple[RowChecks, NDArray[np.int64]]:
+) -> tuple[RowChecks, NDArray[np.bool_]]:
     """A table compared with a batch of paths, without visits that no real run makes and steps that prove nothing.
 
-    ``truth``: and local calls; ``of_steps``: those in code that is jumped to, and those with a frame of any size.
+    And which steps were left out for that. ``truth``: and local calls; ``of_steps``: those in code that is jumped to,
+    and those with a frame of any size.
     """
     (watched, local), (parts, sized) = truth, of_steps
     called = watched if local is None else local.truth
@@ -420,9 +420,8 @@ def held_against(
     every = rows_beside(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
-    left_out = unproven_steps(called, every, table, sized, at_calls=at_calls)
-    every = without(every, left_out)
-    checks = without_thrown_away(without_fallen_through(every, batch, table, parts), called)
+    proving = without(every, unproven_steps(called, every, table, sized, at_calls=at_calls))
+    checks = without_thrown_away(without_fallen_through(proving, batch, table, parts), called)
     checks = without_never_returning(checks, batch, this.image, table, row_at)
     checks = without_moved(checks, called, table)
     checks = without_wrong_landings(checks, batch, table)
@@ -430,7 +429,8 @@ def held_against(
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     checks = without_impossible(checks, batch)
     checks = without_contradicted(checks, batch, this.image, table, row_at)
-    return without_led_astray(checks, every, batch, parts), left_out
+    checks = without_led_astray(checks, proving, batch, parts)
+    return checks, every.compared & ~checks.compared
 
 
 def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:

@@ -409,7 +409,9 @@ class _OneFunction:
         for base in (arch.sp, *arch.frame_pointers):
             if points_into(true, base, arch):
                 return f"the true CFA is {base}{true.cfa[base]:+#x} here"
-        return f"the true CFA is {arch.sp}{true.stack or 0:+#x} at the first visit, and another at others"
+        if true.stack is None:
+            return f"and no distance from {arch.sp} to the true CFA is a constant here"
+        return f"the true CFA is {arch.sp}{true.stack:+#x} at the first visit, and another at others"
 
     def _true_place(self, true: ObservedRow, name: str) -> str:
         place = true.places.get(name)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a kept check is told in a moment: nothing is loaded that ru
 EVIDENCE = {
     HowKnown.EXECUTED: "seen when it was executed",
     HowKnown.FORCED: "seen on a forced path: a branch was made to go the other way",
-    HowKnown.STATIC: "never executed, only read: it follows from the instructions before it",
+    HowKnown.STATIC: "only read: it follows from the instructions before it",
 }
 _READ = "seen when the table was read"
 # What is said of code without a row, and of a finding without details of its own.

@@ -27,9 +27,10 @@
 // - 2:      .cfi_restore_state
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa %rsp, 16
-// | it: every row that was executed is right; 12 of 15 instructions were executed (80.0 %), 3 neither, in f.
-// | f: 15, 12 executed, 3 never, all came back
-// | note: 3 instructions counted as not executed: the rows there count from SP, whose distance from the CFA no constant says, and no call showed another one
+// | it: 1 of 1 function has a wrong row; 12 of 15 instructions were executed (80.0 %), 3 only read.
+// | error `movl    $3, %eax`, at -3, 9: `ret`; f < no code (the word at CFA+8)
+// | f+0x22 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+16, and no distance from %rsp to the true CFA is a constant here (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
+// | f: 15, 12 executed, 3 static, all came back
 // case: given back once more
 // - 1:      leave
 // + 1:      movq %rbp, %rsp
