@@ -16,7 +16,7 @@ from testbed.checks.adjustments import Adjustment, adjusted
 from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, tried_edit, with_values
 from testbed.checks.frame_states import CFA_PARTS, CFA_REGISTER, SIGNED, FrameState, StatePart, changed, directives
 from testbed.checks.source_directives import DEF_CFA_REGISTER, REMEMBER_STATE, RESTORE_STATE
-from testbed.checks.tried_function import THE_CFA, TriedFunction
+from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction
 
 _FEW = 2  # directives that are said one by one rather than by going back to a remembered state
 
@@ -86,9 +86,10 @@ def _follows(function: TriedFunction, i: int, wrong: frozenset[str], causes: lis
 def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set[tuple[int, str]]) -> Iterator[Cause]:
     """Why an instruction is wrong in some things. All of these are right afterwards, or ``told``."""
     found = edits_of(function, i, wrong)
-    back = _back(function, i, wrong) if len(wrong) > 1 else None
+    kept = wrong & {THE_CFA, THE_SIGNATURE, function.return_address(i), *function.convention.judged}
+    back = _back(function, i, wrong) if len(kept) > 1 else None
     one_by_one = frozenset[int]().union(*(edit.fixed for edit in found.values()))
-    if back is not None and (len(found) < len(wrong) or len(back[0].fixed) >= len(one_by_one)):
+    if back is not None and (not kept <= found.keys() or len(back[0].fixed) >= len(one_by_one)):
         yield _went_back(function, i, wrong, *back)
         return
     if THE_CFA in found and (register := _other_register(function, i, found)):

@@ -192,6 +192,18 @@ def test_what_is_not_executed_is_corrected_by_what_the_instructions_say(tmp_path
     assert fixed(path, text, check, checked).new == LONG
 
 
+def test_what_no_caller_keeps_has_no_part_in_what_is_corrected(tmp_path: Path) -> None:
+    """SP is said to hold r11, which nobody keeps: that is wrong behind the pop, and no reason to restore a state."""
+    source = next(source for source in FIXED_SOURCES if source.stem == "aligned.x86_64")
+    text = source.read_text(encoding="utf-8").split("\n\n", 1)[1]
+    text = text.replace(".cfi_restore\t%rbx\n", ".cfi_restore\t%rbx\n.cfi_register\t%r11,%rsp\n")
+    path = tmp_path / "code.S"
+    path.write_text(text.replace("cfa_offset\t-8", "cfa_offset\t8"), encoding="utf-8")
+    check = check_file(path, CheckOptions(arch="x86_64"), READERS)
+    new = [edit.new for told in check.findings for each in told.each if each.repair for edit in each.repair.edits]
+    assert new == [".cfi_adjust_cfa_offset\t-8"]
+
+
 @pytest.mark.parametrize("case", {case.source: case for case in FIXED}.values(), ids=lambda case: case.source.stem)
 def test_what_has_no_directive_gets_right_ones(case: DeclaredCase, tmp_path: Path) -> None:
     original = case.source.read_text(encoding="utf-8").split("\n\n", 1)[1]
