@@ -175,6 +175,8 @@ class FunctionSource:
         return next((at for at in range(pc - 1, pc - _LONGEST - 1, -1) if self.sizes.get(at) == pc - at), None)
 
 
+# LLVM's count it from an offset that was taken back: docs/reports/llvm-mc-restore-state.md.
+_DIFFER = "assemblers do not agree on what an adjustment behind `.cfi_restore_state` is counted from"
 _OFFSET = ".cfi_offset"
 _LONGEST = 15  # bytes of an instruction
 _MOST_OF_A_LINE = 1000  # instructions
@@ -206,7 +208,8 @@ class Advisor:
             pc = source.next(each.pc)
             stands = source.standing_at(pc) if pc < source.end else {}
             unsaid = (one for one in each.directives if not is_said(one, list(stands)))
-            if left := tuple(one for one in unsaid if not self._given_back(one, cause.pc, max(pc, each.until + 1))):
+            kept = tuple(one for one in unsaid if not self._given_back(one, cause.pc, max(pc, each.until + 1)))
+            if left := self._said_itself(pc, kept):
                 later.append(LaterDirectives(source.place(pc), left))
                 said, replaced = written_anew(left, list(stands), self._said_before(pc))
                 changes += self._told_early(pc, said, tuple(stands[one] for one in replaced), stands, cause.pc)
@@ -234,11 +237,32 @@ class Advisor:
         if len(replaced) == 1 and (meant := self._of_another(cause.pc, replaced[0])):
             said = (*(each for each in said if not is_instead(each, replaced[0])), meant)
         as_written = tuple(standing[each] for each in replaced)
+        said = self._said_itself(cause.pc, said)
+        adjusted = any(each.startswith(f"{ADJUST} ") for each in replaced)
+        why = _DIFFER if adjusted and self._is_restored(cause.pc) else ""
         changes += self._told_early(cause.pc, said, as_written, standing)
         if not cause.closings:
             changes += self._said_again(cause.pc, said)
         edits = source.edits(changes)
-        return Repair(said, remembered, len(cause.pcs), tuple(later), as_written, edits=edits)
+        return Repair(said, remembered, len(cause.pcs), tuple(later), as_written, edits=edits, why=why)
+
+    def _said_itself(self, pc: int, said: tuple[str, ...]) -> tuple[str, ...]:
+        """Directives, where the assemblers do not agree what an adjustment is counted from: the offset itself."""
+        behind = next(
+            (each for each, tried in zip(self.function.states, self.function.tried, strict=True) if tried.pc >= pc), {}
+        )
+        offset = behind.get(CFA_OFFSET)
+        if not isinstance(offset, int) or not self._is_restored(pc):
+            return said
+        return tuple(f"{DEF_CFA_OFFSET} {offset:#x}" if each.startswith(f"{ADJUST} ") else each for each in said)
+
+    def _is_restored(self, pc: int) -> bool:
+        """Is the last that the source says of the CFA's offset as such, up to an instruction, a state restored?"""
+        for at in sorted((each for each in self.source.sizes if self.source.pcs[0] <= each <= pc), reverse=True):
+            said = [each for each in self.source.standing_at(at) if each.startswith(_ABSOLUTE)]
+            if said:
+                return said[-1] == RESTORE_STATE
+        return False
 
     def _said_before(self, pc: int) -> Mapping[str, int | str | None]:
         """What the row of the instruction before is to say of registers: slots, None where they are the caller's; and
@@ -299,6 +323,7 @@ class Advisor:
             old = function.arch.entry_cfa if begins else function.states[behind - 1].get(CFA_OFFSET)
         new: object = function.states[behind].get(CFA_OFFSET) if behind < len(function) else None
         offsets = (old if isinstance(old, int) else None, new if isinstance(new, int) else None)
+        offsets = (None, None) if self._is_restored(pc) else offsets
         return SourceChange(pc, tuple(said), replaced, offsets=offsets)
 
     def _given_back(self, directive: str, start: int, end: int) -> bool:

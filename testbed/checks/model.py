@@ -141,6 +141,7 @@ class Repair:
     place: str = "before it"  # the finding's instruction
     replaced_at: str = ""  # where what is replaced stands, if not there: "before f+0x4"
     edits: tuple[SourceEdit, ...] = ()  # of the assembly source, in its author's words; none: it has no place there
+    why: str = ""  # it is said in this form
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def repair_words(finding: TableFinding) -> str:
         text += f", and {_quoted(later.directives)}"
         text += f" for {_quoted(later.replaced)}" if later.replaced else ""
         text += f" before {printable(later.where)}"
-    return text
+    return f"{text}: {repair.why}" if repair.why else text
 
 
 def _quoted(directives: Sequence[str]) -> str:
