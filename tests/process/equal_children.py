@@ -1,8 +1,9 @@
 """`python -m tests.process.equal_children`: docs/results/processes-children.md, programs of the host that start others.
 
-Shells, make, git and perl, each run in the testbed and natively, in a folder of its own. No step is kept, so
-that a run of a hundred million steps takes no more memory than a short one. Exit status 1 where something differs.
-`python -m tests.process.equal_children make git` prints the rows of these interpreters and writes nothing.
+Shells, make, git, perl and Python, and C programs of this folder that do nothing but talk to their children, each run
+in the testbed and natively, in a folder of its own. No step is kept, so that a run of a hundred million steps takes no
+more memory than a short one. Exit status 1 where something differs.
+`python -m tests.process.equal_children make git` measures these only; the page keeps its other rows.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from testbed.process.process_run import finished, shown_program
 from testbed.process.running import run_on
 from testbed.process.starting import ENVIRONMENT, MOST_MEMORY, ProcessInputs, started
 from testbed.words.files import WorkFolder
+from tests.process.builds import built
 
 PAGE = Path(__file__).parents[2] / "docs/results/processes-children.md"
 BUDGET, PIECE, SECONDS = 400_000_000, 1 << 18, 300
@@ -33,7 +35,9 @@ fails: ; @false
 HEAD = """# Programs that start others
 
 Made by `python -m tests.process.equal_children`. Each is run in the testbed, and natively, on x86_64, as Debian 12 has
-it. *Equal*: the same standard output and exit status. *Steps* and *programs* are those of all processes together.
+it; `channels`, `arrivals` and `children` are C programs of `tests/process/programs`, which tests compare with qemu-user
+on other architectures. *Equal*: the same standard output and exit status. *Steps* and *programs* are those of all
+processes together.
 
 {equal} of {all} are equal.
 
@@ -41,12 +45,16 @@ it. *Equal*: the same standard output and exit status. *Steps* and *programs* ar
 |---|---|---:|---:|---|---|
 """
 
+BUILT = ("channels", "arrivals", "children")
+PYTHON = "/usr/lib/python3.11"
 INTERPRETERS = {
     "bash": ("/bin/bash", "-c"),
     "dash": ("/bin/dash", "-c"),
     "perl": ("/usr/bin/perl", "-e"),
     "make": ("/usr/bin/make", "-s"),
     "git": ("/bin/sh", "-c"),
+    "python": ("/usr/bin/python3", "-ISc"),
+    **{name: ("", "") for name in BUILT},
 }
 SCRIPTS = {
     "bash": (
@@ -94,7 +102,29 @@ SCRIPTS = {
         "git status --short | wc -l",
         "git diff HEAD~1 | grep '^[+-]' | cat",
         "git rev-list --count HEAD",
+        "git log | head -n 1",
+        "git grep -n apple | sort | tail -n 1",
+        "git archive HEAD | tar tf -",
     ),
+    "python": (
+        "import subprocess as s; print(s.run(['sort', 'words'], capture_output=True, text=True).stdout.split())",
+        "import subprocess as s; p = s.Popen('tr a-z A-Z', shell=True, stdin=s.PIPE, stdout=s.PIPE); "
+        "print(p.communicate(b'through'), p.returncode)",
+        "import os, signal; r, w = os.pipe(); p = os.fork() or (os.write(w, b'child'), os.kill(os.getpid(), 9)); "
+        "print(os.read(r, 9), os.waitpid(p, 0)[1])",
+        "import socket, threading as t; s = socket.create_server(('127.0.0.1', 0)); "
+        "e = lambda: (c := s.accept()[0]).sendall(c.recv(9)); t.Thread(target=e).start(); "
+        "c = socket.create_connection(s.getsockname()); c.sendall(b'echo'); print(c.recv(9))",
+        "import socket, os; a, b = socket.socketpair(); r, w = os.pipe(); "
+        "os.fork() or (socket.send_fds(a, [b'x'], [w]), os._exit(0)); os.close(w); "
+        "print(os.write(socket.recv_fds(b, 9, 1)[1][0], b'sent'), os.read(r, 9))",
+        "import multiprocessing as m; p = m.Pool(2); print(p.map(abs, range(-3, 3))); p.close(); p.join()",
+        "import multiprocessing as m; q = m.Queue(); p = m.Process(target=q.put, args=('hi',)); p.start(); "
+        "print(q.get()); p.join(); print(p.exitcode)",
+    ),
+    "channels": ("echo", "pair", "local", "datagrams", "nonblocking", "watching", "named", "anonymous", "memfd", "shm"),
+    "arrivals": ("mapped", "twice", "rights", "timer", "taken"),
+    "children": ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing"),
 }
 
 
@@ -115,20 +145,30 @@ class ComparedScript:
 
 
 def main(chosen: list[str]) -> int:
-    rows = []
+    rows = {name: [line for line in _kept() if line.startswith(f"| {name} |")] for name in INTERPRETERS}
     for name in chosen or INTERPRETERS:
+        measured = []
         for script in SCRIPTS[name]:
-            rows.append(_compared(name, script))
-            print(rows[-1], flush=True)
-    equal = sum(not row.differs for row in rows)
-    if not chosen:
-        text = HEAD.format(equal=equal, all=len(rows)) + "".join(f"{row}\n" for row in rows)
-        PAGE.write_text(text, encoding="utf-8")
-    return int(equal < len(rows))
+            measured.append(str(_compared(name, script)))
+            print(measured[-1], flush=True)
+        rows[name] = measured
+        _write([line for each in rows.values() for line in each])
+    return int(any(not line.endswith("| yes |") for each in rows.values() for line in each))
+
+
+def _write(lines: list[str]) -> None:
+    equal = sum(line.endswith("| yes |") for line in lines)
+    PAGE.write_text(HEAD.format(equal=equal, all=len(lines)) + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _kept() -> list[str]:
+    return PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
 
 
 def _compared(name: str, script: str) -> ComparedScript:
     path, *arguments = *INTERPRETERS[name], *(script.split() if name == "make" else [script])
+    if name in BUILT:
+        path, arguments = str(built(name, "x86_64", "static")), [script]
     with tempfile.TemporaryDirectory() as made, tempfile.TemporaryDirectory() as other:
         for folder in (made, other):
             _fill(Path(folder))
@@ -163,7 +203,8 @@ def _fill(folder: Path) -> None:
 def unkept(path: str, arguments: list[str], folder: Path) -> ProcessRun:
     """A run in a folder of the host, which is read only: its output, its counts, its children; no step."""
     reading = FileReading(NOWHERE, ())
-    image, files = shown_program(path, None, {"/here": folder}, reading)
+    shown = {"/here": folder} | {each: Path(each) for each in (PYTHON,) if os.path.isdir(each)}
+    image, files = shown_program(path, None, shown, reading)
     inputs = ProcessInputs(tuple(arguments), 1, BUDGET, b"", ENVIRONMENT, files, "/here", MOST_MEMORY, reading)
     with WorkFolder("process") as written:
         process, streams = started(image, inputs, Path(written), PIECE)
