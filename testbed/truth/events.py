@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.arch.tables import PerArch
 from testbed.conventions import platform
 from testbed.trace import Trace
 from testbed.trace.distinct_rows import distinct
@@ -27,6 +28,8 @@ from testbed.truth.native.state import CALLS, HANDLER, RESUMED, TAKEN, TRANSFER,
 Bools = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
+# Can one instruction add to a register and jump there, or pop pc with others? In A32, where pc is a general register.
+COMPUTES_PC = PerArch({"x86_64": False, "arm64": False, "arm32": True})
 FAR = 4096  # no instruction adds more to SP than this and loads other registers too
 _NONE = np.empty(0, np.uint64)
 
@@ -142,6 +145,7 @@ def find_transfers(trace: Trace, stored: Words = _NONE, before: Stores = NO_STOR
     if arch.link:
         link = trace.column(arch.link)
         transfer[_loaded_with_sp(trace, transfer)] = True
+        transfer |= _popped(trace, transfer)
         address = link & np.uint64(arch.code_mask)
         call = address == fall
         fresh = np.ones(len(call), np.bool_)
@@ -174,6 +178,17 @@ def _came_off(trace: Trace, transfer: Bools) -> Bools:
     near = near[sp[near] == sp[near - 1] + np.uint64(arch.word)]
     values, _ = trace.words.at(near, sp[near - 1])
     found[near[values == trace.pc[near]]] = True
+    return found
+
+
+def _popped(trace: Trace, transfer: Bools) -> Bools:
+    """``pop {r4, pc}`` to the very next address: SP rose by some words, the last of which is where control is now."""
+    sp, arch, found = trace.sp, trace.arch, np.zeros(len(transfer), np.bool_)
+    if COMPUTES_PC[arch.name]:
+        rose = np.flatnonzero((sp[1:] > sp[:-1]) & (sp[1:] - sp[:-1] <= np.uint64(16 * arch.word))) + 1
+        rose = rose[~transfer[rose]]
+        values, _ = trace.words.at(rose, sp[rose] - np.uint64(arch.word))
+        found[rose[values & np.uint64(arch.code_mask) == trace.pc[rose]]] = True
     return found
 
 

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.arch.tables import PerArch
 from testbed.native.compiled import native
 from testbed.trace import Trace
 from testbed.trace.flat.memory import memory_of
-from testbed.truth.events import Bools, Ints, Transfers, Words, code_of, find_transfers
+from testbed.truth.events import COMPUTES_PC, Bools, Ints, Transfers, Words, code_of, find_transfers
 from testbed.truth.model import Activations
 from testbed.truth.native import state as names
 from testbed.truth.native.ending import index_places, mark_needed, resolve, settle
@@ -23,8 +22,6 @@ from testbed.truth.native.stacks import region_of
 from testbed.truth.native.state import Events, Log, Setting, State
 from testbed.truth.native.switches import SPARE
 
-# Can one instruction add to a register and jump there? In A32, where pc is a general register, as a word.
-COMPUTES_PC = PerArch({"x86_64": False, "arm64": False, "arm32": True})
 BOUND = 1 << 20  # steps: what is read in another way later than this is undecided
 NATIVE_FROM = 100_000  # steps; below that, loading compiled code costs more than it saves
 _REFERENCES = [names.PARENT, names.READ, names.SECOND, names.RECORD, names.LOST]
@@ -81,7 +78,7 @@ class FollowedRows:
     def readings(self) -> dict[int, RowReading]:
         """Of the rows that a later step may read in another way."""
         kind, read, serial = (self.column(name) for name in (names.KIND, names.READ, names.SERIAL))
-        open_ones = np.flatnonzero((kind != names.CALL) & (kind != names.SIGNAL))
+        open_ones = np.flatnonzero(((kind != names.CALL) & (kind != names.SIGNAL)) | self.marked(names.LATE))
         return {
             int(serial[i]): RowReading(
                 int(serial[read[i]]) if read[i] >= 0 else -1, bool(self.doubt[i]), bool(self.none[i])

@@ -191,6 +191,8 @@ class _Follower:
         to = after[self.pc]
         fell_through = to == pc + size
         if effect.flow is Flow.CALL:
+            if target is not None and target >= 0:
+                self.used.add(target)
             if not fell_through or (effect.direct is not None and self.arch.code_address(effect.direct) == to):
                 self.call(step, pc, pc + size, row, after)
         elif effect.direct is None or not fell_through:

@@ -15,7 +15,8 @@ A continuation that control never goes on at has an activation as long as it cou
 * **another stack**: a jump to another function on a stack that nobody further out was on begins a new stack, unless the
   caller's continuation is used from the copy that went along. Its first function has the caller whose address the
   maker put at the return place (`makecontext`, Go's ``goexit``), whether or not control ever comes there. A stack that
-  was left goes on with who left it, also where that function jumps to its own code;
+  was left goes on with who left it, also where that function jumps to its own code. A bottom that goes back itself to
+  who began it was that one;
 * **a stack that was copied** (Go's ``morestack``): SP at a continuation is another one than at its call, and all that
   is returned to further out lies shifted by the same distance: these activations go on with new CFAs;
 * **a call without its instruction**: a jump that leaves the address right behind it where a return address belongs, or
@@ -95,6 +96,8 @@ class _Stacks:
         self.current = 0
         self.opened: dict[int, int] = {}  # the activation of a continuation
         self.left: dict[int, int] = {}  # the innermost activation of a stack that was left by a jump
+        self.begun_by: dict[int, int] = {}  # of the bottom of a stack, who began it
+        self.same: dict[int, int] = {}  # of a bottom that was none, whose steps its are
         self.jumps: set[int] = set()
         self.unfollowed: list[int] = []
         self.node: NDArray[np.int32] = np.zeros(len(trace), np.int32)
@@ -115,6 +118,9 @@ class _Stacks:
                 self.node[begun : happening.step + 1] = before
                 begun = happening.step + 1
         self.node[begun:] = self.current
+        for bottom, who in reversed(self.same.items()):
+            self.node[self.node == bottom] = who
+            self.activations = [replace(a, parent=who) if a.parent == bottom else a for a in self.activations]
 
     def later(self, activation: Seen, step: int) -> bool:
         """Control goes on at its continuation after ``step``."""
@@ -142,6 +148,7 @@ class _Stacks:
             return
         parent = self.activations[index].parent
         assert parent is not None
+        self.went_back(index)
         if index == self.current and happening.ahead is None:
             self.current = parent
             return
@@ -224,7 +231,10 @@ class _Stacks:
 
     def jump(self, happening: Happening) -> None:
         if (happening.leaves or self._goes_on_itself(happening)) and self._other_stack(happening):
+            bottom = self.current
             self._made(happening, fresh=True)
+            if self.current != bottom:
+                self.begun_by.pop(bottom, None)
             return
         self._land(happening)
         self._made(happening)
@@ -253,12 +263,22 @@ class _Stacks:
         if happening.copy >= 0 and self.followed.last[happening.copy] > happening.step:
             return False
         resumed = self.left.pop(happening.stack, None)
+        if resumed is not None and self.went_back(resumed):
+            return False
         self.left[current.stack] = self.current
         if resumed is not None:
             self.current = resumed
             return False
+        self.begun_by[len(self.activations)] = self.current
         self.open(Seen(None, None, None, happening.step + 1, -1, happening.stack))
         return True
+
+    def went_back(self, who: int) -> bool:
+        """The bottom of a stack goes back itself to who began it: that one was on another stack for a while."""
+        found = self.begun_by.get(self.current) == who
+        if found:
+            self.same[self.current] = self.current = who
+        return found
 
     def _goes_on_itself(self, happening: Happening) -> bool:
         """A jump inside a function to a stack that was left by the same function: it goes on there for who left it."""

@@ -68,6 +68,7 @@ from testbed.truth.native.state import (
     LANDED,
     LAST_LINK,
     LAST_SP,
+    LATE,
     LOST,
     MAYBE,
     NEXT,
@@ -164,8 +165,16 @@ def _interrupt(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: 
 
 @compiled()
 def _call(events: Any, e: Any, state: Any, log: Any, machine: Any) -> None:
-    """Rule 1: the effect of a call. Without a word of its own on the stack it may turn out to be a jump."""
-    sp, what = events.sp[e], events.what[e]
+    """Rule 1: the effect of a call. Without a word of its own on the stack it may turn out to be a jump. One to the
+    place of the innermost activation is a return, too: undecided."""
+    sp, what, top = events.sp[e], events.what[e], state.now[INNERMOST]
+    back = events.pc[e] == state.addresses[top, RETURN] and events.before[e] == state.addresses[top, CFA]
+    if back and caller(top, state) >= 0 and state.links[top, KIND] != SIGNAL:
+        outer = caller(top, state)
+        end_activation(events, e, top, state, log, machine)
+        record = open_record(ENDED, events, e, outer, top, state, log, machine)
+        state.marks[record, KEPT] = True
+        return
     sure = machine.link < 0 and what & TRANSFER and not what & UNDONE and events.before[e] != sp
     cfa = sp + machine.entry_cfa
     before = state.table[slot(events.fall[e], cfa, state)]
@@ -178,12 +187,14 @@ def _call(events: Any, e: Any, state: Any, log: Any, machine: Any) -> None:
 @compiled()
 def _drop(events: Any, e: Any, state: Any, machine: Any, memory: Any, journal: Any) -> None:
     """A call whose word came off the stack at once was none, unless control is at its address now, or that lies on the
-    caller's part of the stack again: then the function moved up with it."""
+    stack again: then the function moved with it."""
     index = state.now[INNERMOST]
-    here = events.pc[e] == state.addresses[index, RETURN] and events.sp[e] == state.addresses[index, CFA]
-    if events.before[e] > state.addresses[index, ENTRY] and not here:
+    before, cfa = events.before[e], state.addresses[index, CFA]
+    here = events.sp[e] == cfa or before == cfa or before <= state.addresses[index, ENTRY]
+    here = here and events.pc[e] == state.addresses[index, RETURN]
+    if not here:
         outer = caller(index, state)
-        place, end = events.sp[e], state.addresses[outer, ENTRY]
+        place, end = min(before, events.sp[e]), state.addresses[outer, ENTRY]
         while state.addresses[index, TARGET] != state.addresses[index, RETURN] and place < end <= events.sp[e] + LEAP:
             if return_word(events.row[e], place, machine, memory, journal) == state.addresses[index, RETURN]:
                 state.marks[index, DROPPED] = False
@@ -218,8 +229,8 @@ def _transfer(events: Any, e: Any, state: Any, log: Any, machine: Any, memory: A
         take_back(now[WAY], row, state, machine)
         come_to(events, e, came, target, state, log, machine)
         return True
-    if came >= 0 and not lives and target >= 0:
-        lives = _lives_again(events, e, target, top, state, machine)
+    if came >= 0 and target >= 0 and not marks[came, ALIVE]:
+        lives = _lives_again(events, e, came if lives else target, top, state, machine) or lives
     if lives and pc == addresses[top, RETURN] and target == caller(top, state):
         end_activation(events, e, top, state, log, machine)
         return True
@@ -284,6 +295,7 @@ def _second_reading(events: Any, e: Any, top: Any, state: Any, log: Any, machine
     second = links[top, SECOND]
     went_on = links[top, KIND] == BOTTOM and second >= 0 and events.pc[e] == addresses[second, RETURN]
     if went_on and events.sp[e] == addresses[second, CFA]:
+        state.marks[top, LATE] = True
         take_back(top, events.row[e], state, machine)
         end_activation(events, e, second, state, log, machine)
         return True
@@ -295,8 +307,10 @@ def _second_reading(events: Any, e: Any, top: Any, state: Any, log: Any, machine
     same = sp == cfa
     if pc != returns and not (same and returns < pc <= returns + NEAR and links[record, KIND] != ENDED):
         return False
-    if not by_hand(events, e, pc, pc, machine) or (links[record, KIND] == ENDED and not same):
+    hand, dropped = by_hand(events, e, pc, pc, machine), record == second and same and pc == returns
+    if not (hand or dropped) or (links[record, KIND] == ENDED and not same):
         return False
+    state.marks[second, LATE] |= not hand
     take_back(record, events.row[e], state, machine)
     end_activation(events, e, second, state, log, machine)
     return True
@@ -315,17 +329,26 @@ def _had_gone_on(events: Any, e: Any, came: Any, target: Any, state: Any, machin
 
 @compiled()
 def _lives_again(events: Any, e: Any, dead: Any, top: Any, state: Any, machine: Any) -> Any:
-    """Control comes, by hand, to where a call of somebody comes back who was thought gone by a landing: that was a
-    switch to a stack inside a frame, unless somebody has the place of who was thought gone."""
+    """Control comes, by hand, to where a call of somebody comes back who is gone without having returned, and nobody
+    has that place. By a landing: that was a switch to a stack inside a frame. Else nothing tells whose steps those
+    were."""
     links, addresses, marks = state.links, state.addresses, state.marks
     record = links[dead, LOST]
-    if record < 0 or not by_hand(events, e, events.pc[e], events.pc[e], machine) or links[record, KIND] != LANDED:
+    if marks[dead, RETURNED] or not by_hand(events, e, events.pc[e], events.pc[e], machine):
         return False
+    if record < 0 and stack_at(events.sp[e], state, machine) != state.now[ON]:
+        return False  # whoever was left there goes on
     index = top
-    while index >= 0:
+    while index >= 0 and not is_in_chain(index, dead, state):
         if addresses[index, ENTRY] == addresses[dead, ENTRY]:
             return False
         index = caller(index, state)
+    index = dead
+    while record < 0 and index >= 0 and not marks[index, ALIVE]:
+        marks[index, ALIVE], marks[index, LATE] = True, True
+        index = caller(index, state)
+    if record < 0 or links[record, KIND] != LANDED:
+        return record < 0
     settle_now(record, events.row[e], state, machine)
     index, first = links[record, SECOND], links[record, READ]
     while index >= 0 and index != first:
@@ -384,6 +407,7 @@ def _goes_away(
         begin_stack(events, e, top, stack, state, log, machine, memory, journal)
         return 1
     if links[top, KIND] == BOTTOM and links[top, SECOND] == left:
+        state.marks[top, LATE] = True
         give(events.row[e], take_back(top, events.row[e], state, machine), state, log)
         return 1
     if not by_hand(events, e, pc, pc, machine):

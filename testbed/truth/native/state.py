@@ -18,7 +18,8 @@ LINKS = 9
 RETURN, CFA, ENTRY, GOES_ON, KEPT_AT, TARGET = range(6)
 ADDRESSES = 6
 # Columns of `marks`: may it go on; was its return address stored; did its word come off the stack at once; did it
-# return by itself; of the bottom of a stack: did it begin elsewhere; was its second reading found too late.
+# return by itself; of the bottom of a stack: did it begin elsewhere; is it undecided: its second reading was found too
+# late, or no effect tells.
 ALIVE, KEPT, DROPPED, RETURNED, ELSEWHERE, LATE = range(6)
 MARKS = 6
 # What a row of the columns is: the bottom of a stack; a call; one that may be none; a jump with an address to come back

@@ -160,7 +160,7 @@ def take_over(events: Any, e: Any, top: Any, state: Any, log: Any, machine: Any)
     stack = stack if stack != on or state.links[top, STACK] != on else np.int64(-1)
     index = state.owners[stack, TOP] if stack >= 0 else np.int64(-1)
     while index >= 0 and state.links[index, STACK] == stack:
-        state.marks[index, ALIVE] = False
+        state.marks[index, ALIVE], state.marks[index, RETURNED] = False, True  # it went on in another thread
         index = state.links[index, PARENT]
     stand_on(sp, top, stack, state, machine)
     bottom = add_row(BOTTOM, np.int64(-1), row, sp, state, machine)

@@ -50,8 +50,8 @@ class Known:
         opened, serial = found.column(names.OPENED), found.column(names.SERIAL)
         now = found.readings()
         rows = dict(zip(serial[:old].tolist(), range(old), strict=True))
-        for number, told in before.items():
-            if number in now and now[number] != told:
+        for number in now.keys() & rows.keys():
+            if now[number] != before.get(number):
                 self.readings[number] = now[number]
                 self.revised.append((int(opened[rows[number]]), first))
         own = found.whose == np.arange(len(found))

@@ -45,7 +45,7 @@ function yield
 .if !PLAIN
     mov rsi, rsp
     lea rdi, [rip + kept]
-    mov ecx, 16
+    mov ecx, 24
     rep movsb
     mov rsp, qword ptr [rip + base]
     pop rbx
@@ -56,19 +56,21 @@ end yield
 function resume
 .if !PLAIN
     push rbx
-    sub rsp, 16
+    sub rsp, 24
     mov rdi, rsp
     lea rsi, [rip + kept]
-    mov ecx, 16
+    mov ecx, 24
     rep movsb
 .endif
     ret
 end resume
 
 function task
+    push r12
     call yield
 task_again:
     call leaf_in_task
+    pop r12
     ret
 end task
 
@@ -81,4 +83,4 @@ end leaf_in_task
 base:
     .space 8
 kept:
-    .space 16
+    .space 24
