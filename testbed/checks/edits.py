@@ -129,9 +129,13 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         place = true.places[thing]
         if place.in_place:
             yield {thing: None if thing in (*function.convention.judged, arch.link) else SameValue()}
-        for offset in sorted(place.offsets, reverse=True):
+        # What lies below SP, and below a red zone, is a signal handler's to write.
+        depth = true.cfa.get(arch.sp)
+        slots = [each for each in place.offsets if depth is None or each >= -depth - function.convention.red_zone]
+        for offset in sorted(slots, reverse=True):
             yield {thing: Offset(offset)}
-        for register in () if place.kept else sorted(place.registers, key=lambda name: arch.index[name]):
+        kept = place.in_place or any(offset < 0 for offset in slots)
+        for register in () if kept else sorted(place.registers, key=lambda name: arch.index[name]):
             yield {thing: RegisterPlus(register, 0)}
 
 
