@@ -33,6 +33,7 @@ from testbed.conventions.chosen import fitting_nothing
 from testbed.micro.code import piece_code
 from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
+from testbed.words.catalogue import nearest
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.printable import printable
@@ -121,7 +122,8 @@ def check_file(
         chosen = [piece for piece in this.pieces if piece.is_entry and fits(piece, options.functions)]
         if not chosen:
             if options.functions:
-                raise NothingAskedFor(f"{path}: it has no function that matches {' or '.join(options.functions)}")
+                wanted, names = " or ".join(options.functions), [str(each) for each in this.pieces if each.is_entry]
+                raise NothingAskedFor(f"{path}: it has no function that matches {wanted}; {nearest(wanted, names)}")
             raise UsageError(f"{path}: it has no function: no symbol, table or call says that one begins somewhere")
         planned = planned_groups(this, chosen, Group(file, path, 0, 0, options, readers))
         kept = None if goes_on is None else KeptGroups.of(file, options)

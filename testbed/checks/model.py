@@ -123,6 +123,9 @@ class LaterDirectives:
     replaced: tuple[str, ...] = ()
 
 
+BEFORE_IT = "before it"  # the finding's instruction
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
     """Directives that were added to the table in memory, and what a second check of the whole function said of it.
@@ -138,7 +141,7 @@ class Repair:
     repaired: int
     later: tuple[LaterDirectives, ...] = ()
     replaced: tuple[str, ...] = ()
-    place: str = "before it"  # the finding's instruction
+    place: str = BEFORE_IT
     replaced_at: str = ""  # where what is replaced stands, if not there: "before f+0x4"
     edits: tuple[SourceEdit, ...] = ()  # of the assembly source, in its author's words; none: it has no place there
     why: str = ""  # it is said in this form

@@ -70,4 +70,5 @@ def _told(found: Fixed) -> Iterator[str]:
         yield f"{name}: every function has rows, or cannot be called."
     else:
         left = f"; {count(len(found.left), 'function')} left" if found.left else ""
-        yield f"{name}: {done} annotated; every instruction was tried, and every row is right{left}."
+        of = "it" if len(found.corrected) == 1 else "them"
+        yield f"{name}: {done} annotated; every instruction of {of} was tried, and every row is right{left}."

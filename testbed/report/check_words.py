@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from testbed.checks.model import (
     AT_CALLS_ONLY,
+    BEFORE_IT,
     FileCheck,
     FindingKind,
     FunctionCheck,
@@ -134,7 +135,9 @@ def repair_words(finding: TableFinding) -> str:
         at = f" {printable(repair.replaced_at)}" if repair.replaced_at else ""
         text = (f"write {new} for {old}" if repair.directives else f"take out {old}") + at
     else:
-        text = f"add {new} {printable(repair.place)}"
+        own = printable(finding.written or finding.instruction)  # the place beside it may be that of the one above
+        at = f"before `{own}`" if own and repair.place == BEFORE_IT else printable(repair.place)
+        text = f"add {new} {at}"
     if repair.remembered:
         text += f", with `.cfi_remember_state` before {printable(repair.remembered)}"
     for later in repair.later:
@@ -151,7 +154,11 @@ def _quoted(directives: Sequence[str]) -> str:
 def tried_words(finding: TableFinding) -> str:
     """What the second check said of a repair; "" without one."""
     repair = finding.repair
-    return f"tried: it makes {count(repair.repaired, 'instruction')} right and none wrong" if repair else ""
+    if repair is None:
+        return ""
+    of = f" of {finding.instructions:,}" if repair.repaired < finding.instructions else ""
+    number = f"{repair.repaired:,}{of} instructions" if of else count(repair.repaired, "instruction")
+    return f"tried: it makes {number} right and none wrong"
 
 
 def evidence_words(finding: TableFinding) -> str:
@@ -173,7 +180,7 @@ def stacks(finding: TableFinding) -> tuple[tuple[str, str], ...]:
     if seen is None or finding.alike:
         return ()
     at = f" at {printable(seen.where)}" if seen.where and seen.where != finding.where else ""
-    return ((f"a debugger shows{at}", printable(seen.shown)), ("true is", printable(seen.true)))
+    return ((f"the table alone shows{at}", printable(seen.shown)), ("true is", printable(seen.true)))
 
 
 def sentence(finding: TableFinding) -> str:

@@ -72,7 +72,7 @@ def test_the_sentence_names_the_row_the_truth_and_the_fix() -> None:
     (finding,) = said("epilogue_cfa_wrong", "x86_64")
     assert finding_line(finding) == (
         f"{place(finding)}: work+0xb (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here: "
-        "add `.cfi_def_cfa_offset 0x8` before it (tried: it makes 1 instruction right and none wrong)"
+        "add `.cfi_def_cfa_offset 0x8` before `ret` (tried: it makes 1 instruction right and none wrong)"
     )
 
 
@@ -84,7 +84,7 @@ def test_a_sign_state_is_blamed_even_where_taking_the_signature_off_does_no_harm
     (finding,) = said("pac_early", "arm64")
     assert finding_line(finding) == (
         f"{place(finding)}: work (paciasp): the row says the return address is signed, and here it is not: "
-        "add `.cfi_negate_ra_state` before it, and `.cfi_negate_ra_state` before work+0x4 "
+        "add `.cfi_negate_ra_state` before `paciasp`, and `.cfi_negate_ra_state` before work+0x4 "
         "(tried: it makes 1 instruction right and none wrong)"
     )
     assert said("pac_ret", "arm64") == ()

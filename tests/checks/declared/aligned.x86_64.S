@@ -20,7 +20,7 @@
 // +         .cfi_def_cfa_offset 16
 // | it: 1 of 1 function has a wrong row; all 7 instructions were executed.
 // | error `nop`, at -2, 9: `andq $-64, %rsp`; f < no code (the word at CFA-56); tried: it makes 2 instructions right and none wrong
-// | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+64 at the first visit, and another at others: add `.cfi_def_cfa_register %rbx` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x8 (nop): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+64 at the first visit, and another at others: add `.cfi_def_cfa_register %rbx` before `nop` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // | as is advised: it: every row is right; all 7 instructions were executed.
 // case: 32 bytes from SP

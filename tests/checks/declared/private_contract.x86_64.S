@@ -51,7 +51,7 @@
 // + movq %r11, %rbx
 // | it: 1 of 2 functions has a wrong row; all 10 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
-// | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r11: add `.cfi_register %rbx, %r11` before it (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r11: add `.cfi_register %rbx, %r11` before `leaq (%rbx,%rbx), %rax` (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 6, 6 executed, all came back
 // | f: 4, 4 executed, all came back
 // | as is advised: it: every row is right; all 10 instructions were executed.
@@ -64,7 +64,7 @@
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
 // | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | error `popq %rbx`, at -1, 1: `call helper`; f < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
-// | f+0x9 (popq %rbx): the caller is lost: the row says CFA = %rbx+16, the true CFA is %rsp+16 here: add `.cfi_def_cfa_register %rsp` before it (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x9 (popq %rbx): the caller is lost: the row says CFA = %rbx+16, the true CFA is %rsp+16 here: add `.cfi_def_cfa_register %rsp` before `popq %rbx` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | helper: 4, 4 executed, some came back
 // | f: 5, 5 executed, all came back
 // | as is advised: it: 1 of 2 functions has a wrong row; all 9 instructions were executed.

@@ -15,7 +15,7 @@
 // -         .cfi_adjust_cfa_offset 16
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `str r5, [sp, #4]`, at -1, 9: `sub sp, #16`; f < no code (the word at CFA-20); tried: it makes 7 instructions right and none wrong
-// | f+0x8 (str r5, [sp, #4]): the caller is lost: the row says CFA = sp+8, the true CFA is sp+24 here: add `.cfi_adjust_cfa_offset 16` before it (.debug_frame; seen when it was executed; 6 more instructions by the same cause)
+// | f+0x8 (str r5, [sp, #4]): the caller is lost: the row says CFA = sp+8, the true CFA is sp+24 here: add `.cfi_adjust_cfa_offset 16` before `str r5, [sp, #4]` (.debug_frame; seen when it was executed; 6 more instructions by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 // case: neither the room nor its end is told of
@@ -25,7 +25,7 @@
 // -         .cfi_adjust_cfa_offset -16
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `str r5, [sp, #4]`, at -1, 9: `sub sp, #16`; f < no code (the word at CFA-20); tried: it makes 6 instructions right and none wrong
-// | f+0x8 (str r5, [sp, #4]): the caller is lost: the row says CFA = sp+8, the true CFA is sp+24 here: add `.cfi_adjust_cfa_offset 16` before it, and `.cfi_adjust_cfa_offset -16` before f+0x20 (.debug_frame; seen when it was executed; 5 more instructions by the same cause)
+// | f+0x8 (str r5, [sp, #4]): the caller is lost: the row says CFA = sp+8, the true CFA is sp+24 here: add `.cfi_adjust_cfa_offset 16` before `str r5, [sp, #4]`, and `.cfi_adjust_cfa_offset -16` before f+0x20 (.debug_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 

@@ -8,7 +8,7 @@
 // -         .cfi_offset %rbx, -16
 // | it: 1 of 1 function has a wrong row; 0 of 7 instructions were executed (0 %), 7 only read.
 // | warning `call    g@PLT`, at -1, 9: `movq %rdi, %rbx`; f < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
-// | f+0xa (call g@PLT): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` before it (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
+// | f+0xa (call g@PLT): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` before `call g@PLT` (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
 // | f: 7, 7 static, some came back
 // | as is advised: it: nothing was executed, so no row is known to be right; 0 of 7 instructions were executed (0 %), 7 only read.
 // case: a push that is told too early

@@ -84,7 +84,7 @@
 // -  .cfi_offset %r12, -24
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
 // | warning `addq $32, %rsp`, at -1, 2: `leal (%rbx,%rbx), %r12d`; f < caller (%r12 wrong) < main; tried: it makes 3 instructions right and none wrong
-// | f+0x11 (addq $32, %rsp): %r12 is shown wrong in the caller: the row says %r12 is still in %r12, the caller's %r12 is at CFA-24: add `.cfi_offset %r12, -24` before it (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | f+0x11 (addq $32, %rsp): %r12 is shown wrong in the caller: the row says %r12 is still in %r12, the caller's %r12 is at CFA-24: add `.cfi_offset %r12, -24` before `addq $32, %rsp` (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | f: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 12 instructions were executed.
 // case: of two directives the last is written anew
