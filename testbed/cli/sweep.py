@@ -33,7 +33,7 @@ from testbed.sweep.database import (
     report_of,
     to_call,
 )
-from testbed.sweep.debian import PREFIX, UnpackedPackage, check_name, unpacked
+from testbed.sweep.debian import PREFIX, UnpackedPackage, brought_together, check_name, unpacked
 from testbed.sweep.model import Sample, SweepDifference, SweepReport, SweptContent
 from testbed.sweep.sweep_file import checksum_of, files_below, sweep_file
 from testbed.words.errors import TestbedError, UsageError
@@ -42,7 +42,7 @@ from testbed.words.files import cache_folder
 REPORT = "report"
 _DIED = "the process that looked at it died, twice"
 _Task = Callable[[], Any]
-_AT_ONCE = 8  # packages that lie unpacked at the same time, for each process
+_AT_ONCE = 32  # packages that lie unpacked at the same time, for each process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +147,11 @@ def _sweep_packages(database: sqlite3.Connection, asked: Sequence[str], how: _Sw
             names = waiting[first : first + size]
             with ExitStack() as stack:
                 found: list[UnpackedPackage] = []
+                lists = cache_folder() / "apt"
+                brought = stack.enter_context(brought_together(names, lists))
                 for name in names:
                     try:
-                        found.append(stack.enter_context(unpacked(name, cache_folder() / "apt")))
+                        found.append(stack.enter_context(unpacked(name, lists, brought)))
                     except TestbedError as error:
                         click.echo(f"error: {PREFIX}{name}: {error}", err=True)
                         missing += 1

@@ -1,4 +1,4 @@
-"""Debian's packages as files to sweep: downloaded and unpacked in a private folder, one at a time.
+"""Debian's packages as files to sweep: downloaded and unpacked in a private folder.
 
 `apt-get download` has a state, a cache and a status of its own, so the system's package database is neither read nor
 changed; of the system it takes the sources and the keys. A package is not installed: its ELF files are copied out of
@@ -11,11 +11,12 @@ import re
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import IO
 
 from testbed.words.errors import TestbedError, UsageError
@@ -48,14 +49,14 @@ class UnpackedPackage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Apt:
+class Apt:
     """apt-get with a state of its own, in a folder, for one architecture."""
 
     folder: Path
     arch: str
 
-    def run(self, *arguments: str, where: Path) -> None:
-        """Run a command of apt-get. Raises TestbedError with its last words."""
+    def run(self, *arguments: str, where: Path) -> str:
+        """What a command of apt-get prints. Raises TestbedError with its last words."""
         options = {
             "Dir::State": self.folder / "state",
             "Dir::State::status": self.folder / "status",
@@ -68,7 +69,7 @@ class _Apt:
         }
         said = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
         try:
-            _run(["apt-get", "-q", *said, *arguments], where)
+            return _run(["apt-get", "-q", *said, *arguments], where)
         except FileNotFoundError as error:
             raise UsageError("deb: needs apt-get and dpkg-deb, which Debian's packages apt and dpkg bring") from error
 
@@ -106,15 +107,17 @@ def own_architecture() -> str:
 
 
 @contextmanager
-def unpacked(asked: str, lists: Path) -> Iterator[UnpackedPackage]:
+def unpacked(asked: str, lists: Path, brought: Mapping[str, Path] = MappingProxyType({})) -> Iterator[UnpackedPackage]:
     """A package, ``NAME``, ``NAME:ARCH``, ``NAME=VERSION``, or a file ``./NAME.deb``, for as long as it is looked at.
 
-    ``lists`` is a folder where apt's state is kept from one package to the next. Raises UsageError for what is no
-    package's name, TestbedError where it cannot be had or unpacked.
+    ``lists`` is a folder where apt's state is kept from one package to the next; ``brought`` are archives that
+    `brought_together` has. Raises UsageError for what is no package's name, TestbedError where it cannot be had or
+    unpacked.
     """
     with TemporaryDirectory(prefix="testbed-deb-") as folder:
         check_name(asked)
-        archive = Path(asked) if asked.endswith(".deb") else _downloaded(asked, lists, Path(folder))
+        own = Path(asked) if asked.endswith(".deb") else brought.get(asked)
+        archive = own or _downloaded(asked, lists, Path(folder))
         title = " ".join(_fields(archive))
         (target := Path(folder, "files")).mkdir()
         files = tuple(_elf_files(archive, target, title.split()[0]))
@@ -129,11 +132,33 @@ def check_name(asked: str) -> None:
         raise UsageError(f"deb:{printable(asked)} is no package: say deb:NAME, deb:NAME:arm64, deb:NAME=VERSION")
 
 
+@contextmanager
+def brought_together(asked: Sequence[str], lists: Path) -> Iterator[Mapping[str, Path]]:
+    """The archives of some packages, by what was asked for; apt-get reads its lists once for all of an architecture.
+
+    Where one of them cannot be had, apt-get brings none: they are not among these, and each is asked for by itself.
+    """
+    with TemporaryDirectory(prefix="testbed-debs-") as folder:
+        names: dict[str, dict[str, str]] = {}
+        for each in asked:
+            fits = _ASKED.fullmatch(each)
+            if fits is not None and not fits["version"] and not each.endswith(".deb"):
+                names.setdefault(fits["arch"] or own_architecture(), {})[fits["name"]] = each
+        found: dict[str, Path] = {}
+        for arch, some in names.items():
+            (place := Path(folder, arch)).mkdir()
+            with suppress(TestbedError):
+                (apt := Apt(lists / arch, arch)).make_ready()
+                apt.run("download", *some, where=place)
+            found |= {some[path.name.split("_")[0]]: path for path in place.glob("*.deb")}
+        yield found
+
+
 def _downloaded(asked: str, lists: Path, folder: Path) -> Path:
     fits = _ASKED.fullmatch(asked)
     assert fits is not None
     arch = fits["arch"] or own_architecture()
-    apt = _Apt(lists / arch, arch)
+    apt = Apt(lists / arch, arch)
     apt.make_ready()
     apt.run("download", fits["name"] + (f"={fits['version']}" if fits["version"] else ""), where=folder)
     found = list(folder.glob("*.deb"))

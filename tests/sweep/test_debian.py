@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.sweep import debian
-from testbed.sweep.debian import check_name, unpacked
+from testbed.sweep.debian import Apt, brought_together, check_name, unpacked
 from testbed.words.errors import TestbedError, UsageError
 
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb: apt-get install dpkg")
@@ -89,3 +89,23 @@ def test_what_is_no_package(asked: str) -> None:
 @pytest.mark.parametrize("asked", ["zlib1g", "libstdc++6:arm64", "g++=4:12.2.0-3", "libc6:armhf=2.36-9+deb12u10"])
 def test_what_is_one(asked: str) -> None:
     check_name(asked)
+
+
+def test_packages_are_brought_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """apt-get reads its lists once for an architecture; where it knows one name not, it brings nothing."""
+    calls = []
+
+    def run(apt: Apt, *arguments: str, where: Path) -> str:
+        calls.append((apt.arch, *arguments))
+        if "none" in arguments:
+            raise TestbedError("E: Unable to locate package none")
+        for name in arguments[1:]:
+            (where / f"{name}_1%3a2_{apt.arch}.deb").write_text("")
+        return ""
+
+    monkeypatch.setattr(Apt, "run", run)
+    monkeypatch.setattr(Apt, "make_ready", lambda apt: None)
+    with brought_together(["a:arm64", "b:arm64", "c:i386", "none:armhf", "a=3", "./d.deb"], tmp_path) as found:
+        names = {asked: path.name for asked, path in found.items()}
+    assert names == {"a:arm64": "a_1%3a2_arm64.deb", "b:arm64": "b_1%3a2_arm64.deb", "c:i386": "c_1%3a2_i386.deb"}
+    assert calls == [("arm64", "download", "a", "b"), ("i386", "download", "c"), ("armhf", "download", "none")]
