@@ -22,11 +22,11 @@ from testbed.image import Image
 from testbed.sweep.native import entries, room
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
 from testbed.sweep.native.state import FIRST_WORD, REGISTER_COUNT, WORDS
-from testbed.sweep.static_pass import StaticPass, has_numbers, recorded, register_name, said_and_there, static_pass
+from testbed.sweep.static_pass import StaticPass, recorded, register_name, said_and_there, static_pass
 from testbed.words.table_formats import TABLE_FORMATS
 
 _READ = (".eh_frame", ".debug_frame")
-NOT_READ = "the static pass reads these two of linked x86_64 and arm64 ELF files only: .eh_frame and .debug_frame"
+NOT_READ = "the static pass reads these two of linked ELF files only: .eh_frame and .debug_frame"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,8 @@ class StaticReading:
 
     def _observed(self, pc: int, state: NDArray[np.int64], its: Convention) -> ObservedRow:
         arch, row = self.image.arch, self.table.at(pc)
-        values = {register_name(arch, k): int(state[k]) for k in range(REGISTER_COUNT)}
-        numbers = {register_name(arch, k): k for k in range(REGISTER_COUNT)}
+        numbers = {register_name(arch, k): k for k in reversed(range(REGISTER_COUNT))}  # a wide one's first word
+        values = {name: int(state[k]) for name, k in numbers.items()}
         cfa = {name: -low(value) for name, value in values.items() if name in arch.index and _is_of_cfa(value)}
         words = state[FIRST_WORD : FIRST_WORD + 2 * int(state[WORDS])].reshape(-1, 2).tolist()
         places, signed = {}, False
@@ -118,9 +118,9 @@ def _is_of_cfa(value: int) -> bool:
 
 
 def read_statically(image: Image, name: str, table: RowTable) -> StaticReading | None:
-    """A table as the static pass reads it; None for an architecture, a format or a file that it does not read."""
+    """A table as the static pass reads it; None for a format or a file that it does not read."""
     section = image.sections.get(TABLE_FORMATS[name].section)
-    if section is None or section.name not in _READ or not has_numbers(image.arch) or image.relocatable:
+    if section is None or section.name not in _READ or image.relocatable:
         return None
     if image.content[section.offset : section.offset + len(section.data)] != section.data:
         return None  # out of another file, or packed in this one

@@ -192,6 +192,8 @@ def _image(
     if arch is None or not elf.little_endian:
         known = ", ".join(_MACHINES.values())
         raise ImageError(path, 18, f"machine {machine} is none of the little-endian {known}")
+    if elf.elfclass != 8 * arch.word:
+        raise ImageError(path, 4, f"{machine} with addresses of {elf.elfclass} bits: x32 and ILP32 are other platforms")
     segments = _segments(path, elf, content, account)
     own = ElfParts(arch, segments, _sections(path, elf, content, account), elf_symbols(elf, arch, account), account)
     parts = with_companions(path, own, debug)
@@ -221,6 +223,7 @@ def _image(
         content=content,
         debug_file=parts.debug_file,
         notes=parts.notes,
+        data_marks=symbols.data,
         account=account,
     )
 

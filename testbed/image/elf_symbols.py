@@ -29,7 +29,8 @@ _VARIANT_PCS = 0x80  # of st_other, on AArch64
 
 @dataclass(frozen=True, slots=True)
 class SymbolTables:
-    """Named symbols (functions first among equals, then global ones), the mapping symbols, and where functions begin.
+    """Named symbols (functions first among equals, then global ones), the mapping symbols, where functions begin, and
+    where data begins that lies among code (``$d``).
 
     Of ``functions`` the addresses are as they are in the file, with the bit that says Thumb.
     """
@@ -37,6 +38,7 @@ class SymbolTables:
     symbols: tuple[Symbol, ...]
     marks: Mapping[int, Isa]
     functions: tuple[int, ...]
+    data: frozenset[int] = frozenset()
 
 
 def joined(own: SymbolTables, more: SymbolTables) -> SymbolTables:
@@ -47,6 +49,7 @@ def joined(own: SymbolTables, more: SymbolTables) -> SymbolTables:
         tuple(sorted(both, key=lambda s: (s.address, s.is_function, not s.local))),
         own.marks or more.marks,
         (*own.functions, *more.functions),
+        own.data if own.marks else more.data,
     )
 
 
@@ -56,6 +59,7 @@ def elf_symbols(elf: Any, arch: Arch, account: Account) -> SymbolTables:
     found: list[tuple[tuple[int, int, int, str], Symbol]] = []
     marks: dict[int, Isa] = {}
     functions: list[int] = []
+    data = set[int]()
     layout, order_of = (_ELF64, (0, 4, 5, 1, 2, 3)) if elf.elfclass == 64 else (_ELF32, (0, 1, 2, 3, 4, 5))
     for table in elf.iter_sections():
         if not isinstance(table, SymbolTableSection):
@@ -76,6 +80,8 @@ def elf_symbols(elf: Any, arch: Arch, account: Account) -> SymbolTables:
             mark = name.split(".")[0]
             if mark in by_mark:
                 marks[value] = by_mark[mark]
+            elif mark == "$d":
+                data.add(value)
             if not name or name.startswith("$"):
                 continue
             is_function, local = kind == _FUNCTION, binding == _LOCAL
@@ -87,4 +93,4 @@ def elf_symbols(elf: Any, arch: Arch, account: Account) -> SymbolTables:
             weak, is_data, variant = binding == _WEAK, kind in (_OBJECT, _COMMON), bool(other & _VARIANT_PCS)
             found.append((order, Symbol(printable(name), address, size, is_function, local, weak, is_data, variant)))
     unique = dict(sorted(found, key=lambda pair: pair[0]))
-    return SymbolTables(tuple(unique.values()), marks, tuple(functions))
+    return SymbolTables(tuple(unique.values()), marks, tuple(functions), frozenset(data))

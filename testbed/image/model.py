@@ -82,6 +82,7 @@ class Image:
     relocatable: bool = False  # an object file: its sections have no addresses yet, and words in them are not filled in
     debug_file: Path | None = None  # the separate file that its debug information came from
     notes: tuple[str, ...] = ()  # what belongs to it and was not read, and why: names may be missing
+    data_marks: frozenset[int] = frozenset()  # from these addresses on, data that lies among code
     executable_stack: bool = False  # it asks for a stack that code may lie on: GCC's nested functions do
     account: Account = field(default_factory=lambda: Account("an image", 1 << 20), repr=False)  # what reading it cost
 

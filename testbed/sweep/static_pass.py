@@ -5,7 +5,7 @@ What is found is in columns of numbers; the words for it stand below.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch, PerArch
-from testbed.conventions import platform
+from testbed.conventions import Convention, platform
+from testbed.conventions.chosen import chosen
 from testbed.image import Image
 from testbed.native.compiled import sooner
 from testbed.sweep.native import check, codes, entries, flow, room, rows, state
@@ -22,34 +23,36 @@ from testbed.sweep.native.codes import CFA_BASE, KIND, SIGNED
 from testbed.sweep.native.room import MachineNumbers, SweptFile, WorkRoom
 
 _ROUNDS = 3
-_NUMBERS = PerArch[int | None](
-    {"x86_64": codes.X86_64, "arm64": codes.ARM64, "arm32": None},
-    because={"arm32": "nothing decodes it here, and its files have next to no call frame information"},
-)
+MOST_DEBUG_INFO = 1 << 20  # bytes
+_NUMBERS = PerArch({"x86_64": codes.X86_64, "arm64": codes.ARM64, "arm32": codes.ARM32})
+_SHORTEST = PerArch({"x86_64": 1, "arm64": 4, "arm32": 2})  # instruction, in bytes
+_MODES = {"a32": codes.A32, "thumb": codes.THUMB}
 
 
-def has_numbers(arch: Arch) -> bool:
-    """Whether the static pass decodes an architecture."""
-    return _NUMBERS[arch.name] is not None
-
-
-def machine_numbers(arch: Arch) -> MachineNumbers:
-    """An architecture and its platform's convention, as kernels want it. Raises ValueError for one without decoder."""
+def machine_numbers(arch: Arch, its: Convention | None = None) -> MachineNumbers:
+    """An architecture and a convention, its platform's if none is named, as kernels want it."""
     number = _NUMBERS[arch.name]
-    if number is None:
-        raise ValueError(f"the static pass does not decode {arch}")
 
-    def place(name: str) -> int:
-        dwarf = arch.by_name[name].dwarf or 0
-        return dwarf - 40 if dwarf >= 72 else dwarf
+    def places(name: str) -> Iterator[int]:
+        """Where a register stands in a state: its words, from the lowest one on."""
+        own = arch.by_name[name]
+        first = rows.kept_register(own.dwarf or 0, number)
+        yield from range(first, first + max(own.bits // (8 * arch.word), 1))
 
-    back = place(arch.return_address)
-    kept = sorted({*(place(each.column) for each in platform(arch).saved if each.column), back})
-    stack = place(arch.sp)
-    general = 16 if number == codes.X86_64 else 40
+    (back,), (stack,), (frame,) = map(places, (arch.return_address, arch.sp, arch.frame_pointers[0]))
+    kept = sorted({back, *(k for each in (its or platform(arch)).saved if each.column for k in places(each.column))})
+    general = 16 if number == codes.X86_64 else rows.REGISTERS[number]
     clobbered = [k for k in range(general) if k not in kept and k != stack] + ([back] if arch.link else [])
     return MachineNumbers(
-        number, stack, back, -arch.entry_cfa, np.array(kept, np.int64), np.array(sorted(clobbered), np.int64)
+        number,
+        stack,
+        back,
+        -arch.entry_cfa,
+        frame,
+        arch.word,
+        _SHORTEST[arch.name],
+        np.array(kept, np.int64),
+        np.array(sorted(clobbered), np.int64),
     )
 
 
@@ -102,6 +105,7 @@ def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.
         section.offset + len(section.data),
         section.address,
         name == ".eh_frame",
+        image.arch.word,
     )
     number = machine_numbers(image.arch).which
     size = len(section.data)
@@ -126,16 +130,37 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     """What the instructions of a file say of its rows."""
     machine = machine_numbers(image.arch)
     cies, found, told = read_tables(image, name)
-    octets, segments = _code_of(image)
     nothing = np.zeros(0, np.int64)
-    swept = SweptFile(octets, segments, found, cies, told, nothing, nothing, *_lists(found, calls=0))
+    swept = SweptFile(*_code_of(image), found, cies, told, nothing, nothing, *_lists(found, calls=0))
     ends, called = np.zeros(len(found) + 1, np.int64), np.zeros(len(image.content) // 5 + 1, np.int64)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
     ended, calls = sooner(check.survey, much)(swept, work_room(), machine, ends, called)
     led, doubted, returning = _lists(found, calls)
     swept = swept._replace(endless=np.unique(ends[:ended]), called=np.unique(called[:calls]))
     swept = swept._replace(led=led, doubted=doubted, returning=returning)
-    return rows_held(swept, machine, much)
+    made = rows_held(swept, machine, much)
+    _hold_to_own_conventions(image, made)
+    return made
+
+
+def _hold_to_own_conventions(image: Image, made: StaticPass) -> None:
+    """Compare once more what is doubted, by the convention that its function follows where that is not the platform's.
+
+    Of a file with much debug information it is not asked: reading that takes longer than all else.
+    """
+    debug = image.sections.get(".debug_info")
+    if debug is not None and len(debug.data) > MOST_DEBUG_INFO:
+        return
+    of: dict[Convention, list[int]] = {}
+    for i in np.flatnonzero(made.out[:, room.VERDICT] != room.AGREES).tolist():
+        its = chosen(image, int(made.swept.entries[i, entries.START])).convention
+        if its != platform(image.arch):
+            of.setdefault(its, []).append(i)
+    for its, some in of.items():
+        machine = machine_numbers(image.arch, its)
+        sooner(check.check_entries, len(some))(made.swept, np.array(some), work_room(), machine, made.out)
+    if of:
+        sooner(check.doubt_parts, len(made.out))(made.swept, made.machine, made.out)
 
 
 def rows_held(swept: SweptFile, machine: MachineNumbers, much: int) -> StaticPass:
@@ -167,9 +192,8 @@ def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArra
     _, found, _ = read_tables(image, name)
     if not len(found):
         return found
-    octets, segments = _code_of(image)
     nothing = np.zeros(0, np.int64)
-    swept = SweptFile(octets, segments, found, found, found, nothing, nothing, *_lists(found, calls=0))
+    swept = SweptFile(*_code_of(image), found, found, found, nothing, nothing, *_lists(found, calls=0))
     into = np.zeros(len(found), np.uint8)
     ranges = np.array(asked, np.int64).reshape(-1, 2)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
@@ -178,10 +202,12 @@ def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArra
     return jumping
 
 
-def _code_of(image: Image) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """A file's bytes, and which of them lie where."""
+def _code_of(image: Image) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """A file's bytes, which of them lie where, and what its code is from an address on."""
     segments = np.array([(s.address, s.offset, len(s.data)) for s in image.segments] or [(0, 0, 0)], np.int64)
-    return np.frombuffer(image.content, np.uint8), segments
+    modes = {address: _MODES[isa.name] for address, isa in image.isa_marks if isa.name in _MODES}
+    modes |= dict.fromkeys(image.data_marks, codes.DATA) if modes else {}
+    return np.frombuffer(image.content, np.uint8), segments, np.array(sorted(modes.items()), np.int64).reshape(-1, 2)
 
 
 def _lists(found: NDArray[np.int64], calls: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -228,8 +254,16 @@ _RULES = {
 
 
 def register_name(arch: Arch, place: int) -> str:
-    """The name of a register by its place in a state."""
-    return arch.by_dwarf.get(place + 40 if place >= 32 else place, f"r{place}")
+    """The name of a register by its place in a state; each of a wide one's words has its name."""
+    return _names(arch).get(place, f"r{place}")
+
+
+@cache
+def _names(arch: Arch) -> Mapping[int, str]:
+    number = _NUMBERS[arch.name]
+    names = {rows.kept_register(dwarf, number): name for dwarf, name in arch.by_dwarf.items()}
+    wide = {place: name for place, name in names.items() if arch.by_name[name].bits > 8 * arch.word}
+    return {place + 1: name for place, name in wide.items()} | names
 
 
 def cause_of(found: NDArray[np.int64], row: NDArray[np.int64] | None) -> str:
@@ -255,7 +289,9 @@ def sentence_of(arch: Arch, found: NDArray[np.int64], row: NDArray[np.int64] | N
     _, said, there = said_and_there(arch, found, row)
     way = "" if before < 0 else f", coming from {before:#x}"
     others = [each for each in range(1, 41) if int(found[room.ALL_FOUND]) >> each & 1 and each != about]
-    besides = f"; wrong besides: {', '.join(register_name(arch, each - 1) for each in others)}" if others else ""
+    named = dict.fromkeys(register_name(arch, each - 1) for each in others)
+    named.pop(register_name(arch, about - room.REGISTER_FOUND), None)
+    besides = f"; wrong besides: {', '.join(named)}" if named else ""
     return f"{at:#x} (row of {int(row[rows.PC]):#x}): the row says {said}; {there}{way}{besides}"
 
 

@@ -14,12 +14,11 @@ from testbed.image.debug.entries import read_units
 from testbed.image.file_bytes import file_content
 from testbed.sweep.model import AskedEntry, DoubtfulEntry, EntryAnswer, Sample, SweptContent
 from testbed.sweep.native import entries, room
-from testbed.sweep.static_pass import StaticPass, cause_of, has_numbers, is_part, sentence_of, static_pass
+from testbed.sweep.static_pass import MOST_DEBUG_INFO, StaticPass, cause_of, is_part, sentence_of, static_pass
 from testbed.words.errors import ImageError, TestbedError
 from testbed.words.printable import printable
 
 TABLES = (".eh_frame", ".debug_frame")
-_MOST_DEBUG_INFO = 1 << 20  # bytes: reading more takes longer than all else
 ELF = b"\x7fELF"
 _ANSWERS = {room.SUSPECT: EntryAnswer.SUSPECT, room.CANNOT_TELL: EntryAnswer.CANNOT_TELL}
 
@@ -66,8 +65,6 @@ def sweep_file(path: Path, checksum: str) -> SweptContent:
 def _swept(image: Image, path: Path, checksum: str, began: float) -> SweptContent:
     if image.relocatable:
         raise ImageError(path, 0, "an object file: its addresses are not known yet; sweep what it is linked into")
-    if not has_numbers(image.arch):
-        raise ImageError(path, 0, f"the static pass does not decode {image.arch.title}")
     if not any(segment.executable and segment.data for segment in image.segments):
         raise ImageError(path, 0, "it holds no code: sweep the file that it belongs to")
     passes = {name: static_pass(image, name) for name in TABLES if image.sections.get(name)}
@@ -134,7 +131,7 @@ def _producer(image: Image) -> str:
 def _compiler(image: Image) -> str:
     """What the units of debug information say who compiled them, each once, without options; "" where it is long."""
     section = image.sections.get(".debug_info")
-    if section is None or len(section.data) > _MOST_DEBUG_INFO:
+    if section is None or len(section.data) > MOST_DEBUG_INFO:
         return ""
     try:
         units, _ = read_units(image)

@@ -35,6 +35,7 @@ from testbed.sweep.native.codes import (
     STOP,
     STORE,
     emit,
+    with_sign,
 )
 
 SP, ZERO, LINK = 31, 31, 30
@@ -64,12 +65,6 @@ def decode_arm64(code: Any, at: Any, end: Any, pc: Any, operations: Any) -> Any:
     if word >> 16 == 0:
         return 4, STOP, 0, 0
     return (4, NEXT, 0, 0) if group == 0 and word >> 31 else (0, 0, 0, 0)
-
-
-@compiled(inline=True)
-def with_sign(value: Any, bits: Any) -> Any:
-    """A number of so many bits, read as two's complement."""
-    return (value ^ 1 << bits - 1) - (1 << bits - 1)
 
 
 @compiled(inline=True)

@@ -19,8 +19,8 @@ from testbed.sweep.native.codes import (
     JUMP,
     KIND,
     NOTHING,
+    PERHAPS,
     PLACE,
-    X86_64,
 )
 from testbed.sweep.native.conform import believe, conform, enter
 from testbed.sweep.native.entries import CIE, END, FIRST_ROW, IS_SIGNAL, LAST_ROW, READ, START, STATE
@@ -50,6 +50,7 @@ from testbed.sweep.native.room import (
     INSTRUCTIONS,
     IS_WIDE,
     JUMP_STATE,
+    KEPT_AT_EXIT,
     LEADER,
     LEAF_STATE,
     MOST_BYTES,
@@ -63,6 +64,7 @@ from testbed.sweep.native.room import (
     OUT_HELD,
     OUT_ROW,
     OUT_WAY,
+    PERHAPS_AT_EXIT,
     PRIVATE,
     REGISTER_FOUND,
     RETURNS,
@@ -84,7 +86,7 @@ from testbed.sweep.native.room import (
     note,
     place_in_file,
 )
-from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME
+from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME, UNSAID
 from testbed.sweep.native.state import IS_WHOLE, REGISTER_COUNT, copy_state
 
 MOST_ROUNDS = 500
@@ -106,9 +108,9 @@ def survey(swept: Any, room: Any, machine: Any, ends: Any, called: Any) -> Any:
         at, last = begin, 0
         while at < begin + size:
             pc = entry[START] + at - begin
-            length, flow, target, _ = decode(machine.which, swept.octets, at, begin + size, pc, room)
+            length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room)
             if length == 0:
-                last, length = 0, 1 if machine.which == X86_64 else 4
+                last, length = 0, machine.step
             elif flow in (CALL, CALL_AWAY):
                 last = target
                 if flow == CALL and calls < len(called):
@@ -135,12 +137,12 @@ def jumps_into(swept: Any, room: Any, machine: Any, ranges: Any, into: Any) -> N
         at = begin
         while at < begin + size:
             pc = entry[START] + at - begin
-            length, flow, target, _ = decode(machine.which, swept.octets, at, begin + size, pc, room)
+            length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room)
             if flow in (JUMP, BRANCH) and length > 0:
                 k = last_not_above(ranges, 0, 0, len(ranges), target)
                 if k >= 0 and target < ranges[k, 1] and not ranges[k, 0] <= pc < ranges[k, 1]:
                     into[i] = 1
-            at += length if length > 0 else 1 if machine.which == X86_64 else 4
+            at += length if length > 0 else machine.step
 
 
 @compiled(inline=True)
@@ -167,9 +169,9 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
     at, row, first, is_behind = begin, entry[FIRST_ROW], -1, False
     while at < begin + size:
         pc = entry[START] + at - begin
-        length, flow, target, _ = decode(machine.which, swept.octets, at, begin + size, pc, room)
+        length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room)
         if length == 0:
-            at += 1 if machine.which == X86_64 else 4
+            at += machine.step
             continue
         if first < 0 and flow != NOTHING:
             first = pc
@@ -186,7 +188,7 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
                 is_behind = True
             elif row + 1 < entry[LAST_ROW] and swept.rows[row + 1, PC] == following:
                 mark(following, entry, room)
-        elif flow != BRANCH and flow != NOTHING and (flow == JUMP or flow >= AWAY):
+        elif flow != BRANCH and flow != NOTHING and (flow == JUMP or AWAY <= flow < PERHAPS):
             is_behind = True
         at += length
     for k in range(room.counts[SITES]):
@@ -306,7 +308,7 @@ def check_entry(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> No
 @compiled()
 def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> None:
     """Compare an entry's rows with what its instructions do on every path, and note where they differ."""
-    read_sites(swept, entry, room, room.stack)
+    read_sites(swept, entry, room, room.stack, machine.word)
     first = mark_heads(entry, begin, swept, room, machine)
     if room.counts[HEADS] >= MOST_HEADS:
         note(room, TOO_LARGE, UNSURE, entry[START], (-1, 0), 0, 0)
@@ -336,6 +338,7 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
     for k in range(FOUND_ROWS):
         room.found[k, SURENESS] = FINE
     room.counts[WALKED] = room.counts[EXITS] = room.counts[CHANGED_AT_EXIT] = 0
+    room.counts[PERHAPS_AT_EXIT] = room.counts[KEPT_AT_EXIT] = 0
     for k in range(heads):
         walk(k, entry, begin, swept, room, machine)
 
@@ -345,8 +348,10 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
     """The verdict of what was found: the first place that is surely wrong, else the first that is not known.
 
     A register that is changed where the function ends is not the callers' to keep: the function has a convention of
-    its own. What its rows say where they say "same value" is no mistake.
+    its own. What its rows say where they say "same value" is no mistake. Where it is perhaps changed at each end, that
+    is not known.
     """
+    perhaps = room.counts[PERHAPS_AT_EXIT] & ~room.counts[KEPT_AT_EXIT]
     out[PRIVATE] = room.counts[CHANGED_AT_EXIT]
     out[VERDICT], out[ABOUT], out[ALL_FOUND] = AGREES, 0, 0
     out[INSTRUCTIONS], out[RETURNS], out[UNLED] = room.counts[WALKED], room.counts[EXITS], room.counts[UNLED_HEADS]
@@ -356,10 +361,13 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
         if found[SURENESS] == FINE:
             continue
         own = about - REGISTER_FOUND
-        is_private = 0 <= own < 40 and out[PRIVATE] >> own & 1 != 0
-        is_same = is_private and swept.rows[found[ROW_OF], RULES + own] & ((1 << BITS) - 1) == SAME
+        is_register = 0 <= own < REGISTER_COUNT
+        is_same = is_register and swept.rows[found[ROW_OF], RULES + own] & ((1 << BITS) - 1) == SAME
         if is_same and found[SURENESS] == CONTRADICTED:
-            continue
+            if out[PRIVATE] >> own & 1:
+                continue
+            if perhaps >> own & 1:
+                found[SURENESS] = UNSURE
         if found[SURENESS] == CONTRADICTED:
             out[ALL_FOUND] |= 1 << about
         if (
@@ -392,7 +400,7 @@ def is_led(number: Any, swept: Any) -> Any:
 def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
     """What begins as a part of a function does, and nothing leads to it as its first row says, is perhaps none.
 
-    `.plt` is nobody's part: among its CFAs is an expression.
+    Two kinds are nobody's part: `.plt`, which has an expression among its CFAs, and what says that nobody called it.
     """
     for i in range(len(swept.entries)):
         entry = swept.entries[i]
@@ -400,6 +408,7 @@ def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
             continue
         row = swept.rows[entry[FIRST_ROW]]
         is_part = not begins_function(row, machine) and not is_among(swept.called, entry[START])
+        is_part = is_part and row[RULES + machine.return_address] & ((1 << BITS) - 1) != UNSAID
         for k in range(entry[FIRST_ROW], entry[LAST_ROW]):
             is_part = is_part and swept.rows[k, CFA_REGISTER] >= 0
         if is_part:

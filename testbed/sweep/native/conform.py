@@ -6,7 +6,6 @@ from typing import Any
 
 from testbed.native.compiled import compiled
 from testbed.sweep.native.codes import (
-    ARM64_FRAME,
     BELIEVED_BASE,
     CALLERS,
     CFA_BASE,
@@ -17,14 +16,23 @@ from testbed.sweep.native.codes import (
     PLACE,
     SIGNED,
     X86_64,
-    X86_FRAME,
     callers,
     low,
     place,
 )
 from testbed.sweep.native.entries import leb
 from testbed.sweep.native.expression import evaluate
-from testbed.sweep.native.room import CFA_FOUND, CHANGED_AT_EXIT, CONTRADICTED, FINE, REGISTER_FOUND, UNSURE, note
+from testbed.sweep.native.room import (
+    CFA_FOUND,
+    CHANGED_AT_EXIT,
+    CONTRADICTED,
+    FINE,
+    KEPT_AT_EXIT,
+    PERHAPS_AT_EXIT,
+    REGISTER_FOUND,
+    UNSURE,
+    note,
+)
 from testbed.sweep.native.rows import (
     AT_CFA,
     AT_EXPRESSION,
@@ -110,7 +118,7 @@ def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any,
     held = wanted
     if kind == SAME:
         held = state[own]
-        if held == NUMBER << KIND and own == (X86_FRAME if machine.which == X86_64 else ARM64_FRAME):
+        if held == NUMBER << KIND and own == machine.frame:
             held = MAYBE << KIND  # so a frame pointer says that this is a thread's first function
     elif kind == IN_REGISTER:
         held = state[number] if 0 <= number < REGISTER_COUNT else MAYBE << KIND
@@ -184,7 +192,7 @@ def believe(state: Any, row: Any, pc: Any, swept: Any, room: Any, machine: Any) 
         state[register] = place(CFA_BASE, -row[CFA_OFFSET])
     elif not believe_word(state, row, swept, room, machine):
         for k in range(3):
-            state[machine.stack] = place(CFA_BASE, machine.entry - 8 * k)
+            state[machine.stack] = place(CFA_BASE, machine.entry - machine.word * k)
             held = evaluate(swept.octets, row[CFA_OFFSET], -1, state, room.stack, pc, machine.which)
             if held == place(CFA_BASE, 0):
                 return
@@ -228,8 +236,10 @@ def believe_word(state: Any, row: Any, swept: Any, room: Any, machine: Any) -> A
 
 @compiled()
 def note_exit(state: Any, room: Any, machine: Any) -> None:
-    """Which registers a function gives back changed where it ends, or perhaps changed."""
+    """Which registers a function gives back changed where it ends, perhaps changed, or as they were."""
     for k in range(len(machine.kept)):
         own = machine.kept[k]
-        if own != machine.return_address and state[own] != callers(own):
-            room.counts[CHANGED_AT_EXIT] |= 1 << own
+        if own != machine.return_address:
+            held = state[own]
+            which = KEPT_AT_EXIT if held == callers(own) else CHANGED_AT_EXIT
+            room.counts[PERHAPS_AT_EXIT if held == MAYBE << KIND else which] |= 1 << own

@@ -27,13 +27,15 @@ _NO_LENGTH = 0xFFFF_FFFF
 
 
 class SectionInFile(NamedTuple):
-    """A section: the whole file, where the section begins and ends in it, its address; whether it is `.eh_frame`."""
+    """A section: the whole file, where the section begins and ends in it, its address; whether it is `.eh_frame`; how
+    many bytes an address has."""
 
     octets: NDArray[np.uint8]
     begin: int
     end: int
     address: int
     is_eh: bool
+    word: int
 
 
 @compiled()
@@ -56,7 +58,7 @@ def leb(octets: Any, cursor: Any, end: Any, is_signed: Any) -> Any:
 
 
 @compiled()
-def pointer(octets: Any, cursor: Any, end: Any, encoding: Any, address: Any) -> Any:
+def pointer(octets: Any, cursor: Any, end: Any, encoding: Any, address: Any, word: Any) -> Any:
     """A pointer in an encoding (LSB 5.0 core, section 10.5.1); ``address`` is the cursor's. A wrong one: cursor -1.
 
     An indirect one is not followed: its own address is no address of code here.
@@ -66,7 +68,8 @@ def pointer(octets: Any, cursor: Any, end: Any, encoding: Any, address: Any) -> 
     if form == 0x01 or form == 0x09:
         value = leb(octets, cursor, end, form == 0x09)
     else:
-        size = 8 if form == 0x00 or form == 0x04 or form == 0x0C else 4 if form == 0x03 or form == 0x0B else 2
+        size = 8 if form == 0x04 or form == 0x0C else 4 if form == 0x03 or form == 0x0B else 2
+        size = word if form == 0x00 else size
         if form == 0x05 or form == 0x06 or form == 0x07 or form == 0x08 or form > 0x0C or form == 0x01:
             cursor[0] = -1
             return 0
@@ -212,7 +215,7 @@ def read_cie(table: Any, end: Any, cie: Any, cursor: Any) -> Any:
             encoding = int(octets[cursor[0]])
             cursor[0] += 1
             if encoding != _OMITTED:
-                pointer(octets, cursor, following, encoding & 0x0F, 0)
+                pointer(octets, cursor, following, encoding & 0x0F, 0, table.word)
         elif letter == ord("S"):
             cie[IS_SIGNAL] = 1
         elif letter != ord("B") and letter != ord("G"):
@@ -236,8 +239,8 @@ def read_fde(table: Any, extent: Any, which: Any, cies: Any, entry: Any, cursor:
     if encoding == _OMITTED or encoding & _INDIRECT:
         return
     cursor[0] = begin
-    start = pointer(octets, cursor, end, encoding, table.address + begin - table.begin)
-    size = pointer(octets, cursor, end, encoding & 0x0F, 0)
+    start = pointer(octets, cursor, end, encoding, table.address + begin - table.begin, table.word)
+    size = pointer(octets, cursor, end, encoding & 0x0F, 0, table.word)
     if cursor[0] < 0 or size < 0 or size > 1 << 40 or not -1 <= start < 1 << 60:
         return
     entry[START], entry[END] = start, start + size
@@ -252,7 +255,8 @@ def read_fde(table: Any, extent: Any, which: Any, cies: Any, entry: Any, cursor:
         landings = cies[which, LANDINGS]
         if landings != _OMITTED and landings & _INDIRECT == 0 and cursor[0] < following:
             at = cursor[0]
-            entry[LANDING_TABLE] = pointer(octets, cursor, following, landings, table.address + at - table.begin)
+            address = table.address + at - table.begin
+            entry[LANDING_TABLE] = pointer(octets, cursor, following, landings, address, table.word)
             if cursor[0] < 0:
                 return
         cursor[0] = following

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from testbed.native.compiled import compiled
+from testbed.sweep.native.a32 import decode_a32
 from testbed.sweep.native.arm64 import decode_arm64
 from testbed.sweep.native.codes import (
+    A32,
+    ARM64,
     AWAY,
     BRANCH,
     CALL,
@@ -20,8 +23,10 @@ from testbed.sweep.native.codes import (
     NOTHING,
     NUMBER,
     OTHER,
+    PERHAPS,
     PLACE,
     RETURN,
+    THUMB,
     X86_64,
     callers,
     low,
@@ -75,16 +80,24 @@ from testbed.sweep.native.state import (
     merge,
     store_word,
 )
+from testbed.sweep.native.thumb import decode_thumb
 from testbed.sweep.native.transfer import MEMORY, added, apply
 from testbed.sweep.native.x86_64 import decode_x86_64
 
 
 @compiled(inline=True)
-def decode(which: Any, code: Any, at: Any, end: Any, pc: Any, room: Any) -> Any:
+def decode(which: Any, swept: Any, at: Any, end: Any, pc: Any, room: Any) -> Any:
     """Length (0: no instruction), flow, target and number of operations of the instruction at a place."""
     if which == X86_64:
-        return decode_x86_64(code, at, end, pc, room.fields, room.operations)
-    return decode_arm64(code, at, end, pc, room.operations)
+        return decode_x86_64(swept.octets, at, end, pc, room.fields, room.operations)
+    if which == ARM64:
+        return decode_arm64(swept.octets, at, end, pc, room.operations)
+    mode = last_not_above(swept.modes, 0, 0, len(swept.modes), pc)
+    if mode < 0 or swept.modes[mode, 1] == A32:
+        return decode_a32(swept.octets, at, end, pc, room.operations)
+    if swept.modes[mode, 1] == THUMB:
+        return decode_thumb(swept.octets, at, end, pc, room.operations)
+    return 0, 0, 0, 0
 
 
 @compiled()
@@ -248,7 +261,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
             of_cfa, of_registers = conform(state, swept, row, pc, (before, way), room, machine)
             sureness = max(of_cfa, of_registers)
         length, flow, target, count = decode(
-            machine.which, swept.octets, place_of_code + pc - entry[START], code_end, pc, room
+            machine.which, swept, place_of_code + pc - entry[START], code_end, pc, room
         )
         if length == 0:
             note(room, NO_INSTRUCTION, UNSURE, pc, (before, way), 0, row)
@@ -263,7 +276,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         is_due = swept.rows[row, CFA_REGISTER] < 0
         if flow in (NEXT, NOTHING):
             compared[0] = -1
-            touched = apply(room.operations, count, state, machine.stack, pc, compared)
+            touched = apply(room.operations, count, state, machine, pc, compared)
             is_due = is_due or touched & watched != 0
             if not is_due and touched != 0:
                 is_due = touched >> swept.rows[row, CFA_REGISTER] & 1 != 0 or room.counts[IS_WIDE] != 0
@@ -278,7 +291,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
                 if room.operations[k, 0] == EQUAL:
                     is_equal = room.operations[k, 2]
             one, other = compared[0], compared[1]
-            apply(room.operations, count, state, machine.stack, pc, compared)
+            apply(room.operations, count, state, machine, pc, compared)
             compared[0], compared[1] = one, other
             copy_state(taken, state)
             if is_equal == 1:
@@ -288,7 +301,14 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
                 is_due = True
             compared[0] = -1
             follow_edge(taken, entry, target, (pc, JUMPED), swept, room, machine)
+        elif flow >= PERHAPS:
+            taken = room.spare[4]
+            copy_state(taken, state)
+            apply(room.operations, count, taken, machine, pc, compared)
+            compared[0] = -1
+            end_of_walk(taken, flow - PERHAPS, (pc, target), entry, row, swept, room, machine)
         else:
+            apply(room.operations, count, state, machine, pc, compared)
             end_of_walk(state, flow, (pc, target), entry, row, swept, room, machine)
             return
         pc = following
@@ -322,7 +342,7 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
         elif machine.which == X86_64:
             inner[stack] = added(inner[stack], -8)
             if inner[stack] >> KIND == PLACE:
-                store_word(inner, inner[stack], 8, OTHER << KIND)
+                store_word(inner, inner[stack], 8, OTHER << KIND, 8)
         else:
             inner[machine.return_address] = OTHER << KIND
         arrive(inner, entry, target, (pc, JUMPED), swept, room, machine)

@@ -18,7 +18,7 @@ _OMITTED = 0xFF
 
 
 @compiled()
-def read_sites(swept: Any, entry: Any, room: Any, cursor: Any) -> None:
+def read_sites(swept: Any, entry: Any, room: Any, cursor: Any, word: Any) -> None:
     """Fill in the call sites of an entry that have a landing pad: first, end, pad. What is malformed ends them."""
     room.counts[SITES] = 0
     if entry[LANDING_TABLE] == 0:
@@ -30,7 +30,7 @@ def read_sites(swept: Any, entry: Any, room: Any, cursor: Any) -> None:
     cursor[0] = at + 1
     base = entry[START]
     if octets[at] != _OMITTED:
-        base = pointer(octets, cursor, end, int(octets[at]), cursor[0] + moved)
+        base = pointer(octets, cursor, end, int(octets[at]), cursor[0] + moved, word)
     if cursor[0] < 0 or cursor[0] + 2 > end:
         return
     cursor[0] += 1
@@ -46,9 +46,9 @@ def read_sites(swept: Any, entry: Any, room: Any, cursor: Any) -> None:
         return
     count = 0
     while 0 <= cursor[0] < stop and count < MOST_SITES:
-        first = pointer(octets, cursor, stop, encoding, 0)
-        size = pointer(octets, cursor, stop, encoding, 0)
-        pad = pointer(octets, cursor, stop, encoding, 0)
+        first = pointer(octets, cursor, stop, encoding, 0, word)
+        size = pointer(octets, cursor, stop, encoding, 0, word)
+        pad = pointer(octets, cursor, stop, encoding, 0, word)
         leb(octets, cursor, stop, False)
         if cursor[0] < 0:
             return

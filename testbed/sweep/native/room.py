@@ -37,26 +37,32 @@ MOST_SITES = 5_000
 
 
 class MachineNumbers(NamedTuple):
-    """An architecture's convention: which it is, SP, the return address's register and its place from the CFA (0: the
-    register itself), SP at the entry, the registers that calls preserve and those that they do not."""
+    """An architecture's convention: which it is, SP, the return address's register, SP at the entry, the frame pointer;
+    how many bytes a word has, and how many the shortest instruction; the registers that calls preserve, and those that
+    they do not."""
 
     which: int
     stack: int
     return_address: int
     entry: int
+    frame: int
+    word: int
+    step: int
     kept: NDArray[np.int64]
     clobbered: NDArray[np.int64]
 
 
 class SweptFile(NamedTuple):
-    """The file, its segments (address, place, size), its entries in order of their code, their rows; what never comes
-    back when it is called, and what is called, ascending.
+    """The file, its segments (address, place, size), what its code is from an address on (of an ARM32 file: see
+    `codes.A32`), its entries in order of their code, their rows; what never comes back when it is called, and what is
+    called, ascending.
 
     To be filled in: the parts that somebody jumps to with what their rows say; what was called where the code behind is
     for another frame, and where it is reached from there only: the first number says how many."""
 
     octets: NDArray[np.uint8]
     segments: NDArray[np.int64]
+    modes: NDArray[np.int64]
     entries: NDArray[np.int64]
     cies: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -87,12 +93,11 @@ class WorkRoom(NamedTuple):
 
 
 # Places in `counts`: heads, call sites, instructions, whether findings are written, exits, whether a rule is an
-# expression, registers that are changed at an exit, jumps to unknown places, heads that nothing led to, what is
-# written to `led` of parts that this entry jumps to.
-(HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER) = range(
-    11
-)
-COUNTS = 11
+# expression, registers that are changed at an exit, those that perhaps are, those that an exit gives back, jumps to
+# unknown places, heads that nothing led to, what is written to `led` of parts that this entry jumps to.
+(HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT) = range(9)
+(AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER) = range(9, 13)
+COUNTS = 13
 # In `led`: nobody; an entry that begins as a function does. Of another one, its number and 1.
 BY_NOBODY, BY_FUNCTION = 0, -1
 # Columns of `record`: an instruction, how surely its row is contradicted, the state before it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from testbed.native.compiled import compiled
-from testbed.sweep.native.codes import ARM64, signed_number
+from testbed.sweep.native.codes import ARM32, ARM64, signed_number
 from testbed.sweep.native.entries import (
     BAD_ROWS,
     BEGIN,
@@ -40,7 +40,8 @@ MOST_RULE, MOST_OFFSET = 1 << 60, 1 << 46
 # the expression stands), what was pushed as arguments, whether the return address is signed, the rules.
 PC, CFA_REGISTER, CFA_OFFSET, ARGUMENTS, IS_SIGNED, RULES = range(6)
 MOST_REMEMBERED = 16
-REGISTERS = (17, 40)  # those that rules are kept of, by architecture; 16 is x86_64's return address
+REGISTERS = (17, 40, 32)  # those that rules are kept of, by architecture; 16 is x86_64's return address
+RETURN_COLUMNS = (16, 30, 14)  # by architecture
 
 DONE, NO_ROOM, WRONG = range(3)
 
@@ -52,7 +53,17 @@ def kept_register(dwarf: Any, machine: Any) -> Any:
         if 72 <= dwarf < 80:
             return dwarf - 40
         return dwarf if 0 <= dwarf < 32 else -1
+    if machine == ARM32:
+        if 264 <= dwarf < 272:
+            return 16 + 2 * (dwarf - 264)
+        return dwarf if 0 <= dwarf < 16 else dwarf - 64 if 80 <= dwarf < 96 else -1
     return dwarf if 0 <= dwarf <= 16 else -1
+
+
+@compiled(inline=True)
+def words_of(dwarf: Any, machine: Any) -> Any:
+    """How many rules a register has from there on: two where a number stands for arm32's d8 to d15."""
+    return 2 if machine == ARM32 and 264 <= dwarf < 272 else 1
 
 
 @compiled(inline=True)
@@ -67,7 +78,8 @@ def set_rule(row: Any, dwarf: Any, kind: Any, value: Any, machine: Any) -> Any:
     """Give a register of DWARF's its rule in a row, if the sweep compares that register."""
     register = kept_register(dwarf, machine)
     if register >= 0 and -MOST_OFFSET < value < MOST_OFFSET:
-        row[RULES + register] = value << BITS | kind
+        for k in range(words_of(dwarf, machine)):
+            row[RULES + register + k] = (value + 4 * k if kind == AT_CFA else value) << BITS | kind
 
 
 @compiled(inline=True)
@@ -145,7 +157,7 @@ def run_program(program: Any, entry: Any, cie: Any, rows: Any, scratch: Any, mac
                 to += low * cie[CODE_FACTOR]
             elif code == 0x01:
                 address = table.address + cursor[0] - table.begin
-                to = pointer(octets, cursor, end, cie[POINTERS], address)
+                to = pointer(octets, cursor, end, cie[POINTERS], address, table.word)
             else:
                 size = 1 << (code - 2)
                 if cursor[0] + size > end:
@@ -188,9 +200,11 @@ def instruction(octets: Any, code: Any, end: Any, row: Any, initial: Any, cie: A
         set_rule(row, low, AT_CFA, leb(octets, cursor, end, False) * factor, machine)
         return True
     if high == 3 or code == 0x06:
-        register = kept_register(low if high == 3 else leb(octets, cursor, end, False), machine)
+        dwarf = low if high == 3 else leb(octets, cursor, end, False)
+        register = kept_register(dwarf, machine)
         if register >= 0:
-            row[RULES + register] = initial[RULES + register]
+            for k in range(register, register + words_of(dwarf, machine)):
+                row[RULES + k] = initial[RULES + k]
         return True
     if code == 0x00:
         return True
@@ -255,7 +269,7 @@ def fill_rows(table: Any, cies: Any, entries: Any, rows: Any, scratch: Any, mach
                 return NO_ROOM
             entry[FIRST_ROW], entry[LAST_ROW] = begin, begin + count
             progress[1] = begin + count
-            if outcome == WRONG or cies[entry[CIE], RETURN_COLUMN] != (30 if machine == ARM64 else 16):
+            if outcome == WRONG or cies[entry[CIE], RETURN_COLUMN] != RETURN_COLUMNS[machine]:
                 entry[STATE] = BAD_ROWS
         progress[0] = i + 1
     return DONE

@@ -17,6 +17,7 @@ from testbed.sweep.native.codes import (
     KIND,
     MAYBE,
     MEETING_BASE,
+    MIXED,
     OTHER,
     PLACE,
     X86_RETURN,
@@ -60,7 +61,7 @@ def not_followed(state: Any) -> Any:
 
 @compiled(inline=True)
 def word_at(state: Any, where: Any) -> Any:
-    """What lies in 8 bytes at a place."""
+    """What lies in the word at a place."""
     k = word_index(state, where)
     return state[FIRST_WORD + 2 * k + 1] if k >= 0 else not_followed(state)
 
@@ -80,14 +81,14 @@ def follow(state: Any, where: Any, value: Any) -> None:
 
 
 @compiled()
-def store_word(state: Any, where: Any, size: Any, value: Any) -> Any:
-    """Store to a place; whether a word that was followed changed, or a new one is."""
+def store_word(state: Any, where: Any, size: Any, value: Any, word: Any) -> Any:
+    """Store to a place; whether a word, of ``word`` bytes, that was followed changed, or a new one is."""
     base, distance, touched = where >> 48 & 0xFF, low(where), False
     for k in range(state[WORDS]):
         other = state[FIRST_WORD + 2 * k]
         gap = low(other) - distance
-        if other >> 48 == base and -8 < gap < size:
-            exact, at = gap == 0 and size == 8, FIRST_WORD + 2 * k + 1
+        if other >> 48 == base and -word < gap < size:
+            exact, at = gap == 0 and size == word, FIRST_WORD + 2 * k + 1
             lost, own = value if exact else OTHER << KIND, state[at] & 0xFF
             if state[at] >> KIND == CALLERS and own != X86_RETURN and state[own] != state[at]:
                 lost = MAYBE << KIND  # who overwrites what it must give back never gets there
@@ -96,7 +97,7 @@ def store_word(state: Any, where: Any, size: Any, value: Any) -> Any:
             if exact:
                 return True
     kind = value >> KIND
-    if size == 8 and (kind in (CALLERS, PLACE, MAYBE)):
+    if size == word and (kind in (CALLERS, PLACE, MAYBE)):
         follow(state, where, value)
         return True
     return touched
@@ -131,8 +132,10 @@ def met(one: Any, other: Any) -> Any:
     if one == other:
         return one
     first, second = one >> KIND, other >> KIND
-    if first in (MAYBE, CALLERS, PLACE) or second in (MAYBE, CALLERS, PLACE):
-        return MAYBE << KIND
+    if first == MAYBE or second == MAYBE:
+        return MIXED if MIXED in (one, other) else MAYBE << KIND
+    if first in (CALLERS, PLACE) or second in (CALLERS, PLACE):
+        return MIXED
     return OTHER << KIND
 
 

@@ -33,6 +33,7 @@ from testbed.sweep.native.codes import (
     number,
     place,
     rounded,
+    with_sign,
 )
 from testbed.sweep.native.state import IS_ASSUMED, IS_WHOLE, LOST, is_frame, new_stretch, store_word, word_at
 
@@ -65,15 +66,15 @@ def summed(one: Any, other: Any, sign: Any) -> Any:
 
 
 @compiled()
-def apply(operations: Any, count: Any, state: Any, stack: Any, pc: Any, compared: Any) -> Any:
-    """Change a state; what was touched. ``stack`` is SP's number; ``compared`` the registers that are equal, or not."""
-    touched = 0
+def apply(operations: Any, count: Any, state: Any, machine: Any, pc: Any, compared: Any) -> Any:
+    """Change a state; what was touched. ``compared`` are the registers that are equal, or not."""
+    touched, stack = 0, machine.stack
     for k in range(count):
         kind, register, first = operations[k, 0], operations[k, 1], operations[k, 2]
         second, third = operations[k, 3], operations[k, 4]
         value = OTHER << KIND
         if kind == STORE:
-            if stored(state, register, first, second, third):
+            if stored(state, register, first, second, third, machine.word):
                 touched |= MEMORY
             continue
         if kind == SPILL:
@@ -89,7 +90,7 @@ def apply(operations: Any, count: Any, state: Any, stack: Any, pc: Any, compared
         if register < 0 or register >= 40:
             continue
         if kind == LOAD:
-            if third == 8 and first >= 0 and state[first] >> KIND == PLACE:
+            if third == machine.word and first >= 0 and state[first] >> KIND == PLACE:
                 value = word_at(state, added(state[first], second))
             elif first >= 0 and (state[first] >> KIND == MAYBE or state[first] >> KIND == PLACE):
                 value = MAYBE << KIND
@@ -120,6 +121,8 @@ def apply(operations: Any, count: Any, state: Any, stack: Any, pc: Any, compared
         elif kind == INSERT:
             if state[register] >> KIND == NUMBER:
                 value = number(low(state[register]) & ~(0xFFFF << second) | first << second)
+                if machine.word == 4:
+                    value = number(with_sign(low(value) & 0xFFFF_FFFF, 32))
         elif kind == SIGN:
             value = state[register]
             if value >> KIND == CALLERS:
@@ -134,13 +137,13 @@ def apply(operations: Any, count: Any, state: Any, stack: Any, pc: Any, compared
 
 
 @compiled(inline=True)
-def stored(state: Any, source: Any, base: Any, distance: Any, size: Any) -> Any:
+def stored(state: Any, source: Any, base: Any, distance: Any, size: Any, word: Any) -> Any:
     """Store to memory; whether a word that is followed is touched."""
     if base < 0:
         return False
     value = state[source] if source >= 0 else (MAYBE if source == ANY_VALUE else OTHER) << KIND
     if state[base] >> KIND == PLACE:
-        return store_word(state, added(state[base], distance), size, value)
+        return store_word(state, added(state[base], distance), size, value, word)
     if state[base] >> KIND == MAYBE:
         out_of_sight(state, source, value)
     return False
