@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.arch import Arch, PerArch
+from testbed.arch import Arch, PerArch, PerIsa
 from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
@@ -26,7 +26,7 @@ _ROUNDS = 3
 MOST_DEBUG_INFO = 1 << 20  # bytes
 _NUMBERS = PerArch({"x86_64": codes.X86_64, "arm64": codes.ARM64, "arm32": codes.ARM32})
 _SHORTEST = PerArch({"x86_64": 1, "arm64": 4, "arm32": 2})  # instruction, in bytes
-_MODES = {"a32": codes.A32, "thumb": codes.THUMB}
+_MODES = PerIsa[int | None]({"x86_64": None, "arm64": None, "a32": codes.A32, "thumb": codes.THUMB})
 
 
 def machine_numbers(arch: Arch, its: Convention | None = None) -> MachineNumbers:
@@ -205,7 +205,8 @@ def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArra
 def _code_of(image: Image) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """A file's bytes, which of them lie where, and what its code is from an address on."""
     segments = np.array([(s.address, s.offset, len(s.data)) for s in image.segments] or [(0, 0, 0)], np.int64)
-    modes = {address: _MODES[isa.name] for address, isa in image.isa_marks if isa.name in _MODES}
+    known = ((address, _MODES[isa.name]) for address, isa in image.isa_marks)
+    modes = {address: mode for address, mode in known if mode is not None}
     modes |= dict.fromkeys(image.data_marks, codes.DATA) if modes else {}
     return np.frombuffer(image.content, np.uint8), segments, np.array(sorted(modes.items()), np.int64).reshape(-1, 2)
 
