@@ -26,7 +26,10 @@ _ROUNDS = 3
 MOST_DEBUG_INFO = 1 << 20  # bytes
 _NUMBERS = PerArch({"x86_64": codes.X86_64, "arm64": codes.ARM64, "arm32": codes.ARM32})
 _SHORTEST = PerArch({"x86_64": 1, "arm64": 4, "arm32": 2})  # instruction, in bytes
-_MODES = PerIsa[int | None]({"x86_64": None, "arm64": None, "a32": codes.A32, "thumb": codes.THUMB})
+_MODES = PerIsa[int | None](
+    {"x86_64": None, "arm64": None, "a32": codes.A32, "thumb": codes.THUMB},
+    because=dict.fromkeys(("x86_64", "arm64"), "all code of a file is in its one instruction set"),
+)
 
 
 def machine_numbers(arch: Arch, its: Convention | None = None) -> MachineNumbers:
