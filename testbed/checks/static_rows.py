@@ -19,7 +19,7 @@ from testbed.contract.rows import RowTable
 from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
-from testbed.sweep.native import entries, room
+from testbed.sweep.native import entries, room, rows
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
 from testbed.sweep.native.state import FIRST_WORD, REGISTER_COUNT, WORDS
 from testbed.sweep.static_pass import StaticPass, recorded, register_name, said_and_there, static_pass
@@ -62,7 +62,7 @@ class StaticReading:
         at = np.maximum(found, 0)
         there = (found >= 0) & (pcs.astype(np.int64) < of_entries[at, entries.END])
         there &= out[at, room.VERDICT] == room.AGREES
-        own = [i for i in np.unique(at[there]).tolist() if self._convention(i) is not None]
+        own = [i for i in np.unique(at[there]).tolist() if self._convention(i) is not None and self._tells_callers(i)]
         return np.asarray(there & np.isin(at, own))
 
     def suspects(self, asked: Collection[int]) -> Iterator[SuspectEntry]:
@@ -85,6 +85,11 @@ class StaticReading:
                 frozenset({at, *wrong}) if not out[room.PRIVATE] else frozenset({at}),
                 {row.pc: row for row in true},
             )
+
+    def _tells_callers(self, i: int) -> bool:
+        """False of an entry that begins with saying that nobody called: of it nothing is compared."""
+        row = self.made.swept.rows[self.made.swept.entries[i, entries.FIRST_ROW]]
+        return int(row[rows.RULES + self.made.machine.return_address]) & ((1 << rows.BITS) - 1) != rows.UNSAID
 
     def _convention(self, i: int) -> Convention | None:
         """The convention of an entry's function if it is the platform's, to which the pass holds all."""

@@ -5,7 +5,6 @@
 // | it: every row that was executed is right; 2 of 3 instructions were executed (66.7 %), 1 neither, in back.
 // | f: 2, 2 executed, all came back
 // | not called: back: 1, 1 never
-// | note: .debug_frame: what was not executed is not read either: the static pass reads these two of linked x86_64 and arm64 ELF files only: .eh_frame and .debug_frame
 // | note: not called, 1 place of code (back): the first row there is not that of a function that someone calls
 
         .syntax unified
