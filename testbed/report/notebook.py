@@ -101,7 +101,7 @@ def table(head: Sequence[TableCell], rows: Iterable[Sequence[TableCell]], *, her
 
 def step_html(view: StepView) -> str:
     """Everything about one step: what ``testbed run --machine`` prints."""
-    words = ", ".join(word.name for word in view.words)
+    words = ", ".join(word for word, _ in view.words)
     changed = ", ".join(f"{name} = {now:#x}" for name, _, now in view.changed)
     side = Markup('<div class="cols"><div>{}{}</div><div>{}{}</div></div>').format(
         heading("code"), _code(view), heading("stack, highest address first"), _stack(view)

@@ -35,7 +35,7 @@ WORD_STYLES = {
 
 def step_page(view: StepView) -> RenderableType:
     """Everything about one step, in 100 columns."""
-    words = [Text(f"{word.name}: {word.value}\n", "italic") for word in view.words]
+    words = [Text(f"{word}: {meaning}\n", "italic") for word, meaning in view.words]
     return Group(
         Text.assemble((view.title, "bold"), f"   {view.number}\n", *words),
         _code(view),
@@ -61,10 +61,10 @@ def print_site(
     console.print(f"step {view.step if number is None else number}: {view.where}   {view.instruction}")
     console.print(f"sp = {view.sp}, fp = {view.fp}")
     if explain:
-        for word in view.words:
-            console.print(f"{word.name}: {word.value}", style="italic")
+        for word, meaning in view.words:
+            console.print(f"{word}: {meaning}", style="italic")
     elif view.words:
-        names = ", ".join(word.name for word in view.words)
+        names = ", ".join(word for word, _ in view.words)
         console.print(f"what holds here (--explain says what it means): {names}", style="dim")
     console.print()
     console.print(Group(*_callers(view)))

@@ -27,7 +27,6 @@ from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
-from testbed.words.traits import Trait
 
 # Moves from one step of a run to another: what the keys of every stepper do.
 
@@ -158,9 +157,12 @@ class StepView:
         return self.run.instruction(self.step)
 
     @property
-    def words(self) -> list[Trait]:
-        """The words about the site, by name."""
-        return sorted(self.run.words(self.step), key=lambda word: word.name)
+    def words(self) -> list[tuple[str, str]]:
+        """The words about the site, by name, and what each means; one of a frame further out has its number."""
+        frames = self.run.watched.frames_of_traits(self.step)
+        of = {word: f" of frame {number}" for word, number in frames.items() if number}
+        words = sorted(self.run.words(self.step), key=lambda word: word.name)
+        return [(f"{word.name}{of.get(word, '')}", word.value) for word in words]
 
     @property
     def sp(self) -> str:

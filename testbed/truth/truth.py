@@ -48,7 +48,15 @@ class Truth(Watched):
 
     def traits(self, step: int) -> frozenset[Trait]:
         """What the trace shows about ``step``: about its innermost frame, and what is `OUTER` of the others."""
-        return self.frame_traits(step, 0) | self._outer_traits(step)
+        return frozenset(self._whose_traits(step))
+
+    def frames_of_traits(self, step: int) -> dict[Trait, int]:
+        """The same, each with the number of the innermost frame that it is true of."""
+        whose, index = self._whose_traits(step), int(self.node[step])
+        numbers = {index: 0}
+        while not numbers.keys() >= set(whose.values()) and (parent := self.activations[index].parent) is not None:
+            index, numbers[parent] = parent, len(numbers)
+        return {trait: numbers[its] for trait, its in whose.items()}
 
     def frame_traits(self, step: int, depth: int) -> frozenset[Trait]:
         """What the trace shows about one frame of a step; of the outermost one where there are not that many."""
@@ -59,24 +67,31 @@ class Truth(Watched):
         """One frame of a step; the outermost one where there are not that many."""
         return frame_site(self.trace, self.activations, self.node, step, depth)
 
-    def _outer_traits(self, step: int) -> frozenset[Trait]:
-        """Of all frames further out: but for the instruction set, the same at all steps of an activation."""
-        chain, index = [], int(self.node[step])
+    def _whose_traits(self, step: int) -> dict[Trait, int]:
+        """Of each word about a step the innermost activation that it is true of."""
+        traits, isas = self._outer_traits(int(self.node[step]))
+        mixed = [(Trait.MIXED_ISA, its) for isa, its in isas.items() if isa != int(self.sites.isa[step])]
+        return traits | dict(mixed) | dict.fromkeys(self.frame_traits(step, 0), int(self.node[step]))
+
+    def _outer_traits(self, index: int) -> tuple[dict[Trait, int], dict[int, int]]:
+        """Of all frames further out than an activation: the same at all of its steps. Words, and instruction sets."""
+        chain = []
         while index not in self._outers and (parent := self.activations[index].parent) is not None:
             chain.append((index, parent))
             index = parent
-        traits, isas = self._outers.get(index, (frozenset[Trait](), frozenset[int]()))
+        traits, isas = self._outers.get(index, ({}, {}))
         for index, parent in reversed(chain):
             activation = self.activations[index]
             call = activation.opened - 1
             at = FrameSite(call, 1, parent, call, activation.return_address or 0)
-            traits |= {trait for trait in OUTER if RULES[trait](self, at)}
-            isas |= {int(self.sites.isa[call])}
+            if own := [trait for trait in OUTER if RULES[trait](self, at)]:
+                traits = traits | dict.fromkeys(own, parent)
+            isas = isas | {int(self.sites.isa[call]): parent}
             self._outers[index] = traits, isas
-        return traits | {Trait.MIXED_ISA} if isas - {int(self.sites.isa[step])} else traits
+        return traits, isas
 
     @cached_property
-    def _outers(self) -> dict[int, tuple[frozenset[Trait], frozenset[int]]]:
+    def _outers(self) -> dict[int, tuple[dict[Trait, int], dict[int, int]]]:
         return {}
 
     def promised(self, index: int) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ from testbed.report.narrow_tables import WordTable
 from testbed.report.process_text import _functions, _places, _summary, _threads, process_answer
 from testbed.report.run_text import run_page
 from testbed.report.step_lines import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
+from testbed.report.step_text import print_site, step_page
+from testbed.report.step_view import step_view
 from testbed.report.table_text import cfa_text, rule_text, table_page
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
@@ -132,6 +134,19 @@ def test_a_long_run_shows_each_differing_instruction_once_with_its_count() -> No
 
 
 WHERE = WrongPlace("+0x1a2d0", "ld-linux-x86-64.so.2", "a function uses the frame pointer for " * 4, 12, 12, 3, 1, "f")
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_a_word_about_a_frame_further_out_names_the_frame(explain: bool) -> None:
+    """`over_data` has reused FP and calls `helper`, which keeps its caller's: the word is not about `helper`."""
+    run = run_program(PROGRAMS["pointer_reused"], ARCHES["arm64"], "keystone")
+    text = StringIO()
+    for place in ("over_data+0x14", "helper"):
+        print_site(Console(file=text, width=200), step_view(run, run.step_at(place), []), explain=explain)
+    caller, callee = re.findall(r"FP_REUSED(.*?)[:,]", text.getvalue())
+    assert (caller, callee) == ("", " of frame 1")
+    assert "1  over_data+0x18" in text.getvalue()
+    assert "FP_REUSED of frame 1: " in shown(step_page(step_view(run, run.step_at("helper"), [])))
 
 
 def _share(name: str, *, sampled: bool = False, **outcomes: int) -> UnwinderShare:
