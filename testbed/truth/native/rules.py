@@ -169,7 +169,7 @@ def _call(events: Any, e: Any, state: Any, log: Any, machine: Any) -> None:
     place of the innermost activation is a return, too: undecided."""
     sp, what, top = events.sp[e], events.what[e], state.now[INNERMOST]
     back = events.pc[e] == state.addresses[top, RETURN] and events.before[e] == state.addresses[top, CFA]
-    if back and caller(top, state) >= 0 and state.links[top, KIND] != SIGNAL:
+    if back and caller(top, state) >= 0 and state.links[top, KIND] in (CALL, MAYBE):
         outer = caller(top, state)
         end_activation(events, e, top, state, log, machine)
         record = open_record(ENDED, events, e, outer, top, state, log, machine)

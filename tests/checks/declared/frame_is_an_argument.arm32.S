@@ -4,7 +4,6 @@
 // case: as it is
 // | it: every row that was executed is right; 2 of 6 instructions were executed (33.3 %), 4 neither, in calls.
 // | calls: 6, 2 executed, 4 never, all came back
-// | note: .debug_frame: what was not executed is not read either: the static pass reads these two of linked x86_64 and arm64 ELF files only: .eh_frame and .debug_frame
 // | note: 4 instructions counted as not executed: what was seen there proves no row right or wrong
 // case: another slot
 // -         .cfi_rel_offset lr, 4
