@@ -37,7 +37,7 @@ FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
 
 def out_of_budget(budget: int, pc: int) -> Fault:
     """The run used up its steps before the instruction at ``pc``."""
-    return Fault(f"did not exit within {budget} steps: raise the budget, or the program never ends", pc)
+    return Fault(f"did not exit within {budget} steps: raise the budget (--budget N), or the program never ends", pc)
 
 
 class Stops:

@@ -30,7 +30,7 @@ _VERBS = {
     const.UC_MEM_WRITE_PROT: "writes",
 }
 _MAP_ERROR, _ACCESS_ERROR = 1, 2
-USED_UP = "its steps are used up: raise the budget, or it never ends"
+USED_UP = "its steps are used up: raise the budget (--budget N), or it never ends"
 _LONGEST = 15  # bytes of an instruction
 
 

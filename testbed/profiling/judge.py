@@ -23,7 +23,7 @@ from testbed.naming.symbolize import with_places
 from testbed.process import ProcessRun
 from testbed.profiling.result import UnwinderShare, WatchedProcess, WatchedThread, WrongPlace
 from testbed.profiling.tables import NO_ROW_SAID, ProcessTables
-from testbed.profiling.whose_code import CodeShare, function_at, joined_code, shares_of_code
+from testbed.profiling.whose_code import CodeShare, function_at, joined_code, own_steps, shares_of_code
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth, observe
 from testbed.truth.frame_sites import FrameSites, frame_sites
@@ -39,12 +39,16 @@ from testbed.words.table_formats import TABLE_FORMATS
 
 @dataclass(frozen=True, eq=False)
 class WrongSteps:
-    """Inexact steps, in columns: the frame at fault, the reason (0: unexplained), whether it is a false claim."""
+    """Inexact steps, in columns: the frame at fault, the reason (0: unexplained), whether it is a false claim.
+
+    ``whole``: it is a stop behind the last true caller.
+    """
 
     thread: WatchedThread
     sites: FrameSites
     why: NDArray[np.uint64] = field(repr=False)
     lies: NDArray[np.bool_] = field(repr=False)
+    whole: NDArray[np.bool_] = field(repr=False)
 
 
 def wrong_places(
@@ -62,7 +66,8 @@ def wrong_places(
     rows = table[each]
     order = np.argsort(of_step, kind="stable")  # steps stay in order
     starts = np.searchsorted(of_step[order], np.arange(len(rows)))
-    steps, lies = np.bincount(of_step), np.bincount(of_step, wrong.lies).astype(np.int64)
+    steps = np.bincount(of_step)
+    lies, whole = (np.bincount(of_step, each).astype(np.int64) for each in (wrong.lies, wrong.whole))
     roots = set(np.flatnonzero(wrong.thread.watched.activations.parent < 0).tolist())
     found = []
     for i, (pc, is_caller, why) in enumerate(rows.tolist()):
@@ -95,6 +100,7 @@ def wrong_places(
                 describe(trace.images, int(trace.pc[step])),
                 image.path if image else None,
                 known,
+                int(whole[i]),
                 "" if because else unforeseen(step),
             )
         )
@@ -127,7 +133,8 @@ def joined_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
 def _one_of(group: list[WrongPlace]) -> WrongPlace:
     """Some places as one: it begins where the first of the first thread does."""
     first = min((place for place in group if place.thread == group[0].thread), key=lambda place: place.first)
-    return replace(first, steps=sum(place.steps for place in group), lies=sum(place.lies for place in group))
+    sums = {name: sum(getattr(place, name) for place in group) for name in ("steps", "lies", "whole")}
+    return replace(first, **sums)
 
 
 def _named(thread: WatchedThread, tables: ProcessTables, number: int, link: int, node: int) -> tuple[str, str]:
@@ -229,7 +236,7 @@ def judge_thread(
     transition = thread.watched.transition[found.steps]
     differ = np.flatnonzero(~transition & (found.outcome != EXACT))
     whole = np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
-    places, of_place = _places(thread, unwinder, found, differ, evaluate)
+    places, of_place = _places(thread, unwinder, found, differ, whole[differ], evaluate)
     if follows_tables(unwinder):
         by_row = np.array([_BY_ROW[place.explained] for place in places], np.uint8)
         found.accord[differ] = by_row[of_place]
@@ -275,19 +282,30 @@ def _share(
 
 def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:
     seed = process.threads[0].watched.trace.seed if process.threads else 0
-    chosen = sampled_steps(seed, [thread.steps for thread in process.threads], count)
-    return [own + thread.begins for own, thread in zip(chosen, process.threads, strict=True)]
+    own = [[own_steps(thread.watched.trace, thread.begins, thread.stop)] for thread in process.threads]
+    chosen = sampled_steps(seed, own, count)
+    return [steps + thread.begins for steps, thread in zip(chosen, process.threads, strict=True)]
 
 
-def sampled_steps(seed: int, lengths: Sequence[int], count: int) -> list[NDArray[np.int64]]:
-    """Of threads of so many steps some of all together, chosen by a run's seed: those of each thread, in order."""
-    total = sum(lengths)
-    numbers = np.array(sorted(Random(f"steps {seed}").sample(range(total), min(count, total))), np.int64)
-    found, before = [], 0
-    for length in lengths:
-        found.append(numbers[(numbers >= before) & (numbers < before + length)] - before)
-        before += length
-    return found
+def sampled_steps(seed: int, own: Sequence[Sequence[NDArray[np.bool_]]], count: int) -> list[NDArray[np.int64]]:
+    """Some steps of all threads together, chosen by a run's seed: those of each thread, in order.
+
+    ``own`` has for each thread, part by part, which of its steps are of the program's own code. Those come first:
+    others are chosen where there are fewer of them.
+    """
+    random, found, left = Random(f"steps {seed}"), [np.zeros(0, np.int64) for _ in own], count
+    for wanted in (True, False):
+        total = sum(int((part == wanted).sum()) for thread in own for part in thread)
+        ranks = np.array(sorted(random.sample(range(total), min(left, total))), np.int64)
+        left, before = left - len(ranks), 0
+        for i, thread in enumerate(own):
+            first = 0
+            for part in thread:
+                places = np.flatnonzero(part == wanted)
+                within = ranks[(ranks >= before) & (ranks < before + len(places))] - before
+                found[i] = np.append(found[i], places[within] + first)
+                before, first = before + len(places), first + len(part)
+    return [np.sort(steps) for steps in found]
 
 
 def _natively(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64]) -> _ThreadVerdicts:
@@ -329,6 +347,7 @@ def _places(
     unwinder: Unwinder,
     found: _ThreadVerdicts,
     wrong: NDArray[np.int64],
+    whole: NDArray[np.bool_],
     evaluate: Evaluate | None,
 ) -> tuple[list[WrongPlace], NDArray[np.int64]]:
     """The functions at whose frames it goes wrong, and which of them each wrong step is of."""
@@ -339,13 +358,16 @@ def _places(
     sites = frame_sites(watched.trace, watched.activations, watched.node, steps, frames)
     by_table = follows_tables(unwinder)
     tables = ProcessTables(watched, sites, unwinder if by_table else None, evaluate)
-    foretold = np.where(_IS_UNEXPLAINED[found.accord[wrong]], 0, found.clause[wrong]).astype(np.uint64)
-    why = tables.masks(sites) if by_table else foretold
+    clauses = tuple(each.wrong for each in unwinder.assumption.clauses) if unwinder.assumption else ()
+    accords = found.accord[wrong]
+    unexplained = _IS_UNEXPLAINED[accords]
+    why = tables.masks(sites) if by_table else np.where(unexplained, 0, found.clause[wrong]).astype(np.uint64)
     gave_up = (sites.depth == MOST_FRAMES - 1) & np.isin(found.outcome[wrong], _STOPS)
     why = np.where((why == 0) & gave_up, GAVE_UP, why)
-    wrongs = WrongSteps(thread, sites, why, LYING[found.outcome[wrong]])
-    clauses = unwinder.assumption.clauses if unwinder.assumption else ()
-    sentences = None if by_table else tuple(each.wrong for each in clauses)
+    if not by_table:
+        why = np.where((why == 0) & ~unexplained, len(clauses) + 1 + accords.astype(np.uint64), why)
+    wrongs = WrongSteps(thread, sites, why, LYING[found.outcome[wrong]], whole)
+    sentences = None if by_table else (*clauses, *(each.value for each in ACCORDS))
     return wrong_places(wrongs, tables, sentences, lambda step: _unforeseen(watched, unwinder, step))
 
 

@@ -103,10 +103,11 @@ class WrongPlace:
     """A function at whose frames an unwinder goes wrong, and why.
 
     ``because`` is "" where nothing explains it; ``unforeseen`` says then what was said at the first such step, and what
-    was foretold. ``first`` is the first such step, of the thread ``thread``, ``where``
-    the instruction that was executed there; ``lies`` of the ``steps`` claim something false. ``file`` is the program or
-    library, None where no file has this code. ``known`` is what `testbed check` calls the function: its symbol's name,
-    or where its entry in the table begins; "" where there is neither.
+    was foretold. ``first`` is the first such step, of the thread ``thread``, ``where`` the instruction that was
+    executed there; ``lies`` of the ``steps`` claim something false, and at ``whole`` of them every caller is found, and
+    no root is claimed. ``file`` is the program or library, None where no file has this code. ``known`` is what
+    `testbed check` calls the function: its symbol's name, or where its entry in the table begins; "" where there is
+    neither.
     """
 
     function: str
@@ -119,11 +120,17 @@ class WrongPlace:
     where: str
     file: Path | None = None
     known: str = ""
+    whole: int = 0
     unforeseen: str = field(default="", compare=False)
 
     @property
     def explained(self) -> bool:
         return bool(self.because)
+
+    @property
+    def not_right(self) -> int:
+        """At how many steps a caller is missing or false."""
+        return self.steps - self.whole
 
     @property
     def command(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -19,9 +19,11 @@ from testbed.process import ProcessRun
 from testbed.process.pieces import LongProcess
 from testbed.profiling.judge import joined_places, joined_shares, judge_thread, sampled_steps, steps_asked
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
+from testbed.profiling.whose_code import own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.run import Run
+from testbed.trace.chunk import Chunk
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Window, windows
 from testbed.words.budget import give_back
@@ -43,15 +45,18 @@ def judge_in_pieces(
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """Every thread, counted, and every unwinder, as `judge_process` has it. ``progress`` is told how many are done."""
     shares = [joined_shares(unwinder, []) for unwinder in unwinders]
-    lengths = [thread.steps for thread in process.threads]
+    surveys, own = [], []
+    for thread in process.threads:
+        parts: list[NDArray[np.bool_]] = []
+        surveys.append(survey(lambda thread=thread, parts=parts: _with_own(process.chunks(thread), parts)))  # type: ignore[misc]
+        own.append(parts)
     asked = [
-        None if each.soon_judged else sampled_steps(process.inputs.seed, lengths, sample or steps_asked(each))
+        None if each.soon_judged else sampled_steps(process.inputs.seed, own, sample or steps_asked(each))
         for each in unwinders
     ]
     counted: list[CountedThread] = []
     pieces = 0
-    for number, thread in enumerate(process.threads):
-        known = survey(lambda thread=thread: windows(process.chunks(thread)))  # type: ignore[misc]
+    for number, (thread, known) in enumerate(zip(process.threads, surveys, strict=True)):
         pieces = max(pieces, known.windows)
         steps = activations = transition = undecided = 0
         for truth, _ in watch(windows(process.chunks(thread)), known):
@@ -69,6 +74,14 @@ def judge_in_pieces(
         counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
     shares = [replace(share, places=joined_places(share.places)) for share in shares]
     return CountedProcess(process.run, tuple(counted), pieces), shares
+
+
+def _with_own(chunks: Iterable[Chunk], own: list[NDArray[np.bool_]]) -> Iterator[Window]:
+    """The windows of a thread; of each it is noted which steps are of the program's own code."""
+    own.clear()
+    for window in windows(chunks):
+        own.append(own_steps(window.trace, window.start, window.stop))
+        yield window
 
 
 def _rows(window: Window, steps: NDArray[np.int64] | None) -> NDArray[np.int64]:

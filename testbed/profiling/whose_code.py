@@ -89,6 +89,13 @@ def code_of_steps(trace: Trace, begins: int, stop: int) -> tuple[tuple[ProcessCo
     return tuple(numbers), of_pc[place]
 
 
+def own_steps(trace: Trace, begins: int, stop: int) -> NDArray[np.bool_]:
+    """Of each step of a range whether it is of the program's own code."""
+    codes, of_step = code_of_steps(trace, begins, stop)
+    found: NDArray[np.bool_] = np.array([code.part is CodePart.OWN for code in codes], np.bool_)[of_step]
+    return found
+
+
 def _code_at(images: tuple[LoadedImage, ...], parts: dict[int, CodePart], pc: int) -> ProcessCode:
     loaded = image_covering(images, pc)
     if loaded is None:

@@ -42,6 +42,7 @@ PlaceForm = TypedDict(
         "because": Annotated[str, "Why; empty where nothing explains it."],
         "steps": Natural,
         "lies": Natural,
+        "whole": Annotated[Natural, "Of the steps: every caller was found, no root was claimed."],
         "first": Annotated[Natural, "The first such step of its thread."],
         "thread": Natural,
         "where": str,

@@ -15,6 +15,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+_WORDS = 30  # columns that the words of a table take where its numbers do not fit beside them
 _GAP = 2  # columns between two cells: a cell's padding, and the box's line of spaces
 
 
@@ -44,7 +45,10 @@ TableText = str | Text
 
 @dataclass(frozen=True, slots=True)
 class ColumnBlocks:
-    """Words and many columns of numbers: what does not fit beside the others stands below, behind the words again."""
+    """Words and many columns of numbers: what does not fit beside the others stands below, behind the words again.
+
+    Where that happens, words that are long together stand in one narrow column, one below the other.
+    """
 
     words: tuple[str, ...]
     numbers: tuple[TableText, ...]
@@ -56,6 +60,10 @@ class ColumnBlocks:
             max(_longest(str(cell).splitlines()) for cell in column) for column in zip(heads, *self.rows, strict=True)
         ]
         taken = sum(widths[:many]) + _GAP * many
+        if taken - _GAP > _WORDS and sum(widths) + _GAP * (len(widths) - 1) > options.max_width:
+            below = tuple((_below(row[:many]), *row[many:]) for row in self.rows)
+            yield ColumnBlocks((" ".join(self.words).strip(),), self.numbers, below)
+            return
         block: list[int] = []
         for i in range(many, len(heads)):
             if block and taken + sum(widths[at] + _GAP for at in block) + widths[i] > options.max_width:
@@ -73,6 +81,16 @@ class ColumnBlocks:
         for row in self.rows:
             table.add_row(*row[: len(self.words)], *(row[i] for i in chosen))
         return table
+
+
+def _below(words: Sequence[TableText]) -> str:
+    """Words as one narrow cell: all that is not the beginning of the first one is indented."""
+    indents = ("", *("  " for _ in words[1:]))
+    lines = [
+        textwrap.wrap(str(word), _WORDS, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False)
+        for word, indent in zip(words, indents, strict=True)
+    ]
+    return "\n".join(line for each in lines for line in each)
 
 
 @dataclass(frozen=True, slots=True)

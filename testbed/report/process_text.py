@@ -16,7 +16,7 @@ from testbed.process import ProcessRun
 from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess, WrongPlace
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
-from testbed.report.phrases import besides, count, share
+from testbed.report.phrases import besides, count, folded, share
 
 MOST_PLACES = 5
 MOST_FUNCTIONS = 10
@@ -129,7 +129,7 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
         said = [share(one.right, one.steps) if one is not None else "-" for one in found]
         rows.append((brief(code.function), line_of(process.run.images, code), f"{steps[code]:,}", *said))
     yield Text()
-    yield ColumnBlocks(("your functions", ""), ("steps", *(each.name for each in shares)), tuple(rows))
+    yield ColumnBlocks(("your functions", ""), ("steps", *(folded(each.name) for each in shares)), tuple(rows))
     if len(steps) > len(most):
         rest = sum(steps.values()) - sum(steps[code] for code in most)
         yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
@@ -146,14 +146,15 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
     """Where an unwinder goes wrong: at frames of the program's own files, and all that nothing explains."""
     images = process.run.images
     parts = {each.image.path: (each.image, part) for each, part in zip(images, parts_of(images), strict=True)}
-    told = [place for place in each.places if not place.explained or _part_of(place, parts) is CodePart.OWN]
-    elsewhere = [place for place in each.places if place not in told]
+    places = sorted((place for place in each.places if place.not_right), key=lambda place: -place.not_right)
+    told = [place for place in places if not place.explained or _part_of(place, parts) is CodePart.OWN]
+    elsewhere = [place for place in places if place not in told]
     if told:
         yield Text.assemble((f"\n{each.name}", "bold"), " is not right at frames of:")
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", min_width=11)
         for place in told[:MOST_PLACES]:
-            table.add_row(f"{place.steps:,}", _place(place))
+            table.add_row(f"{place.not_right:,}", _place(place, several=len(process.threads) > 1))
         yield table
         if len(told) > MOST_PLACES:
             yield _more(told[MOST_PLACES:], "  and", "other place")
@@ -164,7 +165,7 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
 
 
 def _more(places: Sequence[WrongPlace], head: str, noun: str) -> Text:
-    steps = count(sum(place.steps for place in places), "step")
+    steps = count(sum(place.not_right for place in places), "step")
     return Text(f"{head} {count(len(places), noun)}, {steps} (--json has them)", "dim")
 
 
@@ -175,11 +176,12 @@ def _part_of(place: WrongPlace, parts: Mapping[Path, tuple[Image, CodePart]]) ->
     return CodePart.LINKER if part is CodePart.OWN and starts_program(image, place.function) else part
 
 
-def _place(place: WrongPlace) -> Text:
+def _place(place: WrongPlace, *, several: bool) -> Text:
     text = Text(f"{brief(place.function)} in {place.library}: ")
     text.append(place.because or f"UNEXPLAINED: {place.unforeseen}", "" if place.explained else "bold red")
-    lies = "lies" if place.lies == place.steps else f"{place.lies:,} lies"
-    text.append(f"\nfirst at step {place.first} of thread {place.thread}, {_instruction(place.where)}", "dim")
+    lies = "lies" if place.lies == place.not_right else f"{place.lies:,} lies"
+    thread = f" of thread {place.thread}" if several else ""
+    text.append(f"\nfirst at step {place.first}{thread}, {_instruction(place.where)}", "dim")
     return text.append(f"; {lies}" if place.lies else "", "dim")
 
 

@@ -70,6 +70,7 @@ def test_json_of_a_process_follows_its_schema_and_adds_up(testbed: Testbed) -> N
         parts = ("exact", "whole", "stops", "lies", "transition")
         assert sum(each[part] for part in parts) == each["judged"]
         assert sum(place["steps"] for place in each["places"]) == each["foretold"] + each["unexplained"]
+        assert sum(place["whole"] for place in each["places"]) == each["whole"]
     assert said.status == any(each["unexplained"] for each in data["unwinders"])
 
 

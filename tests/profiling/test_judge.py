@@ -13,13 +13,14 @@ from testbed.campaign.prove import prove
 from testbed.cli.table_readers import evaluate_rule
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
-from testbed.profiling.judge import judge_process, watch_process
+from testbed.profiling.judge import judge_process, sampled_steps, watch_process
 from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
 from testbed.profiling.samples import Mark, marked, sampled_profiles
 from testbed.profiling.thread_run import judge_in_pieces
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
 from testbed.report.process_text import line_of
 from testbed.report.profile_html import profile_data
+from testbed.verdicts.assumptions.along import Accord
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS
 
@@ -69,6 +70,33 @@ def test_an_unwinder_of_snapshots_is_asked_at_a_seeded_sample_of_steps() -> None
     first, second = (judge_process(process, UNWINDERS["bs_backtrace"], sample=40) for _ in range(2))
     assert first == second
     assert first.sampled and first.sites == 40 == first.exact + first.whole + first.stops + first.lying
+
+
+def test_a_sample_is_of_your_own_code_first() -> None:
+    process = watched("hello", "x86_64", "dynamic")
+    few, more = (judge_process(process, UNWINDERS["bs_backtrace"], sample=number) for number in (20, 700))
+    own = judge_process(process, UNWINDERS["fp_chain"]).of(CodePart.OWN).steps
+    assert 20 < own < 700
+    assert few.of(CodePart.OWN).steps == few.judged == 20
+    assert more.of(CodePart.OWN).steps == own and more.of(CodePart.LINKER).steps > 0
+
+
+def test_steps_are_chosen_part_by_part_as_from_the_whole() -> None:
+    own = [np.arange(40) % 8 == 3, np.arange(25) % 8 == 3]
+    parts = [[each[:17], each[17:]] for each in own]
+    for number in (3, 8, 30, 65, 99):
+        whole, pieces = sampled_steps(5, [[each] for each in own], number), sampled_steps(5, parts, number)
+        assert all(np.array_equal(one, other) for one, other in zip(whole, pieces, strict=True))
+        assert sum(map(len, whole)) == min(number, 65) and all((np.diff(each) > 0).all() for each in whole)
+        chosen = np.concatenate([mine[steps] for mine, steps in zip(own, whole, strict=True)])
+        assert chosen.sum() == min(number, 8)
+
+
+def test_what_nobody_claims_of_a_tool_is_not_unexplained() -> None:
+    closed = replace(UNWINDERS["bs_backtrace"], assumption=None, counted=True)
+    share = judge_process(watched("hello", "x86_64", "static"), closed, sample=60)
+    assert share.lying + share.stops > 0 == share.unexplained
+    assert {place.because for place in share.places} == {Accord.UNCLAIMED.value}
 
 
 def test_the_verdicts_of_a_sample_are_those_of_every_step() -> None:
@@ -131,6 +159,8 @@ def test_the_start_of_a_dynamic_linker_is_named_and_so_is_what_its_missing_row_c
     assert (place.function, place.because) == ("_start", "no row and so no root can be claimed")
     assert place.library.startswith("ld-linux") and place.lies == 0 and place.steps > 0.95 * share.whole
     assert not share.unexplained
+    assert sum(place.whole for place in share.places) == share.whole
+    assert sum(place.not_right for place in share.places) == share.stops + share.lying
 
 
 def test_a_chain_has_a_reason_wherever_it_is_wrong_in_libraries_without_frame_pointers() -> None:

@@ -183,6 +183,7 @@ class _Process:
 
 
 PROCESS = cast(CountedProcess, _Process())
+THREADS = cast(CountedProcess, SimpleNamespace(run=_Process.run, threads=(None, None)))
 
 
 def printed(part: object) -> str:
@@ -225,7 +226,7 @@ PARTS = {
     "sums": Group(*_summary(PROCESS, [ALL_EXACT, SAMPLED, LIES])),
     "sums_with_crashes": Group(*_summary(PROCESS, [SAMPLED, DEAD])),
     "functions": Group(*_functions(PROCESS, [ALL_EXACT, LIES])),
-    "places": Group(*_places(PROCESS, replace(ALL_EXACT, places=(WHERE,)))),
+    "places": Group(*_places(THREADS, replace(ALL_EXACT, places=(WHERE,)))),
     "no_calls": _system_calls({}),
     "calls": _system_calls({"write": 2, "exit": 1}),
 }
@@ -234,6 +235,29 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_told_as_it_was(name: str, request: pytest.FixtureRequest) -> None:
     golden(f"process/{name}.txt", printed(PARTS[name]), request)
+
+
+def test_where_every_caller_is_found_nothing_is_not_right() -> None:
+    """An honest stop without a root counts as right beside the sums, so it is no step at which it is not right."""
+    some, none = (replace(STOPS, places=(replace(WHERE, lies=0, whole=whole),)) for whole in (7, 12))
+    assert "\n          5  +0x1a2d0" in printed(Group(*_places(PROCESS, some)))
+    assert printed(Group(*_places(PROCESS, none))).strip() == ""
+
+
+def test_of_one_thread_its_number_is_not_told_again() -> None:
+    assert "first at step 3, f" in printed(Group(*_places(PROCESS, replace(LIES, places=(WHERE,)))))
+
+
+def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
+    names = ("fp_chain", "eh_frame", "stack_scan", "libgcc_backtrace")
+    code = CodeShare(ProcessCode(CodePart.OWN, f"handle_{'request_' * 6}now"), 12_000, 12_000, 0)
+    shares = [replace(ALL_EXACT, name=name, code=(code,)) for name in names]
+    out = io.StringIO()
+    Console(width=80, file=out, highlight=False, markup=False).print(Group(*_functions(PROCESS, shares)))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80 and sum("your functions" in line for line in lines) == 1
+    assert [line.count("100 %") for line in lines if "%" in line] == [4]
+    assert "".join(line[:32].strip() for line in lines[-4:]).endswith("request_now")
 
 
 # Rows of tables on terminals of any width: nothing is cut, and what differs looks different.

@@ -438,7 +438,7 @@ class Accord(Enum):
     OPEN = "what the trace shows does not decide: open"
     HONEST = "no assumption is stated, and nothing false is claimed"
     DISHONEST = "no assumption is stated, and something false is claimed, or there is no answer"
-    UNCLAIMED = "of this tool nothing is claimed"
+    UNCLAIMED = "not explained: nothing is claimed of a closed tool"
 
     @property
     def unexplained(self) -> bool:
