@@ -165,7 +165,7 @@ at_option = click.option(
     "--at",
     "location",
     metavar="LOCATION",
-    help="One place in the run: symbol, symbol+0x4, symbol+0x4#2 (2nd visit), @17.",
+    help="One place in the run: symbol, symbol+0x4, symbol+0x4#2 (2nd visit), FILE:LINE, @17.",
 )
 port_option = click.option(
     "--port", default=0, type=click.IntRange(0, 65535), metavar="N", help="Of 127.0.0.1 (default: a free one)."
@@ -356,7 +356,7 @@ class RunOptions:
             "--at",
             "location",
             metavar="LOCATION",
-            help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, @17.",
+            help="One site in detail: symbol, symbol+0x4, symbol+0x4#2, FILE:LINE, @17.",
         ),
     ]
     machine: Annotated[

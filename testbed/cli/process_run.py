@@ -9,6 +9,8 @@ the simple machine of the corpus.
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +42,10 @@ MOST_ON_A_PAGE = 100_000  # steps; a page takes some 100 bytes for each, and a b
 def is_process(program: str | None, options: ProcessOptions) -> bool:
     """True where a program is to be run as a process. Raises UsageError where what was asked for needs one."""
     path = Path(program) if program is not None else None
-    if path is None or not path.is_file() or path.open("rb").read(4) != b"\x7fELF":
+    head = path.open("rb").read(256) if path is not None and path.is_file() else b""
+    if path is not None and head.startswith(b"#!"):
+        raise UsageError(_of_interpreter(path, head, options.arguments))
+    if path is None or not head.startswith(b"\x7fELF"):
         if options.asked:
             what = "" if path is None else f"{program} {_what_instead(path)}; "
             raise UsageError(
@@ -49,6 +54,16 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
             )
         return False
     return options.asked or needs_a_kernel(path)
+
+
+def _of_interpreter(path: Path, head: bytes, arguments: Sequence[str]) -> str:
+    """How a script is run: it is the interpreter of its first line that is the program."""
+    words = os.fsdecode(head[2:].partition(b"\n")[0]).split(None, 1)
+    if not words:
+        return f"{path} is a script that names no interpreter behind its #!"
+    inside = ("--", *(word.rstrip() for word in words[1:]), f"/here/{path.name}", *arguments)
+    command = shlex.join(("testbed", "run", words[0], "--folder", f"/here={path.parent}", *inside))
+    return f"{path} is a script of {words[0]}: {command}"
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -213,8 +228,14 @@ def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
 
     Raises UsageError where it is too long for that.
     """
+    from testbed.profiling.thread_run import look_ahead
+
     if options.chunk or budget > BUDGET:
         raise UsageError("--at and a page need a process that is held whole: up to 4 million steps, without --chunk")
+    if options.location is not None:
+        debug = _inputs(options.seed, budget, own)["debug"]
+        if why := look_ahead(read_image(Path(str(options.program)), debug=debug), options.location):
+            click.echo(f"{why}\nThe libraries are looked in as well, when they are loaded.", err=True)
     process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
     images = [loaded.image for loaded in process.run.images]
     applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]

@@ -36,6 +36,7 @@ _NAME_PARTS = re.compile(
     r"operator *(?:\(\)|->\*?|<=>|<<=?|>>=?|<=?|>=?|[^\w\s(]+)"  # an operator's signs are no brackets
     r"|decltype\(|\{lambda|\w+|->|."
 )
+_QUALIFIERS = re.compile(r"(?<=\))(?: const| volatile| &&?| noexcept)+$")
 _CONVERSION = re.compile(r"operator [\w:]")
 
 _READER = f"""
@@ -93,6 +94,27 @@ def brief(name: str) -> str:
     head = head.replace(" <..>", "")  # of an operator
     short = head.rpartition(" ")[2] if arguments and not _CONVERSION.search(head) else head
     return (short or name).replace(_ANONYMOUS, "(anonymous namespace)")
+
+
+def without_parameters(name: str) -> str:
+    """A readable name as a call is written: ``kv::mix`` for ``kv::mix(unsigned int)``, of a template without result."""
+    head, depth = _QUALIFIERS.sub("", name), 0
+    for at in range(len(head) - 1, 0, -1) if head.endswith(")") else ():
+        depth += (head[at] == ")") - (head[at] == "(")
+        if not depth:
+            head = head[:at]
+            return _without_result(head) if head.endswith(">") and "operator" not in head else head
+    return name
+
+
+def _without_result(name: str) -> str:
+    """The part of ``void f<int>`` behind the last space that stands in no bracket."""
+    depth = 0
+    for at in range(len(name) - 1, -1, -1):
+        depth += (name[at] in ">)}") - (name[at] in "<({")
+        if not depth and name[at] == " ":
+            return name[at + 1 :]
+    return name
 
 
 def _read(mangled: str) -> str:

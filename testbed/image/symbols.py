@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from testbed.image.demangling import demangled, whole_function
+from testbed.image.demangling import brief, demangled, whole_function, without_parameters
 from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering, once_per_image
 
 MOST_NESTED = 1 << 12  # symbols inside another one that are looked through: more is damage
@@ -84,6 +84,28 @@ def _sizeless(table: tuple[list[int], list[Symbol], list[int]], segment: Segment
 def aliases_of(image: Image, symbol: Symbol) -> tuple[str, ...]:
     """All names of the code that a symbol names."""
     return tuple(s.name for s in image.symbols if s.address == symbol.address and s.is_function == symbol.is_function)
+
+
+def named_so(image: Image, name: str) -> tuple[Symbol, ...]:
+    """All code that people call so: by the linker's name, else the readable one, whole, brief, without parameters."""
+    if (symbol := image.symbol_named(name)) is not None:
+        return (symbol,) if segment_of(_lookup(image).code, symbol.address) else ()
+    return tuple(s for s in _named_code(image) if name in _readable_names(s))
+
+
+def code_names(image: Image) -> tuple[str, ...]:
+    """The readable names of an image's code, without parameters."""
+    return tuple(dict.fromkeys(without_parameters(readable(symbol)) for symbol in _named_code(image)))
+
+
+def _named_code(image: Image) -> list[Symbol]:
+    lookup = _lookup(image)
+    return lookup.functions[1] + lookup.labels[1]
+
+
+def _readable_names(symbol: Symbol) -> tuple[str, ...]:
+    whole = readable(symbol)
+    return whole, brief(whole), without_parameters(whole)
 
 
 def describe(images: tuple[LoadedImage, ...], address: int, *, caller: bool = False) -> str:

@@ -14,7 +14,7 @@ from testbed.build import Built
 from testbed.build.recipes import PREBUILT
 from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
-from testbed.image import LoadedImage
+from testbed.image import Image, LoadedImage
 from testbed.process import ProcessRun
 from testbed.process.pieces import LongProcess
 from testbed.profiling.judge import joined_places, joined_shares, judge_thread, sampled_steps, steps_asked
@@ -22,6 +22,7 @@ from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShar
 from testbed.profiling.whose_code import own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
+from testbed.runs.places import addresses_at, missing, place_of
 from testbed.runs.run import Run
 from testbed.trace.chunk import Chunk
 from testbed.truth.windows.watch import survey, watch
@@ -121,49 +122,59 @@ class ThreadRun(Run):
             return int(location[1:]) + self.thread.begins
         return super().step_at(location)
 
-    def located(self, location: str) -> tuple[int, int]:
-        name = location.partition("#")[0].partition("+")[0]
-        for loaded in self.process.images:
-            if loaded.image.symbol_named(name) is not None:
-                return self._in(loaded).located_here(location)
-        in_file = _IN_FILE.match(location)
-        for loaded in self.process.images:  # `libc.so.6+0x3c050`, as places without a symbol are called
-            if in_file and loaded.image.path.name == in_file["file"]:
-                return loaded.bias + int(in_file["offset"], 16), int(in_file["visit"] or 1)
-        return self.located_here(location)
-
-    def located_here(self, location: str) -> tuple[int, int]:
-        """As `Run.located`, in one file."""
-        return super().located(location)
+    def located(self, location: str) -> tuple[list[int], int]:
+        """As `Run.located`, and ``libc.so.6+0x3c050``, as places without a symbol are called."""
+        try:
+            return super().located(location)
+        except UsageError:
+            if in_file := _IN_FILE.match(location):
+                for loaded in self.process.images:
+                    if loaded.image.path.name == in_file["file"]:
+                        return [loaded.bias + int(in_file["offset"], 16)], int(in_file["visit"] or 1)
+            raise
 
     @property
     def loaded(self) -> LoadedImage:
         return next(each for each in self.process.images if each.image is self.built.image)
 
-    def _in(self, loaded: LoadedImage) -> ThreadRun:
-        return _run_in(self.process, self.thread, loaded)
+    @property
+    def files(self) -> tuple[LoadedImage, ...]:
+        return self.loaded, *self.process.images
 
 
 def thread_run(process: WatchedProcess, thread: WatchedThread) -> ThreadRun:
     """A thread as a run of the process's program file."""
-    path = process.run.path
-    own = next((each for each in process.run.images if each.image.path == path), process.run.images[0])
-    return _run_in(process.run, thread, own)
-
-
-def _run_in(process: ProcessRun, thread: WatchedThread, loaded: LoadedImage) -> ThreadRun:
-    image = loaded.image
-    source = Source(process.path, Language.ELF, None, "", Header(summary=f"the process {process.path}", exit=None))
+    run, trace = process.run, thread.watched.trace
+    image = next((each for each in run.images if each.image.path == run.path), run.images[0]).image
+    source = Source(run.path, Language.ELF, None, "", Header(summary=f"the process {run.path}", exit=None))
     built = Built(
-        program=Program(process.path.stem, MappingProxyType({"elf": source})),
+        program=Program(run.path.stem, MappingProxyType({"elf": source})),
         arch=image.arch,
         recipe=PREBUILT,
         isa=image.isa_at(image.entry),
         source=source,
-        path=process.path,
+        path=run.path,
         image=image,
     )
-    return ThreadRun(built, thread.watched.trace, thread.watched, process, thread)
+    return ThreadRun(built, trace, thread.watched, run, thread)
+
+
+def look_ahead(image: Image, location: str) -> str:
+    """Before a process runs: why its program does not have a place that a library may have, or "".
+
+    Raises UsageError where none can have it: it is no location, or there will be no library.
+    """
+    number, found, rest = location.partition(":")
+    location = rest if found and number.isdecimal() else location
+    if location.startswith("@") or _IN_FILE.match(location):
+        return ""
+    place = place_of(location)
+    if addresses_at(image, place):
+        return ""
+    why = f"{location[:60]}: {missing(image, place)}"
+    if ".interp" not in image.sections:
+        raise UsageError(why)
+    return why
 
 
 def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:

@@ -189,14 +189,14 @@ class LongRun:
                 raise UsageError(f"{location[:60]}: this run has the steps @0 to @{len(self) - 1}")
             self.piece(int(location[1:]))
             return int(location[1:])
-        seen, pc = 0, 0
+        seen, pcs = 0, list[int]()
         for run, window in self.pieces():
-            pc, visit = run.located(location)
-            found = np.flatnonzero(run.trace.pc[window.start : window.stop] == np.uint64(pc))
+            pcs, visit = run.located(location)
+            found = np.flatnonzero(np.isin(run.trace.pc[window.start : window.stop], np.array(pcs, np.uint64)))
             if seen < visit <= seen + len(found):
                 return window.first + int(found[visit - seen - 1])
             seen += len(found)
-        raise UsageError(visited(location, pc, seen))
+        raise UsageError(visited(location, pcs, seen))
 
     @property
     def failure(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -16,11 +15,11 @@ from testbed.contract.frames import Backtrace, Frame
 from testbed.conventions.chosen import TakenConvention, chosen_at, taken
 from testbed.image import LoadedImage, describe
 from testbed.image.disassembly import disassemble
-from testbed.image.symbols import readable
 from testbed.machine import record
 from testbed.naming.symbolize import NamedFrame, name_of, names_at, with_names, with_places
 from testbed.program.header import Span
 from testbed.program.model import Program
+from testbed.runs.places import addresses_at, missing, place_of
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.verdicts.assumptions import Failed
@@ -49,10 +48,6 @@ def behind_call(frame: TrueFrame | Frame, uncalled: frozenset[int]) -> bool:
 
 
 _KEPT_SITES = 10_000  # a longer run is judged natively, over columns
-
-_LOCATION = re.compile(
-    r"^(?P<symbol>[A-Za-z_.$][\w.$]*|[A-Za-z_~][^+#]*\))(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?$"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +85,11 @@ class Run:
         return self.trace.images[0]
 
     @property
+    def files(self) -> tuple[LoadedImage, ...]:
+        """The files in which a place is looked for."""
+        return (self.loaded,)
+
+    @property
     def ending(self) -> str:
         """How the run ended, in a few words."""
         return f"exit {self.trace.end.status}" if isinstance(self.trace.end, Exited) else "did not reach its exit"
@@ -113,7 +113,8 @@ class Run:
     def at(self, location: str) -> Snapshot:
         """The snapshot at ``symbol``, ``symbol+0x4``, ``symbol+0x4#2`` (second visit) or ``@N`` (step N).
 
-        A symbol is the linker's name or the readable one, ``ns::f(int)``.
+        A symbol is the linker's name or the readable one, ``ns::f(int)`` or ``ns::f``; ``file.c:30`` is where code of
+        a line begins. Visits are counted over all that are called so.
         """
         return self[self.step_at(location)]
 
@@ -123,32 +124,29 @@ class Run:
             if len(location) > 16 or int(location[1:]) >= len(self):
                 raise UsageError(f"{location[:60]}: this run has the steps @0 to @{len(self) - 1}")
             return int(location[1:])
-        pc, visit = self.located(location)
-        visits = self._visits.get(pc, ())
+        pcs, visit = self.located(location)
+        visits = self._visits_of(pcs)
         if not 1 <= visit <= len(visits):
-            raise UsageError(visited(location, pc, len(visits)))
+            raise UsageError(visited(location, pcs, len(visits)))
         return visits[visit - 1]
 
     def times(self, location: str) -> int:
-        """How often the pc at a location is executed; 0 where there is none."""
+        """How often a location is executed; 0 where there is none."""
         try:
-            return len(self._visits.get(self.located(location)[0], ()))
+            return len(self._visits_of(self.located(location)[0]))
         except UsageError:
             return 0
 
-    def located(self, location: str) -> tuple[int, int]:
-        """The pc and the visit that a location names. Raises UsageError where it names none."""
-        match = _LOCATION.match(location)
-        if match is None:
-            raise UsageError(f"{location!r} is no location: use symbol, symbol+0x4, symbol+0x4#2 or @17")
-        image, name = self.built.image, match["symbol"]
-        symbol = image.symbol_named(name) or next((s for s in image.symbols if readable(s) == name), None)
-        if symbol is None:
-            raise UsageError(f"{location}: no symbol {name!r}; {nearest(name, (s.name for s in image.symbols))}")
-        try:
-            return symbol.address + self.loaded.bias + int(match["offset"] or "0", 0), int(match["visit"] or 1)
-        except ValueError as error:  # a number with a leading zero, or of thousands of digits
-            raise UsageError(f"{location[:60]!r} is no location: its offset or visit is no number") from error
+    def located(self, location: str) -> tuple[list[int], int]:
+        """The pcs and the visit that a location names, in the first file that has it. Raises UsageError for none."""
+        place = place_of(location)
+        for loaded in self.files:
+            if found := addresses_at(loaded.image, place):
+                return [address + loaded.bias for address in found], place.visit
+        raise UsageError(f"{location[:60]}: {missing(self.built.image, place)}")
+
+    def _visits_of(self, pcs: Sequence[int]) -> Sequence[int]:
+        return sorted(step for pc in set(pcs) for step in self._visits.get(pc, ()))
 
     @cached_property
     def _visits(self) -> Mapping[int, Sequence[int]]:
@@ -301,10 +299,10 @@ class Run:
             raise TestbedError(why) from error
 
 
-def visited(location: str, pc: int, visits: int) -> str:
+def visited(location: str, pcs: Sequence[int], visits: int) -> str:
     """Why a visit that was asked for does not exist."""
     times = {0: "never executed", 1: "executed once"}.get(visits, f"executed {visits} times")
-    return f"{location}: pc {pc:#x} is {times} in this run"
+    return f"{location}: pc {' or '.join(f'{pc:#x}' for pc in pcs[:3])} is {times} in this run"
 
 
 def failure_of(built: Built, end: Exited | EmulationError) -> str:

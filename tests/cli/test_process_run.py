@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,76 @@ def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:
     ):
         tells(testbed, 2, ("run", threads, "--at", wrong), err=[why])
     assert "held whole" in testbed("run", threads, "--at", "main", "--chunk", "5000").err
+
+
+PLACES = """namespace kv {
+__attribute__((noinline)) unsigned mix(unsigned a) { asm volatile("" : "+r"(a)); return a * 3; }
+template <class T> __attribute__((noinline)) T twice(T a) { asm volatile("" : "+r"(a)); return a + a; }
+}
+int edge;
+int main(int n, char **) { return kv::mix(n) + kv::twice<int>(n) + edge; }
+"""
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A C++ program with lines, dynamic; beside it ``kv-static``."""
+    folder = tmp_path_factory.mktemp("places")
+    (folder / "kv.cpp").write_text(PLACES)
+    for name, link in (("kv", ()), ("kv-static", ("-static",))):
+        command = ("x86_64-linux-gnu-g++-12", "-O2", "-g", *link, "kv.cpp", "-o", name)
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def test_a_place_is_named_as_reports_print_it_or_by_its_line(testbed: Testbed, places: Path) -> None:
+    program = str(places / "kv")
+    mix = tells(testbed, 0, ("run", program, "-u", "eh_frame", "--at", "_ZN2kv3mixEj")).out
+    assert "kv::mix(unsigned int)   " in mix
+    for same in ("kv::mix", "kv::mix(unsigned int)", "kv.cpp:2", "places0/kv.cpp:2#1"):
+        assert testbed("run", program, "-u", "eh_frame", "--at", same).out == mix, same
+    assert "int kv::twice<int>(int)   " in tells(testbed, 0, ("run", program, "--at", "kv::twice<int>")).out
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("mix", "no symbol 'mix'; did you mean kv::mix"),
+        ("edge", "'edge' is no code"),
+        ("kv.cpp:4", "line 4 of kv.cpp has no code; the nearest that have some: 2, 3, 6"),
+        ("nosuch.cpp:3", "no line of 'nosuch.cpp'"),
+        ("1 + 1", "is no location"),
+    ],
+)
+def test_a_place_that_does_not_exist_is_told_before_the_run(
+    testbed: Testbed, places: Path, place: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ran(Exception):
+        pass
+
+    def run(*_: object, **__: object) -> None:
+        raise Ran
+
+    monkeypatch.setattr("testbed.process.run_process", run)
+    said = tells(testbed, 2, ("run", str(places / "kv-static"), "--at", place), err=[why])
+    assert "__TMC_END__" not in said.err and "_edata" not in said.err
+
+
+def test_of_a_program_with_libraries_it_is_told_before_and_they_are_looked_in(testbed: Testbed, places: Path) -> None:
+    said = tells(testbed, 2, ("run", str(places / "kv"), "--at", "nosuch"), err=["The libraries are looked in as well"])
+    assert said.err.count("no symbol 'nosuch'") == 2 and "__TMC_END__" not in said.err and "_edata" not in said.err
+    tells(testbed, 0, ("run", str(places / "kv"), "--at", "__libc_start_main", "-u", "eh_frame"))
+
+
+def test_of_a_script_it_is_told_how_its_interpreter_is_run(testbed: Testbed, tmp_path: Path) -> None:
+    script = tmp_path / "count.sh"
+    script.write_text('#!/bin/sh -e\necho "counted $1"\n')
+    command = f"testbed run /bin/sh --folder /here={tmp_path} -- -e /here/count.sh 'a b'"
+    tells(testbed, 2, ("run", str(script), "--", "a b"), err=[f"count.sh is a script of /bin/sh: {command}"])
+    tells(testbed, 2, ("run", str(script)), err=["script of /bin/sh"])
+    assert "counted a b" in testbed(*shlex.split(command)[1:]).out
+    script.write_text("#!\n")
+    tells(testbed, 2, ("run", str(script)), err=["names no interpreter"])
 
 
 def test_a_place_without_a_symbol_is_shown_by_the_name_that_reports_give_it(testbed: Testbed) -> None:

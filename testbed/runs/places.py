@@ -1,0 +1,72 @@
+"""Places of a program file as people name them: by a name and a distance from it, or by a line of the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from testbed.image import Image
+from testbed.image.debug import debug_info
+from testbed.image.symbols import code_names, named_so
+from testbed.words.catalogue import nearest
+from testbed.words.errors import UsageError
+
+if TYPE_CHECKING:
+    from testbed.image.debug.lines import LineRow
+
+_OF_A_SYMBOL = re.compile(r"(?P<name>(?:[^\W\d]|[.$~<(]).*?)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?")
+_OF_A_LINE = re.compile(r"(?P<file>[^:#]+):(?P<line>\d{1,9})(?:#(?P<visit>\d+))?")
+
+
+class AskedPlace(NamedTuple):
+    """A name and a distance from it, or a file's name and a ``line``; which visit is meant, from 1 on."""
+
+    name: str
+    offset: int
+    line: int | None
+    visit: int
+
+
+def place_of(location: str) -> AskedPlace:
+    """What a location says. Raises UsageError where it says nothing."""
+    of_line, of_symbol = _OF_A_LINE.fullmatch(location), _OF_A_SYMBOL.fullmatch(location)
+    try:
+        if of_line is not None:
+            return AskedPlace(of_line["file"], 0, int(of_line["line"]), int(of_line["visit"] or 1))
+        if of_symbol is not None:
+            return AskedPlace(of_symbol["name"], int(of_symbol["offset"] or "0", 0), None, int(of_symbol["visit"] or 1))
+    except ValueError as error:  # a number with a leading zero, or of thousands of digits
+        raise UsageError(f"{location[:60]!r} is no location: a number in it is none") from error
+    raise UsageError(f"{location[:60]!r} is no location: use symbol, symbol+0x4, symbol+0x4#2, FILE:LINE or @17")
+
+
+def addresses_at(image: Image, place: AskedPlace) -> list[int]:
+    """The link-time addresses of a place: of a line all at which its code begins, of a name all that are called so."""
+    if place.line is None:
+        return [symbol.address + place.offset for symbol in named_so(image, place.name)]
+    return sorted(row.start for row in _rows(image, place.name) if row.line.line == place.line)
+
+
+def missing(image: Image, place: AskedPlace) -> str:
+    """Why a place is not in a file, with what is near."""
+    if place.line is None and image.symbol_named(place.name) is not None:
+        return f"{place.name!r} is no code"
+    if place.line is None:
+        return f"no symbol {place.name!r}; {nearest(place.name, code_names(image))}"
+    wanted = place.line
+    if lines := sorted({row.line.line for row in _rows(image, place.name)} - {0}, key=lambda n: abs(n - wanted)):
+        near = ", ".join(map(str, sorted(lines[:3])))
+        return f"line {wanted} of {place.name} has no code; the nearest that have some: {near}"
+    files = {row.line.name for table in debug_info(image).tables for row in table.rows}
+    if not files:
+        return f"{image.path.name} has no debug information that names lines"
+    return f"no line of {place.name!r}; {nearest(place.name, files)}"
+
+
+def _rows(image: Image, file: str) -> Iterator[LineRow]:
+    """Where code of a line of a file begins: the file by its name, or by the last parts of its path."""
+    for table in debug_info(image).tables:
+        for row in table.rows:
+            if f"/{row.line.file}".endswith(f"/{file}") and table.begins(row.start):
+                yield row
