@@ -193,6 +193,13 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
         at += length
     for k in range(room.counts[SITES]):
         mark(room.sites[k, 2], entry, room)
+    low, high = 0, len(swept.called)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if swept.called[middle] <= entry[START] else (low, middle)
+    while low < len(swept.called) and swept.called[low] < entry[END]:
+        mark(swept.called[low], entry, room)
+        low += 1
     return first
 
 
@@ -225,6 +232,10 @@ def lowest_unled(room: Any) -> Any:
 def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> None:
     """A state for a head that nothing led to."""
     pc = room.head_pc[head]
+    if is_among(swept.called, pc):  # who calls it takes it for a function
+        enter(room.states[head], machine)
+        room.pending[head] = 1
+        return
     row = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], pc), entry[FIRST_ROW])
     edge, writes = room.spare[ON_EDGE], room.counts[WRITES]
     for k in range(2):

@@ -32,7 +32,7 @@ from testbed.sweep.native.codes import (
     low,
     place,
 )
-from testbed.sweep.native.conform import conform, enter, note_exit
+from testbed.sweep.native.conform import believe, conform, enter, note_exit
 from testbed.sweep.native.entries import END, FIRST_ROW, LAST_ROW, READ, START, STATE
 from testbed.sweep.native.room import (
     AT_JUMPS,
@@ -101,6 +101,16 @@ def decode(which: Any, swept: Any, at: Any, end: Any, pc: Any, room: Any) -> Any
 
 
 @compiled()
+def is_for_another(state: Any, row: Any, pc: Any, came: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Whether a state contradicts a row; nothing is written down, and the state is not as it was."""
+    writes = room.counts[WRITES]
+    room.counts[WRITES] = 0
+    of_cfa, of_registers = conform(state, swept, row, pc, came, room, machine)
+    room.counts[WRITES] = writes
+    return max(of_cfa, of_registers) == CONTRADICTED
+
+
+@compiled()
 def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> Any:
     """Take a state over an edge inside the entry: held against the row there, then met with what is known there."""
     edge = room.spare[ON_EDGE]
@@ -111,6 +121,10 @@ def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any
         return
     writes = room.counts[WRITES]
     is_call = came[1] == CALLED or came[1] == LANDED
+    if came[1] == CALLED and room.pending[head] == 0 and swept.rows[which, PC] == target:
+        if is_for_another(edge, which, target, came, swept, room, machine):
+            return  # perhaps nobody comes back: it begins as what nothing leads to
+        copy_state(edge, state)
     if writes and is_call and room.pending[head] and room.states[head, IS_BAD] == 0:
         room.counts[WRITES] = 0  # others lead there, too: perhaps the call does not come back, or throws nothing
         of_cfa, of_registers = conform(edge, swept, which, target, came, room, machine)
@@ -258,6 +272,8 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
             row += 1
             is_due = True
         if is_due:
+            if way == CALLED and swept.rows[row, PC] == pc:
+                doubt_call(state, row, pc, (before, way), swept, room, machine)
             of_cfa, of_registers = conform(state, swept, row, pc, (before, way), room, machine)
             sureness = max(of_cfa, of_registers)
         length, flow, target, count = decode(
@@ -316,6 +332,16 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     if way != CALLED and at_exit:  # its entry ends before a function does
         note_exit(state, room, machine)
         room.counts[EXITS] += 1
+
+
+@compiled()
+def doubt_call(state: Any, row: Any, pc: Any, came: Any, swept: Any, room: Any, machine: Any) -> None:
+    """Where the row that begins behind a call is for another frame, perhaps nobody comes back: it is believed then."""
+    edge = room.spare[ON_EDGE]
+    copy_state(edge, state)
+    if is_for_another(edge, row, pc, came, swept, room, machine):
+        note(room, MAY_NOT_RETURN, UNSURE, came[0], came, 0, row)
+        believe(state, swept.rows[row], pc, swept, room, machine)
 
 
 @compiled(inline=True)
