@@ -58,9 +58,8 @@ def judged(
             continue
         click.echo(f"{name}: {len(left)} mutants of {len(mutants)} to try", err=True)
         for number, trial in enumerate(tried(name, left, jobs=jobs), 1):
-            told = f", stage {trial.stage}" + (f" {trial.mutant}" if trial.fate is Fate.SURVIVED else "")
-            took = f"{trial.seconds or 0:.1f} CPU s"
-            click.echo(f"{name} {number}/{len(left)} {trial.fate.value} {took}{told}", err=True)
+            told = f"{trial.mutant} ({trial.mutant.key})" if trial.fate is Fate.SURVIVED else trial.test
+            click.echo(f"{name} {number}/{len(left)} {trial.fate.value} {trial.seconds:.1f} CPU s {told}", err=True)
             kept.add(trial)
             yield trial
 

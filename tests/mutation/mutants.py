@@ -9,34 +9,32 @@ from __future__ import annotations
 
 import ast
 import compileall
-import ctypes
 import difflib
 import hashlib
 import json
 import os
 import py_compile
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from cosmic_ray.ast import Visitor, get_ast
 from cosmic_ray.mutating import mutate_code, use_mutation
 from cosmic_ray.plugins import get_operator, operator_names
 
 from testbed.native import compiled, machine_code
-from testbed.native.sources import is_native
+from testbed.store import KEY_LENGTH, KeptFiles, key_of
+from tests.mutation import trying
 from tests.mutation.rooms import ROOMS, ROOT
 
 # Operators of cosmic-ray that change what Python code computes; decorators are no part of that here.
@@ -225,15 +223,13 @@ def _in(spans: list[tuple[tuple[int, int], tuple[int, int]]], at: tuple[int, int
     return any(start <= at < end for start, end in spans)
 
 
-# Mutants tried: each in a copy of the tree, its room's tests asked stage by stage until one fails.
+# Mutants tried: each in a copy of the tree, the tests that execute its line asked until one fails.
 
 
 _COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
-# Processor time, so that a busy machine kills no mutant.
-_LONGER = 3  # a mutant may take this many times what the unchanged code takes, and ...
-_SPARE = 40.0  # ... this many seconds more, before it counts as noticed: it hangs
-_WAITS = 30  # one that hangs without computing may take so many times that by the clock
-_MEMORY = 4 << 30  # bytes that it may hold: one that never stops collecting is ended before the machine is
+_MOST = 20.0  # seconds of tests that a mutant meets, as measured while their lines were watched: the quickest ones
+_WAITS = 60.0  # and so many times that, and so many seconds, by the clock: one may hang without computing
+REACHED = KeptFiles(room="reached", patterns=("*.reached",))
 
 
 class Fate(Enum):
@@ -246,23 +242,51 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A mutant and its fate; ``stage`` is the number of the stage of tests that noticed it.
+    """A mutant and its fate; ``test`` is the one that failed, "" where none did.
 
-    ``seconds`` are those of the processor that its tests took, without what the unchanged code took before; None where
-    an older version kept the clock's.
+    ``seconds`` are those of the processor that its tests took.
     """
 
     room: str
     mutant: Mutant
     fate: Fate
-    stage: int
-    seconds: float | None
+    test: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Of tests that pass: the processor seconds of each, and by module and line which of them execute it.
+
+    ``modules`` are those of others that they import.
+    """
+
+    seconds: Mapping[str, float]
+    lines: Mapping[str, Mapping[int, tuple[str, ...]]]
+    modules: tuple[str, ...]
+
+    def asked(self, mutant: Mutant) -> dict[str, float]:
+        """The tests that a mutant meets, with their seconds: those that execute its line, the quickest first.
+
+        What runs where a module is imported is everybody's who runs anything of it; where nobody is seen to (machine
+        code that C calls), all are asked.
+        """
+        lines = self.lines.get(mutant.module, {})
+        at = max((line for line in lines if line <= mutant.line), default=0)
+        reaching = lines.get(at) or {test for tests in lines.values() for test in tests} or self.seconds
+        found: dict[str, float] = {}
+        left = _MOST
+        for test in sorted(reaching, key=lambda test: (self.seconds[test], test)):
+            left -= self.seconds[test]
+            if left > 0 or not found:
+                found[test] = self.seconds[test]
+        return found
 
 
 def tried(room: str, mutants: Iterable[Mutant], *, jobs: int) -> Iterator[Trial]:
     """The fates of some mutants, in order, by ``jobs`` processes with a copy of the tree each.
 
-    Raises RuntimeError where a test that a mutant comes to does not pass on the unchanged code.
+    Raises RuntimeError where no test of the room passes on the unchanged code.
     """
     with ProcessPoolExecutor(jobs, initializer=_copy_tree) as pool:
         running = [pool.submit(_try, room, mutant) for mutant in mutants]
@@ -270,7 +294,78 @@ def tried(room: str, mutants: Iterable[Mutant], *, jobs: int) -> Iterator[Trial]
             yield future.result()
 
 
-_copy: tempfile.TemporaryDirectory[str] | None = None
+class _Copy:
+    """A copy of the tree, and a process that asks its tests (`tests.mutation.trying`); both go with who made them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._reached: dict[str, Reached] = {}
+        own = {compiled.VARIABLE: "0", machine_code.VARIABLE: str(root / "native")}
+        self._asking = subprocess.Popen(
+            [sys.executable, "-P", trying.__file__],
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": str(root), **own},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=trying.end_with_parent,
+        )
+
+    def ask(self, files: Sequence[str], *, seconds: Mapping[str, float], reached: Reached | None = None) -> Any:
+        """What `tests.mutation.trying` says; without what is ``reached``, what the tests of files reach."""
+        assert self._asking.stdin is not None and self._asking.stdout is not None
+        modules = [] if reached else [pattern for room in ROOMS.values() for pattern in room.modules]
+        most = _WAITS * (1 + sum(seconds.values())) if reached else 3600.0
+        asked = {"files": files, "seconds": seconds, "modules": modules, "most": most}
+        asked["answer"] = str(self.root / "answer.json")
+        self._asking.stdin.write(json.dumps({**asked, "preload": reached.modules if reached else []}) + "\n")
+        self._asking.stdin.flush()
+        return json.loads(self._asking.stdout.readline())
+
+    def end(self) -> None:
+        """Ask no more: who is being asked ends too."""
+        self._asking.kill()
+        self._asking.wait()
+
+    def reached(self, room: str) -> Reached:
+        """What the tests of a room reach: found once for each file of them, and kept by what it may depend on."""
+        if room not in self._reached:
+            of_files = [self._reached_by(file) for file in ROOMS[room].test_files(self.root)]
+            lines: dict[str, dict[int, tuple[str, ...]]] = {}
+            for each in of_files:
+                for module, of_module in each.lines.items():
+                    for line, tests in of_module.items():
+                        known = lines.setdefault(module, {})
+                        known[line] = known.get(line, ()) + tests
+            seconds = {test: took for each in of_files for test, took in each.seconds.items()}
+            modules = {name: None for each in of_files for name in each.modules}
+            if not seconds:
+                raise RuntimeError(f"{room}: no test passes on the unchanged code")
+            self._reached[room] = Reached(seconds, lines, tuple(modules))
+        return self._reached[room]
+
+    def _reached_by(self, file: str) -> Reached:
+        beside = [path for path in (self.root / file).parent.rglob("*") if path.suffix != ".py"]
+        code = [path for name in ("testbed", "unwinders") for path in (self.root / name).rglob("*.py")]
+        files = [self.root / file, *sorted(path for path in [*beside, *code] if path.is_file())]
+        files = [path for path in files if "__pycache__" not in path.parts]
+        key = key_of(*(path.relative_to(self.root).as_posix() + key_of(path.read_text("latin-1")) for path in files))
+        found = REACHED.get_value(f"{key[:KEY_LENGTH]}.reached", Reached)
+        if found is None:
+            told = self.ask([file], seconds={})
+            passed = len(told.get("seconds", ()))
+            print(f"{file}: {passed} tests, {told['took']:.0f} CPU s", file=sys.stderr, flush=True)
+            lines = {
+                module: {int(line): tuple(tests) for line, tests in of_module.items()}
+                for module, of_module in told.get("lines", {}).items()
+            }
+            found = Reached(told.get("seconds", {}), lines, tuple(told.get("modules", ())))
+            REACHED.keep_value(f"{key[:KEY_LENGTH]}.reached", Reached, found)
+        return found
+
+
+_folder: tempfile.TemporaryDirectory[str] | None = None
+_copy: _Copy | None = None
 
 
 def _copy_tree() -> None:
@@ -278,102 +373,32 @@ def _copy_tree() -> None:
 
     It is compiled once, by the hash of each source: a mutant's module is compiled again, however soon it was changed.
     """
-    global _copy
-    _copy = tempfile.TemporaryDirectory(prefix="testbed-mutants-")
+    global _copy, _folder
+    _folder = tempfile.TemporaryDirectory(prefix="testbed-mutants-")
+    root = Path(_folder.name)
     skip = shutil.ignore_patterns("__pycache__", "*.png", "*.svg")
     for name in _COPIED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, Path(_copy.name) / name, ignore=skip)
+            shutil.copytree(source, root / name, ignore=skip)
         elif source.is_file():
-            shutil.copy(source, _copy.name)
+            shutil.copy(source, root)
     for name in ("testbed", "unwinders", "programs"):
         by_hash = py_compile.PycInvalidationMode.CHECKED_HASH
-        compileall.compile_dir(Path(_copy.name) / name, quiet=2, invalidation_mode=by_hash)
+        compileall.compile_dir(root / name, quiet=2, invalidation_mode=by_hash)
+    _copy = _Copy(root)
 
 
 def _try(room: str, mutant: Mutant) -> Trial:
     assert _copy is not None
-    root, took = Path(_copy.name), 0.0
-    stages = ROOMS[room].stages_for(mutant.module)
-    in_python = is_native(".".join(Path(mutant.module).with_suffix("").parts))
-    noticed = _noticed.setdefault((room, mutant.module), Counter())
-    for stage in sorted(stages, key=lambda stage: -noticed[stage]):
-        if (stage, in_python) not in _seconds:
-            _seconds[stage, in_python] = _of_unchanged(room, stage, root, in_python=in_python)
-        most = _LONGER * _seconds[stage, in_python] + _SPARE
-        with use_mutation(root / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
-            status, seconds = _tests(stage, root, most=most, in_python=in_python)
-        took += seconds
-        if status != 0:
-            fate = Fate.TIMEOUT if status is None else Fate.KILLED
-            noticed[stage] += 1
-            return Trial(room, mutant, fate, stages.index(stage), took)
-    return Trial(room, mutant, Fate.SURVIVED, len(stages), took)
-
-
-_seconds: dict[tuple[tuple[str, ...], bool], float] = {}
-_noticed: dict[tuple[str, str], Counter[tuple[str, ...]]] = {}
-"""By room and module, how many of its mutants each stage has noticed: those that noticed the most are asked first."""
-
-
-def _of_unchanged(room: str, stage: tuple[str, ...], root: Path, *, in_python: bool) -> float:
-    """The processor seconds of a stage on the code as it is; asked when a mutant first comes to it."""
-    status, seconds = _tests(stage, root, most=3600.0, in_python=in_python)
-    if status != 0:
-        raise RuntimeError(f"{room}: {' '.join(stage)} does not pass on the unchanged code: status {status}")
-    return seconds
-
-
-def _tests(stage: tuple[str, ...], root: Path, *, most: float, in_python: bool) -> tuple[int | None, float]:
-    """The exit status of some tests in a tree, stopped at the first failure, and the processor seconds that they took.
-
-    None for the status: more than ``most`` seconds, or too much memory. ``in_python``: a kernel is changed, and all
-    kernels run as they stand. Those that C calls are compiled all the same, and what is compiled goes with the tree.
-
-    No bytecode is written: a change within one second would not be seen.
-    """
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "--no-header", "-p", "no:cacheprovider", *stage]
-    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    if in_python:
-        environment |= {compiled.VARIABLE: "0", machine_code.VARIABLE: str(root / "native")}
-    quiet, end, busy = subprocess.DEVNULL, time.monotonic() + _WAITS * most, 0.0
-    before = _of_children()
-    process = subprocess.Popen(
-        command,
-        cwd=root,
-        env=environment,
-        stdout=quiet,
-        stderr=quiet,
-        start_new_session=True,
-        preexec_fn=end_with_parent,
-    )
-    while time.monotonic() < end and busy < most and _resident(process.pid) < _MEMORY:
-        busy = _busy(process.pid)
-        try:
-            return process.wait(0.2), _of_children() - before
-        except subprocess.TimeoutExpired:
-            continue
-    os.killpg(process.pid, 9)
-    process.wait()
-    return None, _of_children() - before
-
-
-def _of_children() -> float:
-    """The processor seconds of all children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _busy(process: int) -> float:
-    """The processor seconds of a process and of its children that have ended."""
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # utime, stime, cutime, cstime
-
-
-def _resident(process: int) -> int:
-    """The bytes of memory that a process holds."""
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+    reached = _copy.reached(room)
+    seconds = reached.asked(mutant)
+    files = list(dict.fromkeys(test.partition("::")[0] for test in seconds))
+    with use_mutation(_copy.root / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
+        told = _copy.ask(files, seconds=seconds, reached=reached)
+    status, failed = told["status"], (*told["failed"], "")[0]
+    fate = Fate.TIMEOUT if status is None else Fate.SURVIVED if status == 0 else Fate.KILLED
+    return Trial(room, mutant, fate, failed, told["took"])
 
 
 # Trials in a file, a line of JSON each: a run of hours can be interrupted, and repeated after a hole is closed.
@@ -396,7 +421,7 @@ class KeptTrials:
     def last(self, room: str, mutant: Mutant) -> Trial | None:
         """The last trial of a mutant, whatever became of it; None where there is none yet."""
         told = self._told.get((room, mutant.key))
-        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["stage"], told.get("cpu_seconds"))
+        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["test"], told["cpu_seconds"])
 
     def add(self, trial: Trial) -> None:
         """A trial more, written at once."""
@@ -405,20 +430,9 @@ class KeptTrials:
         m = trial.mutant
         told = {"room": trial.room, "key": m.key, "module": m.module, "line": m.line, "operator": m.operator}
         told |= {"before": m.before, "after": m.after}
-        told |= {"fate": trial.fate.value, "stage": trial.stage, "cpu_seconds": trial.seconds}
+        told |= {"fate": trial.fate.value, "test": trial.test, "cpu_seconds": trial.seconds}
         with self._file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(told) + "\n")
-
-
-# Tests of spoiled code end with who runs them: a mutant that never ends would fill the machine's memory else.
-
-
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
-
-
-def end_with_parent() -> None:
-    """Ask the kernel to end this process when its parent is gone, be it killed: for ``preexec_fn``."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 # What is known of mutants that survived: equivalent, and why; or a hole, and the test that closes it.

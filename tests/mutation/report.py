@@ -16,11 +16,11 @@ Each mutant is one small change of the code that decides what is true and who is
 plus one, `and` for `or`, a loop that does not run. A mutant is *killed* where a test fails, or hangs. A survivor is
 either equivalent (no input can tell it from the code) or a hole in the tests. The score leaves equivalent ones out.
 
-Without `--everything` it is a sample: so many places of each room, drawn by number, and one change at each. Kernels are
-among them: where one is changed, all kernels run as plain Python (`TESTBED_JIT=0`), but for those that C calls, which
-are compiled anew. Only those of a room's tests are asked that end soon (`tests/mutation/rooms.py`), so what the whole
-suite would notice besides is not counted. A command that names a `--sample` tried a part: the first ones of the
-declared sample, of which `tests/mutation/rooms.py` says how large it is. What the first run of a sample
+Without `--everything` it is a sample: so many places of each room, drawn by number, and one change at each. A mutant
+meets those tests of its room that execute its line, the quickest first, for at most 20 seconds of tests
+(`tests/mutation/rooms.py`, `trying.py`): what the whole suite would notice besides is not counted. Kernels are among
+the mutants: all of them run as plain Python (`TESTBED_JIT=0`), but for those that C calls, which are compiled anew. A
+command that names a `--sample` tried a part: the first ones of the declared sample. What the first run of a sample
 finds becomes tests: the score says what these tests hold now, not what they would find among other mutants. What was
 killed, or survived and is equivalent, is not tried again as long as its line stays (`--kept FILE`). The minutes are
 those that the trials took of a processor. Rooms that the command left out are those of the page before; up to
@@ -72,7 +72,7 @@ def _row(trials: Sequence[Trial], places: int, verdicts: Mapping[str, SurvivorVe
     survived = [trial for trial in trials if trial.fate is Fate.SURVIVED]
     equivalent = sum(1 for t in survived if t.mutant.key in verdicts and verdicts[t.mutant.key].equivalent)
     killed, holes = len(trials) - len(survived), len(survived) - equivalent
-    minutes = round(sum(trial.seconds or 0 for trial in trials) / 60)
+    minutes = round(sum(trial.seconds for trial in trials) / 60)
     return _RoomCounts((places, len(trials), killed, len(survived), equivalent, holes, minutes), date)
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,126 +92,103 @@ def test_a_key_stays_while_the_line_stays(tree: Path) -> None:
     assert {m.after: m.key for m in all_mutants([Path("code.py")])} == before
 
 
+@pytest.fixture
+def copy(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], mutants._Copy]]:
+    """The copy that a worker has, of a tree with this file of tests for ``code_under_test``."""
+    (tree / "code.py").rename(tree / "code_under_test.py")
+    (tree / "tests").mkdir()
+    for name in ("__init__.py", "costs.py", "sampling.py", "long.txt"):
+        shutil.copy(ROOT / "tests" / name, tree / "tests")
+    room = MutatedRoom("small", ("code_under_test.py",), ("test_*.py",), 1)
+    monkeypatch.setattr(mutants, "ROOMS", {"small": room})
+    monkeypatch.setenv("TESTBED_CACHE", str(tree / "cache"))
+    with ExitStack() as ending:
+
+        def made(tests: str) -> mutants._Copy:
+            (tree / "tests/test_code.py").write_text(f"import code_under_test as code\n\n\n{tests}")
+            made = mutants._Copy(tree)
+            ending.callback(made.end)
+            monkeypatch.setattr(mutants, "_copy", made)
+            return made
+
+        yield made
+
+
+def _equal() -> Mutant:
+    return next(m for m in all_mutants([Path("code_under_test.py")]) if m.after.endswith("a >= b"))
+
+
 @pytest.mark.parametrize(
     ("check", "fate"),
     [
-        (lambda code: "assert code.larger(2, 1) and not code.larger(1, 1)", Fate.KILLED),
-        (lambda code: "assert code.larger(2, 1)", Fate.SURVIVED),
-        (lambda code: "while not code.larger(2, 1) or code.larger(1, 1): pass", Fate.TIMEOUT),
-        (lambda code: "while code.larger(1, 1): __import__('time').sleep(1)", Fate.TIMEOUT),
+        ("assert code.larger(2, 1) and not code.larger(1, 1)", Fate.KILLED),
+        ("assert code.larger(2, 1)", Fate.SURVIVED),
+        ("while not code.larger(2, 1) or code.larger(1, 1): pass", Fate.TIMEOUT),
+        ("assert not code.larger(1, 1) or __import__('time').sleep(600)", Fate.TIMEOUT),
     ],
     ids=["a test that looks", "a test that does not", "a hang", "one that waits"],
 )
 def test_a_mutant_meets_its_fate(
-    tree: Path, monkeypatch: pytest.MonkeyPatch, check: Callable[[str], str], fate: Fate
+    tree: Path, copy: Callable[[str], mutants._Copy], monkeypatch: pytest.MonkeyPatch, check: str, fate: Fate
 ) -> None:
-    (tree / "test_code.py").write_text(f"import code_under_test as code\ndef test() -> None:\n    {check(CODE)}\n")
-    (tree / "code.py").rename(tree / "code_under_test.py")
-    room = MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)
-    monkeypatch.setattr(mutants, "ROOMS", {"small": room})
-    monkeypatch.setattr(mutants, "_SPARE", 3.0)
-    monkeypatch.setattr(mutants, "_WAITS", 2)
-    monkeypatch.setattr(mutants, "_seconds", {})
-    monkeypatch.setattr(mutants, "_noticed", {})
-    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
-    (equal,) = (m for m in all_mutants([Path("code_under_test.py")]) if m.after.endswith("a >= b"))
-    found = mutants._try("small", equal)
+    monkeypatch.setattr(mutants, "_WAITS", 10)
+    copy(f"def test() -> None:\n    {check}\n")
+    found = mutants._try("small", _equal())
     assert found.fate is fate
-    assert (
-        found.seconds is not None and 0.05 < found.seconds < 60
-    )  # of the processor, whatever the machine does besides
+    assert found.test == ("tests/test_code.py::test" if fate is Fate.KILLED else "")
+    assert 0.05 < found.seconds < 60  # of the processor, whatever the machine does besides
     assert (tree / "code_under_test.py").read_text() == CODE
 
 
-def test_what_noticed_other_mutants_of_a_module_is_asked_first(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stages = ("test_a.py",), ("test_b.py",), ("test_c.py",)
-    monkeypatch.setattr(mutants, "ROOMS", {"small": MutatedRoom("small", ("*.py",), stages, 1)})
-    for name in ("_seconds", "_noticed"):
-        monkeypatch.setattr(mutants, name, {})
-    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
-    asked: list[str] = []
-
-    def tests(stage: tuple[str, ...], root: Path, *, most: float, in_python: bool) -> tuple[int, float]:
-        asked.append(stage[0])
-        changed = (root / "code.py").read_text() != CODE
-        return int(changed and stage == notices), 1.5
-
-    monkeypatch.setattr(mutants, "_tests", tests)
-    first, second, third = list(all_mutants([Path("code.py")]))[:3]
-    notices: tuple[str, ...] = ("test_c.py",)
-    found = mutants._try("small", first)
-    assert (found.stage, found.seconds) == (2, 4.5)  # what the unchanged code took is no part of it
-    asked.clear()
-    found = mutants._try("small", second)
-    assert (found.stage, found.seconds, asked) == (2, 1.5, ["test_c.py"])
-    asked.clear()
-    notices = ()
-    assert mutants._try("small", third).fate is Fate.SURVIVED
-    assert asked == ["test_c.py", "test_a.py", "test_b.py"]
+def test_a_mutant_meets_the_tests_that_execute_its_line(copy: Callable[[str], mutants._Copy]) -> None:
+    """The quickest first, and none that does not pass on the unchanged code or that nobody has time for."""
+    tests = (
+        "def test_slow() -> None:\n    [code.larger(i, 2) for i in range(200_000)]\n\n\n"
+        "def test_quick() -> None:\n    assert code.larger(2, 1)\n\n\n"
+        "def test_wrong() -> None:\n    assert code.larger(1, 2)\n\n\n"
+        "def test_elsewhere() -> None:\n    assert code.WORD == 4\n"
+    )
+    reached = copy(tests).reached("small")
+    names = [f"tests/test_code.py::test_{name}" for name in ("quick", "slow")]
+    assert list(reached.asked(_equal())) == names  # the answer is cached: who asks first executes it
+    assert set(reached.seconds) == {*names, "tests/test_code.py::test_elsewhere"}
+    late = replace(reached, seconds={name: 100.0 for name in reached.seconds})
+    assert list(late.asked(_equal())) == names[:1]  # one at least
+    at_import = next(m for m in all_mutants([Path("code_under_test.py")]) if "WORD" in m.before)
+    assert set(reached.asked(at_import)) == set(names)
+    assert set(reached.asked(replace(at_import, module="another.py"))) == set(reached.seconds)
 
 
-def test_seconds_of_the_clock_that_were_kept_are_not_taken_for_the_processors(tmp_path: Path) -> None:
-    change, kept = Mutant("a.py", "f", 3, "core/NumberReplacer", 0, "x = 1", "x = 2"), tmp_path / "kept"
-    KeptTrials(kept).add(Trial("truth", change, Fate.KILLED, 0, 30.0))
-    assert (again := KeptTrials(kept).last("truth", change)) and again.seconds == 30.0
-    kept.write_text(kept.read_text().replace("cpu_seconds", "seconds"))
-    assert (again := KeptTrials(kept).last("truth", change)) and again.seconds is None
+def test_what_tests_reach_is_found_once(copy: Callable[[str], mutants._Copy], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = copy(tests := "def test() -> None:\n    assert code.larger(2, 1)\n").reached("small")
+    monkeypatch.setattr(mutants._Copy, "ask", lambda *asked, **how: pytest.fail("it was asked again"))
+    assert copy(tests).reached("small") == first
 
 
-def test_tests_that_fail_without_any_mutant_tell_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tree / "test_code.py").write_text("def test() -> None:\n    assert False\n")
-    monkeypatch.setattr(mutants, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
-    monkeypatch.setattr(mutants, "_seconds", {})
-    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
-    with pytest.raises(RuntimeError, match=r"small: test_code\.py does not pass on the unchanged code: status 1"):
-        mutants._try("small", next(all_mutants([Path("code.py")])))
+def test_where_no_test_passes_a_mutant_tells_nothing(copy: Callable[[str], mutants._Copy]) -> None:
+    copy("def test() -> None:\n    assert False\n")
+    with pytest.raises(RuntimeError, match=r"small: no test passes on the unchanged code"):
+        mutants._try("small", _equal())
+
+
+def test_kernels_run_as_they_stand(tree: Path, copy: Callable[[str], mutants._Copy]) -> None:
+    """And what is compiled all the same, for C, is kept in the tree."""
+    told = f"(os.environ['TESTBED_JIT'], os.environ['TESTBED_NATIVE_CACHE']) == {('0', str(tree / 'native'))}"
+    copy(f"import os\ndef test() -> None:\n    assert code.larger(2, 1) and {told}\n")
+    assert mutants._try("small", _equal()).fate is Fate.SURVIVED
 
 
 def test_every_room_has_modules_and_tests_that_exist() -> None:
     for room in ROOMS.values():
         assert all(any(ROOT.glob(pattern)) for pattern in room.modules) and room.files()
-        for stage in room.stages:
-            assert all((ROOT / word).exists() for word in stage if word.startswith("tests/")), stage
-    assert sum(room.sample for room in ROOMS.values()) == 400
-
-
-@pytest.mark.parametrize(("module", "said"), [("code.py", "1"), ("native.py", "0"), ("native/code.py", "0")])
-def test_where_a_kernel_is_changed_it_runs_as_it_stands(
-    module: str, said: str, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And what is compiled all the same, for C, is kept in the tree."""
-    (tree / module).parent.mkdir(exist_ok=True)
-    (tree / "code.py").rename(tree / module)
-    own = str(tree / "native" if said == "0" else tree / "kept")
-    (tree / "test_code.py").write_text(
-        "import os\ndef test() -> None:\n"
-        f"    assert (os.environ['TESTBED_JIT'], os.environ['TESTBED_NATIVE_CACHE']) == {(said, own)}\n"
-    )
-    monkeypatch.setenv("TESTBED_JIT", "1")
-    monkeypatch.setenv("TESTBED_NATIVE_CACHE", str(tree / "kept"))
-    monkeypatch.setattr(mutants, "ROOMS", {"small": MutatedRoom("small", ("*.py",), (("test_code.py",),), 1)})
-    for name in ("_seconds", "_noticed"):
-        monkeypatch.setattr(mutants, name, {})
-    monkeypatch.setattr(mutants, "_copy", type("Here", (), {"name": str(tree)}))
-    assert mutants._try("small", next(all_mutants([Path(module)]))).fate is Fate.SURVIVED
-
-
-def test_the_tests_named_after_a_module_are_asked_first() -> None:
-    first = ROOMS["formats"].stages_for("unwinders/formats/cfi_rows.py")[0]
-    assert first[:2] == ("tests/unwinders/formats/test_cfi_rows.py", "-k")
-    first = ROOMS["formats"].stages_for("unwinders/formats/compact_unwind.py")[0]
-    assert first[:2] == ("tests/unwinders/formats/test_compact_unwind.py", "-k")
-    first = ROOMS["formats"].stages_for("unwinders/formats/compact_pages.py")[0]  # none is named after this one
-    assert first == ("tests/unwinders/formats/test_compact_unwind.py", *ROOMS["formats"].stages[0][1:])
-    stages = ROOMS["rows"].stages_for("unwinders/rows/native/sweep.py")
-    assert stages[0][0] == "tests/unwinders/rows/native/test_walk.py"
-    assert set(stages) == set(ROOMS["rows"].stages)
+        assert all(any((ROOT / "tests").glob(pattern)) for pattern in room.tests), room.name
+    assert sum(room.sample for room in ROOMS.values()) == 500
 
 
 def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
     change = Mutant("a.py", "f", 3, "core/NumberReplacer", 0, "x = 1", "x = 2")
     fates = (Fate.KILLED, Fate.KILLED, Fate.TIMEOUT, Fate.SURVIVED)
-    trials = [Trial("truth", change, fate, 0, 30.0) for fate in fates]
+    trials = [Trial("truth", change, fate, "", 30.0) for fate in fates]
     known = {change.key: SurvivorVerdict(True, "x is not used")}
     told = page(trials, {"truth": 10}, known, command="python -m tests.mutation", date="2026-01-01")
     assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % | 2 | 2026-01-01 |" in told and "x is not used" in told
@@ -218,7 +199,7 @@ def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
 def test_the_page_keeps_what_it_said_of_rooms_that_were_left_out() -> None:
     def made(room: str, module: str, date: str, before: str) -> str:
         change = Mutant(module, "f", 3, "core/NumberReplacer", 0, "x = 1", "x = 2")
-        trials = [Trial(room, change, Fate.SURVIVED, 1, 60.0), Trial(room, change, Fate.KILLED, 0, 60.0)]
+        trials = [Trial(room, change, Fate.SURVIVED, "", 60.0), Trial(room, change, Fate.KILLED, "", 60.0)]
         return page(trials, {room: 10}, {}, command="python -m tests.mutation", date=date, before=before)
 
     first = made("rows", "unwinders/rows/walk.py", "2026-01-01", "")
@@ -237,11 +218,11 @@ def test_what_is_settled_is_kept_and_a_survivor_is_tried_again(tree: Path, tmp_p
     first, second, *_ = all_mutants([Path("code.py")])
     file = tmp_path / "kept.jsonl"
     for mutant, fate in ((first, Fate.KILLED), (second, Fate.SURVIVED)):
-        KeptTrials(file).add(Trial("truth", mutant, fate, 1, 2.5))
+        KeptTrials(file).add(Trial("truth", mutant, fate, "", 2.5))
     kept = KeptTrials(file)
-    assert kept.settled("truth", first, equivalent=False) == Trial("truth", first, Fate.KILLED, 1, 2.5)
+    assert kept.settled("truth", first, equivalent=False) == Trial("truth", first, Fate.KILLED, "", 2.5)
     assert kept.settled("truth", second, equivalent=False) is kept.settled("rows", first, equivalent=False) is None
-    assert kept.settled("truth", second, equivalent=True) == Trial("truth", second, Fate.SURVIVED, 1, 2.5)
+    assert kept.settled("truth", second, equivalent=True) == Trial("truth", second, Fate.SURVIVED, "", 2.5)
     (tree / "code.py").write_text(CODE.replace("a > b", "b < a"))
     changed = [mutant for mutant in all_mutants([Path("code.py")]) if "b" in mutant.after]
     assert all(kept.settled("truth", mutant, equivalent=True) is None for mutant in changed)
@@ -253,7 +234,7 @@ def test_without_processes_there_is_what_is_kept_whatever_became_of_it(
     drawn = list(all_mutants([Path("code.py")]))[:3]
     kept = KeptTrials(tmp_path / "kept.jsonl")
     for mutant, fate in zip(drawn, (Fate.KILLED, Fate.SURVIVED), strict=False):
-        kept.add(Trial("truth", mutant, fate, 1, 2.5))
+        kept.add(Trial("truth", mutant, fate, "", 2.5))
     kept = KeptTrials(tmp_path / "kept.jsonl")
     monkeypatch.setattr(__main__, "chosen", lambda room, **how: drawn)
     monkeypatch.setattr(__main__, "tried", lambda room, left, *, jobs: pytest.fail("a mutant was tried"))
@@ -278,22 +259,21 @@ def test_the_command_explains_itself() -> None:
 # A run of mutants that is killed leaves no test behind.
 
 
-_TRIED = "import sys; from pathlib import Path; from tests.mutation.mutants import _tests; "
-_STAGE = "_tests((sys.argv[1],), Path(sys.argv[2]), most=600.0, in_python=False)"
-_SLEEPS = "import os, time\n\ndef test_it():\n    open('pid', 'w').write(f'{os.getpid()} ')\n    time.sleep(600)\n"
-
-
-def test_tests_of_a_mutant_end_with_who_tried_it(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(_SLEEPS)
-    runner = subprocess.Popen([sys.executable, "-c", _TRIED + _STAGE, "test_it.py", str(tmp_path)], cwd=ROOT)
-    try:
-        told = tmp_path / "pid"
+def test_tests_of_a_mutant_end_with_who_tried_it(tree: Path, copy: Callable[[str], mutants._Copy]) -> None:
+    tests = (
+        "import os, time\n\n\ndef test() -> None:\n"
+        "    if code.larger(1, 1):\n"
+        "        open('pid', 'w').write(f'{os.getpid()} ')\n        time.sleep(600)\n"
+    )
+    trying = copy(tests)
+    told = tree / "pid"
+    with ThreadPoolExecutor(1) as pool:
+        trial = pool.submit(mutants._try, "small", _equal())
         while not (told.exists() and told.read_text().endswith(" ")):
-            assert runner.poll() is None, "nothing was tried"
+            assert not trial.done(), "nothing was tried"
             time.sleep(0.05)
         pid = int(told.read_text())
         assert is_running(pid)
-    finally:
-        runner.kill()
-        runner.wait()
-    assert are_gone([pid])
+        trying.end()
+        assert are_gone([pid])
+        assert trial.exception() is not None
