@@ -28,6 +28,9 @@ def sweep_lines(report: SweepReport) -> Iterator[str]:
     if report.private:
         yield f"               {report.private:,} of them give a saved register back changed: a convention of their own"
     yield f"  suspect      {_share(report.suspect, report.entries)}"
+    if report.suspect:
+        yield f"               {report.at_call:,} of them at a call, too: exceptions and every backtrace go astray"
+        yield f"               {report.suspect - report.at_call:,} between calls only: what a profiler or debugger sees"
     yield f"  cannot tell  {_share(report.undecided, report.entries)}"
     yield from _executed(report)
     for title, counts in (("cause", report.causes), ("producer", report.producers), ("package", report.packages)):
@@ -95,9 +98,9 @@ def _share(part: int, whole: int) -> str:
 
 
 def _table(title: str, counts: tuple[CauseCount, ...]) -> Iterator[str]:
-    yield f"{'suspect':>9}  {'cannot tell':>11}  {title}"
+    yield f"{'suspect':>9}  {'at a call':>9}  {'cannot tell':>11}  {title}"
     for each in counts[:_MOST_ROWS]:
-        yield f"{each.suspect:>9,}  {each.undecided:>11,}  {printable(each.name)}"
+        yield f"{each.suspect:>9,}  {each.at_call:>9,}  {each.undecided:>11,}  {printable(each.name)}"
     yield from _more(len(counts) - _MOST_ROWS, "")
 
 
@@ -124,7 +127,7 @@ def sweep_html(report: SweepReport) -> str:
         head="\n".join(_head(report)),
         suspects=count(len(report.suspects), "suspect"),
         tables=[
-            (title, [(printable(each.name), each.suspect, each.undecided) for each in counts])
+            (title, [(printable(each.name), each.suspect, each.at_call, each.undecided) for each in counts])
             for title, counts in (
                 ("cause", report.causes),
                 ("producer", report.producers),
@@ -139,7 +142,7 @@ def sweep_html(report: SweepReport) -> str:
 def _head(report: SweepReport) -> list[str]:
     """The lines about the whole, up to the first table."""
     lines = list(sweep_lines(report))
-    first = next((i for i, line in enumerate(lines) if line.lstrip().startswith("suspect  cannot tell")), len(lines))
+    first = next((i for i, line in enumerate(lines) if line.lstrip().startswith("suspect  at a call")), len(lines))
     return lines[:first]
 
 

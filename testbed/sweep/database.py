@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS files (path TEXT, checksum TEXT, package TEXT, PRIMAR
 CREATE INDEX IF NOT EXISTS files_of ON files (checksum);
 CREATE TABLE IF NOT EXISTS doubts (
     checksum TEXT, section TEXT, first INTEGER, past INTEGER, function TEXT, answer TEXT, cause TEXT, at INTEGER,
-    row INTEGER, words TEXT, came INTEGER, is_part INTEGER);
+    row INTEGER, words TEXT, came INTEGER, is_part INTEGER, at_call INTEGER);
 CREATE INDEX IF NOT EXISTS doubts_of ON doubts (checksum);
 CREATE TABLE IF NOT EXISTS samples (checksum TEXT, seed INTEGER, share REAL, PRIMARY KEY (checksum, seed, share));
 CREATE TABLE IF NOT EXISTS calls (
@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS calls (
 _NAMES = ("made_by", "packages", "contents", "files", "doubts", "samples", "calls")
 _SUSPECT, _CANNOT_TELL = EntryAnswer.SUSPECT.value, EntryAnswer.CANNOT_TELL.value
 _WRONG = ExecutedAnswer.CONFIRMED.value, ExecutedAnswer.CONFIRMED_FORCED.value
+_AT_CALL = "answer = ? AND at_call"
 _HELD = "checksum IN (SELECT checksum FROM files)"
 
 
@@ -112,7 +113,7 @@ def keep_swept(database: sqlite3.Connection, swept: SweptContent) -> None:
             (swept.checksum, *made_by, *counts),
         )
         database.executemany(
-            "INSERT INTO doubts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO doubts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [_doubt_row(swept.checksum, each) for each in swept.doubts],
         )
 
@@ -120,7 +121,7 @@ def keep_swept(database: sqlite3.Connection, swept: SweptContent) -> None:
 def _doubt_row(checksum: str, doubt: DoubtfulEntry) -> tuple[object, ...]:
     place = doubt.section, doubt.start, doubt.end, doubt.function
     said = doubt.answer.value, doubt.cause, doubt.at, doubt.row, doubt.words
-    return checksum, *place, *said, doubt.came, doubt.is_part
+    return checksum, *place, *said, doubt.came, doubt.is_part, doubt.at_call
 
 
 def _call_row(checksum: str, called: CalledEntry) -> tuple[object, ...]:
@@ -179,6 +180,7 @@ def report_of(database: sqlite3.Connection) -> SweepReport:
         agreed,
         private,
         answers.get(_SUSPECT, 0),
+        database.execute(f"SELECT count(*) FROM doubts WHERE {_AT_CALL} AND {_HELD}", (_SUSPECT,)).fetchone()[0],
         answers.get(_CANNOT_TELL, 0),
         counts[5],
         _counted(database, "cause", "doubts"),
@@ -199,12 +201,12 @@ def _counted(
 ) -> tuple[CauseCount, ...]:
     """Doubtful entries by a column, the most suspects first."""
     rows = database.execute(
-        f"SELECT {column} AS what, total(answer = ?), total(answer = ?) FROM {table} WHERE {_HELD} GROUP BY what "
-        "ORDER BY 2 DESC, 3 DESC, what",
-        (_SUSPECT, _CANNOT_TELL),
+        f"SELECT {column} AS what, total(answer = ?), total({_AT_CALL}), total(answer = ?) FROM {table} WHERE {_HELD} "
+        "GROUP BY what ORDER BY 2 DESC, 4 DESC, what",
+        (_SUSPECT, _SUSPECT, _CANNOT_TELL),
     ).fetchall()
     rows = [row for row in rows if row[0]] if named_only else rows
-    return tuple(CauseCount(name or "not said", int(suspect), int(undecided)) for name, suspect, undecided in rows)
+    return tuple(CauseCount(name or "not said", *map(int, counts)) for name, *counts in rows)
 
 
 def _executed(database: sqlite3.Connection) -> Iterator[ExecutedCount]:

@@ -20,7 +20,8 @@ class DoubtfulEntry:
     """An entry of ``section`` whose rows are suspect, or of which nothing can be said, for the code ``[start, end)``.
 
     ``at`` is the instruction whose row it is about, ``row`` where that row begins; ``cause`` is the class. ``came`` and
-    ``is_part``: see `AskedEntry`.
+    ``is_part``: see `AskedEntry`. ``at_call``: the rows are wrong at a call, too, so an exception and every backtrace
+    out of what is called goes astray; else only who unwinds from between calls does: a profiler, a debugger.
     """
 
     section: str
@@ -34,6 +35,7 @@ class DoubtfulEntry:
     words: str
     came: int = -1
     is_part: bool = False
+    at_call: bool = False
 
 
 class ExecutedAnswer(Enum):
@@ -115,10 +117,12 @@ class SweptContent:
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """How many entries a cause, or a producer, has: suspects, and those of which nothing can be said."""
+    """How many entries a cause, or a producer, has: suspects, those of them that are wrong at a call, too, and those of
+    which nothing can be said."""
 
     name: str
     suspect: int
+    at_call: int
     undecided: int
 
 
@@ -170,6 +174,7 @@ class SweepReport:
     agreed: int
     private: int
     suspect: int
+    at_call: int
     undecided: int
     seconds: float
     causes: tuple[CauseCount, ...]

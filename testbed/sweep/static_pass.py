@@ -79,7 +79,9 @@ def work_room() -> WorkRoom:
         np.zeros((room.SPARES, state.STATE_SIZE), np.int64),
         np.zeros((room.FOUND_ROWS, room.FOUND_COLUMNS), np.int64),
         np.zeros(20, np.int64),
-        np.zeros((codes.MOST_OPERATIONS, 5), np.int64),
+        np.full(room.MOST_BYTES, -1, np.int32),
+        np.zeros((room.MOST_DECODED, 5), np.int64),
+        np.zeros((room.MOST_DECODED + codes.MOST_OPERATIONS, 5), np.int64),
         np.zeros(40, np.int64),
         np.zeros(2, np.int64),
         np.zeros((room.MOST_SITES, 3), np.int64),
@@ -125,7 +127,9 @@ def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.
     told = np.zeros((8 * count + 64, width), np.int64)
     fill = sooner(rows.fill_rows, size)
     while fill(table, cies, found, told, scratch, number, progress) == rows.NO_ROOM:
-        told = np.concatenate([told, np.zeros((len(told) + 4096, width), np.int64)])
+        wider = np.zeros((2 * len(told) + 4096, width), np.int64)  # what is not filled in takes no memory
+        wider[: progress[1]] = told[: progress[1]]
+        told = wider
     return cies, found, np.ascontiguousarray(told[: progress[1]])
 
 
@@ -296,6 +300,7 @@ def sentence_of(arch: Arch, found: NDArray[np.int64], row: NDArray[np.int64] | N
     named = dict.fromkeys(register_name(arch, each - 1) for each in others)
     named.pop(register_name(arch, about - room.REGISTER_FOUND), None)
     besides = f"; wrong besides: {', '.join(named)}" if named else ""
+    besides += "; wrong at a call, too" if found[room.AT_CALLS] else ""
     return f"{at:#x} (row of {int(row[rows.PC]):#x}): the row says {said}; {there}{way}{besides}"
 
 

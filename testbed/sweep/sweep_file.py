@@ -103,6 +103,7 @@ def _doubts(image: Image, section: str, made: StaticPass) -> Iterator[DoubtfulEn
             sentence_of(image.arch, found, told),
             int(found[room.OUT_FROM]),
             is_part(made, int(i)),
+            bool(found[room.AT_CALLS]),
         )
 
 

@@ -18,6 +18,7 @@ from testbed.sweep.native.codes import (
     CALLERS,
     JUMP,
     KIND,
+    MOST_OPERATIONS,
     NOTHING,
     PERHAPS,
     PLACE,
@@ -31,6 +32,7 @@ from testbed.sweep.native.room import (
     AGREES,
     ALL_FOUND,
     AT,
+    AT_CALLS,
     AT_JUMPS,
     AT_LEAF_JUMPS,
     BAD_TABLE,
@@ -40,8 +42,11 @@ from testbed.sweep.native.room import (
     CHANGED_AT_EXIT,
     CONTRADICTED,
     COUNTS,
+    EARLIEST,
     EXITS,
     FINE,
+    FIRST_OPERATION,
+    FLOW,
     FOUND_ROWS,
     FROM,
     HEADS,
@@ -53,12 +58,15 @@ from testbed.sweep.native.room import (
     KEPT_AT_EXIT,
     LEADER,
     LEAF_STATE,
+    LENGTH,
     MOST_BYTES,
+    MOST_DECODED,
     MOST_HEADS,
     NO_CODE,
     NO_PART,
     NOT_ENDING,
     ON_EDGE,
+    OPERATION_COUNT,
     OUT_AT,
     OUT_FROM,
     OUT_HELD,
@@ -73,6 +81,7 @@ from testbed.sweep.native.room import (
     SURENESS,
     SUSPECT,
     SWITCHED,
+    TARGET,
     TOO_LARGE,
     UNLED,
     UNLED_HEADS,
@@ -81,6 +90,8 @@ from testbed.sweep.native.room import (
     WALKED,
     WAY,
     WRITES,
+    WRONG_AT_CALLS,
+    first_not_below,
     is_among,
     last_not_above,
     note,
@@ -108,7 +119,7 @@ def survey(swept: Any, room: Any, machine: Any, ends: Any, called: Any) -> Any:
         at, last = begin, 0
         while at < begin + size:
             pc = entry[START] + at - begin
-            length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room)
+            length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room.fields, room.operations)
             if length == 0:
                 last, length = 0, machine.step
             elif flow in (CALL, CALL_AWAY):
@@ -137,7 +148,7 @@ def jumps_into(swept: Any, room: Any, machine: Any, ranges: Any, into: Any) -> N
         at = begin
         while at < begin + size:
             pc = entry[START] + at - begin
-            length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room)
+            length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room.fields, room.operations)
             if flow in (JUMP, BRANCH) and length > 0:
                 k = last_not_above(ranges, 0, 0, len(ranges), target)
                 if k >= 0 and target < ranges[k, 1] and not ranges[k, 0] <= pc < ranges[k, 1]:
@@ -150,12 +161,9 @@ def mark(pc: Any, entry: Any, room: Any) -> None:
     """Make a place a head."""
     if entry[START] <= pc < entry[END]:
         at = pc - entry[START]
-        heads = room.counts[HEADS]
-        if room.marks[at] < 0 and heads < MOST_HEADS:
-            room.marks[at] = heads
-            room.head_pc[heads] = pc
-            room.pending[heads] = 0
-            room.counts[HEADS] = heads + 1
+        if room.marks[at] < 0:
+            room.marks[at] = 0
+            room.counts[HEADS] += 1
 
 
 @compiled()
@@ -163,16 +171,23 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
     """Find the heads: where jumps lead to, what follows the end of a stretch of code. Where the code itself begins."""
     size = entry[END] - entry[START]
     for k in range(size):
-        room.marks[k] = -1
-    room.counts[HEADS] = 0
+        room.marks[k] = room.decoded_at[k] = -1
+    room.counts[HEADS] = instructions = used = 0
     mark(entry[START], entry, room)
     at, row, first, is_behind = begin, entry[FIRST_ROW], -1, False
     while at < begin + size:
         pc = entry[START] + at - begin
-        length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room)
+        operations = room.operations[used:]
+        length, flow, target, count = decode(machine.which, swept, at, begin + size, pc, room.fields, operations)
         if length == 0:
             at += machine.step
             continue
+        if max(used + MOST_OPERATIONS, instructions) < MOST_DECODED:
+            known = room.decoded[instructions]
+            known[LENGTH], known[FLOW], known[TARGET] = length, flow, target
+            known[FIRST_OPERATION], known[OPERATION_COUNT] = used, count
+            room.decoded_at[at - begin] = instructions
+            instructions, used = instructions + 1, used + count
         if first < 0 and flow != NOTHING:
             first = pc
         if is_behind and flow != NOTHING:
@@ -193,39 +208,57 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
         at += length
     for k in range(room.counts[SITES]):
         mark(room.sites[k, 2], entry, room)
-    low, high = 0, len(swept.called)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if swept.called[middle] <= entry[START] else (low, middle)
-    while low < len(swept.called) and swept.called[low] < entry[END]:
-        mark(swept.called[low], entry, room)
-        low += 1
+    called = first_not_below(swept.called, entry[START] + 1)
+    while called < len(swept.called) and swept.called[called] < entry[END]:
+        mark(swept.called[called], entry, room)
+        called += 1
+    if room.counts[HEADS] < MOST_HEADS:
+        number_heads(entry, room)
     return first
 
 
 @compiled()
-def go_through(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
-    """Walk from all heads whose state changed, in order of their code, until none does; False where that never ends."""
-    for _ in range(MOST_ROUNDS):
-        is_done = True
-        for k in range(room.counts[HEADS]):
-            if room.pending[k] == 1:
-                room.pending[k] = 2
-                walk(k, entry, begin, swept, room, machine)
-                is_done = False
-        if is_done:
-            return True
-    return False
+def number_heads(entry: Any, room: Any) -> None:
+    """Number the heads in the order of the code."""
+    heads = 0
+    for at in range(entry[END] - entry[START]):
+        if room.marks[at] >= 0:
+            room.marks[at], room.head_pc[heads], room.pending[heads] = heads, entry[START] + at, 0
+            heads += 1
 
 
 @compiled()
-def lowest_unled(room: Any) -> Any:
-    """The head that nothing led to with the lowest address, or -1."""
-    found = -1
+def go_through(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Walk from all heads whose state changed, the first of them in the code first, until none does.
+
+    So a loop is gone through until nothing changes in it before what stands behind it is. False where that never ends.
+    """
+    left = MOST_ROUNDS * room.counts[HEADS]
+    head = 0
+    while head < room.counts[HEADS]:
+        if room.pending[head] & 1 == 0:
+            head += 1
+            continue
+        if left == 0:
+            return False
+        left -= 1
+        is_new, before = room.pending[head] == 1, room.counts[WALKED]
+        room.pending[head] = 2
+        room.counts[EARLIEST] = head + 1
+        walk(head, entry, begin, swept, room, machine)
+        if not is_new:
+            room.counts[WALKED] = before
+        head = room.counts[EARLIEST]
+    return True
+
+
+@compiled()
+def first_unled(room: Any) -> Any:
+    """The first head in the code that nothing led to, or -1."""
     for k in range(room.counts[HEADS]):
-        if room.pending[k] == 0 and (found < 0 or room.head_pc[k] < room.head_pc[found]):
-            found = k
-    return found
+        if room.pending[k] == 0:
+            return k
+    return -1
 
 
 @compiled()
@@ -251,10 +284,9 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
                 return
     state = room.states[head]
     believe(state, swept.rows[row], pc, swept, room, machine)
-    before = -1
-    for k in range(room.counts[HEADS]):
-        if room.pending[k] == 2 and room.head_pc[k] < pc and (before < 0 or room.head_pc[k] > room.head_pc[before]):
-            before = k
+    before = head - 1
+    while before >= 0 and room.pending[before] != 2:
+        before -= 1
     if before >= 0:
         copy_state(edge, room.states[before])
         room.counts[WRITES] = 0
@@ -286,7 +318,7 @@ def settle(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
     while True:
         if not go_through(entry, begin, swept, room, machine):
             return False
-        head = lowest_unled(room)
+        head = first_unled(room)
         if head < 0:
             return True
         begin_unled(head, entry, swept, room, machine)
@@ -345,12 +377,15 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
     if not settle(entry, begin, swept, room, machine):
         note(room, NOT_ENDING, UNSURE, entry[START], (-1, 0), 0, 0)
         return
-    heads = room.counts[HEADS]
+    doubts = 0
     for k in range(FOUND_ROWS):
+        doubts += room.found[k, SURENESS]
         room.found[k, SURENESS] = FINE
-    room.counts[WALKED] = room.counts[EXITS] = room.counts[CHANGED_AT_EXIT] = 0
-    room.counts[PERHAPS_AT_EXIT] = room.counts[KEPT_AT_EXIT] = 0
-    for k in range(heads):
+    if doubts == 0 and len(room.record) == 0:
+        return  # nothing was doubted on the way here, where less was left open
+    for counter in (WALKED, EXITS, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT, WRONG_AT_CALLS):
+        room.counts[counter] = 0
+    for k in range(room.counts[HEADS]):
         walk(k, entry, begin, swept, room, machine)
 
 
@@ -364,7 +399,7 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
     """
     perhaps = room.counts[PERHAPS_AT_EXIT] & ~room.counts[KEPT_AT_EXIT]
     out[PRIVATE] = room.counts[CHANGED_AT_EXIT]
-    out[VERDICT], out[ABOUT], out[ALL_FOUND] = AGREES, 0, 0
+    out[VERDICT], out[ABOUT], out[ALL_FOUND], out[AT_CALLS] = AGREES, 0, 0, 0
     out[INSTRUCTIONS], out[RETURNS], out[UNLED] = room.counts[WALKED], room.counts[EXITS], room.counts[UNLED_HEADS]
     best = -1
     for about in range(FOUND_ROWS):
@@ -381,6 +416,7 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
                 found[SURENESS] = UNSURE
         if found[SURENESS] == CONTRADICTED:
             out[ALL_FOUND] |= 1 << about
+            out[AT_CALLS] |= room.counts[WRONG_AT_CALLS] & 1 << about
         if (
             best < 0
             or found[SURENESS] > room.found[best, SURENESS]

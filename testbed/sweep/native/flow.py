@@ -42,10 +42,14 @@ from testbed.sweep.native.room import (
     CFA_FOUND,
     CHANGED_AT_EXIT,
     CONTRADICTED,
+    EARLIEST,
     EXITS,
     FINE,
+    FIRST_OPERATION,
+    FLOW,
     HERE,
     IN_TURN,
+    IS_CALL,
     IS_WIDE,
     JUMP_STATE,
     JUMPED,
@@ -54,13 +58,17 @@ from testbed.sweep.native.room import (
     LEAF_STATE,
     LEAVES_BADLY,
     LEFT,
+    LENGTH,
     MAY_NOT_RETURN,
+    MOST_DECODED,
     NO_INSTRUCTION,
     ON_EDGE,
+    OPERATION_COUNT,
     RECORD_PC,
     RECORD_STATE,
     RECORD_SURENESS,
     SITES,
+    TARGET,
     UNSURE,
     WALKED,
     WRITES,
@@ -86,18 +94,32 @@ from testbed.sweep.native.x86_64 import decode_x86_64
 
 
 @compiled(inline=True)
-def decode(which: Any, swept: Any, at: Any, end: Any, pc: Any, room: Any) -> Any:
+def decode(which: Any, swept: Any, at: Any, end: Any, pc: Any, fields: Any, operations: Any) -> Any:
     """Length (0: no instruction), flow, target and number of operations of the instruction at a place."""
     if which == X86_64:
-        return decode_x86_64(swept.octets, at, end, pc, room.fields, room.operations)
+        return decode_x86_64(swept.octets, at, end, pc, fields, operations)
     if which == ARM64:
-        return decode_arm64(swept.octets, at, end, pc, room.operations)
+        return decode_arm64(swept.octets, at, end, pc, operations)
     mode = last_not_above(swept.modes, 0, 0, len(swept.modes), pc)
     if mode < 0 or swept.modes[mode, 1] == A32:
-        return decode_a32(swept.octets, at, end, pc, room.operations)
+        return decode_a32(swept.octets, at, end, pc, operations)
     if swept.modes[mode, 1] == THUMB:
-        return decode_thumb(swept.octets, at, end, pc, room.operations)
+        return decode_thumb(swept.octets, at, end, pc, operations)
     return 0, 0, 0, 0
+
+
+@compiled(inline=True)
+def instruction(at: Any, pc: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Length (0: no instruction), flow, target and operations of the instruction at a place in an entry's code."""
+    which = int(room.decoded_at[at])
+    if which >= 0:
+        known = room.decoded[which]
+        begin = known[FIRST_OPERATION]
+        return known[LENGTH], known[FLOW], known[TARGET], room.operations[begin : begin + known[OPERATION_COUNT]]
+    end = place_of_code + entry[END] - entry[START]
+    operations = room.operations[MOST_DECODED:]
+    length, flow, target, count = decode(machine.which, swept, place_of_code + at, end, pc, room.fields, operations)
+    return int(length), int(flow), int(target), operations[:count]
 
 
 @compiled()
@@ -141,9 +163,10 @@ def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any
     there = room.states[head]
     if room.pending[head] == 0 or (there[IS_BAD] and not edge[IS_BAD]):
         copy_state(there, edge)
-        room.pending[head] = 1
-    elif edge[IS_BAD] <= there[IS_BAD] and merge(there, edge, machine.stack, head):
-        room.pending[head] = 1
+    elif edge[IS_BAD] > there[IS_BAD] or not merge(there, edge, machine.stack, head):
+        return
+    room.pending[head] |= 1
+    room.counts[EARLIEST] = min(room.counts[EARLIEST], head)
 
 
 @compiled()
@@ -263,7 +286,6 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     is_due, sureness = True, FINE
     compared = room.compared
     compared[0] = -1
-    code_end = place_of_code + entry[END] - entry[START]
     while pc < entry[END]:
         if before >= 0 and room.marks[pc - entry[START]] >= 0:
             arrive(state, entry, pc, (before, way), swept, room, machine)
@@ -271,14 +293,17 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         while row + 1 < entry[LAST_ROW] and swept.rows[row + 1, PC] <= pc:
             row += 1
             is_due = True
-        if is_due:
+        length, flow, target, operations = instruction(
+            pc - entry[START], pc, entry, place_of_code, swept, room, machine
+        )
+        is_call = flow in (CALL, CALL_AWAY)
+        if is_due or (is_call and sureness == CONTRADICTED):
             if way == CALLED and swept.rows[row, PC] == pc:
                 doubt_call(state, row, pc, (before, way), swept, room, machine)
+            room.counts[IS_CALL] = is_call
             of_cfa, of_registers = conform(state, swept, row, pc, (before, way), room, machine)
+            room.counts[IS_CALL] = 0
             sureness = max(of_cfa, of_registers)
-        length, flow, target, count = decode(
-            machine.which, swept, place_of_code + pc - entry[START], code_end, pc, room
-        )
         if length == 0:
             note(room, NO_INSTRUCTION, UNSURE, pc, (before, way), 0, row)
             return
@@ -292,22 +317,22 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         is_due = swept.rows[row, CFA_REGISTER] < 0
         if flow in (NEXT, NOTHING):
             compared[0] = -1
-            touched = apply(room.operations, count, state, machine, pc, compared)
+            touched = apply(operations, state, machine, pc, compared)
             is_due = is_due or touched & watched != 0
             if not is_due and touched != 0:
                 is_due = touched >> swept.rows[row, CFA_REGISTER] & 1 != 0 or room.counts[IS_WIDE] != 0
-        elif flow in (CALL, CALL_AWAY):
+        elif is_call:
             if not call(state, (pc, following, target, flow), entry, place_of_code, row, swept, room, machine):
                 return
             way, is_due = CALLED, True
         elif flow == BRANCH:
             taken = room.spare[4]
             is_equal = -1
-            for k in range(count):
-                if room.operations[k, 0] == EQUAL:
-                    is_equal = room.operations[k, 2]
+            for k in range(len(operations)):
+                if operations[k, 0] == EQUAL:
+                    is_equal = operations[k, 2]
             one, other = compared[0], compared[1]
-            apply(room.operations, count, state, machine, pc, compared)
+            apply(operations, state, machine, pc, compared)
             compared[0], compared[1] = one, other
             copy_state(taken, state)
             if is_equal == 1:
@@ -320,11 +345,11 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         elif flow >= PERHAPS:
             taken = room.spare[4]
             copy_state(taken, state)
-            apply(room.operations, count, taken, machine, pc, compared)
+            apply(operations, taken, machine, pc, compared)
             compared[0] = -1
             end_of_walk(taken, flow - PERHAPS, (pc, target), entry, row, swept, room, machine)
         else:
-            apply(room.operations, count, state, machine, pc, compared)
+            apply(operations, state, machine, pc, compared)
             end_of_walk(state, flow, (pc, target), entry, row, swept, room, machine)
             return
         pc = following

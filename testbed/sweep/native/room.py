@@ -26,14 +26,27 @@ FOUND_COLUMNS = 6
 
 # What is said of an entry.
 AGREES, SUSPECT, CANNOT_TELL = range(3)
-(VERDICT, ABOUT, OUT_AT, OUT_FROM, OUT_WAY, OUT_HELD, OUT_ROW, INSTRUCTIONS, RETURNS, PRIVATE, UNLED, ALL_FOUND) = (
-    range(12)
-)
-OUT_COLUMNS = 12
+(
+    VERDICT,
+    ABOUT,
+    OUT_AT,
+    OUT_FROM,
+    OUT_WAY,
+    OUT_HELD,
+    OUT_ROW,
+    INSTRUCTIONS,
+    RETURNS,
+    PRIVATE,
+    UNLED,
+    ALL_FOUND,
+    AT_CALLS,
+) = range(13)
+OUT_COLUMNS = 13
 
 MOST_HEADS = 20_000
 MOST_BYTES = 1 << 21
 MOST_SITES = 5_000
+MOST_DECODED = 1 << 18  # instructions of one entry that are decoded once; what is behind, each time
 
 
 class MachineNumbers(NamedTuple):
@@ -78,12 +91,14 @@ class WorkRoom(NamedTuple):
 
     marks: NDArray[np.int32]  # by byte of its code: the number of the head there, or -1
     head_pc: NDArray[np.int64]
-    pending: NDArray[np.uint8]  # 0: no state yet, 1: to be gone through, 2: gone through
+    pending: NDArray[np.uint8]  # bits: 1 to be gone through, 2 was gone through; neither: nothing led there yet
     states: NDArray[np.int64]
     spare: NDArray[np.int64]  # the state here, the state on an edge, the two states at jumps that are not known
     found: NDArray[np.int64]
     fields: NDArray[np.int64]
-    operations: NDArray[np.int64]
+    decoded_at: NDArray[np.int32]  # by byte of its code: the row in `decoded`, or -1
+    decoded: NDArray[np.int64]  # see `LENGTH`
+    operations: NDArray[np.int64]  # of the instructions in `decoded`, then of the one that was decoded last
     stack: NDArray[np.int64]
     compared: NDArray[np.int64]
     sites: NDArray[np.int64]
@@ -94,10 +109,14 @@ class WorkRoom(NamedTuple):
 
 # Places in `counts`: heads, call sites, instructions, whether findings are written, exits, whether a rule is an
 # expression, registers that are changed at an exit, those that perhaps are, those that an exit gives back, jumps to
-# unknown places, heads that nothing led to, what is written to `led` of parts that this entry jumps to.
+# unknown places, heads that nothing led to, what is written to `led` of parts that this entry jumps to,
+# the first head whose state a walk changed, whether
+# the instruction is a call, what is surely wrong at a call.
 (HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT) = range(9)
-(AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER) = range(9, 13)
-COUNTS = 13
+(AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER, EARLIEST, IS_CALL, WRONG_AT_CALLS) = range(9, 16)
+COUNTS = 16
+# Columns of `decoded`.
+LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT = range(5)
 # In `led`: nobody; an entry that begins as a function does. Of another one, its number and 1.
 BY_NOBODY, BY_FUNCTION = 0, -1
 # Columns of `record`: an instruction, how surely its row is contradicted, the state before it.
@@ -117,8 +136,8 @@ def place_in_file(segments: Any, address: Any) -> Any:
 
 
 @compiled()
-def is_among(sorted_numbers: Any, wanted: Any) -> Any:
-    """Whether a number is one of many, which ascend."""
+def first_not_below(sorted_numbers: Any, wanted: Any) -> Any:
+    """Where the first of many numbers, which ascend, stands that is not below one."""
     low, high = 0, len(sorted_numbers)
     while low < high:
         middle = (low + high) // 2
@@ -126,7 +145,14 @@ def is_among(sorted_numbers: Any, wanted: Any) -> Any:
             low = middle + 1
         else:
             high = middle
-    return low < len(sorted_numbers) and sorted_numbers[low] == wanted
+    return low
+
+
+@compiled(inline=True)
+def is_among(sorted_numbers: Any, wanted: Any) -> Any:
+    """Whether a number is one of many, which ascend."""
+    at = first_not_below(sorted_numbers, wanted)
+    return at < len(sorted_numbers) and sorted_numbers[at] == wanted
 
 
 @compiled()
@@ -147,6 +173,8 @@ def note(room: Any, about: Any, sureness: Any, at: Any, came: Any, held: Any, ro
     """Write a finding down, unless one that is as sure is known of a place before, or findings are not written now."""
     if room.counts[WRITES] == 0:
         return
+    if sureness == CONTRADICTED and room.counts[IS_CALL]:
+        room.counts[WRONG_AT_CALLS] |= 1 << about
     found, (before, way) = room.found[about], came
     if sureness > found[SURENESS] or (
         sureness == found[SURENESS] and (at < found[AT] or (at == found[AT] and found[FROM] < 0))

@@ -66,10 +66,10 @@ def summed(one: Any, other: Any, sign: Any) -> Any:
 
 
 @compiled()
-def apply(operations: Any, count: Any, state: Any, machine: Any, pc: Any, compared: Any) -> Any:
+def apply(operations: Any, state: Any, machine: Any, pc: Any, compared: Any) -> Any:
     """Change a state; what was touched. ``compared`` are the registers that are equal, or not."""
     touched, stack = 0, machine.stack
-    for k in range(count):
+    for k in range(len(operations)):
         kind, register, first = operations[k, 0], operations[k, 1], operations[k, 2]
         second, third = operations[k, 3], operations[k, 4]
         value = OTHER << KIND

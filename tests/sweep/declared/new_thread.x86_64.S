@@ -9,7 +9,7 @@
 // +         movl    $39, %eax
 // | 0 of 1 agree
 // | suspect: CFA: an instruction moved it, and the row is for before
-// | f+0x11 (row of f+0x4): the row says CFA = rsp+0x10; rsp is CFA-0x8, coming from f+0x10
+// | f+0x11 (row of f+0x4): the row says CFA = rsp+0x10; rsp is CFA-0x8, coming from f+0x10; wrong at a call, too
 
         .globl f
         .type f, @function

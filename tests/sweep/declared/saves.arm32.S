@@ -26,7 +26,7 @@
 // +         .cfi_def_cfa_offset 0x1008
 // | 1 of 2 agree
 // | suspect: CFA: an instruction moved it, and the row is for before
-// | large+0x10 (row of large+0x10): the row says CFA = sp+0x1008; sp is CFA-0x1010, coming from large+0xc
+// | large+0x10 (row of large+0x10): the row says CFA = sp+0x1008; sp is CFA-0x1010, coming from large+0xc; wrong at a call, too
 
         .syntax unified
         .arm

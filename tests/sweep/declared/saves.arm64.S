@@ -7,13 +7,13 @@
 // +         nop
 // | 0 of 1 agree
 // | suspect: a register is overwritten that the row says is unchanged
-// | f+0x18 (row of f+0x8): the row says d9 is unchanged; there is a value of its own, coming from f+0x14
+// | f+0x18 (row of f+0x8): the row says d9 is unchanged; there is a value of its own, coming from f+0x14; wrong at a call, too
 // case: the record is told where it is not
 // -         .cfi_offset x29, -32
 // +         .cfi_offset x29, -24
 // | 0 of 1 agree
 // | suspect: a register is not where the row says it is saved
-// | f+0x4 (row of f+0x4): the row says x29 is at CFA-0x18; there is the caller's x30, coming from f+0x0
+// | f+0x4 (row of f+0x4): the row says x29 is at CFA-0x18; there is the caller's x30, coming from f+0x0; wrong at a call, too
 // case: the frame is told to be there too long
 // -         ldp     x29, x30, [sp], #32
 // -         .cfi_def_cfa_offset 0

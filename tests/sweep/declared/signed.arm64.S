@@ -8,7 +8,7 @@
 // +         stp     x29, x30, [sp, #-16]!
 // | 0 of 1 agree
 // | suspect: a register is overwritten that the row says is unchanged
-// | f+0x4 (row of f+0x0): the row says x30 is unchanged; there is the caller's x30 with a signature, coming from f+0x0
+// | f+0x4 (row of f+0x0): the row says x30 is unchanged; there is the caller's x30 with a signature, coming from f+0x0; wrong at a call, too
 
         .globl f
         .type f, @function
