@@ -44,8 +44,8 @@ def is_part(config: pytest.Config) -> bool:
     return is_whole_tree(config) and not named
 
 
-def left_out(items: Sequence[pytest.Item], long: Container[str]) -> Iterator[pytest.Item]:
-    """The tests that a run which takes samples does not run; ``long`` are the functions that it leaves out."""
+def left_out(items: Sequence[pytest.Item], long: Container[str], most: int = CASES) -> Iterator[pytest.Item]:
+    """The tests that a run does not run which takes ``most`` cases; ``long`` are the functions that it leaves out."""
     cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         function = function_of(item.nodeid)
@@ -57,7 +57,7 @@ def left_out(items: Sequence[pytest.Item], long: Container[str]) -> Iterator[pyt
             else:
                 cases[function].append(item)
     for of_one in cases.values():
-        yield from sorted(of_one, key=lambda item: zlib.crc32(item.nodeid.encode()))[CASES:]
+        yield from sorted(of_one, key=lambda item: zlib.crc32(item.nodeid.encode()))[most:]
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -34,6 +34,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 from testbed.native import compiled, machine_code
 from testbed.store import KEY_LENGTH, KeptFiles, key_of
+from tests.costs import function_of
 from tests.mutation import trying
 from tests.mutation.rooms import ROOMS, ROOT
 
@@ -227,7 +228,7 @@ def _in(spans: list[tuple[tuple[int, int], tuple[int, int]]], at: tuple[int, int
 
 
 _COPIED = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
-_MOST = 20.0  # seconds of tests that a mutant meets, as measured while their lines were watched: the quickest ones
+_MOST = 40.0  # seconds of tests that a mutant meets, as measured while their lines were watched: the quickest ones
 _WAITS = 60.0  # and so many times that, and so many seconds, by the clock: one may hang without computing
 REACHED = KeptFiles(room="reached", patterns=("*.reached",))
 
@@ -266,7 +267,8 @@ class Reached:
     modules: tuple[str, ...]
 
     def asked(self, mutant: Mutant) -> dict[str, float]:
-        """The tests that a mutant meets, with their seconds: those that execute its line, the quickest first.
+        """The tests that a mutant meets, with their seconds: those that execute its line. One case of each test comes
+        before a second one of any, the quickest first.
 
         What runs where a module is imported is everybody's who runs anything of it; where nobody is seen to (machine
         code that C calls), all are asked.
@@ -274,12 +276,17 @@ class Reached:
         lines = self.lines.get(mutant.module, {})
         at = max((line for line in lines if line <= mutant.line), default=0)
         reaching = lines.get(at) or {test for tests in lines.values() for test in tests} or self.seconds
+        turn: Counter[str] = Counter()
+        ordered: list[tuple[int, float, str]] = []
+        for seconds, test in sorted((self.seconds[test], test) for test in reaching):
+            ordered.append((turn[function_of(test)], seconds, test))
+            turn[function_of(test)] += 1
         found: dict[str, float] = {}
         left = _MOST
-        for test in sorted(reaching, key=lambda test: (self.seconds[test], test)):
-            left -= self.seconds[test]
+        for _, seconds, test in sorted(ordered):
+            left -= seconds
             if left > 0 or not found:
-                found[test] = self.seconds[test]
+                found[test] = seconds
         return found
 
 
@@ -347,7 +354,8 @@ class _Copy:
     def _reached_by(self, file: str) -> Reached:
         beside = [path for path in (self.root / file).parent.rglob("*") if path.suffix != ".py"]
         code = [path for name in ("testbed", "unwinders") for path in (self.root / name).rglob("*.py")]
-        files = [self.root / file, *sorted(path for path in [*beside, *code] if path.is_file())]
+        rule = self.root / "tests/mutation/trying.py"
+        files = [self.root / file, *sorted(path for path in [rule, *beside, *code] if path.is_file())]
         files = [path for path in files if "__pycache__" not in path.parts]
         key = key_of(*(path.relative_to(self.root).as_posix() + key_of(path.read_text("latin-1")) for path in files))
         found = REACHED.get_value(f"{key[:KEY_LENGTH]}.reached", Reached)

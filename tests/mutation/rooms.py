@@ -47,7 +47,7 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
             MutatedRoom(
                 "truth",
                 ("testbed/truth/*.py", "testbed/truth/windows/*.py", "testbed/truth/native/*.py"),
-                ("truth/test_*.py", _THEOREM),
+                ("truth/test_*.py", "witness/test_stacks.py", "campaign/test_prove.py", _THEOREM),
                 175,
             ),
             MutatedRoom(

@@ -25,7 +25,8 @@ import coverage
 import pytest
 
 _OURS = ("testbed", "unwinders", "programs", "tests", "benchmarks", "docs", "conftest", "__main__")
-LONG = 40.0  # seconds: a test function whose cases take longer together is not asked
+_LONG = 40.0  # seconds: a test function is not asked whose cases (of a sample) take longer together, and ...
+_CASES = 100  # ... of another one at most so many cases
 # Processor time, so that a busy machine kills no mutant: one hangs where a test takes ...
 _LONGER = 3  # ... so many times what it takes on the unchanged code, and ...
 _SPARE = 5.0  # ... so many seconds more.
@@ -52,7 +53,8 @@ class _Asked:
             return
         from tests import costs, sampling
 
-        out = set(sampling.left_out(items, {name for name, took in costs.long_ones().items() if took > LONG}))
+        long = {name for name, took in costs.long_ones().items() if took > _LONG}
+        out = set(sampling.left_out(items, long, _CASES))
         items[:] = [item for item in items if item not in out and not item.get_closest_marker("everything")]
 
     @pytest.hookimpl(wrapper=True)

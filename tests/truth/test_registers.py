@@ -204,6 +204,17 @@ def test_what_goes_on_on_a_stack_that_another_thread_left_is_undecided(isa: str)
         agree_in_pieces(truth, length)
 
 
+def test_who_lived_on_a_stack_that_another_thread_left_may_have_gone_on_there() -> None:
+    """work comes back to co, where it was called before the other thread was there: that is undecided too."""
+    leave = "\n    lea rdi, [rbx + 8]\n    mov rsi, rbx\n    call switch\n    ud2"
+    body = COROUTINE["x86_64"].replace("call work\n    ud2", f"call work\nreturned:{leave}")
+    body = body.replace(f"resumed:\n    call leaf{leave}", "resumed:\n    call leaf\n    add rsp, 8\n    ret")
+    here = watch("x86_64", body, "returned = co", "back_2 = main, _start")
+    truth = observe(replace(here.trace, taken_over=tuple(_arrivals(here)[1:])))
+    marked = labels_where(truth, truth.undecided)
+    assert {"resumed", "returned"} <= marked and not marked & {"co", "work_body", "back_1", "back_2"}
+
+
 def _arrivals(truth: Truth) -> list[int]:
     """The steps at which SP comes to the coroutine's stack."""
     other = np.abs(truth.trace.sp.astype(np.int64) - int(truth.trace.sp[0])) > 0x10000

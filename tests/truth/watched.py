@@ -16,7 +16,10 @@ from tests.truth.pieces import agree_in_pieces
 
 
 def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
-    """The truth about a snippet that exits with ``exit``; each of ``frames`` is ``LOCATION = f, g, h`` and holds."""
+    """The truth about a snippet that exits with ``exit``; each ``LABEL = f, g, h`` of ``frames`` holds and is decided.
+
+    ``LABEL#2`` is the second visit.
+    """
     trace = record(image_of(isa, body), budget=20_000)
     assert trace.end == Exited(exit), trace.end
     truth = observe(trace)
@@ -27,6 +30,7 @@ def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
     declared = "\n".join(["// summary: s", "// exit: 0", *(f"// frames: {line}" for line in frames)])
     assert frames
     assert disagreements(truth, parse_header("snippet", declared).frames) == ()
+    assert not [line for line in frames if truth.undecided[_steps_of(truth, line.partition("=")[0].strip())].any()]
     return truth
 
 
@@ -50,6 +54,11 @@ def steps_at(truth: Truth, label: str) -> list[int]:
     return [
         step for step, pc in enumerate(truth.trace.pc.tolist()) if pc == truth.trace.arch.code_address(symbol.address)
     ]
+
+
+def _steps_of(truth: Truth, location: str) -> list[int]:
+    label, _, visit = location.partition("#")
+    return steps_at(truth, label)[slice(int(visit) - 1, int(visit)) if visit else slice(None)]
 
 
 def labels_where(truth: Truth, mask: NDArray[np.bool_]) -> set[str]:
