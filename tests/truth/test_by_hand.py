@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from testbed.campaign.prove import prove
-from tests.truth.watched import steps_at, watch
+from tests.truth.watched import watch
 
 SOURCES = sorted((Path(__file__).parent / "shapes").glob("*.S"))
 
@@ -26,9 +25,7 @@ def said(text: str, word: str) -> list[str]:
 def test_it_is_right_or_undecided(source: Path) -> None:
     text = source.read_text(encoding="utf-8")
     body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("//"))
-    truth = watch(source.suffixes[-2].removeprefix("."), body, *said(text, "frames"))
-    labels = {line.partition("=")[0].partition("#")[0].strip() for line in said(text, "frames")}
-    undecided = {label for label in labels if truth.undecided[np.array(steps_at(truth, label))].any()}
-    assert undecided == set(" ".join(said(text, "undecided")).split())
+    isa, undecided = source.suffixes[-2].removeprefix("."), " ".join(said(text, "undecided")).split()
+    truth = watch(isa, body, *said(text, "frames"), undecided=undecided)
     proof = prove(truth)
     assert (proof.dissents, proof.unfollowed) == ((), 0)

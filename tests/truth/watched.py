@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,10 +17,10 @@ from tests.machine.snippets import image_of
 from tests.truth.pieces import agree_in_pieces
 
 
-def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
-    """The truth about a snippet that exits with ``exit``; each ``LABEL = f, g, h`` of ``frames`` holds and is decided.
+def watch(isa: str, body: str, *frames: str, exit: int = 42, undecided: Collection[str] = ()) -> Truth:
+    """The truth about a snippet that exits with ``exit``; each ``LABEL = f, g, h`` of ``frames`` holds.
 
-    ``LABEL#2`` is the second visit.
+    ``LABEL#2`` is the second visit. It is decided, but at the labels that are ``undecided``.
     """
     trace = record(image_of(isa, body), budget=20_000)
     assert trace.end == Exited(exit), trace.end
@@ -30,7 +32,9 @@ def watch(isa: str, body: str, *frames: str, exit: int = 42) -> Truth:
     declared = "\n".join(["// summary: s", "// exit: 0", *(f"// frames: {line}" for line in frames)])
     assert frames
     assert disagreements(truth, parse_header("snippet", declared).frames) == ()
-    assert not [line for line in frames if truth.undecided[_steps_of(truth, line.partition("=")[0].strip())].any()]
+    places = [line.partition("=")[0].strip() for line in frames]
+    found = {place.partition("#")[0] for place in places if truth.undecided[_steps_of(truth, place)].any()}
+    assert found == set(undecided)
     return truth
 
 
