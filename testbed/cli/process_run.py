@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
     from testbed.report.profile_html import ProfiledBuild
 
 BUDGET = 4_000_000
-MOST_ON_A_PAGE = 100_000  # steps; a page takes some 100 bytes for each, and a browser lays all of them out
+MOST_ON_A_PAGE = 1_000_000  # steps; such a page has some 6 MB, and a browser opens it in some seconds
 
 
 def is_process(program: str | None, options: ProcessOptions) -> bool:
@@ -134,8 +134,11 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
     for path in (own.stdout, timeline, options.outputs.html):
         if path is not None:
             try_writing(path)
-    budget = budget_of(options.budget)
-    if options.location is not None or (options.outputs.html is not None and own.sample is None):
+    page = options.outputs.html is not None and own.sample is None
+    budget = budget_of(options.budget, MOST_ON_A_PAGE if page else BUDGET)
+    if page and budget > MOST_ON_A_PAGE:
+        raise UsageError(f"a page shows up to {MOST_ON_A_PAGE:,} steps: --budget {MOST_ON_A_PAGE} shows the first ones")
+    if options.location is not None or page:
         _show_thread(options, own, named, budget)
         return
     process: WatchedProcess | CountedProcess
@@ -258,7 +261,7 @@ def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwind
 
 
 def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:
-    """Write a page that steps through the first thread. Raises UsageError where it has too many steps for one."""
+    """Write a page that steps through the first thread."""
     from testbed.campaign.cells import cell_of
     from testbed.profiling.judge import follows_tables
     from testbed.profiling.thread_run import thread_run
@@ -266,11 +269,6 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
     from testbed.report.stepper import write_stepper
 
     run = thread_run(process, process.threads[0])
-    if len(run) > MOST_ON_A_PAGE:
-        raise UsageError(
-            f"{run.process.path.name} makes {len(run):,} steps, too many for a page: "
-            f"--budget {MOST_ON_A_PAGE} shows the first {MOST_ON_A_PAGE:,}"
-        )
     with long_work("judging for the page", "unwinders", len(unwinders)) as work:
         answers = answers_of(run, unwinders)
         work.advance("writing")
@@ -278,7 +276,7 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
         write_stepper(run, answers, [cell_of(run, each.unwinder, each.verdicts) for each in answers.each], path)
     others = len(process.threads) - 1
     more = f"; its {others} other threads are not on it" if others else ""
-    click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
+    click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}, {run.ending}{more}")
     if any(map(follows_tables, unwinders)):
         click.echo(
             "What a table gets wrong is marked unexplained there; --at @STEP names the function whose row is wrong."
@@ -337,10 +335,10 @@ def _print(
             console.print(line)
 
 
-def budget_of(budget: int) -> int:
-    """The budget: that of a process, where none was asked for."""
+def budget_of(budget: int, otherwise: int = BUDGET) -> int:
+    """The budget, where one was asked for."""
     source = click.get_current_context().get_parameter_source("budget")
-    return BUDGET if source is click.core.ParameterSource.DEFAULT else budget
+    return otherwise if source is click.core.ParameterSource.DEFAULT else budget
 
 
 def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:

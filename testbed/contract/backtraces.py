@@ -135,6 +135,14 @@ class Backtraces:
         return min(1 + int(self.nodes.depth[node]), self.most_frames) if node >= 0 else 1
 
     @property
+    def claims_root(self) -> NDArray[np.bool_]:
+        """The steps at which the last frame is claimed to be the outermost one."""
+        outer = self.sites.outer
+        ends = self.nodes.end[np.maximum(outer, 0)] if len(self.nodes) else outer
+        found: NDArray[np.bool_] = (np.where(outer >= 0, ends, outer) == ROOT)[self.site]
+        return found
+
+    @property
     def frames(self) -> int:
         """How many frames all backtraces have; of those left to the specification, those that were found natively."""
         outer = self.sites.outer

@@ -3,29 +3,35 @@
 Callers change slowly, so a backtrace is kept as a node of a forest: a frame and, further out, the frame that called
 it. Node ``i`` is ``pc[i]``, ``cfa[i]`` (-1: not claimed) and ``outer[i]``: a node, or ``-1 - e`` where the chain ends
 with ``ends[e]`` ("" is the claim that this is the root).
+
+Words take a thousand times as long as numbers. So of a long run they are made once for all steps of a *kind*: those of
+a function, in the same phase, at which every unwinder comes to the same verdict. The first of them speaks for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.foreign.read import Foreign
 from testbed.image import LoadedImage
 from testbed.naming.symbolize import symbolize
 from testbed.report import JSON_VERSION
+from testbed.report.step_lines import marks_of
 from testbed.report.styles import frames_data, gdb, shown
 from testbed.runs.judging import COLUMNS_FROM, judge
 from testbed.runs.run import Run
+from testbed.trace.distinct_rows import distinct_rows
+from testbed.truth.phases import phases
 from testbed.verdicts.one import Verdict, first_answers
-from testbed.verdicts.trace import judge_trace
+from testbed.verdicts.trace import Verdicts, judge_trace
+from testbed.words.errors import UnwindError
 
 # Backtraces of a foreign snapshot, for people and as data. Nobody watched this stack: nothing is judged.
 
@@ -101,15 +107,19 @@ class StepAnswers:
     """One unwinder at every step: the verdict, its callers as a node of the forest, its CFA of the innermost frame."""
 
     unwinder: Unwinder
-    verdicts: tuple[Verdict, ...] = field(repr=False)
+    verdicts: Sequence[Verdict] = field(repr=False)
     callers: NDArray[np.int32] = field(repr=False)
     cfa: NDArray[np.float64] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """All unwinders, and the forest that their ``callers`` point into."""
+    """All unwinders, and the forest that their ``callers`` point into.
 
+    ``speaker[step]`` is the step whose words stand for it: the first of its kind, or of a short run itself.
+    """
+
+    speaker: NDArray[np.int64] = field(repr=False)
     each: tuple[StepAnswers, ...]
     pc: NDArray[np.float64] = field(repr=False)
     cfa: NDArray[np.float64] = field(repr=False)
@@ -151,14 +161,16 @@ def answers_of(run: Run, unwinders: Sequence[Unwinder], *, natively: bool | None
     if natively is None:
         natively = len(run) >= COLUMNS_FROM
     forest = _Forest()
-    each = [
-        _natively(run, unwinder, unwinder.unwind_trace(run.trace), forest)
+    judged: list[StepAnswers | Verdicts] = [
+        judge_trace(run.watched, unwinder.unwind_trace(run.trace), unwinder)
         if natively and unwinder.unwind_trace is not None
         else _readably(run, unwinder, forest)
         for unwinder in unwinders
     ]
+    speaker = _speakers(run, [each.verdicts if isinstance(each, StepAnswers) else each for each in judged])
+    each = [said if isinstance(said, StepAnswers) else _natively(said, speaker, forest) for said in judged]
     nodes = np.array(list(forest.nodes), np.float64).reshape(-1, 3)
-    return Answers(tuple(each), nodes[:, 0], nodes[:, 1], nodes[:, 2].astype(np.int32), tuple(forest.ends))
+    return Answers(speaker, tuple(each), nodes[:, 0], nodes[:, 1], nodes[:, 2].astype(np.int32), tuple(forest.ends))
 
 
 def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> StepAnswers:
@@ -174,21 +186,54 @@ def _readably(run: Run, unwinder: Unwinder, forest: _Forest) -> StepAnswers:
     return StepAnswers(unwinder, tuple(first_answers(judged())), callers, cfas)
 
 
-def _natively(run: Run, unwinder: Unwinder, said: Backtraces, forest: _Forest) -> StepAnswers:
-    """From columns: a backtrace or a verdict is made only where it holds words that no column has."""
-    judged = judge_trace(run.watched, said, unwinder)
-    callers, cfas = np.empty(len(run), np.int32), np.full(len(run), -1.0)
-    slow = set(said.site[said.slow_steps].tolist())  # left to the readable evaluator, step by step
-    known: dict[int, tuple[int, float]] = {}  # what sites with a claimed root come to: it is the same at every step
-    for step, site in enumerate(said.site.tolist()):
-        if site not in known:
-            backtrace = said[step]
-            callers[step], cfas[step] = forest.add(backtrace), _cfa(backtrace)
-            if backtrace.stopped is None and site not in slow:
-                known[site] = int(callers[step]), float(cfas[step])
-        else:
-            callers[step], cfas[step] = known[site]
-    return StepAnswers(unwinder, tuple(judged), callers, cfas)
+def _natively(judged: Verdicts, speaker: NDArray[np.int64], forest: _Forest) -> StepAnswers:
+    """From columns: each chain of callers is made once for each step that speaks for others."""
+    said = judged.backtraces
+    first, place = distinct_rows(np.stack((said.sites.outer[said.site].astype(np.int64), speaker), axis=1))
+    stops: dict[int, UnwindError | None] = {}
+    callers = []
+    for step in first.tolist():
+        heard = int(speaker[step])
+        if heard not in stops:
+            stops[heard] = said[heard].stopped
+        chain = said.innermost(step, said.most_frames)
+        callers.append(forest.add(replace(chain, stopped=chain.stopped and (stops[heard] or said[step].stopped))))
+    cfa = np.where(said.sites.cfa_known, said.sites.cfa.astype(np.float64), -1.0)[said.site]
+    return StepAnswers(judged.unwinder, judged, np.array(callers, np.int32)[place], cfa)
+
+
+TOLD_EACH = 2_000  # steps: of a run that is not longer each step has words of its own
+
+
+def _speakers(run: Run, judged: Sequence[Sequence[Verdict]]) -> NDArray[np.int64]:
+    """For each step the first of its kind; what was left to a readable evaluator is a kind by itself."""
+    if len(run) <= TOLD_EACH:
+        return np.arange(len(run))
+    watched = run.watched
+    columns: list[NDArray[Any]] = [
+        run.trace.pc[watched.activations.opened][watched.node],
+        phases(watched),
+        watched.undecided,
+    ]
+    alone = np.zeros(len(run), np.bool_)
+    for verdicts in judged:
+        clause, frame = faults(verdicts)
+        columns += [marks_of(verdicts), clause, np.minimum(frame, 1)]
+        if isinstance(verdicts, Verdicts):
+            columns.append(verdicts.backtraces.claims_root)
+            alone[verdicts.backtraces.slow_steps] = True
+    columns.append(np.where(alone, 1 + np.arange(len(run)), 0))
+    first, place = distinct_rows(np.stack([column.astype(np.uint64) for column in columns], axis=1))
+    return first[place]
+
+
+def faults(verdicts: Sequence[Verdict]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """By step the clause that fails, as a number that is 0 where none does, and the frame at which it goes wrong."""
+    if isinstance(verdicts, Verdicts):
+        return verdicts.clause.astype(np.int64), verdicts.frame[:, 0].astype(np.int64)
+    names = {"": 0}
+    clauses = [names.setdefault(verdict.clause, len(names)) for verdict in verdicts]
+    return np.array(clauses, np.int64), np.array([verdict.frame for verdict in verdicts], np.int64)
 
 
 def _cfa(said: Backtrace) -> float:

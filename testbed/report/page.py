@@ -107,7 +107,7 @@ def packed(facts: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> str
     text = json.dumps({"facts": facts, "columns": places}, separators=(",", ":")).encode("utf-8")
     head = len(text).to_bytes(4, "little") + text
     whole = head + bytes(-len(head) % 8) + b"".join(blocks)
-    return base64.b64encode(zlib.compress(whole, 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(whole, 6)).decode("ascii")
 
 
 def unpacked(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

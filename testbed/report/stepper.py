@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +20,7 @@ from testbed.conventions import platform
 from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import names_at, with_places
 from testbed.program.model import Program
-from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of
+from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of, faults
 from testbed.report.footnotes import clauses_failed
 from testbed.report.json_data import counts
 from testbed.report.listing import listing
@@ -29,12 +28,14 @@ from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import activation_name
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
+from testbed.report.step_lines import TRANSITION, UNEXPLAINED, marks_of
 from testbed.report.step_view import Move, row_in_force
 from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
+from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth.phases import PHASES, phases
 from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import counts_of
+from testbed.verdicts.trace import EXACT, LYING, counts_of, verdicts_on
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -126,16 +127,22 @@ _DID = {
 
 def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     """What an unwinder sees, told of one activation in which it goes wrong."""
-    bad = {step: each for step, each in enumerate(verdicts) if not each.exact and not each.transition}
-    if not bad:
+    marks, (clause, frame) = marks_of(verdicts), faults(verdicts)
+    exact = marks % UNEXPLAINED == EXACT
+    bad = np.flatnonzero(~exact & (marks < TRANSITION))
+    if not len(bad):
         return "right at every instruction"
-    first = _telling(run, bad)
-    verdict = bad[first]
+    first = _telling(run, bad, LYING[marks[bad] % UNEXPLAINED], clause[bad] * 2 + (frame[bad] > 0))
+    verdict = verdicts[first]
     if verdict.frame:
         return _further_out(run, first, verdict)
-    own = np.flatnonzero(run.watched.node == run.watched.node[first]).tolist()
+    own = np.flatnonzero((run.watched.node == run.watched.node[first]) & (marks < TRANSITION))
+    right = exact[own] | (
+        frame[own] > 0
+    )  # the innermost frame's caller is found: what goes wrong further out is another matter
+    changed = np.flatnonzero(right[1:] != right[:-1])
+    changes = list(zip(own[changed].tolist(), own[changed + 1].tolist(), strict=True))
     function = run.function(int(run.trace.pc[first]))
-    changes = list(_changes(verdicts, own))
     if verdict.outcome is Outcome.WRONG_REGISTER:
         return f"finds all callers, but not every register from {_where(run, first)} on: {_why(run, first, verdict)}"
     if not changes:
@@ -147,21 +154,23 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     return "; ".join(parts) + (f"; changes {more} times more" if more > 1 else "; and once more" if more else "")
 
 
-def _telling(run: Run, bad: dict[int, Verdict]) -> int:
+def _telling(run: Run, bad: NDArray[np.int64], lies: NDArray[np.bool_], kind: NDArray[np.int64]) -> int:
     """The step to tell of: by the clause that costs most steps, lies before stops, and of these the innermost."""
-    some = {step: each for step, each in bad.items() if each.outcome.lying} or bad
-    most, _ = Counter(_kind(each) for each in some.values()).most_common(1)[0]
-    deep, node = _depths(run), run.watched.node
-    return max((k for k, each in some.items() if _kind(each) == most), key=lambda k: (deep[node[k]], -k))
+    if lies.any():
+        bad, kind = bad[lies], kind[lies]
+    _, first, times = np.unique(kind, return_index=True, return_counts=True)
+    most = kind[min(zip((-times).tolist(), first.tolist(), strict=True))[1]]
+    some = bad[kind == most]
+    return int(some[np.argmax(_depths(run)[run.watched.node[some]])])
 
 
 @lru_cache(maxsize=4)
-def _depths(run: Run) -> tuple[int, ...]:
+def _depths(run: Run) -> NDArray[np.int64]:
     """How many callers each activation has."""
     deep: list[int] = []
     for parent in run.watched.activations.parent.tolist():
         deep.append(0 if parent < 0 else deep[parent] + 1)
-    return tuple(deep)
+    return np.array(deep, np.int64)
 
 
 def _further_out(run: Run, step: int, verdict: Verdict) -> str:
@@ -172,26 +181,9 @@ def _further_out(run: Run, step: int, verdict: Verdict) -> str:
     return f"{'goes wrong' if verdict.outcome.lying else 'stops'}{who}, {out} further out: {_why(run, step, verdict)}"
 
 
-def _kind(verdict: Verdict) -> tuple[str, bool]:
-    return verdict.clause, verdict.frame > 0
-
-
-def _right(verdict: Verdict) -> bool:
-    """True where the innermost frame's caller is found: what goes wrong further out is another matter."""
-    return verdict.exact or verdict.frame > 0
-
-
-def _changes(verdicts: Sequence[Verdict], own: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Neighbouring steps of an activation: at one of them its caller is found, at the other it is not."""
-    own = [step for step in own if not verdicts[step].transition]
-    for before, after in pairwise(own):
-        if _right(verdicts[before]) is not _right(verdicts[after]):
-            yield before, after
-
-
 def _told(run: Run, verdicts: Sequence[Verdict], before: int, after: int) -> str:
     """One change; ``{of}`` stands for whose caller."""
-    found = _right(verdicts[after])
+    found = verdicts[after].exact or verdicts[after].frame > 0
     wrong = verdicts[before] if found else verdicts[after]
     head = f"sees {{of}} from {_where(run, after)} on" if found else f"loses {{of}} at {_where(run, after)}"
     instruction = run.instruction(before).replace("{", "{{").replace("}", "}}")
@@ -217,26 +209,34 @@ _SHAPE = {Alignment.TRUE: "=", Alignment.MISSING: "-", Alignment.FALSE: "+"}
 
 
 def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: StepperColumns) -> dict[str, Any]:
-    """Per step and unwinder: the outcome, the clause that fails, how deep it is right, what differs, its callers.
+    """Per step and unwinder: the outcome, how deep it is right, its callers. What is in words is told once for each
+    kind of step: the clause that fails, what differs.
 
     ``besides`` are the ways in which frames lie beside the true ones, each named by a column of an unwinder:
     ``=3-1=2+1`` are three frames that both have, one that the answer lacks, two that both have, one that never was;
     the empty one: they are the same from the innermost frame on, as far as the answer goes.
     """
-    index = {outcome: i for i, outcome in enumerate(Outcome)}
     notes: dict[str, int] = {"": 0}
     besides = _Besides(run, answers)
     phase = phases(run.watched)
+    true_depth = 1 + _depths(run)[run.watched.node]
+    told, kind = np.unique(answers.speaker, return_inverse=True)
+    columns["told"], columns["kind"] = told.astype(np.uint32), kind.astype(np.uint32)
+    columns["transition"] = run.watched.transition.astype(np.uint8)
     shown = []
     for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
         verdicts = answer.verdicts
         by_phase = map(counts_of(verdicts, phase).within, PHASES)
-        columns[f"s{i}outcome"] = np.array([index[v.outcome] for v in verdicts], np.uint8)
-        why = (run.why(verdict, step) for step, verdict in enumerate(verdicts))
+        marks, spoken = marks_of(verdicts), list(verdicts_on(verdicts, told.tolist()))
+        columns[f"s{i}outcome"] = marks % UNEXPLAINED
+        columns[f"s{i}unexplained"] = marks // UNEXPLAINED % 2
+        why = [run.why(verdict, step) for step, verdict in zip(told.tolist(), spoken, strict=True)]
         columns[f"s{i}why"] = np.array([notes.setdefault(each, len(notes)) for each in why], np.uint32)
-        columns[f"s{i}unexplained"] = np.array([v.unexplained for v in verdicts], np.uint8)
-        columns[f"s{i}depth"] = np.array([min(v.depth, 65535) for v in verdicts], np.uint16)
-        columns[f"s{i}note"] = np.array([notes.setdefault(run.difference(v), len(notes)) for v in verdicts], np.uint32)
+        note = [run.difference(verdict) for verdict in spoken]
+        columns[f"s{i}note"] = np.array([notes.setdefault(each, len(notes)) for each in note], np.uint32)
+        beyond = np.array([verdict.depth - verdict.frame for verdict in spoken], np.int64)
+        depth = np.where(marks % UNEXPLAINED == EXACT, true_depth, faults(verdicts)[1] + beyond[kind])
+        columns[f"s{i}depth"] = np.minimum(depth, 65535).astype(np.uint16)
         columns[f"s{i}callers"] = answer.callers
         columns[f"s{i}cfa"] = answer.cfa
         columns[f"s{i}beside"] = besides.of(answer)
@@ -250,7 +250,6 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
             }
         )
     columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
-    columns["transition"] = np.array([v.transition for v in answers.each[0].verdicts] if answers.each else [], np.uint8)
     return {"unwinders": shown, "notes": list(notes), "besides": list(besides.ways)}
 
 
@@ -265,14 +264,16 @@ class _Besides:
     def of(self, answer: StepAnswers) -> NDArray[np.uint32]:
         """For every step the number of a way."""
         found = np.zeros(len(self.run), np.uint32)
-        node = self.run.watched.node.tolist()
-        for step, (verdict, callers) in enumerate(zip(answer.verdicts, answer.callers.tolist(), strict=True)):
-            if verdict.outcome is Outcome.EXACT or callers == NOTHING:
-                continue
-            key = node[step], callers
+        steps = np.flatnonzero((marks_of(answer.verdicts) % UNEXPLAINED != EXACT) & (answer.callers != NOTHING))
+        pairs = np.stack((self.run.watched.node[steps], answer.callers[steps]), axis=1).astype(np.int64)
+        first, place = distinct_rows(pairs)
+        ways = []
+        for step in steps[first].tolist():
+            key = int(self.run.watched.node[step]), int(answer.callers[step])
             if key not in self._known:
-                self._known[key] = self.ways.setdefault(self._way(step, callers), len(self.ways))
-            found[step] = self._known[key]
+                self._known[key] = self.ways.setdefault(self._way(step, key[1]), len(self.ways))
+            ways.append(self._known[key])
+        found[steps] = np.array(ways, np.uint32)[place]
         return found
 
     def _way(self, step: int, callers: int) -> str:
@@ -312,7 +313,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     facts["code"] = _code(run, columns)
     facts["functions"] = _activations(run, columns)
     _events(run, columns)
-    _words(run, columns)
+    _words(run, answers, columns)
     facts["tables"] = _tables(run, [answer.unwinder for answer in answers.each], columns)
     facts |= answer_data(run, answers, cells, columns)
     facts["ends"] = [with_places(run.trace.images, end) for end in answers.ends]
@@ -386,10 +387,11 @@ def _events(run: Run, columns: StepperColumns) -> None:
     columns["event_saved"] = events.saved
 
 
-def _words(run: Run, columns: StepperColumns) -> None:
-    """One bit per word, in the order of the enum; each 32 of them in a column: ``words0``, ``words1``, ..."""
+def _words(run: Run, answers: Answers, columns: StepperColumns) -> None:
+    """One bit per word about each step that speaks for others, in the order of the enum; each 32 of them in a column:
+    ``words0``, ``words1``, ..."""
     bit = {word: 1 << i for i, word in enumerate(Trait)}
-    bits = [sum(bit[word] for word in run.words(k)) for k in range(len(run))]
+    bits = [sum(bit[word] for word in run.words(k)) for k in np.unique(answers.speaker).tolist()]
     for number in range(-(-len(bit) // 32)):
         columns[f"words{number}"] = np.array([all_ >> 32 * number & 0xFFFF_FFFF for all_ in bits], np.uint32)
 

@@ -65,7 +65,7 @@ class Verdicts(Sequence[Verdict]):
         return len(self.outcome)
 
     def __iter__(self) -> Iterator[Verdict]:
-        return self._made(range(len(self)))
+        return self.of_steps(range(len(self)))
 
     @overload
     def __getitem__(self, step: int) -> Verdict: ...
@@ -73,7 +73,7 @@ class Verdicts(Sequence[Verdict]):
     def __getitem__(self, step: slice) -> Sequence[Verdict]: ...
     def __getitem__(self, step: int | slice) -> Verdict | Sequence[Verdict]:
         if isinstance(step, slice):
-            return tuple(self._made(range(*step.indices(len(self)))))
+            return tuple(self.of_steps(range(*step.indices(len(self)))))
         return self.at(range(len(self))[step])
 
     @property
@@ -82,9 +82,9 @@ class Verdicts(Sequence[Verdict]):
 
     def at(self, step: int) -> Verdict:
         """The verdict on one step."""
-        return next(self._made([step]))
+        return next(self.of_steps([step]))
 
-    def _made(self, steps: Sequence[int]) -> Iterator[Verdict]:
+    def of_steps(self, steps: Sequence[int]) -> Iterator[Verdict]:
         """The verdicts on some steps. Words that no column has are made for many at once; an exact one needs none."""
         for first in range(0, len(steps), _AT_ONCE):
             some = steps[first : first + _AT_ONCE]
@@ -123,6 +123,11 @@ def clause_names(unwinder: Unwinder) -> tuple[str, ...]:
 def counts_of(verdicts: Sequence[Verdict], phase: NDArray[np.int8] | None = None) -> Counts:
     """The verdicts on all steps of a run, counted; by phase, where each step's number in PHASES is given."""
     return verdicts.counts(phase=phase) if isinstance(verdicts, Verdicts) else counted(verdicts, phase)
+
+
+def verdicts_on(verdicts: Sequence[Verdict], steps: Sequence[int]) -> Iterator[Verdict]:
+    """Those on some steps of a run, made together where they are made."""
+    return verdicts.of_steps(steps) if isinstance(verdicts, Verdicts) else (verdicts[step] for step in steps)
 
 
 def judge_trace(

@@ -237,8 +237,11 @@ def test_a_page_steps_through_the_first_thread(
     said = tells(testbed, 0, ("run", threads, "-u", "eh_frame", "-o", str(page)))
     assert "3 other threads are not on it" in said.out and page.read_text().startswith("<!doctype html>")
     monkeypatch.setattr("testbed.cli.process_run.MOST_ON_A_PAGE", 2_000)
-    tells(testbed, 2, ("run", threads, "-u", "eh_frame", "-o", str(page)), err=["--budget 2000 shows the first 2,000"])
-    tells(testbed, 0, ("run", threads, "-u", "eh_frame", "-o", str(page), "--budget", "2000"), out=["2,000 steps"])
+    tells(testbed, 0, ("run", threads, "-u", "eh_frame", "-o", str(page)), out=["2,000 steps", "its steps are used up"])
+    with monkeypatch.context() as patch:
+        patch.setattr("testbed.cli.process_run.watched_process", None)  # nothing is run
+        asked = ("run", threads, "-o", str(page), "--budget", "2001")
+        tells(testbed, 2, asked, err=["a page shows up to 2,000 steps"])
 
 
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:

@@ -28,9 +28,10 @@ from testbed.naming.symbolize import symbolize
 from testbed.report.answers import Answers, answers_of
 from testbed.report.json_forms import schema
 from testbed.report.plots import plot_matrix, plot_run
-from testbed.report.stepper import write_stepper
+from testbed.report.stepper import stepper_data, write_stepper
 from testbed.report.styles import STYLES, PrintedBacktrace, shown
 from testbed.report.timeline import Change, changes, timeline
+from testbed.runs.judging import judge
 from testbed.runs.run import Run, run_built, run_program
 from testbed.trace import Memory, Snapshot
 from testbed.verdicts.one import Verdict
@@ -249,6 +250,36 @@ def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:
         page.keyboard.press("b")
         page.keyboard.press("+")
         assert page.evaluate("stepper.at()") == 19_998
+        follows = int(np.flatnonzero(answers.speaker != np.arange(len(run)))[-1])
+        page.evaluate(f"stepper.go({follows})")
+        assert f"as at step {answers.speaker[follows]}:" in page.inner_text("#site-words")
+
+
+def test_words_of_a_long_run_are_those_of_the_first_step_of_a_kind_and_numbers_are_its_own() -> None:
+    run = run_built(workload(TARGETS[0], scale_for(TARGETS[0], 25_000)), budget=20_000)
+    answers = answers_of(run, [UNWINDERS["fp_chain"], UNWINDERS["eh_frame"], UNWINDERS["stack_scan"]])
+    cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
+    facts, columns = stepper_data(run, answers, cells)
+    told, kind = columns["told"], columns["kind"]
+    assert len(told) < len(run) / 50 and all(kind[told] == np.arange(len(told)))
+    seen = set()
+    for step in range(0, len(run), 37):
+        speaker = int(told[kind[step]])
+        assert run.function(int(run.trace.pc[step])) == run.function(int(run.trace.pc[speaker]))
+        for i, each in enumerate(answers.each):
+            said = each.unwinder.unwind(run[step])
+            verdict = judge(run, step, said, each.unwinder)
+            heard = judge(run, speaker, each.unwinder.unwind(run[speaker]), each.unwinder)
+            assert list(Outcome)[columns[f"s{i}outcome"][step]] is verdict.outcome is heard.outcome
+            assert columns[f"s{i}depth"][step] == verdict.depth
+            assert columns[f"s{i}unexplained"][step] == verdict.unexplained
+            assert facts["notes"][columns[f"s{i}why"][kind[step]]] == run.why(heard, speaker)
+            assert facts["notes"][columns[f"s{i}note"][kind[step]]] == run.difference(heard)
+            pcs, end = answers.chain(int(each.callers[step]))
+            assert pcs == tuple(frame.pc for frame in said.frames[1:])
+            assert (end == "") == (said.stopped is None)
+            seen.add(verdict.outcome)
+    assert len(seen) > 2
 
 
 # The timeline: valid for both viewers, balanced, and the same stacks as the truth and the unwinders.
@@ -345,7 +376,7 @@ def test_answers_keep_what_was_said(program: str, arch: str, recipe: str) -> Non
     natively = answers_of(run, applicable, natively=True)
     assert said(run, natively) == said(run, readably)
     for one, other in zip(natively.each, readably.each, strict=True):
-        assert one.verdicts == other.verdicts
+        assert tuple(one.verdicts) == other.verdicts
     assert len(np.unique(np.stack([readably.pc, readably.cfa, readably.outer]), axis=1).T) == len(readably.pc)
 
 

@@ -21,7 +21,8 @@ async function start() {
     const [, where, , text] = facts.code[col.line[step]];
     slider.setAttribute("aria-valuetext", `step ${step}, ${where}, ${text}`);
     title.replaceChildren(el("span", { class: "mono" }, where), " ", el("code", {}, text));
-    said.replaceChildren(...facts.words.filter((_, i) => (col[`words${i >> 5}`][step] >>> (i % 32)) & 1).map((word) => el("li", { title: word.meaning }, word.name)));
+    const kind = col.kind[step], words = facts.words.filter((_, i) => (col[`words${i >> 5}`][kind] >>> (i % 32)) & 1);
+    said.replaceChildren(...model.toldAt(step).map((told) => el("li", {}, told)), ...words.map((word) => el("li", { title: word.meaning }, word.name)));
     for (const paint of panels) paint(step);
     time.move(step);
     // Browsers limit how often the address may change, and a screen reader needs time to speak.

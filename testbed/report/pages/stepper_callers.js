@@ -64,8 +64,9 @@ function callersPanel(model, shown) {
     table.replaceChildren(el("thead", {}, head), el("tbody", {}, rowsOf(truth, columns)));
     const reasons = new Map(); // equal answers may have different reasons
     for (const i of columns.filter(({ outcome }) => outcome.name !== "exact").flatMap(({ members }) => members)) {
-      const said = [col[`s${i}note`][step], col[`s${i}why`][step]].map((note) => facts.notes[note]).filter(Boolean).join("; ");
-      reasons.set(said, [...(reasons.get(said) ?? []), facts.unwinders[i].name]);
+      const said = [col[`s${i}note`][col.kind[step]], col[`s${i}why`][col.kind[step]]].map((note) => facts.notes[note]).filter(Boolean).join("; ");
+      const heard = [...model.toldAt(step), said].join(" ");
+      reasons.set(heard, [...(reasons.get(heard) ?? []), facts.unwinders[i].name]);
     }
     why.replaceChildren(...[...reasons].map(([said, names]) => el("p", {}, el("b", {}, names.join(", ")), ": ", ...worded(said))));
   };

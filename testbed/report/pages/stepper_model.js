@@ -188,6 +188,9 @@ function modelOf(facts, col) {
     return { frames, end: facts.ends[-1 - node] };
   }
 
+  // Words are made once for each kind of step: which step's they are, where it is another one.
+  const toldAt = (step) => (col.told[col.kind[step]] === step ? [] : [`as at step ${col.told[col.kind[step]]}:`]);
+
   // An answer beside the truth (facts.besides): at[level] is its frame there, null where it lacks that true caller;
   // extra[level] are frames that never were, in front of that level; it ends in front of level `end`.
   function alignedAt(unwinder, step) {
@@ -243,5 +246,5 @@ function modelOf(facts, col) {
     depth[i] = col.parent[i] < 0 ? 0 : depth[col.parent[i]] + 1;
     deepest = Math.max(deepest, depth[i]);
   }
-  return { facts, col, last, names, register, sp, pc, functionOf, stackAt, wordLabel, truthAt, saidAt, alignedAt, changedAt, moves, depth, deepest, hex };
+  return { facts, col, last, names, register, sp, pc, functionOf, stackAt, wordLabel, truthAt, saidAt, toldAt, alignedAt, changedAt, moves, depth, deepest, hex };
 }
