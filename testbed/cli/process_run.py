@@ -275,8 +275,8 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
     with written(path):
         write_stepper(run, answers, [cell_of(run, each.unwinder, each.verdicts) for each in answers.each], path)
     others = len(process.threads) - 1
-    more = f"; its {others} other threads are not on it" if others else ""
-    click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}, {run.ending}{more}")
+    more = f", {run.ending}" + (f"; its {others} other threads are not on it" if others else "")
+    click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
     if any(map(follows_tables, unwinders)):
         click.echo(
             "What a table gets wrong is marked unexplained there; --at @STEP names the function whose row is wrong."
