@@ -96,5 +96,5 @@ def agree_in_pieces(whole: Truth, length: int, every: int = 1, seed: int | None 
                 assert found == right, (length, step, depth)
             sp = int(trace.sp[step])
             assert truth.trace.memory(row).read(sp - 32, 64) == trace.memory(step).read(sp - 32, 64), (length, step)
-    assert reached == len(trace)
+    assert reached == len(trace) and set(known.returns.tolist()) == whole.returned_to
     return known
