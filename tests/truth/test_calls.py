@@ -398,3 +398,13 @@ def test_a_pointer_to_a_function_on_top_of_a_frame_that_a_tail_call_uses_is_no_p
     )
     truth = watch("x86_64", body, *stacks, "back = main, _start")
     assert not truth.undecided.any()
+
+
+def test_a_pointer_to_a_function_that_nobody_came_back_to_when_the_run_ends_was_no_promise() -> None:
+    """Where a call goes to that function, it was a pointer to it; else what ran meanwhile is undecided."""
+    body = "fn main\nlea rcx, [rip + g]\npush rcx\njmp inside\nnop\ninside: call leaf\nin_main: call g\n"
+    body += "last: mov eax, 60\nsyscall\nfn leaf\nnop\nin_leaf: ret\nfn g\nmov edi, 42\nin_g: ret\n"
+    stacks = ("inside = main, _start", "in_leaf = leaf, main, _start", "last = main, _start")
+    watch("x86_64", body, *stacks, "in_g = g, main, _start")
+    never = body.replace("in_main: call g", "in_main: mov edi, 42")
+    watch("x86_64", never, *stacks, undecided=("inside", "in_leaf", "last"))

@@ -233,6 +233,18 @@ def test_what_a_call_left_at_the_return_place_is_no_makers() -> None:
     witness("x86_64", body, *stacks)
 
 
+def test_a_jump_far_up_a_stack_that_was_left_twice_goes_on_there() -> None:
+    """main has a large frame. deep leaves its stack, comes back, and leaves it again; from there last jumps to main."""
+    body = "fn main\npush rbx\nmov rbx, rsp\nlea rdx, [rip + back]\nsub rsp, 0x8000\ncall deep\nnop\n"
+    body += "back: mov eax, 42\npop rbx\nret\nfn deep\npush r12\nmov r12, rsp\nlea rsp, [rip + top]\ncall leaf\n"
+    body += "mov rsp, r12\ncall leaf\nhere: lea rsp, [rip + top]\ncall last\nnop\nfn leaf\nnop\nin_leaf: ret\n"
+    body += "fn last\nnop\nin_last: mov rsp, rbx\njmp rdx\n.bss\n.space 1024\ntop: .space 8\n"
+    deep = "deep, main, _start"
+    stacks = (f"in_leaf = leaf, {deep}", f"here = {deep}", f"in_last = last, {deep}", "back = main, _start")
+    watch("x86_64", body, *stacks)
+    witness("x86_64", body, *stacks)
+
+
 MANY_STACKS = """
 fn main
     stp x29, x30, [sp, #-32]!
