@@ -12,9 +12,9 @@ from functools import cached_property
 
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
-from testbed.checks.code_words import CodeWords, in_front_of
+from testbed.checks.code_words import CodeWords
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER
-from testbed.checks.model import LaterDirectives, Repair, SourceEdit
+from testbed.checks.model import BEFORE_IT, LaterDirectives, Repair, SourceEdit
 from testbed.checks.repair import Cause
 from testbed.checks.source_directives import (
     ADJUST,
@@ -32,7 +32,7 @@ from testbed.checks.source_directives import (
     standing_before,
     written_anew,
 )
-from testbed.checks.source_edits import Idiom, NoPatch, SourceChange, frame_edits, idiom, source_edits
+from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, source_edits
 from testbed.checks.source_statements import Around, SourceStatement, around, label_of, said_above
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.checks.true_rows import ObservedRow
@@ -124,30 +124,32 @@ class FunctionSource:
             pc += 1
         return pc
 
-    def edits(self, changes: Iterable[SourceChange]) -> tuple[SourceEdit, ...]:
-        """The edits of the source; none where one of the changes cannot be written there."""
+    def patch(self, changes: Iterable[SourceChange]) -> tuple[tuple[SourceEdit, ...], str]:
+        """The edits of the source; where one of the changes cannot be written there, none, and why."""
         found: list[SourceEdit] = []
         try:
             for change in changes:
                 own = self._idiom(self.words.source(min(change.pc, self.pcs[-1]))[0])
                 found += source_edits(change, self.around(change.pc), own, self.words.sources)
-        except NoPatch:
-            return ()
-        return tuple(found)
+        except NoPatch as why:
+            return (), str(why)
+        return tuple(found), ""
 
-    def frame_edits(self, pc: int, repair: Repair) -> tuple[SourceEdit, ...]:
-        """The edits of `.save` and its like above an instruction; none where they do not stand there as is told."""
+    def frame_patch(self, pc: int, repair: Repair) -> tuple[tuple[SourceEdit, ...], str]:
+        """The edits of `.save` and its like above an instruction; where they do not stand there as is told, none, and
+        why.
+        """
         file, line = self.words.source(pc)
         named = repair.replaced or (repair.place.partition(" ")[2].strip("`"),)
         found = [said_above(file, line, frozenset((each,)), self.words.sources) for each in named]
         standing = [each for each in found if each is not None]
         if len(standing) < len(found):
-            return ()
+            return (), _NOT_ABOVE if file else NO_LINE
         own, old = self._idiom(file), standing if repair.replaced else []
         try:
-            return tuple(frame_edits(repair.directives, old, standing[0], own, self.words.sources))
-        except NoPatch:
-            return ()
+            return tuple(frame_edits(repair.directives, old, standing[0], own, self.words.sources)), ""
+        except NoPatch as why:
+            return (), str(why)
 
     def _idiom(self, file: str) -> Idiom:
         return idiom(file, self.words.sources, tuple((name, each.dwarf) for name, each in self.arch.by_name.items()))
@@ -178,6 +180,7 @@ class FunctionSource:
 # LLVM's count it from an offset that was taken back: docs/reports/llvm-mc-restore-state.md.
 _DIFFER = "assemblers do not agree on what an adjustment behind `.cfi_restore_state` is counted from"
 _OFFSET = ".cfi_offset"
+_NOT_ABOVE = "the directives of its frame do not stand above it as such"
 _LONGEST = 15  # bytes of an instruction
 _MOST_OF_A_LINE = 1000  # instructions
 _CFA_SAID = (DEF_CFA_OFFSET, ADJUST, DEF_CFA, DEF_CFA_REGISTER, RESTORE_STATE)
@@ -197,54 +200,52 @@ class Advisor:
         if not cause.directives or (row is not None and self.function.arch.sp in row.registers):
             return None
         first = cause.remembered
-        remembered, changes = "", list[SourceChange]()
-        if first is not None:
-            stands = source.standing_at(first)
-            remembered = in_front_of(source.words.where(first), stands)
-            if REMEMBER_STATE not in stands:
-                changes.append(SourceChange(first, (REMEMBER_STATE,), first=True))
-        later = []
+        remembered = "" if first is None else source.words.where(first)
+        later = tuple(LaterDirectives(source.place(source.next(each.pc)), each.directives) for each in cause.closings)
+        place = BEFORE_IT if cause.replaced is None else f"before {source.words.where(cause.replaced[0])}"
+        edits, no_patch = source.patch(self._changes(cause))
+        adjusted = self._is_restored(cause.pc) and any(each.old.startswith(f"{ADJUST} ") for each in edits)
+        why = _DIFFER if adjusted else ""
+        return Repair(cause.directives, remembered, len(cause.pcs), later, (), place, edits, no_patch, why)
+
+    def _changes(self, cause: Cause) -> Iterator[SourceChange]:
+        """What is to change in the source: what is wrong first, then what comes of that further up and down."""
+        source, pc = self.source, cause.pc
+        standing = source.standing_at(pc)
+        if cause.replaced is not None:
+            behind, wrong = cause.replaced
+            yield SourceChange(behind, cause.directives, (source.standing_at(behind).get(wrong, wrong),))
+            return
+        true = {each.pc: each.true for each in self.function.tried}
+        rows = {at: self.table.at(at) for at in source.pcs if at >= pc}
+        if relative := counted_from(cause.directives, list(standing), rows, true):
+            yield replace(self._change(pc, relative[0], (), standing), before=standing[relative[1]])
+        else:
+            said, replaced = written_anew(cause.directives, list(standing), self._said_before(pc))
+            if len(replaced) == 1 and (meant := self._of_another(pc, replaced[0])):
+                said = (*(each for each in said if not is_instead(each, replaced[0])), meant)
+            said = self._said_itself(pc, said)
+            yield from self._told_early(pc, said, tuple(standing[each] for each in replaced), standing)
+            if not cause.closings:
+                yield from self._said_again(pc, said)
+        if cause.remembered is not None and REMEMBER_STATE not in source.standing_at(cause.remembered):
+            yield SourceChange(cause.remembered, (REMEMBER_STATE,), first=True)
+        yield from self._ends(cause)
+        behind_it = ((at, source.standing_at(at)) for at in source.pcs if at > pc)
+        if again := recounted(cause, behind_it, self.table, true):
+            yield self._change(again[0], again[1:2], again[2:], source.standing_at(again[0]))
+
+    def _ends(self, cause: Cause) -> Iterator[SourceChange]:
+        """What gives the old state back, as far as the source does not say it."""
+        source = self.source
         for each in cause.closings:
             pc = source.next(each.pc)
-            stands = source.standing_at(pc) if pc < source.end else {}
+            stands = source.standing_at(pc)
             unsaid = (one for one in each.directives if not is_said(one, list(stands)))
             kept = tuple(one for one in unsaid if not self._given_back(one, cause.pc, max(pc, each.until + 1)))
             if left := self._said_itself(pc, kept):
-                later.append(LaterDirectives(source.place(pc), left))
                 said, replaced = written_anew(left, list(stands), self._said_before(pc))
-                changes += self._told_early(pc, said, tuple(stands[one] for one in replaced), stands, cause.pc)
-        behind_it = ((pc, source.standing_at(pc)) for pc in source.pcs if pc > cause.pc)
-        true = {each.pc: each.true for each in self.function.tried}
-        if again := recounted(cause, behind_it, self.table, true):
-            later.append(LaterDirectives(source.place(again[0]), again[1:2], again[2:]))
-            changes.append(self._change(again[0], again[1:2], again[2:], source.standing_at(again[0])))
-        if cause.replaced is not None:
-            behind, wrong = cause.replaced
-            at = f"before {source.words.where(behind)}" if behind != cause.pc else ""
-            edits = source.edits(
-                [SourceChange(behind, cause.directives, (source.standing_at(behind).get(wrong, wrong),))]
-            )
-            return Repair(cause.directives, "", len(cause.pcs), replaced=(wrong,), replaced_at=at, edits=edits)
-        standing = source.standing_at(cause.pc)
-        rows = {pc: self.table.at(pc) for pc in source.pcs if pc >= cause.pc}
-        if relative := counted_from(cause.directives, list(standing), rows, true):
-            said, old = relative
-            change = replace(self._change(cause.pc, said, (), standing), before=standing[old])
-            edits = source.edits([*changes, change])
-            place = f"before `{standing[old]}`"
-            return Repair(said, remembered, len(cause.pcs), tuple(later), place=place, edits=edits)
-        said, replaced = written_anew(cause.directives, list(standing), self._said_before(cause.pc))
-        if len(replaced) == 1 and (meant := self._of_another(cause.pc, replaced[0])):
-            said = (*(each for each in said if not is_instead(each, replaced[0])), meant)
-        as_written = tuple(standing[each] for each in replaced)
-        said = self._said_itself(cause.pc, said)
-        adjusted = any(each.startswith(f"{ADJUST} ") for each in replaced)
-        why = _DIFFER if adjusted and self._is_restored(cause.pc) else ""
-        changes += self._told_early(cause.pc, said, as_written, standing)
-        if not cause.closings:
-            changes += self._said_again(cause.pc, said)
-        edits = source.edits(changes)
-        return Repair(said, remembered, len(cause.pcs), tuple(later), as_written, edits=edits, why=why)
+                yield from self._told_early(pc, said, tuple(stands[one] for one in replaced), stands, cause.pc)
 
     def _said_itself(self, pc: int, said: tuple[str, ...]) -> tuple[str, ...]:
         """Directives, where the assemblers do not agree what an adjustment is counted from: the offset itself."""

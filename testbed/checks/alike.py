@@ -50,13 +50,15 @@ def divided(finding: TableFinding, known: Sequence[bool]) -> tuple[tuple[TableFi
 
 def _repair_of_each(alike: Sequence[TableFinding]) -> Repair | None:
     """The directives that all these functions lack, where they are the same ones; else the first one's."""
-    repairs = [each.repair for each in alike]
-    first = repairs[0]
-    if first is None or any(each is None or _said(each) != _said(first) for each in repairs):
+    repairs = [each.repair for each in alike if each.repair is not None]
+    first = alike[0].repair
+    if first is None or len(repairs) < len(alike) or any(_said(each) != _said(first) for each in repairs):
         return first
     later = tuple(replace(each, where=_ENDS) for each in first.later)
-    repaired = sum(each.repaired for each in repairs if each is not None)
-    return replace(first, repaired=repaired, later=later, place=_BEGINNINGS)
+    edits = tuple(edit for each in repairs for edit in each.edits) if all(each.edits for each in repairs) else ()
+    no_patch = next((each.no_patch for each in repairs if not each.edits), "")
+    repaired = sum(each.repaired for each in repairs)
+    return replace(first, repaired=repaired, later=later, place=_BEGINNINGS, edits=edits, no_patch=no_patch)
 
 
 def _said(repair: Repair) -> tuple[tuple[str, ...], ...]:

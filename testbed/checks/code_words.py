@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,11 +115,6 @@ def rule_words(rule: Rule | None, name: str) -> str:
             return f"still in {name}"
         case _:
             return "what an expression computes"
-
-
-def in_front_of(where: str, standing: Collection[str]) -> str:
-    """A place before which a directive belongs, as seen from an instruction: before all that stands there already."""
-    return f"the directives in front of {where}" if standing else where
 
 
 def contradictions(one: UnwindRow, other: UnwindRow, arch: Arch, cfa_is: str, it_is: str) -> tuple[WrongThing, ...]:

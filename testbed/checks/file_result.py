@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -36,7 +36,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
 from testbed.checks.static_rows import NOT_READ, StaticReading, read_statically
-from testbed.checks.table_findings import span_at, table_findings, unreadable
+from testbed.checks.table_findings import passed_over, span_at, table_findings, unreadable
 from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.conventions.chosen import chosen, taken
@@ -141,6 +141,7 @@ def _between(
 
 
 Pcs = NDArray[np.uint64]
+_FEW = 3  # instructions that are named
 # Functions of crt1.o, crti.o, crtbegin.o (GCC: libgcc/crtstuff.c; glibc: sysdeps/ARCH/start.S, crti.S).
 _START_FILES = frozenset(
     {
@@ -159,6 +160,7 @@ class _OneTable:
     natural: ResultsByPc
     true: Mapping[int, ObservedRow]
     undecided: Pcs  # instructions of which every visit was left out
+    astray: NDArray[np.uint64]  # those that are right, but on forced paths, with the branches that were turned
 
     @classmethod
     def of(cls, table: RowTable, parts: Sequence[TableChecks]) -> _OneTable:
@@ -167,7 +169,9 @@ class _OneTable:
         forced = _possible(forced, natural)
         true = merged(part for checks in parts for part in checks.true)
         every, left_out = summed((natural, forced)), _union(each for checks in parts for each in checks.left_out)
-        return cls(table, every, natural, true, np.setdiff1d(left_out, every.pc))
+        pairs = np.concatenate([np.empty((0, 2), np.uint64), *(each for checks in parts for each in checks.astray)])
+        astray = np.unique(pairs[np.isin(pairs[:, 0], every.pc[every.wrong == 0])], axis=0)
+        return cls(table, every, natural, true, np.setdiff1d(left_out, every.pc), astray)
 
 
 def _possible(forced: ResultsByPc, natural: ResultsByPc) -> ResultsByPc:
@@ -217,7 +221,7 @@ def file_check(
     calls = FileCalls(image, pieces)
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
     for name, one in one_of.items():
-        findings += _findings(calls, name, one, sizes, words, failures)
+        findings += (*_findings(calls, name, one, sizes, words, failures), *passed_over(one.table, image, sizes, words))
         if len(executed) == len(sizes) or name in AT_CALLS:
             continue
         if (reading := read_statically(image, name, one.table)) is None:
@@ -233,6 +237,7 @@ def file_check(
     rowless = [one.every.pc[one.every.some == NO_ROW] for name, one in one_of.items() if name not in AT_CALLS]
     were_read = _union(iter(only_read))
     undecided = np.intersect1d(np.setdiff1d(undecided, were_read), instructions)
+    astray = [note for one in one_of.values() for note in _astray_note(one.table.source, one.astray, words)]
     functions = _functions(counted, natural, on_forced, were_read, rowless)
     return FileCheck(
         path,
@@ -245,11 +250,27 @@ def file_check(
         sum(result.steps for result in results),
         sum(int(one.every.visits.sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *notes, *_undecided_note(len(undecided))),
+        (*image.notes, *notes, *_undecided_note(len(undecided)), *astray),
         failures=failures,
         parts=_functions(parts, natural, on_forced, were_read, rowless),
         conventions=taken(chosen(image, function.start) for function in functions),
     )
+
+
+def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> Iterator[str]:
+    """Which rows are wrong on forced paths, and count as right since they are on other ones; what was forced there."""
+    branches: defaultdict[int, list[int]] = defaultdict(list)
+    for pc, branch in astray.tolist():
+        branches[pc].append(branch)
+    first: dict[str, str] = {}  # by function
+    for pc, its in branches.items():
+        turned = f"the branch at {words.where(max(its))} was turned" if any(its) else "what it calls was answered"
+        first.setdefault(words.where(pc).partition("+")[0], f"{words.where(pc)} ({turned})")
+    named = list(first.values())[:_FEW]
+    if named:
+        number = f"{len(branches):,} instructions count" if len(branches) > 1 else "1 instruction counts"
+        rest = f" and {len(branches) - len(named):,} more" if len(branches) > len(named) else ""
+        yield f"{table}: {number} as right, though wrong on a forced path: {', '.join(named)}{rest}"
 
 
 def _undecided_note(number: int) -> Iterator[str]:

@@ -221,6 +221,7 @@ class TableChecks:
     true: tuple[Mapping[int, ObservedRow], ...]
     left_out: tuple[NDArray[np.uint64], ...] = ()  # where some visit was: `testbed.checks.impossible`
     right: tuple[RightWays, ...] = ()
+    astray: tuple[NDArray[np.uint64], ...] = ()  # wrong on a forced path: (instruction, the branch that was turned; 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,6 +329,7 @@ def joined(parts: Sequence[GroupResult]) -> GroupResult:
             tuple(each for part in parts for each in part.tables[name].true),
             tuple(each for part in parts for each in part.tables[name].left_out),
             tuple(each for part in parts for each in part.tables[name].right),
+            tuple(each for part in parts for each in part.tables[name].astray),
         )
         for name in parts[0].tables
     }
@@ -379,16 +381,26 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
-        checks, left_out = held_against(this, group.readers, name, table, batch, (watched, local), (parts, sized))
+        checks, left_out, astray = held_against(
+            this, group.readers, name, table, batch, (watched, local), (parts, sized)
+        )
         checks = _only(checks, own)
         true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
         right = checks.compared & (checks.wrong == 0) & ~checks.untried
         ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))
-        tables[name] = TableChecks((natural,), (forced,), (true,), (np.unique(pc[left_out & own]),), (ways,))
+        pairs = (_turned(batch, pc, np.flatnonzero(astray & own)),)
+        tables[name] = TableChecks((natural,), (forced,), (true,), (np.unique(pc[left_out & own]),), (ways,), pairs)
     decided = own & ~called.undecided  # where nobody knows who called, nothing was compared
     on_natural, on_forced = (np.unique(pc[decided & steps]) for steps in (~batch.forced, batch.forced))
     return GroupResult((), tables, on_natural, on_forced, {}, 0, steps)
+
+
+def _turned(batch: Batch, pc: NDArray[np.uint64], steps: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The instructions of some steps with the branch of the path that was turned last before (0: none), each once."""
+    turned = batch.turned_before(steps)
+    branches = np.where(turned >= 0, pc[turned], np.uint64(0))
+    return np.unique(np.stack([pc[steps], branches], axis=1), axis=0)
 
 
 def _ways(called: Truth, pc: NDArray[np.uint64], asked: NDArray[np.bool_]) -> NDArray[np.uint64]:
@@ -407,11 +419,11 @@ def held_against(
     batch: Batch,
     truth: tuple[Truth, LocalCalls | None],
     of_steps: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-) -> tuple[RowChecks, NDArray[np.bool_]]:
+) -> tuple[RowChecks, NDArray[np.bool_], NDArray[np.bool_]]:
     """A table compared with a batch of paths, without visits that no real run makes and steps that prove nothing.
 
-    And which steps were left out for that. ``truth``: and local calls; ``of_steps``: those in code that is jumped to,
-    and those with a frame of any size.
+    And which steps were left out for that, and which are wrong on forced paths, though perhaps no run takes these.
+    ``truth``: and local calls; ``of_steps``: those in code that is jumped to, and those with a frame of any size.
     """
     (watched, local), (parts, sized) = truth, of_steps
     called = watched if local is None else local.truth
@@ -427,10 +439,11 @@ def held_against(
     checks = without_wrong_landings(checks, batch, table)
     checks = without_answered_base(checks, batch, called, table, this.image)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
+    astray = checks.compared & (checks.wrong != 0) & batch.forced
     checks = without_impossible(checks, batch)
     checks = without_contradicted(checks, batch, this.image, table, row_at)
     checks = without_led_astray(checks, proving, batch, parts)
-    return checks, every.compared & ~checks.compared
+    return checks, every.compared & ~checks.compared, astray
 
 
 def _only(checks: RowChecks, steps: NDArray[np.bool_]) -> RowChecks:

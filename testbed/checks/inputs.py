@@ -264,7 +264,8 @@ def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Pa
         if limit := limit_met(done.returncode, "\n".join(lines)):
             first = f"the compiler was stopped: it wanted more than {limit}"
         elif readable is not None and NOT_FOUND.search(first):
-            first += " (a source reads its own folder and those that its compiler is told of: -- -I FOLDER)"
+            told = f"`testbed check {path.name} -- -Iinclude`"
+            first += f" (a source reads its own folder and those that are named behind --: {told})"
         raise BuildError(f"{path}: {first}", command=command, output=rest)
     return said
 

@@ -35,6 +35,7 @@ class FindingKind(Enum):
     NO_EPILOGUE_ROWS = "no-epilogue-rows"  # a compiler that is known for it wrote rows for prologues only
     FORMATS_DIFFER = "formats-differ"  # two tables of the file contradict each other where nothing else tells who errs
     UNREADABLE = "unreadable"  # a table has something there that cannot be read
+    PASSED_OVER = "passed-over"  # a table has an instruction there that means nothing, and readers pass over it
 
 
 class Severity(Enum):
@@ -55,6 +56,7 @@ SEVERITIES: Mapping[FindingKind, Severity] = {
     FindingKind.NO_EPILOGUE_ROWS: Severity.NOTE,
     FindingKind.FORMATS_DIFFER: Severity.ERROR,
     FindingKind.UNREADABLE: Severity.ERROR,
+    FindingKind.PASSED_OVER: Severity.NOTE,
 }
 
 
@@ -88,7 +90,8 @@ class Consequence:
 class SourcePlace:
     """Where a statement stands in a source, line and column from 1, and its text with single spaces.
 
-    A use of ``macro`` stands there if that is not "": the statement is at line ``macro_line`` of ``macro_file``.
+    A use of ``macro`` stands there if that is not "": the statement is at line ``macro_line`` of ``macro_file``, which
+    has ``macro_text``.
     """
 
     file: str
@@ -98,29 +101,31 @@ class SourcePlace:
     macro: str = ""
     macro_file: str = ""
     macro_line: int = 0
+    macro_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceEdit:
-    """A change of a source: ``old`` stands at a line and column, from 1, and ``new`` is to; either may end lines."""
+    """A change of a source: ``old`` stands at a line and column, from 1, and ``new`` is to; either may end lines.
+
+    ``at`` is the statement that changes, or before which the new ones stand, or ``behind`` which.
+    """
 
     file: str
     line: int
     column: int
     old: str
     new: str
+    at: SourcePlace | None = field(default=None, compare=False)
+    behind: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class LaterDirectives:
-    """Directives that belong before another instruction, further down: ``where`` is ``function+0x4``.
-
-    They are more, or stand for those ``replaced``.
-    """
+    """Directives that belong before another instruction, further down: ``where`` is ``function+0x4``."""
 
     where: str
     directives: tuple[str, ...]
-    replaced: tuple[str, ...] = ()
 
 
 BEFORE_IT = "before it"  # the finding's instruction
@@ -130,10 +135,11 @@ BEFORE_IT = "before it"  # the finding's instruction
 class Repair:
     """Directives that were added to the table in memory, and what a second check of the whole function said of it.
 
-    ``directives`` belong to ``place``, in words, or stand for those ``replaced``. ``remembered`` is where
+    ``directives`` belong to ``place``, in words, or stand for those ``replaced`` of its frame. ``remembered`` is where
     `.cfi_remember_state` belongs if one of them is `.cfi_restore_state`, else "". ``later`` ends what they say, where
-    the old state holds again, or says anew what would count from them. ``repaired`` instructions were wrong and are
-    right with it; none that was right is wrong.
+    the old state holds again. ``repaired`` instructions were wrong and are right with it; none that was right is wrong.
+    ``edits`` say the same in an assembly source, as its author writes, what is wrong first; where there are none,
+    ``no_patch`` says why.
     """
 
     directives: tuple[str, ...]
@@ -142,8 +148,8 @@ class Repair:
     later: tuple[LaterDirectives, ...] = ()
     replaced: tuple[str, ...] = ()
     place: str = BEFORE_IT
-    replaced_at: str = ""  # where what is replaced stands, if not there: "before f+0x4"
-    edits: tuple[SourceEdit, ...] = ()  # of the assembly source, in its author's words; none: it has no place there
+    edits: tuple[SourceEdit, ...] = ()
+    no_patch: str = ""
     why: str = ""  # it is said in this form
 
 

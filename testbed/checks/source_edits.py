@@ -31,8 +31,10 @@ _OFFSET = ".cfi_offset"
 _CONDITION = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|endif))")
 _SUM = re.compile(r"\s*[-+]?\s*(?:0x[0-9a-fA-F]+|\d+)(?:\s*[-+]\s*(?:0x[0-9a-fA-F]+|\d+))*\s*")
 _NUMBER = re.compile(r"(?<![\w%])(?:0x)?\d[0-9a-f]*\b")
+_DEFINE = re.compile(r"\s*#\s*define\b")
 _STARTS = (".cfi_startproc", ".fnstart")
 _USUAL_INDENT = "\t"
+NO_LINE = "no line of its assembly is known"
 
 
 class NoPatch(Exception):
@@ -162,13 +164,13 @@ def _instead_of(statement: SourceStatement, new: Sequence[str], own: Idiom, sour
     file, line, column, raw = _raw(statement, sources)
     whole = sources.lines(file)[line - 1]
     if not new:
-        alone = whole.strip() == raw
-        return SourceEdit(file, line, 1, f"{whole}\n", "") if alone else SourceEdit(file, line, column, raw, "")
+        where, old = (1, f"{whole}\n") if whole.strip() == raw else (column, raw)
+        return SourceEdit(file, line, where, old, "", statement.place)
     first = _corrected(raw, statement.text, new[0])
     if len(new) > 1 and statement.place.macro:
         raise NoPatch(f"it is in the macro {statement.place.macro}")
     indent = whole[: column - 1] if not whole[: column - 1].strip() else own.indent
-    return SourceEdit(file, line, column, raw, f"\n{indent}".join((first, *new[1:])))
+    return SourceEdit(file, line, column, raw, f"\n{indent}".join((first, *new[1:])), statement.place)
 
 
 def _corrected(raw: str, text: str, new: str) -> str:
@@ -222,7 +224,7 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
     """An edit that writes more directives: behind what stands there, or before all or one of it."""
     if here.own is None:
         if here.before is None or here.before.place.macro:
-            raise NoPatch("no line of its assembly is known")
+            raise NoPatch(NO_LINE)
         return _below(here.before.place, new, own, sources)
     if new[0].startswith(_STARTS) or (
         new[0] == RESTORE_STATE and not here.directives
@@ -240,7 +242,7 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
         if not any(map(_CONDITION.match, between)) and not lines[ahead.place.line - 1].rstrip().endswith("\\"):
             return _below(ahead.place, new, own, sources)
     if ahead is not None and ahead.place.line == here.own.place.line and here.own.place.macro:
-        raise NoPatch(f"it belongs into the macro {here.own.place.macro}")
+        return _within(ahead.place, new, own, sources)
     return _above(here.own.place, new, own, sources)
 
 
@@ -252,16 +254,25 @@ def _below(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) ->
     """Lines behind the one of a statement."""
     whole = sources.lines(at.file)[at.line - 1]
     indent = _indent(whole, at.column, own)
-    return SourceEdit(at.file, at.line + 1, 1, "", "".join(f"{indent}{each}\n" for each in new))
+    return SourceEdit(at.file, at.line + 1, 1, "", "".join(f"{indent}{each}\n" for each in new), at, behind=True)
+
+
+def _within(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
+    """Lines behind the one of a macro that a statement comes from: all its uses get them."""
+    whole = sources.lines(at.macro_file)[at.macro_line - 1] if at.macro else ""
+    if not whole.strip() or _DEFINE.match(whole) or whole.endswith("\\"):
+        raise NoPatch(f"it belongs into the macro {at.macro or at.text}")
+    first = len(whole) - len(whole.lstrip()) + 1
+    return replace(_below(replace(at, file=at.macro_file, line=at.macro_line, column=first), new, own, sources), at=at)
 
 
 def _above(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
     """Lines before the one of a statement; in its line where others stand before it."""
     whole = sources.lines(at.file)[at.line - 1]
     if ";" in whole[: at.column - 1]:
-        return SourceEdit(at.file, at.line, at.column, "", "".join(f"{each}; " for each in new))
+        return SourceEdit(at.file, at.line, at.column, "", "".join(f"{each}; " for each in new), at)
     indent = _indent(whole, at.column, own)
-    return SourceEdit(at.file, at.line, 1, "", "".join(f"{indent}{each}\n" for each in new))
+    return SourceEdit(at.file, at.line, 1, "", "".join(f"{indent}{each}\n" for each in new), at)
 
 
 def _indent(whole: str, column: int, own: Idiom) -> str:

@@ -177,12 +177,11 @@ def _expanded(text: str, file: str, line: int, macros: Mapping[str, _Macro], dee
         for number, own in macro.body:
             for each in _expanded(_filled(own, given, macro.marks), macro.file, number, macros, deep - 1):
                 inner = each.place
-                within = (
-                    (inner.macro, inner.macro_file, inner.macro_line)
-                    if inner.macro
-                    else (macro.name, macro.file, number)
-                )
-                yield replace(each, place=replace(place, macro=within[0], macro_file=within[1], macro_line=within[2]))
+                if not inner.macro:
+                    inner = replace(
+                        inner, macro=macro.name, macro_file=macro.file, macro_line=number, macro_text=own.strip()
+                    )
+                yield replace(each, place=replace(inner, file=file, line=line, column=column, text=said))
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:

@@ -17,6 +17,7 @@ from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
 from testbed.checks.model import (
+    BEFORE_IT,
     SEVERITIES,
     Consequence,
     FindingKind,
@@ -31,13 +32,15 @@ from testbed.checks.pc_checks import ResultsByPc
 from testbed.checks.repair import find_causes
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
 from testbed.checks.source_directives import (
+    ADJUST,
     CFA_REGISTERS,
+    DEF_CFA_OFFSET,
     OF_REGISTERS,
     RESTORE_STATE,
     register_of,
 )
 from testbed.checks.source_edits import SourceChange
-from testbed.checks.source_statements import Around, said_above, spelling
+from testbed.checks.source_statements import Around, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
@@ -184,6 +187,25 @@ def table_findings(
     return tuple(sorted(found, key=lambda finding: (finding.pc, finding.kind.value)))
 
 
+def passed_over(table: RowTable, image: Image, sizes: Mapping[int, int], words: CodeWords) -> Iterator[TableFinding]:
+    """What stands in a table and means nothing there, a finding each; what the rows say without it is tried as ever."""
+    for row in (each for each in table.rows if each.passed_over):
+        span = span_at(image, row.start)
+        pcs = sorted(pc for pc in sizes if span.start <= pc < span.end)
+        source = FunctionSource(words, image.arch, span.name, pcs, span.end, sizes)
+        said = [each.place for each in source.around(row.start).directives if each.text.startswith(_OFFSETS)]
+        yield TableFinding(
+            kind=FindingKind.PASSED_OVER,
+            table=table.source,
+            function=span.name,
+            things=(WrongThing(THE_CFA, f"CFA = {cfa_words(row.cfa)}", _PASSED_OVER.format(row.passed_over)),),
+            evidence=HowKnown.STATIC,
+            instructions=sum(row.start <= pc < row.end for pc in pcs),
+            place=said[-1] if said else None,
+            **words.named(row.start),
+        )
+
+
 def unreadable(table: str, why: UnwindError) -> TableFinding:
     """A table of which nothing can be read."""
     thing = WrongThing("row", "nothing that can be read", str(why))
@@ -251,9 +273,8 @@ class _OneFunction:
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
             seen = self._seen(function, cause.pcs, {*cause.things, *also}, before)
-            at = cause.pc if cause.replaced is None else cause.replaced[0]
             repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
-            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, repair, seen, at)
+            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, repair, seen)
 
     def _seen(
         self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]
@@ -304,16 +325,15 @@ class _OneFunction:
             if bare and self.advises and self.table.source not in _LEAVES_OUT:
                 right = sum(self._starts_right(pc) for pc in pcs)
                 end = LaterDirectives(self.source.place(self.span.end), (".cfi_endproc",))
-                edits = self.source.edits((SourceChange(pcs[0], first), SourceChange(self.span.end, end.directives)))
-                repair = Repair(first, "", right, (end,), edits=edits) if self._starts_right(pcs[0]) else None
+                patch = self.source.patch((SourceChange(pcs[0], first), SourceChange(self.span.end, end.directives)))
+                repair = Repair(first, "", right, (end,), (), BEFORE_IT, *patch)
+                repair = repair if self._starts_right(pcs[0]) else None
             elif bare and called and (frame := self._described(pcs)):
                 end = LaterDirectives(self.source.place(self.span.end), (".fnend",))
                 place = f"before {self.words.where(self.span.start)}"
                 said = (".fnstart", *frame.directives)
-                edits = self.source.edits(
-                    (SourceChange(self.span.start, said), SourceChange(self.span.end, end.directives))
-                )
-                repair = Repair(said, "", len(frame.pcs), (end,), (), place, edits=edits)
+                changes = (SourceChange(self.span.start, said), SourceChange(self.span.end, end.directives))
+                repair = Repair(said, "", len(frame.pcs), (end,), (), place, *self.source.patch(changes))
             thing, seen = (
                 WrongThing("row", "nothing", _NOTHING[called]),
                 no_row(self.words.where(pcs[0])) if called else None,
@@ -346,9 +366,8 @@ class _OneFunction:
         things: tuple[WrongThing, ...],
         repair: Repair | None,
         consequence: Consequence | None = None,
-        at: int | None = None,
     ) -> TableFinding:
-        """A finding; what is to change stands before the first of the instructions, or before the one ``at``."""
+        """A finding in the words of its source."""
         found = TableFinding(
             kind=kind,
             table=self.table.source,
@@ -360,30 +379,29 @@ class _OneFunction:
             consequence=consequence,
             **self.words.named(pcs[0]),
         )
-        return self._as_written(found, pcs[0] if at is None else at)
+        return self._as_written(found)
 
-    def _as_written(self, finding: TableFinding, at: int) -> TableFinding:
-        """A finding in the words of its source, with what is to change: before the instruction ``at``."""
+    def _as_written(self, finding: TableFinding) -> TableFinding:
+        """A finding in the words of its source, with the place of what is to change."""
         sources, repair, seen = self.words.sources, finding.repair, finding.consequence
-        own, there = (self.source.around(pc) if finding.source else Around() for pc in (finding.pc, at))
+        own = self.source.around(finding.pc) if finding.source else Around()
         spelt = spelling(finding.source, sources, frozenset(self.arch.by_name)).of
         if repair is not None:
             later = tuple(replace(each, directives=tuple(map(spelt, each.directives))) for each in repair.later)
             repair = replace(repair, directives=tuple(map(spelt, repair.directives)), later=later)
-        said = there.own if finding.kind in _WITHOUT_ROWS else there.before or there.own
-        if repair is not None and repair.replaced:
-            said = next((each for each in there.directives[::-1] if each.text == repair.replaced[0]), said)
-        if self.table.source in _OF_SAVES:
-            named = (*repair.replaced, repair.place.partition(" ")[2].strip("`")) if repair is not None else ()
-            said = said_above(finding.source, finding.line, frozenset(named), sources) or own.own
-            if repair is not None and not repair.edits:
-                repair = replace(repair, edits=self.source.frame_edits(finding.pc, repair))
+        if repair is not None and self.table.source in _OF_SAVES and not repair.edits:
+            edits, no_patch = self.source.frame_patch(finding.pc, repair)
+            repair = replace(repair, edits=edits, no_patch=no_patch)
+        beside = own.own if finding.kind in _WITHOUT_ROWS or self.table.source in _OF_SAVES else own.before or own.own
+        place = None if beside is None else beside.place
+        if repair is not None and repair.edits:
+            place = repair.edits[0].at
         return replace(
             finding,
             repair=repair,
             things=tuple(replace(each, says=spelt(each.says), true=spelt(each.true)) for each in finding.things),
             consequence=seen and replace(seen, what=spelt(seen.what), shown=_chain(seen.shown, spelt)),
-            place=None if said is None else said.place,
+            place=place,
             written="" if own.own is None else own.own.text,
         )
 
@@ -436,6 +454,8 @@ def _frame_directives(frame: FrameRepair) -> Repair:
     return Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
 
 
+_OFFSETS = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ")
+_PASSED_OVER = "and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over {}"
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive

@@ -35,6 +35,7 @@ class Batch:
     has come back there from what stands for a function of another file, or one by a made-up pointer; perhaps that one
     never returns.
     ``strays`` are the steps at which a path was sent to code that no branch leads to, with that code's piece.
+    ``turned`` are those at which a branch was made to go the other way.
     """
 
     trace: Trace
@@ -43,6 +44,13 @@ class Batch:
     returned: NDArray[np.bool_] = field(repr=False)
     answered: NDArray[np.bool_] = field(repr=False)
     strays: tuple[tuple[int, CodePiece], ...] = ()
+    turned: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+
+    def turned_before(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each of some steps, the last at which a branch of its path had gone the other way by force; -1: none."""
+        last = np.searchsorted(self.turned, steps, side="left") - 1
+        found = np.concatenate([self.turned, [-1]])[last]
+        return np.where((found >= 0) & (self.path[found] == self.path[steps]), found, -1)
 
     def __len__(self) -> int:
         return len(self.forced)
@@ -74,7 +82,9 @@ def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[
     strays = tuple(
         (int(start) + step, each.piece) for each, start in zip(taken, starts, strict=True) for step in each.strays
     )
-    return Batch(trace, path, forced[path], returned[path], _answered(trace, image), strays)
+    turned = [int(start) + step for each, start in zip(taken, starts, strict=True) for step in each.turned]
+    own = np.array(sorted(turned), np.int64)
+    return Batch(trace, path, forced[path], returned[path], _answered(trace, image), strays, own)
 
 
 def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:

@@ -15,12 +15,14 @@ class TakenPath:
     """The tape of a path that counts; ``forced``: it did not go by itself, or its callees were answered.
 
     ``strays`` are the steps at which it was sent to code of ``piece`` that no branch leads to.
+    ``turned`` are those at which a branch was made to go the other way.
     """
 
     tape: CallTape = field(repr=False)
     forced: bool
     piece: CodePiece
     strays: tuple[int, ...] = ()
+    turned: tuple[int, ...] = ()
 
 
 @dataclass(eq=False)

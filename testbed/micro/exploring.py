@@ -242,7 +242,8 @@ class Explorer:
                 way = self._way(path, tape)
                 if new or not path.forced:
                     strays = tuple(int(places[step]) for step in self._strayed(found, path, tape))
-                    yield TakenPath(whole, True, found.piece, strays)
+                    turned = tuple(int(places[step - 1]) for step, _ in path.forced if step <= len(tape))
+                    yield TakenPath(whole, True, found.piece, strays, turned)
                     if found.code.sized and path.forced:
                         yield from self._of_another_size(found, path, tape, paths, steps)
                 if new or not path.forced or (found.thorough and len(found.alone) > known):
@@ -269,9 +270,10 @@ class Explorer:
             one, two = (each.registers[: last + 1] for each in (tape, other))
             frames = [each[0, self._sp] - each[-1, self._sp] for each in (one, two)]
             if np.array_equal(one[:, self._pc], two[:, self._pc]) and frames[0] != frames[1]:
-                whole, _ = self._whole(other)
+                whole, places = self._whole(other)
                 self._note(found, whole, forced=True)
-                yield TakenPath(whole, True, found.piece)
+                turned = tuple(int(places[step - 1]) for step, _ in path.forced if step <= len(other))
+                yield TakenPath(whole, True, found.piece, (), turned)
                 return
 
     def _whole(self, tape: CallTape) -> tuple[CallTape, NDArray[np.int64]]:

@@ -110,7 +110,8 @@ def read_source(path: Path, *, own: bool = False) -> Source:
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     isa = path.stem.rpartition(".")[2]
     if path.suffix != ".S" or isa not in isas or isa == path.stem:
-        raise ProgramError(path, 1, f"a source is named NAME.c or NAME.ISA.S with ISA one of {', '.join(isas)}")
+        said = f"a program's source is named NAME.c or NAME.ISA.S with ISA one of {', '.join(isas)}"
+        raise ProgramError(path, 1, f"{said}; the functions of any source are called by `testbed check {path.name}`")
     header = parse_header(path, text, own=own)
     return Source(path, Language.ASSEMBLY, isa, text, header, (*read_fragments(path, text), *named_files(path, header)))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from testbed.checks.model import FileCheck, Severity
 from testbed.report.check_report import CheckReport, ReportedFinding
-from testbed.report.check_words import beside, near, sentence
+from testbed.report.check_words import beside, near, sentence, spot
 from testbed.report.phrases import count
 from testbed.store.codec import json_of, json_text
 from testbed.words.printable import printable, printable_lines
@@ -44,17 +44,17 @@ def github_lines(report: CheckReport) -> Iterator[str]:
 
 def _annotation(check: FileCheck, reported: ReportedFinding, base: Path) -> str:
     finding = reported.finding
-    level, title, at = _LEVELS[finding.severity], f"{finding.kind.value} in {finding.table}", finding.place
+    level, title = _LEVELS[finding.severity], f"{finding.kind.value} in {finding.table}"
     if not finding.source:
-        return _command(level, sentence(finding), file=near(str(check.path), base), title=title)
-    file, line = (at.file, at.line) if at else (finding.source, finding.line)
+        return _command(level, sentence(finding, base), file=near(str(check.path), base), title=title)
+    file, line, column = spot(finding)
     more = f" ({there})" if (there := beside(finding, base)) else ""
     return _command(
         level,
-        f"{check.path.name}: {sentence(finding)}{more}",
+        f"{check.path.name}: {sentence(finding, base)}{more}",
         file=near(file, base),
         line=str(line) if line else "",
-        col=str(at.column) if at else "",
+        col=str(column) if column else "",
         title=title,
     )
 

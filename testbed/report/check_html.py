@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,27 @@ from typing import Any
 from markupsafe import Markup
 
 from testbed.arch import Arch
-from testbed.checks.model import FileCheck, FunctionCheck, HowKnown, Severity, TableFinding
+from testbed.checks.model import FileCheck, FunctionCheck, HowKnown, Severity, SourceEdit, TableFinding
 from testbed.checks.own_sources import sources_of
+from testbed.checks.source_edits import patched
 from testbed.image import Image
 from testbed.image.disassembly import disassemble_sized
 from testbed.image.read import read_image
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
 from testbed.report.check_words import (
     answer,
+    beside,
+    consequence_words,
     evidence_words,
     file_name,
     functions_by_address,
     instruction,
     listed,
+    no_patch_words,
     place,
     repair_words,
+    spot,
+    stacks,
     tried_words,
     wrong_things,
 )
@@ -40,17 +46,20 @@ from testbed.words.printable import printable
 # Nothing is guessed. Instructions are shown where the file itself has, at the finding's address, the instruction that
 # the finding names; lines where the source lies where the finding says.
 
-AROUND = 6  # instructions, or lines, shown on each side
+AROUND = 4  # instructions, or lines, shown on each side
 _LONGEST = 16  # bytes of an instruction
 
 
 @dataclass(frozen=True, slots=True)
 class ExcerptLine:
-    """One line of code: what stands before it (an address, a line's number), and whether it is the finding's."""
+    """One line of code: what stands before it (an address, a line's number), and its ``mark``.
+
+    ``here`` is the finding's instruction, ``changed`` what is to change, ``old`` becomes ``new`` by the correction.
+    """
 
     label: str
     text: str
-    here: bool
+    mark: str = ""
 
 
 def instructions_around(
@@ -66,23 +75,51 @@ def instructions_around(
         return ()
     first = max(0, here - AROUND)
     return tuple(
-        ExcerptLine(f"{printable(function.name)}+{pc - function.start:#x}", printable(text), i == here)
+        ExcerptLine(
+            f"{printable(function.name)}+{pc - function.start:#x}", printable(text), "here" if i == here else ""
+        )
         for i, (pc, text) in enumerate(listed[first : here + AROUND + 1], first)
     )
 
 
-def source_around(check: FileCheck, finding: TableFinding) -> tuple[ExcerptLine, ...]:
-    """The lines of the source around a finding's; none where the source is not there, or is not the user's."""
-    if not finding.source or not finding.line:
-        return ()
-    lines = sources_of(check.path).lines(finding.source)
-    if finding.line > len(lines):
-        return ()
-    first = max(1, finding.line - AROUND)
-    return tuple(
-        ExcerptLine(str(number), printable(text.expandtabs(4)), number == finding.line)
-        for number, text in enumerate(lines[first - 1 : finding.line + AROUND], first)
-    )
+def sources_around(check: FileCheck, finding: TableFinding) -> Iterator[tuple[ExcerptLine, ...]]:
+    """The lines of the source around a finding's, with its correction in them, and before them those of a macro's in
+    another file; nothing of what is not there, or is not the user's.
+    """
+    sources, (file, line, _) = sources_of(check.path), spot(finding)
+    edits = finding.repair.edits if finding.repair and not finding.alike else ()
+    for name in dict.fromkeys((file, finding.source)):
+        lines, own = sources.lines(name), [edit for edit in edits if edit.file == name]
+        here = finding.line if finding.source == name else 0
+        marks = {**({line: "changed"} if file == name and not own else {}), **({here: "here"} if here else {})}
+        wanted = [at for at in {*marks, *(edit.line for edit in own)} if 0 < at <= len(lines) + 1]
+        if wanted and max(marks, default=0) <= len(lines):
+            yield tuple(_excerpt(lines, own, marks, wanted))
+
+
+def _excerpt(
+    lines: Sequence[str], edits: Sequence[SourceEdit], marks: Mapping[int, str], wanted: Sequence[int]
+) -> Iterator[ExcerptLine]:
+    """The lines around some, those that change beside what they become; dots where some are left out."""
+    shown = sorted({k for at in wanted for k in range(max(1, at - AROUND), min(at + AROUND, len(lines)) + 1)})
+    last = 0
+    for number in shown:
+        if last and number > last + 1:
+            yield ExcerptLine("", "…")
+        last = number
+        its = [edit for edit in edits if edit.line == number]
+        old = lines[number - 1]
+        moved = [replace(edit, line=1) for edit in its]
+        new = patched(f"{old}\n", moved).split("\n")[:-1] if its else [old]
+        ahead = new.index(old) if old in new else len(new)
+        yield from (ExcerptLine("+", _plain(text), "new") for text in (new[:ahead] if old in new else ()))
+        mark = marks.get(number, "") if old in new else "old"
+        yield ExcerptLine(str(number), _plain(old), mark)
+        yield from (ExcerptLine("+", _plain(text), "new") for text in (new[ahead + 1 :] if old in new else new))
+
+
+def _plain(text: str) -> str:
+    return printable(text.expandtabs(4))
 
 
 @lru_cache(maxsize=4)
@@ -202,7 +239,7 @@ def _finding(
     identity: str, check: FileCheck, function: FunctionCheck | None, reported: ReportedFinding
 ) -> dict[str, Any]:
     finding = reported.finding
-    excerpts = (source_around(check, finding), instructions_around(check, function, finding))
+    excerpts = (*sources_around(check, finding), instructions_around(check, function, finding))
     return {
         "id": f"finding-{identity}",
         "severity": finding.severity.value,
@@ -212,10 +249,14 @@ def _finding(
         "table": printable(finding.table),
         "place": place(finding),
         "instruction": instruction(finding),
+        "beside": beside(finding),
         "source": bool(finding.source),
+        "what": consequence_words(finding),
+        "open": not reported.known and finding.severity is not Severity.NOTE,
         "things": wrong_things(finding),
-        "directives": [printable(d) for d in finding.repair.directives] if finding.repair else [],
+        "stacks": stacks(finding),
         "repair": repair_words(finding),
+        "no_patch": no_patch_words(finding),
         "tried": tried_words(finding),
         "how": evidence_words(finding),
         "code": [lines for lines in excerpts if lines],

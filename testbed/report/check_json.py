@@ -35,7 +35,6 @@ LaterForm = TypedDict(
     {
         "where": Annotated[str, "function+0x4"],
         "directives": tuple[str, ...],
-        "replaced": Annotated[tuple[str, ...], "What they stand for; none: they are more."],
     },
 )
 
@@ -55,11 +54,12 @@ EditForm = TypedDict(
 RepairForm = TypedDict(
     "RepairForm",
     {
-        "directives": Annotated[tuple[str, ...], "What belongs to the place, or stands for the directives replaced."],
-        "replaced": Annotated[tuple[str, ...], "Directives of the function that the new ones stand for."],
-        "replaced_at": Annotated[
-            str | None, OR_NULL, "Where what is replaced stands, if not before the finding's instruction."
+        "directives": Annotated[
+            tuple[str, ...],
+            "What the table lacks at the place, or is to have for the directives replaced. The edits have the source's "
+            "own words.",
         ],
+        "replaced": Annotated[tuple[str, ...], "Directives of the function's frame that the new ones stand for."],
         "place": Annotated[
             str, "Where the directives belong, if they replace none: before it (the finding's instruction)."
         ],
@@ -70,13 +70,14 @@ RepairForm = TypedDict(
         ],
         "later": Annotated[
             tuple[LaterForm, ...],
-            "What gives the old state back, or says anew what would count from the directives, before instructions "
-            "further down.",
+            "What gives the old state back, before instructions further down.",
         ],
         "repaired": Annotated[Natural, "Instructions that were wrong and are right with them."],
         "edits": Annotated[
-            tuple[EditForm, ...], "The same as changes of the assembly source, lines and columns from 1; none: unknown."
+            tuple[EditForm, ...],
+            "The same as changes of the assembly source, in its author's words; lines and columns from 1.",
         ],
+        "no_patch": Annotated[str | None, OR_NULL, "Why there are no edits."],
     },
 )
 
@@ -119,6 +120,7 @@ SourcePlaceForm = TypedDict(
         "macro": Annotated[str | None, OR_NULL, "The macro that is used there, whose line it is."],
         "macro_file": Annotated[str | None, OR_NULL],
         "macro_line": Annotated[Natural | None, OR_NULL],
+        "macro_text": Annotated[str | None, OR_NULL, "The macro's own line."],
     },
 )
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, TableFinding
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
-from testbed.report.check_words import EVIDENCE, near, repair_words, sentence
+from testbed.report.check_words import EVIDENCE, near, repair_words, sentence, spot
 from testbed.words.own_files import own_version
 from testbed.words.printable import printable
 
@@ -74,6 +74,13 @@ _RULES: Mapping[FindingKind, tuple[str, str, str]] = {
         "UnreadableUnwindTable",
         "An unwind table has something that cannot be read.",
         "The bytes break the format of the table. Whoever reads it stops here, or reads something else.",
+    ),
+    FindingKind.PASSED_OVER: (
+        "PassedOverInstruction",
+        "An unwind table gives an offset to a CFA that an expression computes.",
+        "DWARF allows it only where the CFA counts from a register (version 5, section 6.4.2.2). libgcc and gdb pass "
+        "over it, others stop there. Assemblers write it for .cfi_def_cfa_offset and .cfi_adjust_cfa_offset that stand "
+        "behind .cfi_escape.",
     ),
 }
 _KINDS = tuple(FindingKind)
@@ -140,7 +147,7 @@ def _result(
         "ruleId": finding.kind.value,
         "ruleIndex": _KINDS.index(finding.kind),
         "level": _LEVELS[finding.severity],
-        "message": {"text": sentence(finding)},
+        "message": {"text": sentence(finding, base)},
         "locations": [_location(check, finding, base)],
         "partialFingerprints": _fingerprints(check, reported, seen),
         "properties": {
@@ -182,7 +189,7 @@ def _fix(finding: TableFinding, base: Path) -> dict[str, Any] | None:
         }
         changes.setdefault(edit.file, []).append({"deletedRegion": region, "insertedContent": {"text": edit.new}})
     return {
-        "description": {"text": repair_words(finding)},
+        "description": {"text": repair_words(finding, base)},
         "artifactChanges": [
             {"artifactLocation": {"uri": _uri(file, base)}, "replacements": its} for file, its in changes.items()
         ],
@@ -191,13 +198,13 @@ def _fix(finding: TableFinding, base: Path) -> dict[str, Any] | None:
 
 def _location(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:
     where = printable(finding.where) or hex(finding.pc)
-    at = finding.place
-    file = at.file if at else finding.source or str(check.path)
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(file, base)}}
+    at, (file, line, column) = finding.place, spot(finding)
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(file or str(check.path), base)}}
     # A program file has no lines, but GitHub takes no location without one.
-    physical["region"] = {"startLine": max(at.line if at else finding.line, 1)}
+    physical["region"] = {"startLine": max(line, 1)}
     if at:
-        physical["region"] |= {"startColumn": at.column, "snippet": {"text": printable(at.text)}}
+        text = at.text if (file, line) == (at.file, at.line) else at.macro_text
+        physical["region"] |= {"startColumn": column, "snippet": {"text": printable(text)}}
     if not finding.source:
         physical["address"] = {"absoluteAddress": finding.pc, "fullyQualifiedName": where, "kind": "instruction"}
     logical = {"name": printable(finding.function) or where, "fullyQualifiedName": where, "kind": "function"}

@@ -22,6 +22,7 @@ from testbed.report.check_words import (
     file_name,
     instruction,
     listed,
+    no_patch_words,
     of_a_whole_table,
     place,
     repair_words,
@@ -46,6 +47,7 @@ _QUIET = {
     FindingKind.OTHER_ENTRY: "of a function whose rows suppose that it is not entered by a call",
     FindingKind.WRONG_ROW: "of registers that a contract of a function's own loses, and each caller has saved",
     FindingKind.NO_ROW: "of code that has no row, and that nothing calls from code that has rows",
+    FindingKind.PASSED_OVER: "of an offset that is given to a CFA by an expression, and that readers pass over",
     FindingKind.NO_EPILOGUE_ROWS: "of a compiler that writes no rows for epilogues on this architecture",
 }
 _NARROW = 90  # columns; in fewer, what is said of a function takes two lines
@@ -108,9 +110,10 @@ def _of_a_file(file: ReportedFile, width: int, base: Path | None, *, coverage: b
         if not reported.known and reported.finding.severity is not Severity.NOTE:
             yield from _of_a_finding(reported.finding, width, base, notes=notes)
             yield Text()
-    yield from _of_the_rest(known, _KNOWN, width, notes)
+    yield from _of_the_rest(known, _KNOWN, width, base, notes)
     for kind, what in _QUIET.items():
-        yield from _of_the_rest([each for each in quiet if each.finding.kind is kind], ("note", what), width, notes)
+        of_kind = [each for each in quiet if each.finding.kind is kind]
+        yield from _of_the_rest(of_kind, ("note", what), width, base, notes)
     for note in (*map("judged: {}".format, check.conventions), *check.notes):
         yield from _wrapped(f"note: {printable(note)}", width)
     if known or quiet or check.notes or check.conventions:
@@ -142,12 +145,15 @@ def _of_a_finding(finding: TableFinding, width: int, base: Path | None, *, notes
     wide = max((len(name) for name, _ in told), default=0)
     for name, stack in told:
         yield from _wrapped(f"{name}{' ' * (wide - len(name))}  {stack}", width, indent=_INDENT)
-    if repair := repair_words(finding):
+    if repair := repair_words(finding, base):
         yield from _wrapped(f"{repair} ({tried_words(finding)})", width, indent=_INDENT)
+    yield from _wrapped(no_patch_words(finding), width, indent=_INDENT)
     yield from _wrapped(evidence_words(finding), width, indent=_INDENT, style="dim")
 
 
-def _of_the_rest(rest: Sequence[ReportedFinding], what: tuple[str, str], width: int, listing: bool) -> Iterator[Text]:
+def _of_the_rest(
+    rest: Sequence[ReportedFinding], what: tuple[str, str], width: int, base: Path | None, listing: bool
+) -> Iterator[Text]:
     """Findings that fail nothing: how many, and each in one sentence where that is asked for."""
     if not rest:
         return
@@ -155,8 +161,8 @@ def _of_the_rest(rest: Sequence[ReportedFinding], what: tuple[str, str], width: 
     yield from _wrapped(f"{count(len(rest), noun)} {which}" + (":" if listing else " (--notes lists them)"), width)
     for reported in rest if listing else ():
         finding = reported.finding
-        at = f"{place(finding)}: " if finding.source else ""
-        yield from _wrapped(f"{at}{sentence(finding)}", width, indent=_INDENT)
+        at = f"{place(finding, base)}: " if finding.source else ""
+        yield from _wrapped(f"{at}{sentence(finding, base)}", width, indent=_INDENT)
 
 
 def _of_coverage(check: FileCheck) -> Iterator[Text]:

@@ -7,8 +7,10 @@ terminal obeys.
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from testbed.checks.model import (
     FunctionCheck,
     HowKnown,
     Severity,
+    SourceEdit,
     TableFinding,
 )
 from testbed.report.phrases import count, share
@@ -44,6 +47,7 @@ _KINDS = {
     FindingKind.FORMATS_DIFFER: "two tables contradict each other here",
     FindingKind.NO_EPILOGUE_ROWS: "this compiler writes no rows for epilogues on this architecture",
     FindingKind.UNREADABLE: "the table cannot be read here",
+    FindingKind.PASSED_OVER: "the table says something here that means nothing",
 }
 _SEVERAL = {
     FindingKind.NO_ROW: "no row covers {} that are called",
@@ -51,6 +55,13 @@ _SEVERAL = {
 }
 NAMES = 6  # of functions that are told as one
 _NAMED = 3  # of those of which the most is neither executed nor read
+_NOTHING_HELPS = "no directive was found that makes its rows right"
+_NO_REPAIR = {
+    FindingKind.NO_ROW: "no directives were found that describe it",
+    FindingKind.CANNOT_UNWIND: "no directives were found that describe it at each of its calls",
+    FindingKind.FORMATS_DIFFER: "nothing says which of the two is right",
+    FindingKind.UNREADABLE: "what cannot be read does not say what was meant",
+}
 _WITHOUT_ROW = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 
 
@@ -59,16 +70,33 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
+def spot(finding: TableFinding) -> tuple[str, int, int]:
+    """File, line and column of what is to change: in a macro's own line, if that is what is corrected; 0: not known."""
+    at, main = finding.place, _main_edit(finding)
+    if at is None:
+        return finding.source, finding.line, 0
+    if main is not None and _is_macros_own(main):
+        return main.file, main.line - main.behind, main.column
+    return at.file, at.line, at.column
+
+
+def _main_edit(finding: TableFinding) -> SourceEdit | None:
+    return finding.repair.edits[0] if finding.repair and finding.repair.edits else None
+
+
+def _is_macros_own(edit: SourceEdit) -> bool:
+    """Does it change a macro, rather than the use that its statement comes from?"""
+    at = edit.at
+    return at is not None and (edit.file, edit.line - edit.behind) == (at.macro_file, at.macro_line)
+
+
 def place(finding: TableFinding, base: Path | None = None) -> str:
     """``file:line:column`` of what is to change where that is known, else the line of the instruction, the place in the
     function or the address; of a whole table, its name. Files are told as they are seen from ``base`` (None: here)."""
-    at = finding.place
-    if at is not None:
-        return printable(f"{near(at.file, base)}:{at.line}:{at.column}")
-    if finding.source:
-        source = near(finding.source, base)
-        return printable(f"{source}:{finding.line}" if finding.line else source)
-    return _where(finding)
+    file, line, column = spot(finding)
+    if not file:
+        return _where(finding)
+    return printable(":".join((near(file, base), *(str(number) for number in (line, column) if number))))
 
 
 def near(file: str, base: Path | None = None) -> str:
@@ -81,13 +109,18 @@ def near(file: str, base: Path | None = None) -> str:
 
 
 def beside(finding: TableFinding, base: Path | None = None) -> str:
-    """What else is known of the place: the line of the instruction if it is another one, and of a macro; "" nothing."""
-    at = finding.place
+    """What else is known of the place: the line of the instruction if it is another one, and a macro's own line, or of
+    that where it is used; "" nothing.
+    """
+    at, (file, line, _) = finding.place, spot(finding)
     if at is None:
         return ""
-    line = [f"line {finding.line}"] if finding.line != at.line else []
-    macro = [f"in {at.macro}, {near(at.macro_file, base)}:{at.macro_line}"] if at.macro else []
-    return printable(", ".join((*line, *macro)))
+    own = [f"line {finding.line}"] if finding.line not in (at.line, line) else []
+    if at.macro and (file, line) == (at.file, at.line):
+        own.append(f"in {at.macro}, {near(at.macro_file, base)}:{at.macro_line}: `{at.macro_text}`")
+    elif at.macro:
+        own.append(f"in {at.macro}, used at {near(at.file, base)}:{at.line}")
+    return printable(", ".join(own))
 
 
 def instruction(finding: TableFinding) -> str:
@@ -125,15 +158,18 @@ def _of_several(finding: TableFinding, most: int) -> str:
     return f"{_SEVERAL[finding.kind].format(count(len(names), 'function'))}: {listed([*names[:most], *rest])}"
 
 
-def repair_words(finding: TableFinding) -> str:
-    """What is to be done; "" where nothing was found that helps."""
+def repair_words(finding: TableFinding, base: Path | None = None) -> str:
+    """What is to be done: the changes of its source, or else directives that the table lacks; "" if nothing helps."""
     repair = finding.repair
     if repair is None:
         return ""
+    if repair.edits and not finding.alike:
+        *most, last = _edit_words(repair.edits, spot(finding)[0], base)
+        text = f"{', '.join(most)}, and {last}" if most else last
+        return f"{text}: {repair.why}" if repair.why else text
     new, old = _quoted(repair.directives), _quoted(repair.replaced)
     if repair.replaced:
-        at = f" {printable(repair.replaced_at)}" if repair.replaced_at else ""
-        text = (f"write {new} for {old}" if repair.directives else f"take out {old}") + at
+        text = f"write {new} for {old}"
     else:
         own = printable(finding.written or finding.instruction)  # the place beside it may be that of the one above
         at = f"before `{own}`" if own and repair.place == BEFORE_IT else printable(repair.place)
@@ -141,10 +177,48 @@ def repair_words(finding: TableFinding) -> str:
     if repair.remembered:
         text += f", with `.cfi_remember_state` before {printable(repair.remembered)}"
     for later in repair.later:
-        text += f", and {_quoted(later.directives)}"
-        text += f" for {_quoted(later.replaced)}" if later.replaced else ""
-        text += f" before {printable(later.where)}"
-    return f"{text}: {repair.why}" if repair.why else text
+        text += f", and {_quoted(later.directives)} before {printable(later.where)}"
+    return text
+
+
+def _edit_words(edits: Sequence[SourceEdit], own: str, base: Path | None) -> Iterator[str]:
+    """``add `X` and `Y` behind line 10``, ``write `X` for `Y` in line 12``: of one place one clause, in their order."""
+    ordered = sorted(edits, key=lambda each: (each.file != own, each.file, each.line, each.column))
+    before = ""
+    for (at, verb), its in groupby(ordered, key=lambda each: (_edit_place(each, own, base), _verb(each))):
+        changes = list(its)
+        new = [line.strip() for each in changes for line in re.split(r"[\n;]", each.new) if line.strip()]
+        old = [each.old.strip() for each in changes if each.old]
+        said = f"{_quoted(new)} for {_quoted(old)}" if new and old else _quoted(new or old)
+        yield f"{verb} {said} {at}" if verb != before else f"{said} {at}"
+        before = verb
+
+
+def _verb(edit: SourceEdit) -> str:
+    return "add" if not edit.old else "write" if edit.new else "take out"
+
+
+def _edit_place(edit: SourceEdit, own: str, base: Path | None) -> str:
+    """``behind line 10``; of a macro, ``in line 5 (in SAVE, used in line 17)``. Other files are named."""
+
+    def line(word: str, file: str, number: int) -> str:
+        return f"{word} line {number}" if file == own else f"{word} {near(file, base)}:{number}"
+
+    at, word = edit.at, "in" if edit.old else "behind" if edit.behind else "before"
+    said = line(word, edit.file, edit.line - edit.behind)
+    if at is not None and _is_macros_own(edit):
+        said += f" (in {at.macro}, used {line('in', at.file, at.line)})"
+    return printable(said)
+
+
+def no_patch_words(finding: TableFinding) -> str:
+    """That no correction is given, and why; "" where one is, and of what is only noted."""
+    repair = finding.repair
+    if finding.severity is Severity.NOTE or (repair is not None and repair.edits):
+        return ""
+    if repair is not None:
+        return f"no patch is given: {printable(repair.no_patch)}"
+    return f"no correction is given: {_NO_REPAIR.get(finding.kind, _NOTHING_HELPS)}"
 
 
 def _quoted(directives: Sequence[str]) -> str:
@@ -164,7 +238,7 @@ def tried_words(finding: TableFinding) -> str:
 def evidence_words(finding: TableFinding) -> str:
     """How it is known, and of how many instructions more."""
     more = finding.instructions - 1
-    how = _READ if finding.kind is FindingKind.UNREADABLE else EVIDENCE[finding.evidence]
+    how = _READ if finding.kind in (FindingKind.UNREADABLE, FindingKind.PASSED_OVER) else EVIDENCE[finding.evidence]
     others = f" in {count(finding.functions - 1, 'more function')}" if finding.functions > 1 else ""
     return how + (f"; {count(more, 'more instruction')}{others} by the same cause" if more > 0 else "")
 
@@ -183,11 +257,12 @@ def stacks(finding: TableFinding) -> tuple[tuple[str, str], ...]:
     return ((f"the table alone shows{at}", printable(seen.shown)), ("true is", printable(seen.true)))
 
 
-def sentence(finding: TableFinding) -> str:
+def sentence(finding: TableFinding, base: Path | None = None) -> str:
     """All of a finding but its file and line, in one sentence."""
-    fix = f": {repair}" if (repair := repair_words(finding)) else ""
+    fix = f": {repair}" if (repair := repair_words(finding, base)) else ""
+    none = f"; {why}" if (why := no_patch_words(finding)) else ""
     seen = f"{what}: " if (what := consequence_words(finding)) else ""
-    said = f"{seen}{'; '.join(wrong_things(finding))}{fix}"
+    said = f"{seen}{'; '.join(wrong_things(finding))}{fix}{none}"
     return f"{instruction(finding)}: {said} ({printable(finding.table)}; {evidence_words(finding)})"
 
 

@@ -336,6 +336,8 @@ class _FdeMachine:
                 state = replace(state, cfa=Plus(self._register(first), second * factor))
             case DW_CFA.def_cfa_register:
                 state = replace(state, cfa=Plus(self._register(first), self._offset()))
+            case DW_CFA.def_cfa_offset | DW_CFA.def_cfa_offset_sf if isinstance(state.cfa, ByExpression):
+                pass  # DWARF 5, section 6.4.2.2: not valid; libgcc and gdb pass over it
             case DW_CFA.def_cfa_offset:
                 state = replace(state, cfa=Plus(self._base(), self._signed(first)))
             case DW_CFA.def_cfa_offset_sf:

@@ -223,7 +223,7 @@ def test_a_source_reads_its_own_folder_and_those_that_are_named(
     (tmp_path / "own" / "u.h").write_text("#define TWO 2\n", encoding="utf-8")
     path = tmp_path / "own" / "t.c"
     path.write_text(f'#include "u.h"\n{text}\nint f(void) {{ return TWO; }}\n', encoding="utf-8")
-    with pytest.raises(BuildError, match=r"\(a source reads its own folder and those that its compiler is told of"):
+    with pytest.raises(BuildError, match=r"named behind --: `testbed check \S+ -- -Iinclude`\)"):
         checked(path, flags=compiler)
     path.write_text('#include "u.h"\n#include "t.h"\nint f(void) { return ONE + TWO; }\n', encoding="utf-8")
     assert checked(path, flags=(*compiler, f"-I{tmp_path}/given")).functions

@@ -57,7 +57,7 @@ def test_a_state_that_was_right_further_up_is_to_be_restored(arch: str) -> None:
     run = ran("early_return_wrong", arch, "keystone")
     # What changes the state comes there in the source.
     early = {"x86_64": 0x1A, "arm64": 0x20, "arm32": 0x24}[arch]
-    assert repair.remembered == f"the directives in front of classify+{early:#x}"
+    assert repair.remembered == f"classify+{early:#x}"
     assert repair.repaired == finding.instructions == linted(run, TABLE[arch]).wrong
     assert "at CFA-0x1" in finding_line(finding) or arch == "arm32"
 
@@ -72,7 +72,7 @@ def test_the_sentence_names_the_row_the_truth_and_the_fix() -> None:
     (finding,) = said("epilogue_cfa_wrong", "x86_64")
     assert finding_line(finding) == (
         f"{place(finding)}: work+0xb (ret): the row says CFA = rsp+0x10, the true CFA is rsp+0x8 here: "
-        "add `.cfi_def_cfa_offset 0x8` before `ret` (tried: it makes 1 instruction right and none wrong)"
+        "add `.cfi_def_cfa_offset 0x8` behind line 55 (tried: it makes 1 instruction right and none wrong)"
     )
 
 
@@ -84,7 +84,7 @@ def test_a_sign_state_is_blamed_even_where_taking_the_signature_off_does_no_harm
     (finding,) = said("pac_early", "arm64")
     assert finding_line(finding) == (
         f"{place(finding)}: work (paciasp): the row says the return address is signed, and here it is not: "
-        "add `.cfi_negate_ra_state` before `paciasp`, and `.cfi_negate_ra_state` before work+0x4 "
+        "add `.cfi_negate_ra_state` behind line 46, and `.cfi_negate_ra_state` behind line 47 "
         "(tried: it makes 1 instruction right and none wrong)"
     )
     assert said("pac_ret", "arm64") == ()

@@ -40,7 +40,7 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
     ("arguments", "message"),
     [
         (["run", "leaf_cal"], "no program 'leaf_cal'; did you mean leaf_call"),
-        (["run", "leaf_call", "--arch", "arm65"], "no architecture 'arm65'; did you mean arm64"),
+        (["run", "leaf_call", "--arch", "riscv64"], "did you mean arm64? there are: x86_64, arm64, arm32"),
         (["run", "leaf_call", "--arch", "thumb"], "'thumb' is an instruction set of arm32"),
         (["run", "leaf_call", "--arch", "arm64", "--recipe", "keyston"], "no recipe 'keyston'; did you mean keystone"),
         (["run", "leaf_call", "--arch", "arm64", "--recipe", "clang-O2"], "does not build leaf_call on arm64"),
@@ -138,7 +138,7 @@ def test_a_mistake_gets_one_message_and_status_2(
         ("typo.x86_64.S", "// sumary: x\n", r"typo\.x86_64\.S:1: unknown header key 'sumary'; did you mean summary"),
         ("wrong.x86_64.S", HEAD + ".intel_syntax noprefix\n_start:\n  movv rax, rbx\n", r"wrong\.x86_64\.S:6:\d+: "),
         ("wrong.c", HEAD + "int main(void) { return x; }\n", r"wrong\.c:4:25: error: use of undeclared identifier"),
-        ("noisa.S", HEAD, "a source is named NAME.c or NAME.ISA.S"),
+        ("noisa.S", HEAD, "a program's source is named NAME.c or NAME.ISA.S .*`testbed check noisa.S`"),
         ("loop.x86_64.S", HEAD + NEVER_ENDS, r"did not exit within 500 steps.*last steps:"),
         (
             "status.x86_64.S",

@@ -16,6 +16,7 @@ from testbed.checks.model import (
     LaterDirectives,
     Repair,
     Severity,
+    SourceEdit,
     SourcePlace,
     TableFinding,
     WrongThing,
@@ -49,13 +50,20 @@ WRONG = TableFinding(
     things=(CFA,),
     evidence=HowKnown.EXECUTED,
     instructions=4,
-    repair=Repair((".cfi_def_cfa_offset 0x10",), "", 4),
+    repair=Repair((".cfi_def_cfa_offset 0x10",), "", 4, no_patch="it is in the macro SAVE"),
     source="zlib/crc32.S",
     line=120,
     consequence=LOST,
-    place=SourcePlace("zlib/crc32.S", 118, 9, "SAVE %rbx", "SAVE", "zlib/macros.h", 7),
+    place=SourcePlace("zlib/crc32.S", 118, 9, "SAVE %rbx", "SAVE", "zlib/macros.h", 7, "pushq \\r"),
     written="pushq %rbx",
 )
+USE = SourcePlace("zlib/crc32.S", 118, 9, "SAVE %rbx", "SAVE", "zlib/macros.h", 8, ".cfi_adjust_cfa_offset 0")
+EDITS = (
+    SourceEdit("zlib/macros.h", 8, 3, ".cfi_adjust_cfa_offset 0", ".cfi_adjust_cfa_offset 8", USE),
+    SourceEdit("zlib/crc32.S", 141, 1, "", " .cfi_adjust_cfa_offset -8\n", replace(USE, line=140), behind=True),
+)
+PATCHED = replace(WRONG, place=USE, repair=Repair((".cfi_def_cfa_offset 0x10",), "", 4, edits=EDITS))
+NO_LINE = "no line of assembly is known of it"
 RESTORED = replace(
     WRONG,
     pc=0x1010,
@@ -64,7 +72,7 @@ RESTORED = replace(
     things=(CFA, RBX),
     evidence=HowKnown.FORCED,
     instructions=1,
-    repair=Repair((".cfi_restore_state",), "crc32_z+0x8", 1),
+    repair=Repair((".cfi_restore_state",), "crc32_z+0x8", 1, no_patch=NO_LINE),
     source="",
     line=0,
     consequence=WRONG_RBX,
@@ -81,7 +89,7 @@ NO_ROW = replace(
     instruction="push rbp",
     things=(),
     instructions=12,
-    repair=Repair((".cfi_startproc",), "", 1, (LaterDirectives("inflateEnd", (".cfi_endproc",)),)),
+    repair=Repair((".cfi_startproc",), "", 1, (LaterDirectives("inflateEnd", (".cfi_endproc",)),), no_patch=NO_LINE),
     source="",
     line=0,
     consequence=no_row("inflate"),

@@ -25,6 +25,7 @@ from testbed.checks.model import (
     FunctionCheck,
     HowKnown,
     Severity,
+    SourceEdit,
     SourcePlace,
     TableFinding,
     WrongThing,
@@ -32,7 +33,7 @@ from testbed.checks.model import (
 from testbed.checks.options import CheckOptions
 from testbed.image.disassembly import disassemble
 from testbed.report.check_formats import FORMATS
-from testbed.report.check_html import check_html, instructions_around, source_around
+from testbed.report.check_html import check_html, instructions_around, sources_around
 from testbed.report.check_report import (
     BrokenInput,
     CheckReport,
@@ -56,6 +57,7 @@ from tests.report.checked import (
     CLEAN,
     FUNCTIONS,
     NO_ROW,
+    PATCHED,
     RESTORED,
     START,
     STATIC,
@@ -100,7 +102,7 @@ REPORTS: Mapping[str, CheckReport] = {
     ),
     "parts": of(replace(CLEAN, parts=PARTS, findings=(replace(WRONG, pc=0x200, function="memcpy.cold"),))),
     "clean-parts": of(replace(CLEAN, parts=PARTS)),
-    "whole-table": of(found(WRONG, WHOLE_TABLE)),
+    "whole-table": of(found(PATCHED, WHOLE_TABLE)),
     "twins": of(replace(CHECK, functions=(*FUNCTIONS, TWIN), findings=(WRONG, RESTORED, replace(WRONG, pc=0x5004)))),
     "lost": of(found(replace(UNREADABLE, pc=0x9000, where=""))),
     "alike": of(found(replace(ROWLESS[0], alike=ROWLESS), replace(NO_ROW, kind=FindingKind.OTHER_ENTRY))),
@@ -446,10 +448,17 @@ def test_the_filter_chooses_and_is_in_the_address(page_file: Path) -> None:
 def test_a_finding_opens_from_its_function_and_from_a_link(page_file: Path) -> None:
     with opened(page_file) as page:
         page.click(".functions tbody tr >> nth=1 >> a >> nth=0")
-        page.wait_for_selector(".finding[open]")
-        assert "no row covers this instruction" in page.inner_text(".finding[open]")
+        page.wait_for_selector(".finding:focus-within")
+        assert "no row covers this instruction" in page.inner_text(".finding:focus-within")
     with opened(page_file, fragment="#finding-0-0") as page:
-        assert ".cfi_def_cfa_offset 0x10" in page.inner_text(".finding[open] .directives >> nth=0")
+        assert ".cfi_def_cfa_offset 0x10" in page.inner_text("#finding-0-0[open]")  # which the baseline knows
+
+
+def test_new_findings_stand_open_with_what_comes_of_them(page_file: Path) -> None:
+    with opened(page_file) as page:
+        assert page.locator(".finding[open]").count() == 4  # two are known, or only noted
+        shown = page.inner_text(".finding[open] .stacks >> nth=0")
+        assert "inflate < caller < main" in shown and "inflate < nothing more" in shown
 
 
 def test_a_phone_scrolls_only_down(tmp_path: Path) -> None:
@@ -484,18 +493,42 @@ def test_the_code_around_a_finding_is_that_of_the_file(arch: str) -> None:
     first = built.image.bytes_at(symbol.address, 16)
     text = disassemble(built.image.isa_at(symbol.address), first, symbol.address)
     listed = instructions_around(check, function, replace(WRONG, pc=symbol.address, instruction=text))
-    assert (listed[0].label, listed[0].text, listed[0].here) == ("leaf+0x0", text, True)
-    assert len(listed) > 1 and not any(line.here for line in listed[1:])
+    assert (listed[0].label, listed[0].text, listed[0].mark) == ("leaf+0x0", text, "here")
+    assert len(listed) > 1 and not any(line.mark for line in listed[1:])
 
 
 def test_the_lines_around_a_finding_are_those_of_its_source(tmp_path: Path) -> None:
     source = tmp_path / "a.S"
     source.write_text("".join(f"line\t{number}\n" for number in range(1, 31)))
     beside = replace(CHECK, path=tmp_path / "a.o")
-    finding = replace(WRONG, source=str(source), line=9)
-    lines = source_around(beside, finding)
-    assert [line.label for line in lines] == [str(number) for number in range(3, 16)]
-    assert [line.text for line in lines if line.here] == ["line    9"]
-    for missing in (replace(WRONG, source=str(source), line=31), replace(WRONG, source="no.S"), replace(WRONG, line=0)):
-        assert source_around(beside, missing) == ()
-    assert source_around(replace(CHECK, path=tmp_path / "elsewhere" / "a.o"), finding) == (), "another's file"
+    finding = replace(WRONG, source=str(source), line=9, place=SourcePlace(str(source), 8, 1, "line 8"))
+    (lines,) = sources_around(beside, finding)
+    assert [line.label for line in lines] == [str(number) for number in range(4, 14)]
+    assert [(line.text, line.mark) for line in lines if line.mark] == [("line    8", "changed"), ("line    9", "here")]
+    for missing in (replace(finding, line=31), replace(finding, source="no.S", place=None), replace(WRONG, line=0)):
+        assert list(sources_around(beside, missing)) == []
+    assert list(sources_around(replace(CHECK, path=tmp_path / "elsewhere" / "a.o"), finding)) == [], "another's file"
+
+
+def test_the_lines_around_a_finding_show_its_correction(tmp_path: Path) -> None:
+    source, macros = tmp_path / "a.S", tmp_path / "macros.h"
+    source.write_text("".join(f"line {number}\n" for number in range(1, 31)))
+    macros.write_text("first\n old 8 // said\nlast\n")
+    use = SourcePlace(str(source), 8, 1, "USE", "USE", str(macros), 2, "old 8 // said")
+    edits = (SourceEdit(str(macros), 2, 2, "old 8", "new 16", use), SourceEdit(str(source), 20, 1, "", " more\n"))
+    assert WRONG.repair is not None
+    finding = replace(WRONG, source=str(source), line=9, place=use, repair=replace(WRONG.repair, edits=edits))
+    in_macro, in_source = sources_around(replace(CHECK, path=tmp_path / "a.o"), finding)
+    assert [(line.label, line.text, line.mark) for line in in_macro] == [
+        ("1", "first", ""),
+        ("2", " old 8 // said", "old"),
+        ("+", " new 16 // said", "new"),
+        ("3", "last", ""),
+    ]
+    assert [(line.label, line.mark) for line in in_source] == [
+        *((str(k), "here" if k == 9 else "") for k in range(5, 14)),
+        ("", ""),
+        *((str(k), "") for k in range(16, 20)),
+        ("+", "new"),
+        *((str(k), "") for k in range(20, 25)),
+    ]

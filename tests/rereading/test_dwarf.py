@@ -42,7 +42,10 @@ def one(instructions: bytes, initial: bytes = CIE, *, arch: Arch = X86_64, pc: i
         (b"\x0d\x06", "CFA rbp+0x8, returns to [CFA-0x8]"),  # def_cfa_register
         (b"\x0e\xf8\xff\xff\xff\xff\xff\xff\xff\xff\x01", "CFA rsp-0x8, returns to [CFA-0x8]"),  # def_cfa_offset
         (b"\x13\x7e", "CFA rsp+0x10, returns to [CFA-0x8]"),  # def_cfa_offset_sf
-        (b"\x0f\x02\x77\x08", "CFA expression 7708, returns to [CFA-0x8]"),  # def_cfa_expression
+        *(  # def_cfa_expression; an offset behind it is passed over
+            (b"\x0f\x02\x77\x08" + offset, "CFA expression 7708, returns to [CFA-0x8]")
+            for offset in (b"", b"\x0e\x10", b"\x13\x7e")
+        ),
         (b"\x07\x03", f"{CFA}, rbx lost"),  # undefined
         (b"\x07\x10", "CFA rsp+0x8, returns to lost"),
         (b"\x08\x03", f"{CFA}, rbx rbx"),  # same_value
@@ -69,7 +72,7 @@ def test_instructions(instructions: bytes, said: str) -> None:
     "instructions",
     [
         *(b"\x0b", b"\x2d", b"\x3f", b"\x0e"),
-        *(b"\x04\xff\xff\xff\xff", b"\x0f\x01\x06\x0e\x10"),  # beyond the FDE; half of a CFA that is an expression
+        *(b"\x04\xff\xff\xff\xff", b"\x0f\x01\x06\x0d\x06"),  # beyond the FDE; half of a CFA that is an expression
         *(b"\x16\x03\x01\x01", b"\x16\x03\x02\x0a\xff", b"\x16\x03\x04\x2f\x01\x00\x08"),  # damaged expressions
         b"\x83" + b"\xff" * 10 + b"\x01",
     ],

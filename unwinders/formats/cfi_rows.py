@@ -166,6 +166,7 @@ class _RowMachine:
         self.rows: list[UnwindRow] = []
         self.whole = WholeRegisters(arch)
         self.reader: Reader | None = None
+        self.passed_over = ""  # since the last row
 
     def execute(self, reader: Reader) -> None:
         reader.spend("steps", reader.left)  # each instruction takes a byte at least
@@ -204,10 +205,9 @@ class _RowMachine:
             case CfaOpcode.DEF_CFA_REGISTER:
                 self.cfa = RegisterPlus(self.register(reader), self.register_cfa(reader, at).offset)
             case CfaOpcode.DEF_CFA_OFFSET:
-                self.cfa = RegisterPlus(self.register_cfa(reader, at).register, self.distance(reader))
+                self.set_offset(self.distance(reader), reader, at)
             case CfaOpcode.DEF_CFA_OFFSET_SF:
-                offset = reader.sleb() * cie.data_factor
-                self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)
+                self.set_offset(reader.sleb() * cie.data_factor, reader, at)
             case CfaOpcode.DEF_CFA_EXPRESSION:
                 self.cfa = ValExpression(self.expression(reader))
             # 6.4.2.4 Row state: the CFA rule is part of the row
@@ -305,7 +305,8 @@ class _RowMachine:
                 shared = bool(self.rows) and self.rows[-1].registers is rules
                 self.reader.spend("entries", 1 if shared else 1 + len(rules) // 8)
             row = UnwindRow(self.pc, end, self.cfa, rules, self.return_address, signal_frame, self.found_by)
-            self.rows.append(row)
+            self.rows.append(replace(row, passed_over=self.passed_over) if self.passed_over else row)
+            self.passed_over = ""
         self.pc = end
 
     def register(self, reader: Reader) -> str:
@@ -316,6 +317,13 @@ class _RowMachine:
         bits = 8 * self.arch.word
         value = reader.uleb() & self.arch.word_mask
         return value - (value >> bits - 1 << bits)
+
+    def set_offset(self, offset: int, reader: Reader, at: int) -> None:
+        """Behind a CFA by an expression this is not valid (6.4.2.2), and libgcc and gdb pass over it; so it is here."""
+        if isinstance(self.cfa, ValExpression):
+            self.passed_over = f"DW_CFA_def_cfa_offset {offset}"
+        else:
+            self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)
 
     def register_cfa(self, reader: Reader, at: int) -> RegisterPlus:
         if not isinstance(self.cfa, RegisterPlus):

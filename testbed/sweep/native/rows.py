@@ -84,7 +84,12 @@ def set_rule(row: Any, dwarf: Any, kind: Any, value: Any, machine: Any) -> Any:
 
 @compiled(inline=True)
 def set_offset(row: Any, value: Any) -> Any:
-    """The CFA is so far from its register; False where there is none, or the distance is no sensible one."""
+    """The CFA is so far from its register; False where there is none, or the distance is no sensible one.
+
+    Of a CFA by an expression that is passed over, as libgcc and gdb do.
+    """
+    if row[CFA_REGISTER] == -1:
+        return True
     if row[CFA_REGISTER] < 0 or not -MOST_OFFSET < value < MOST_OFFSET:
         return False
     row[CFA_OFFSET] = value

@@ -3,8 +3,8 @@
 //
 // case: as it is
 // | it: 1 of 1 function has a wrong row; all 3 instructions were executed.
-// | error `nop`, at -3, 2: `movq 8(%rsi), %rcx`; jump < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
-// | jump+0x4 (nop): the caller is lost: the row says CFA = %rsi+0, the true CFA is %rsp+8 here; the row says %rip is at CFA+64, the caller's %rip is at CFA-8: add `.cfi_restore_state` before `nop`, with `.cfi_remember_state` before the directives in front of jump+0x4 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `nop`, at -1, 2: `.cfi_offset %rip, 64`; jump < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
+// | jump+0x4 (nop): the caller is lost: the row says CFA = %rsi+0, the true CFA is %rsp+8 here; the row says %rip is at CFA+64, the caller's %rip is at CFA-8: add `.cfi_remember_state` behind line 5, and `.cfi_restore_state` behind line 7 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | jump: 3, 3 executed, all came back
 // | as is advised: it: every row is right; all 3 instructions were executed.
 // case: on purpose
@@ -13,7 +13,7 @@
 // +  .cfi_register %rsp, %rcx
 // | it: 1 of 1 function has a wrong row; all 3 instructions were executed.
 // | error `nop`, at -4, 2: `movq 8(%rsi), %rcx`; jump < no code (a word that lies elsewhere)
-// | jump+0x4 (nop): the caller is lost: the row says CFA = %rsi+0, the true CFA is %rsp+8 here; the row says %rip is at CFA+64, the caller's %rip is at CFA-8; the row says %rsp is %rcx+0, the caller's %rsp is in no one place at all 3 visits (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | jump+0x4 (nop): the caller is lost: the row says CFA = %rsi+0, the true CFA is %rsp+8 here; the row says %rip is at CFA+64, the caller's %rip is at CFA-8; the row says %rsp is %rcx+0, the caller's %rsp is in no one place at all 3 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | jump: 3, 3 executed, all came back
 
 .text

@@ -4,9 +4,9 @@
 // case: as it is
 // | it: 2 of 2 functions have code that is marked as one that cannot be unwound; all 6 instructions were executed.
 // | warning `bl other`, at -2, 9: `.cantunwind`; f0 < nothing more; tried: it makes 1 instruction right and none wrong
-// | f0+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, lr}` for `.cantunwind` (.ARM.exidx; seen when it was executed)
+// | f0+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, lr}` for `.cantunwind` in line 7 (.ARM.exidx; seen when it was executed)
 // | warning `bl other`, at -2, 9: `.cantunwind`; f1 < nothing more; tried: it makes 1 instruction right and none wrong
-// | f1+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, lr}` for `.cantunwind` (.ARM.exidx; seen when it was executed)
+// | f1+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, lr}` for `.cantunwind` in line 16 (.ARM.exidx; seen when it was executed)
 // | f0: 3, 3 executed, all came back
 // | f1: 3, 3 executed, all came back
 // | as is advised: it: every row is right; all 6 instructions were executed.

@@ -5,7 +5,7 @@
 // case: as it is
 // | it: 1 of 1 function has a wrong row; all 5 instructions were executed.
 // | error `ret`, at -1, 9: `ldr x19, [sp], #16`; f < caller < no code (the word at CFA+256); tried: it makes 1 instruction right and none wrong
-// | f+0x10 (ret): the caller is found, and who called it is lost: the row says CFA = sp+16, the true CFA is sp+0 here: add `.cfi_def_cfa_offset 0` before `ret` (.eh_frame; seen when it was executed)
+// | f+0x10 (ret): the caller is found, and who called it is lost: the row says CFA = sp+16, the true CFA is sp+0 here: add `.cfi_def_cfa_offset 0` behind line 10 (.eh_frame; seen when it was executed)
 // | f: 5, 5 executed, all came back
 // | as is advised: it: every row is right; all 5 instructions were executed.
 

@@ -3,7 +3,7 @@
 // case: as it stands
 // | it: what was executed has no row, so none is known to be right; all 5 instructions were executed; 5 have no row.
 // | note `f:      pushq   %rbx`, at +0, 9: `pushq %rbx`; f < nothing more; tried: it makes 2 of 5 instructions right and none wrong
-// | f (pushq %rbx): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before `pushq %rbx`, and `.cfi_endproc` before the end of f (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
+// | f (pushq %rbx): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 4, and `.cfi_endproc` behind line 8 (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
 // | f: 5, 5 executed, 5 without row, all came back
 // | as is advised: it: 1 of 1 function has a wrong row; all 5 instructions were executed.
 

@@ -3,7 +3,7 @@
 //
 // case: as it is
 // | it: 6 of 7 functions have code without a row; all 21 instructions were executed.
-// | error `bl g`, at +0, 9: `bl g`; f0 < nothing more; tried: it makes 6 instructions right and none wrong
+// | error `bl g`, at -1, 9: `push {r4, lr}`; f0 < nothing more; tried: it makes 6 instructions right and none wrong
 // | f0+0x4 (bl g): the caller is lost: no row covers 6 functions that are called: f0, f1, f2, f3, f4 and f5: add `.fnstart` and `.save {r4, lr}` before the first instruction of each, and `.fnend` before the end of each (.ARM.exidx; seen when it was executed; 5 more instructions in 5 more functions by the same cause)
 // | f0: 3, 3 executed, all came back
 // | f1: 3, 3 executed, all came back

@@ -4,8 +4,8 @@
 //
 // case: as it is
 // | it: 1 of 1 function has a wrong row; all 16 instructions were executed.
-// | error `2:      leaq 1(%rdi), %rax`, at -1, 9: `ret`; f < no code (the caller's %r12); tried: it makes 7 instructions right and none wrong
-// | f+0x11 (leaq 1(%rdi), %rax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here; the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_restore_state` before `leaq 1(%rdi), %rax`, with `.cfi_remember_state` before the directives in front of f+0xf (.eh_frame; seen when it was executed; 6 more instructions by the same cause)
+// | error `2:      leaq 1(%rdi), %rax`, at +0, 9: `leaq 1(%rdi), %rax`; f < no code (the caller's %r12); tried: it makes 7 instructions right and none wrong
+// | f+0x11 (leaq 1(%rdi), %rax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here; the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_remember_state` behind line 14, and `.cfi_restore_state` before line 21 (.eh_frame; seen when it was executed; 6 more instructions by the same cause)
 // | f: 16, 13 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 16 instructions were executed.
 

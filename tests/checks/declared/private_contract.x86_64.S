@@ -17,9 +17,9 @@
 // + call helper
 // | it: 2 of 2 functions have a wrong row; all 6 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
-// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | warning `ret`, at -1, 1: `call helper`; f < caller (%rbx wrong) < main
-// | f+0x5 (ret): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 3 visits (.eh_frame; seen when it was executed)
+// | f+0x5 (ret): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 3 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed)
 // | helper: 4, 4 executed, some came back
 // | f: 2, 2 executed, some came back
 // case: no run comes to its end
@@ -39,7 +39,7 @@
 // + .type helper, @function
 // | it: 1 of 2 functions has a wrong row; all 8 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
-// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 4, 4 executed, some came back
 // | f: 4, 4 executed, all came back
 // case: it gives the register back, from another register
@@ -51,7 +51,7 @@
 // + movq %r11, %rbx
 // | it: 1 of 2 functions has a wrong row; all 10 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
-// | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r11: add `.cfi_register %rbx, %r11` before `leaq (%rbx,%rbx), %rax` (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper+0x6 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r11: add `.cfi_register %rbx, %r11` behind line 5 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 6, 6 executed, all came back
 // | f: 4, 4 executed, all came back
 // | as is advised: it: every row is right; all 10 instructions were executed.
@@ -62,9 +62,9 @@
 // + .cfi_def_cfa_register %rbx
 // | it: 2 of 2 functions have a wrong row; all 9 instructions were executed.
 // | warning `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
-// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | error `popq %rbx`, at -1, 1: `call helper`; f < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
-// | f+0x9 (popq %rbx): the caller is lost: the row says CFA = %rbx+16, the true CFA is %rsp+16 here: add `.cfi_def_cfa_register %rsp` before `popq %rbx` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x9 (popq %rbx): the caller is lost: the row says CFA = %rbx+16, the true CFA is %rsp+16 here: add `.cfi_def_cfa_register %rsp` behind line 19 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | helper: 4, 4 executed, some came back
 // | f: 5, 5 executed, all came back
 // | as is advised: it: 1 of 2 functions has a wrong row; all 9 instructions were executed.

@@ -7,22 +7,22 @@
 // case: the first push is not told of
 // -         .cfi_adjust_cfa_offset 32
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
-// | error `sub sp, sp, #16`, at -3, 9: `stp x29, x30, [sp, #-32]!`; f < no code (another x30 at other visits); tried: it makes 8 instructions right and none wrong
-// | f+0x4 (sub sp, sp, #16): the caller is lost: the row says CFA = sp+0, the true CFA is sp+32 here; the row says x30 is at CFA+8, x30 still has the caller's value; the row says x29 is at CFA+0, x29 still has the caller's value: add `.cfi_adjust_cfa_offset 32` before `.cfi_rel_offset x29, 0` (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | error `sub sp, sp, #16`, at -2, 9: `.cfi_rel_offset x29, 0`; f < no code (another x30 at other visits); tried: it makes 8 instructions right and none wrong
+// | f+0x4 (sub sp, sp, #16): the caller is lost: the row says CFA = sp+0, the true CFA is sp+32 here; the row says x30 is at CFA+8, x30 still has the caller's value; the row says x29 is at CFA+0, x29 still has the caller's value: add `.cfi_adjust_cfa_offset 32` before line 6 (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 // case: the room is not told of, which is given back
 // -         .cfi_adjust_cfa_offset 16
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `stp x19, x20, [sp]`, at -1, 9: `sub sp, sp, #16`; f < no code (the word at CFA-40); tried: it makes 7 instructions right and none wrong
-// | f+0x8 (stp x19, x20, [sp]): the caller is lost: the row says CFA = sp+32, the true CFA is sp+48 here: add `.cfi_adjust_cfa_offset 16` before `stp x19, x20, [sp]` (.eh_frame; seen when it was executed; 6 more instructions by the same cause)
+// | f+0x8 (stp x19, x20, [sp]): the caller is lost: the row says CFA = sp+32, the true CFA is sp+48 here: add `.cfi_adjust_cfa_offset 16` behind line 9 (.eh_frame; seen when it was executed; 6 more instructions by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 // case: what gives it back is not told of
 // -         .cfi_adjust_cfa_offset -16
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `ldp x29, x30, [sp], #32`, at -3, 9: `ldp x19, x20, [sp], #16`; f < no code (the word at CFA-8); tried: it makes 2 instructions right and none wrong
-// | f+0x1c (ldp x29, x30, [sp], #32): the caller is lost: the row says CFA = sp+48, the true CFA is sp+32 here: add `.cfi_adjust_cfa_offset -16` before `ldp x29, x30, [sp], #32` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x1c (ldp x29, x30, [sp], #32): the caller is lost: the row says CFA = sp+48, the true CFA is sp+32 here: add `.cfi_adjust_cfa_offset -16` behind line 17 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 // case: neither the room nor its end is told of
@@ -32,7 +32,7 @@
 // -         .cfi_adjust_cfa_offset -16
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `stp x19, x20, [sp]`, at -1, 9: `sub sp, sp, #16`; f < no code (the word at CFA-40); tried: it makes 5 instructions right and none wrong
-// | f+0x8 (stp x19, x20, [sp]): the caller is lost: the row says CFA = sp+32, the true CFA is sp+48 here: add `.cfi_adjust_cfa_offset 16` before `stp x19, x20, [sp]`, and `.cfi_adjust_cfa_offset -16` before f+0x1c (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
+// | f+0x8 (stp x19, x20, [sp]): the caller is lost: the row says CFA = sp+32, the true CFA is sp+48 here: add `.cfi_adjust_cfa_offset 16` behind line 9, and `.cfi_adjust_cfa_offset -16` behind line 16 (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 

@@ -10,14 +10,14 @@
 // +  .cfi_def_cfa x29, 64
 // | it: 1 of 1 function has a wrong row; all 11 instructions were executed.
 // | error `cbnz x0, 3f`, at -1, 2: `.cfi_def_cfa x29, 64`; f < no code (the word at CFA+40); tried: it makes 2 instructions right and none wrong
-// | f+0xc (cbnz x0, 3f): the caller is lost: the row says CFA = x29+64, the true CFA is sp+64 here: write `.cfi_def_cfa sp, 64` for `.cfi_def_cfa x29, 64` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0xc (cbnz x0, 3f): the caller is lost: the row says CFA = x29+64, the true CFA is sp+64 here: write `.cfi_def_cfa sp, 64` for `.cfi_def_cfa x29, 64` in line 11 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 11, 8 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 11 instructions were executed.
 // case: a slot is not said
 // -  .cfi_offset x30, -8
 // | it: 1 of 1 function has a wrong row; all 11 instructions were executed.
-// | error `ldp x29, x30, [sp, #48]`, at -2, 4: `bl more`; f < no code (what is in x30); tried: it makes 1 instruction right and none wrong
-// | f+0x20 (ldp x29, x30, [sp, #48]): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-8: add `.cfi_offset x30, -8` before `ldp x29, x30, [sp, #48]` (.eh_frame; seen when it was executed)
+// | error `ldp x29, x30, [sp, #48]`, at -15, 2: `.cfi_offset x29, -16`; f < no code (what is in x30); tried: it makes 1 instruction right and none wrong
+// | f+0x20 (ldp x29, x30, [sp, #48]): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-8: add `.cfi_offset x30, -8` behind line 8 (.eh_frame; seen when it was executed)
 // | f: 11, 8 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 11 instructions were executed.
 // case: SP moves behind it
@@ -39,7 +39,7 @@
 // +  add sp, sp, #16
 // | it: 1 of 1 function has a wrong row; all 14 instructions were executed.
 // | error `bl more`, at -1, 2: `sub sp, sp, #16`; f < no code (the word at CFA-24); tried: it makes 2 instructions right and none wrong
-// | f+0x24 (bl more): the caller is lost: the row says CFA = sp+64, the true CFA is sp+80 here: add `.cfi_def_cfa_offset 80` before `bl more` (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x24 (bl more): the caller is lost: the row says CFA = sp+64, the true CFA is sp+80 here: add `.cfi_def_cfa_offset 80` behind line 24 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 14, 11 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 14 instructions were executed.
 

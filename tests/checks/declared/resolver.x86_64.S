@@ -13,7 +13,7 @@
 // | note `pushq %rbx`, at +0, 2: `pushq %rbx`
 // | resolve (pushq %rbx): the row says CFA = %rsp+24, and the function takes off 16 bytes that no call puts there: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | warning `movq 16(%rsp), %rsi`, at -1, 2: `.cfi_rel_offset %rbx, 8`; resolve < caller (%rbx wrong) < main; tried: it makes 6 instructions right and none wrong
-// | resolve+0x1 (movq 16(%rsp), %rsi): %rbx is shown wrong in the caller: the row says %rbx is at CFA-8, %rbx still has the caller's value: write `.cfi_offset %rbx, -16` for `.cfi_rel_offset %rbx, 8` (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | resolve+0x1 (movq 16(%rsp), %rsi): %rbx is shown wrong in the caller: the row says %rbx is at CFA-8, %rbx still has the caller's value: write `.cfi_rel_offset %rbx, 0` for `.cfi_rel_offset %rbx, 8` in line 8 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | resolve: 9, 9 executed, some came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 // case: the function takes nothing off
@@ -21,7 +21,7 @@
 // +  nop
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `pushq %rbx`, at -1, 2: `.cfi_adjust_cfa_offset 16`; resolve < no code (the word at CFA+8); tried: it makes 8 instructions right and none wrong
-// | resolve (pushq %rbx): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+8 here: take out `.cfi_adjust_cfa_offset 16`, and `.cfi_def_cfa_offset 8` for `.cfi_adjust_cfa_offset -16` before resolve+0x1a (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | resolve (pushq %rbx): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+8 here: take out `.cfi_adjust_cfa_offset 16` in line 5, and `.cfi_adjust_cfa_offset -16` in line 18 (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | resolve: 9, 9 executed, some came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 

@@ -8,7 +8,7 @@
 // - .pad #4
 // | it: 1 of 1 function has a wrong row; all 8 instructions were executed.
 // | error `bl first`, at -3, 1: `.save {r4, r5, lr}`; f < no code (the caller's r5); tried: it makes 2 instructions right and none wrong
-// | f+0xc (bl first): the caller is lost: the row says CFA = sp+0xc, the true CFA is sp+0x10 here: add `.pad #4` behind `.save {r4, r5, lr}` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f+0xc (bl first): the caller is lost: the row says CFA = sp+0xc, the true CFA is sp+0x10 here: add `.pad #4` behind line 10 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 8 instructions were executed.
 // case: `.pad #4` is written as `.pad #4; .pad #8`
@@ -16,8 +16,8 @@
 // + .pad #4
 // + .pad #8
 // | it: 1 of 1 function has a wrong row; all 8 instructions were executed.
-// | error `bl first`, at -5, 1: `.save {r4, r5, lr}`; f < no code (the word at CFA+4); tried: it makes 2 instructions right and none wrong
-// | f+0xc (bl first): the caller is lost: the row says CFA = sp+24, the true CFA is sp+16 here: write `.pad #4` for `.pad #12` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | error `bl first`, at +0, 1: `bl first`; f < no code (the word at CFA+4); tried: it makes 2 instructions right and none wrong
+// | f+0xc (bl first): the caller is lost: the row says CFA = sp+24, the true CFA is sp+16 here: write `.pad #4` for `.pad #12`; no patch is given: the directives of its frame do not stand above it as such (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: 1 of 1 function has a wrong row; all 8 instructions were executed.
 

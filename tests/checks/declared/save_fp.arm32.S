@@ -8,7 +8,7 @@
 // - .setfp r7, sp
 // | it: 1 of 1 function has a wrong row; all 7 instructions were executed.
 // | error `bl first`, at -3, 1: `.save {r7, lr}`; f < no code (the word at CFA-516); tried: it makes 2 instructions right and none wrong
-// | f+0xc (bl first): the caller is lost: the row says CFA = sp+8, the true CFA is r7+8 here: add `.setfp r7, sp` behind `.save {r7, lr}` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f+0xc (bl first): the caller is lost: the row says CFA = sp+8, the true CFA is r7+8 here: add `.setfp r7, sp` behind line 10 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 7, 7 executed, some came back
 // | as is advised: it: every row is right; all 7 instructions were executed.
 

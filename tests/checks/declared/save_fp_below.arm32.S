@@ -8,7 +8,7 @@
 // - .pad #4
 // | it: 1 of 1 function has a wrong row; all 11 instructions were executed.
 // | error `bl first`, at -6, 1: `.save {r4, r7, lr}`; f < no code (the caller's r7); tried: it makes 2 instructions right and none wrong
-// | f+0x14 (bl first): the caller is lost: the row says CFA = r7+12, the true CFA is sp+40 here: add `.pad #4` behind `.save {r4, r7, lr}` (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x14 (bl first): the caller is lost: the row says CFA = r7+12, the true CFA is sp+40 here: add `.pad #4` behind line 10 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 11, 11 executed, all came back
 // | as is advised: it: every row is right; all 11 instructions were executed.
 

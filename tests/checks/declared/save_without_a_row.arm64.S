@@ -3,8 +3,8 @@
 //
 // case: as it is
 // | it: 1 of 1 function has a wrong row; all 8 instructions were executed.
-// | warning `bl g`, at -1, 9: `mov x19, x0`; f < caller (x19 wrong) < main; tried: it makes 3 instructions right and none wrong
-// | f+0xc (bl g): x19 is shown wrong in the caller: the row says x19 is still in x19, the caller's x19 is at CFA-16: add `.cfi_offset x19, -16` before `bl g`, and `.cfi_restore x19` before f+0x1c (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `bl g`, at -2, 9: `str x19, [sp, #16]`; f < caller (x19 wrong) < main; tried: it makes 3 instructions right and none wrong
+// | f+0xc (bl g): x19 is shown wrong in the caller: the row says x19 is still in x19, the caller's x19 is at CFA-16: add `.cfi_offset x19, -16` behind line 9, and `.cfi_restore x19` behind line 17 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 8 instructions were executed.
 

@@ -9,7 +9,7 @@
 // +  .cfi_offset x30, -16
 // | it: 1 of 1 function has a wrong row; all 5 instructions were executed.
 // | error `mov x29, sp`, at -1, 2: `.cfi_offset x30, -16`; leaf < no code (the word at CFA-16); tried: it makes 3 instructions right and none wrong
-// | leaf+0x4 (mov x29, sp): the caller is lost: the row says x30 is at CFA-16, x30 still has the caller's value: write `.cfi_offset x30, -24` for `.cfi_offset x30, -16` (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | leaf+0x4 (mov x29, sp): the caller is lost: the row says x30 is at CFA-16, x30 still has the caller's value: write `.cfi_offset x30, -24` for `.cfi_offset x30, -16` in line 8 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | leaf: 5, 5 executed, all came back
 // | as is advised: it: every row is right; all 5 instructions were executed.
 // case: a slot where nothing is
@@ -17,7 +17,7 @@
 // +  .cfi_offset x30, -8
 // | it: 1 of 1 function has a wrong row; all 5 instructions were executed.
 // | error `mov x29, sp`, at -1, 2: `.cfi_offset x30, -8`; leaf < no code (the word at CFA-8); tried: it makes 3 instructions right and none wrong
-// | leaf+0x4 (mov x29, sp): the caller is lost: the row says x30 is at CFA-8, x30 still has the caller's value: write `.cfi_offset x30, -24` for `.cfi_offset x30, -8` (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | leaf+0x4 (mov x29, sp): the caller is lost: the row says x30 is at CFA-8, x30 still has the caller's value: write `.cfi_offset x30, -24` for `.cfi_offset x30, -8` in line 8 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | leaf: 5, 5 executed, all came back
 // | as is advised: it: every row is right; all 5 instructions were executed.
 

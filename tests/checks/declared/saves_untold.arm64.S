@@ -14,8 +14,8 @@
 // -  .cfi_offset d14, -16
 // -  .cfi_offset d15, -8
 // | it: 1 of 1 function has a wrong row; all 20 instructions were executed.
-// | warning `fadd d9, d1, d2`, at -1, 2: `fadd d8, d0, d1`; sums < caller (d8, d9, d10, d11, d12, d13, d14 and d15 wrong) < main; tried: it makes 12 instructions right and none wrong
-// | sums+0x18 (fadd d9, d1, d2): d8, d9, d10, d11, d12, d13, d14 and d15 are shown wrong in the caller: the row says d8 is still in d8, the caller's d8 is at CFA-64: add `.cfi_offset d8, -64`, `.cfi_offset d9, -56`, `.cfi_offset d10, -48`, `.cfi_offset d11, -40`, `.cfi_offset d12, -32`, `.cfi_offset d13, -24`, `.cfi_offset d14, -16` and `.cfi_offset d15, -8` before `fadd d9, d1, d2`, and `.cfi_restore d8`, `.cfi_restore d9`, `.cfi_restore d10`, `.cfi_restore d11`, `.cfi_restore d12`, `.cfi_restore d13`, `.cfi_restore d14` and `.cfi_restore d15` before sums+0x4c (.eh_frame; seen when it was executed; 11 more instructions by the same cause)
+// | warning `fadd d9, d1, d2`, at -5, 2: `stp d8, d9, [sp]`; sums < caller (d8, d9, d10, d11, d12, d13, d14 and d15 wrong) < main; tried: it makes 12 instructions right and none wrong
+// | sums+0x18 (fadd d9, d1, d2): d8, d9, d10, d11, d12, d13, d14 and d15 are shown wrong in the caller: the row says d8 is still in d8, the caller's d8 is at CFA-64: add `.cfi_offset d8, -64` and `.cfi_offset d9, -56` behind line 7, `.cfi_offset d10, -48` and `.cfi_offset d11, -40` behind line 8, `.cfi_offset d12, -32` and `.cfi_offset d13, -24` behind line 9, `.cfi_offset d14, -16` and `.cfi_offset d15, -8` behind line 10, and `.cfi_restore d8`, `.cfi_restore d9`, `.cfi_restore d10`, `.cfi_restore d11`, `.cfi_restore d12`, `.cfi_restore d13`, `.cfi_restore d14` and `.cfi_restore d15` behind line 25 (.eh_frame; seen when it was executed; 11 more instructions by the same cause)
 // | sums: 20, 20 executed, all came back
 // | as is advised: it: every row is right; all 20 instructions were executed.
 // case: two are told
@@ -28,8 +28,8 @@
 // +  .cfi_offset d12, -32
 // +  .cfi_offset d13, -24
 // | it: 1 of 1 function has a wrong row; all 20 instructions were executed.
-// | warning `fadd d11, d3, d4`, at -1, 2: `fadd d10, d2, d3`; sums < caller (d10, d11, d14 and d15 wrong) < main; tried: it makes 9 instructions right and none wrong
-// | sums+0x20 (fadd d11, d3, d4): d10, d11, d14 and d15 are shown wrong in the caller: the row says d10 is still in d10, the caller's d10 is at CFA-48: add `.cfi_offset d10, -48`, `.cfi_offset d11, -40`, `.cfi_offset d14, -16` and `.cfi_offset d15, -8` before `fadd d11, d3, d4`, and `.cfi_restore d10`, `.cfi_restore d11`, `.cfi_restore d14` and `.cfi_restore d15` before sums+0x4c (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
+// | warning `fadd d11, d3, d4`, at -10, 2: `stp d10, d11, [sp, #16]`; sums < caller (d10, d11, d14 and d15 wrong) < main; tried: it makes 9 instructions right and none wrong
+// | sums+0x20 (fadd d11, d3, d4): d10, d11, d14 and d15 are shown wrong in the caller: the row says d10 is still in d10, the caller's d10 is at CFA-48: add `.cfi_offset d10, -48` and `.cfi_offset d11, -40` behind line 8, `.cfi_offset d14, -16` and `.cfi_offset d15, -8` behind line 14, and `.cfi_restore d10`, `.cfi_restore d11`, `.cfi_restore d14` and `.cfi_restore d15` behind line 29 (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
 // | sums: 20, 20 executed, all came back
 // | as is advised: it: every row is right; all 20 instructions were executed.
 

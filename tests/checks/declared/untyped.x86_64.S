@@ -4,9 +4,9 @@
 // case: as it is
 // | it: 1 of 3 functions has a wrong row; all 14 instructions were executed.
 // | error `pushq   %rbp`, at -1, 9: `pushq %rbx`; sum < no code (the caller's %rbx); tried: it makes 2 instructions right and none wrong
-// | sum+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` before `pushq %rbp`, and `.cfi_def_cfa_offset 8` before sum+0x19 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | sum+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` behind line 10, and `.cfi_def_cfa_offset 8` behind line 18 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | error `xorl    %eax, %eax`, at -1, 9: `pushq %rbp`; sum < no code (the caller's %rbp); tried: it makes 6 instructions right and none wrong
-// | sum+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` before `xorl %eax, %eax`, and `.cfi_def_cfa_offset 16` before sum+0x18 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | sum+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` behind line 11, and `.cfi_def_cfa_offset 16` behind line 17 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | twice: 2, 2 executed, all came back
 // | sum: 10, 10 executed, all came back
 // | helper: 2, 2 executed, all came back
@@ -28,11 +28,11 @@
 // +         ret
 // | it: 1 of 3 functions has code without a row; all 14 instructions were executed; 14 have no row.
 // | note `leaq    (%rdi,%rdi), %rax`, at +0, 9: `leaq (%rdi,%rdi), %rax`; twice < nothing more; tried: it makes 2 instructions right and none wrong
-// | twice (leaq (%rdi,%rdi), %rax): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before `leaq (%rdi,%rdi), %rax`, and `.cfi_endproc` before the end of twice (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | twice (leaq (%rdi,%rdi), %rax): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 5, and `.cfi_endproc` behind line 6 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | error `pushq   %rbx`, at +0, 9: `pushq %rbx`; sum < nothing more; tried: it makes 2 of 10 instructions right and none wrong
-// | sum (pushq %rbx): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before `pushq %rbx`, and `.cfi_endproc` before the end of sum (.eh_frame; seen when it was executed; 9 more instructions by the same cause)
+// | sum (pushq %rbx): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 9, and `.cfi_endproc` behind line 18 (.eh_frame; seen when it was executed; 9 more instructions by the same cause)
 // | note `helper: movl    $3, %eax`, at +0, 9: `movl $3, %eax`; helper < nothing more; tried: it makes 2 instructions right and none wrong
-// | helper (movl $3, %eax): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before `movl $3, %eax`, and `.cfi_endproc` before the end of helper (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | helper (movl $3, %eax): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 19, and `.cfi_endproc` behind line 20 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | twice: 2, 2 executed, 2 without row, all came back
 // | sum: 10, 10 executed, 10 without row, all came back
 // | helper: 2, 2 executed, 2 without row, all came back
@@ -43,9 +43,9 @@
 // +  .size twice, 5
 // | it: 1 of 2 functions has a wrong row; all 14 instructions were executed.
 // | error `pushq   %rbp`, at -1, 9: `pushq %rbx`; no name < no code (the caller's %rbx); tried: it makes 2 instructions right and none wrong
-// | no name+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` before `pushq %rbp`, and `.cfi_def_cfa_offset 8` before no name+0x19 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | no name+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` behind line 11, and `.cfi_def_cfa_offset 8` behind line 19 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | error `xorl    %eax, %eax`, at -1, 9: `pushq %rbp`; no name < no code (the caller's %rbp); tried: it makes 6 instructions right and none wrong
-// | no name+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` before `xorl %eax, %eax`, and `.cfi_def_cfa_offset 16` before no name+0x18 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | no name+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` behind line 12, and `.cfi_def_cfa_offset 16` behind line 18 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | twice: 2, 2 executed, all came back
 // | no name: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 14 instructions were executed.

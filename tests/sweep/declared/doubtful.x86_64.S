@@ -22,6 +22,13 @@
 // | 0 of 1 agree
 // | cannot tell: an entry that breaks the format, or says what is not known
 // | f+0x0: an entry that breaks the format, or says what is not known
+// case: an offset behind an expression is passed over
+// - nop // store
+// + .cfi_escape 0x0f, 0x02, 0x77, 0x10
+// + .cfi_adjust_cfa_offset 24
+// + nop
+// + .cfi_def_cfa %rsp, 16
+// | 1 of 1 agree
 // case: a first row that is no function's, and nothing leads there
 // - f:      .cfi_startproc
 // + f:      .cfi_startproc

@@ -152,11 +152,8 @@ MALFORMED: list[tuple[bytes, bytes, Options, str, int | None]] = [
         for advance in (b"\x41", b"\x02\x01", b"\x03\x01\x00", b"\x01" + u(8, START))
     ),
     # half a CFA without the other half
-    *(
-        (before + half, b"", AS_USUAL, "register \\+ offset CFA", len(before))
-        for half in (b"\x0d\x06", b"\x0e\x10", b"\x13\x10")
-        for before in (b"", EXPRESSION)
-    ),
+    *((half, b"", AS_USUAL, "register \\+ offset CFA", 0) for half in (b"\x0d\x06", b"\x0e\x10", b"\x13\x10")),
+    (EXPRESSION + b"\x0d\x06", b"", AS_USUAL, "register \\+ offset CFA", len(EXPRESSION)),
     *((b"", DEF_CFA + b"\x83\x02" + restore, AS_USUAL, "a CIE restores", None) for restore in RESTORES),
     (b"\x0a\x0b\x0b", DEF_CFA, AS_USUAL, "no row is remembered", 2),
     (b"\x0b", DEF_CFA + b"\x0a", AS_USUAL, "no row is remembered", 0),  # the CIE's states are not the FDE's
@@ -200,6 +197,15 @@ def test_instructions_are_malformed(
         rows(instructions, initial, **options)
     assert raised.value.section == ".debug_frame"
     assert offset is None or raised.value.offset == instructions_at(initial) + offset
+
+
+@pytest.mark.parametrize("half", [b"\x0e\x10", b"\x13\x7e"])
+def test_an_offset_behind_an_expression_is_passed_over_and_told(half: bytes) -> None:
+    before, there, behind, counted = rows(EXPRESSION + b"\x41" + half + b"\x41\x83\x02\x41\x0c\x07\x10", DEF_CFA)
+    assert before.cfa == there.cfa == behind.cfa == ValExpression((Operation(0x77, (8,), 0),))
+    told = [row.passed_over for row in (before, there, behind, counted)]
+    assert told == ["", "DW_CFA_def_cfa_offset 16", "", ""]
+    assert (behind.registers, counted.cfa) == ({"rbx": Offset(-16)}, rsp(16))
 
 
 def test_remember_and_restore_state_bring_back_the_registers_and_the_cfa() -> None:
