@@ -408,3 +408,21 @@ def test_a_pointer_to_a_function_that_nobody_came_back_to_when_the_run_ends_was_
     watch("x86_64", body, *stacks, "in_g = g, main, _start")
     never = body.replace("in_main: call g", "in_main: mov edi, 42")
     watch("x86_64", never, *stacks, undecided=("inside", "in_leaf", "last"))
+
+
+RETURNS_TO_THE_NEXT = {
+    "arm64": "fn main\nstr x30, [sp, #-16]!\nadr x30, back\nb f\nnop\nf: nop\nin_f: ret\n"
+    "back: mov x0, #42\nldr x30, [sp], #16\nret\n",
+    "a32": "fn main\npush {r4, lr}\nadr lr, back\nb f\nnop\nf: nop\nin_f: bx lr\nback: mov r0, #42\npop {r4, pc}\n",
+}
+
+
+@pytest.mark.parametrize("isa", RETURNS_TO_THE_NEXT)
+def test_a_return_to_the_next_instruction_is_one(isa: str) -> None:
+    watch(isa, RETURNS_TO_THE_NEXT[isa], "in_f = main, main, _start", "back = main, _start")
+
+
+def test_an_address_that_a_call_came_back_to_may_be_promised_there_once_more() -> None:
+    body = "fn main\npush rbx\nxor ebx, ebx\ncall f\nback: inc ebx\ncmp ebx, 2\nje out\nlea rax, [rip + back]\n"
+    body += "push rax\njmp f\nnop\nout: mov eax, 42\npop rbx\nret\nfn f\nnop\nin_f: ret\n"
+    watch("x86_64", body, "in_f = f, main, _start", "back = main, _start")

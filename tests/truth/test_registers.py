@@ -233,6 +233,15 @@ def test_what_a_call_left_at_the_return_place_is_no_makers() -> None:
     witness("x86_64", body, *stacks)
 
 
+def test_a_coroutine_goes_on_on_a_copy_that_was_made_of_its_stack_meanwhile() -> None:
+    copy = "back_1:\n    lea rsi, [rip + theirs]\n    lea rdi, [rip + other]\n    mov rax, rdi\n    sub rax, rsi\n"
+    copy += "    add [rbx + 8], rax\n    mov ecx, 1088\n    rep movsb\n"
+    body = COROUTINE["x86_64"].replace("back_1:\n", copy) + ".space 4096\nother: .space 1088\n"
+    watch(
+        "x86_64", body, "work_body = work, co", "resumed = work, co", "leaf#1 = leaf, work, co", "back_2 = main, _start"
+    )
+
+
 def test_a_jump_far_up_a_stack_that_was_left_twice_goes_on_there() -> None:
     """main has a large frame. deep leaves its stack, comes back, and leaves it again; from there last jumps to main."""
     body = "fn main\npush rbx\nmov rbx, rsp\nlea rdx, [rip + back]\nsub rsp, 0x8000\ncall deep\nnop\n"
