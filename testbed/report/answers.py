@@ -11,7 +11,7 @@ a function, in the same phase, at which every unwinder comes to the same verdict
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -142,11 +142,14 @@ class _Forest:
         self.nodes: dict[tuple[int, int, int], int] = {}
         self.ends: dict[str, int] = {"": 0}
 
+    def end(self, stopped: UnwindError | None) -> int:
+        """What stands for the caller of the last frame of a chain that ends so."""
+        return -1 - self.ends.setdefault("" if stopped is None else f"{stopped.reason}: {stopped}", len(self.ends))
+
     def add(self, said: Backtrace) -> int:
         if not said.frames:
             return NOTHING
-        end = "" if said.stopped is None else f"{said.stopped.reason}: {said.stopped}"
-        node = -1 - self.ends.setdefault(end, len(self.ends))
+        node = self.end(said.stopped)
         for frame in reversed(said.frames[1:]):
             key = (frame.pc, -1 if frame.cfa is None else frame.cfa, node)
             node = self.nodes.setdefault(key, len(self.nodes))
@@ -190,14 +193,30 @@ def _natively(judged: Verdicts, speaker: NDArray[np.int64], forest: _Forest) -> 
     """From columns: each chain of callers is made once for each step that speaks for others."""
     said = judged.backtraces
     first, place = distinct_rows(np.stack((said.sites.outer[said.site].astype(np.int64), speaker), axis=1))
-    stops: dict[int, UnwindError | None] = {}
+    pcs, outer = said.nodes.pc.tolist(), said.nodes.outer.tolist()
+    cfas = np.where(said.nodes.cfa_known, said.nodes.cfa.astype(np.float64), -1.0).tolist()
+    ends: dict[int, int] = {}
+    known: dict[tuple[int, int], int] = {}  # a frame whose chain ends so, as a node of the forest
+
+    def chain(at: int, end: int) -> int:
+        further = []
+        while at >= 0 and (at, end) not in known:
+            further.append(at)
+            at = outer[at]
+        node = known.get((at, end), end)
+        for each in reversed(further):
+            node = known[each, end] = forest.nodes.setdefault((pcs[each], cfas[each], node), len(forest.nodes))
+        return node
+
     callers = []
     for step in first.tolist():
-        heard = int(speaker[step])
-        if heard not in stops:
-            stops[heard] = said[heard].stopped
-        chain = said.innermost(step, said.most_frames)
-        callers.append(forest.add(replace(chain, stopped=chain.stopped and (stops[heard] or said[step].stopped))))
+        heard, depth = int(speaker[step]), said.depth(step)
+        if depth is None or depth == said.most_frames:  # made by itself, or cut
+            callers.append(forest.add(said[step]))
+            continue
+        if heard not in ends:
+            ends[heard] = forest.end(said[heard].stopped)
+        callers.append(chain(int(said.sites.outer[said.site[step]]), ends[heard]))
     cfa = np.where(said.sites.cfa_known, said.sites.cfa.astype(np.float64), -1.0)[said.site]
     return StepAnswers(judged.unwinder, judged, np.array(callers, np.int32)[place], cfa)
 
