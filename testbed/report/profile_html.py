@@ -1,7 +1,8 @@
 """What a sampling profiler would have seen: in words, for speedscope, and as flame graphs beside the true one.
 
-A page has the true flame graph and, beside it, each unwinder's. There a frame that only the truth has is drawn as
-*lost*, at its place, and one that only the unwinder has as *invented*. Two builds of a program can stand on one page.
+A page has the true flame graph and, beside it, each unwinder's: of the time in the program's own functions, from the
+outermost of them inward. There a frame that only the truth has is drawn as *lost*, at its place, and one that only the
+unwinder has as *invented*. Two builds of a program can stand on one page.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from rich.text import Text
 
+from testbed.image.demangling import brief
 from testbed.process import ProcessRun
 from testbed.profiling.samples import Mark, Marked, SampledProfile
 from testbed.report.page import page_text, render_page
@@ -22,9 +24,10 @@ from testbed.report.phrases import count, share
 from testbed.report.timeline import SPEEDSCOPE
 from testbed.words.printable import printable
 
-MOST_FUNCTIONS = 40  # of the program, in a page's table
+MOST_FUNCTIONS = 24  # of the program, in a page's table
 MOST_ROWS = 128  # frames on top of each other
 LEAST = 0.0015  # of a graph's width, that a box has to be drawn
+READ = 0.02  # of it, that a name has room in the box
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,8 @@ def _boxes(node: _FlameFrame, own: frozenset[str], whole: int, left: int = 0, ro
                 "left": f"{100 * left / whole:.3f}",
                 "width": f"{100 * inner.count / whole:.3f}",
                 "row": row,
-                "name": printable(name),
+                "name": printable(brief(name)) if inner.count >= READ * whole else "",
+                "whole": printable(name),
                 "kinds": " ".join(filter(None, kinds)),
                 "title": f"{printable(name)}: {share(inner.count, whole)}{f', {mark.value}' if mark.value else ''}",
             }
@@ -153,19 +157,17 @@ def _boxes(node: _FlameFrame, own: frozenset[str], whole: int, left: int = 0, ro
 
 
 def _graph(profile: SampledProfile, *, is_true: bool) -> dict[str, Any]:
-    """From the program's outermost function inward; all other samples are one box."""
+    """From the program's outermost function inward."""
     root, inner = _FlameFrame(), profile.inner
     for stack, many in inner.marked().items():
         root.add(stack, many)
-    if elsewhere := profile.samples - inner.samples:
-        root.add((("start-up, linker", Mark.RIGHT),), elsewhere)
     boxes = list(_boxes(root, profile.own, max(root.count, 1)))
     wrong = "" if is_true else f"{_wrong(inner)} of the time in your functions in the wrong place"
     rows = 1 + max((box["row"] for box in boxes), default=0)
     return {"name": profile.name, "wrong": wrong, "boxes": boxes, "rows": rows}
 
 
-def _functions(profiles: Sequence[SampledProfile]) -> Iterator[tuple[str, list[str]]]:
+def _functions(profiles: Sequence[SampledProfile]) -> Iterator[tuple[str, str, list[str]]]:
     """The program's functions, those that are on most true stacks first: each profile's share of samples with them."""
     seen: Counter[str] = Counter()
     for profile in profiles:
@@ -173,18 +175,20 @@ def _functions(profiles: Sequence[SampledProfile]) -> Iterator[tuple[str, list[s
             seen.update({name: many for name in set(stack) & profile.own} if profile is profiles[0] else {})
             seen.update({name: 0 for name in set(stack) & profile.own})
     for name, _ in sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:MOST_FUNCTIONS]:
-        yield printable(name), [share(each.under(name), each.samples) for each in profiles]
+        yield printable(brief(name)), printable(name), [share(each.under(name), each.samples) for each in profiles]
 
 
 def _told(build: ProfiledBuild) -> Mapping[str, Any]:
     true, *others = build.profiles
+    inner = [each.inner for each in build.profiles]
     return {
         "name": printable(str(build.run.path.name)),
         "head": f"{build.run.arch}, {count(build.run.steps, 'step')}, {build.own:,} of its own code; "
         f"{count(true.samples, 'sample')}, one every {true.every:,} steps",
         "wrong": [(e.name, _wrong(e.inner), _wrong(e), share(e.cut, e.samples)) for e in others],
         "heads": [each.name for each in build.profiles],
-        "functions": list(_functions(build.profiles)),
+        "functions": list(_functions(inner)),
+        "elsewhere": share(true.samples - inner[0].samples, true.samples),
         "graphs": [_graph(each, is_true=each is true) for each in build.profiles],
     }
 

@@ -15,11 +15,11 @@ from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, sampled_steps, watch_process
 from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
-from testbed.profiling.samples import Mark, marked, sampled_profiles
+from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
 from testbed.profiling.thread_run import judge_in_pieces
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
 from testbed.report.process_text import line_of
-from testbed.report.profile_html import profile_data
+from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
 from testbed.verdicts.assumptions.along import Accord
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS
@@ -295,3 +295,18 @@ def test_what_is_lost_and_what_is_invented_stands_at_its_place() -> None:
     assert found == (("_start", right), ("main", lost), ("up", right), ("noise", invented), ("leaf", right))
     assert marked(("main", "leaf"), ("leaf",)) == (("main", lost), ("leaf", right))
     assert marked(("main",), ()) == (("main", lost),)
+
+
+def test_a_flame_graph_shows_short_names_that_fit_and_whole_ones_where_one_points(run: ProcessRun) -> None:
+    long = "std::map<std::string, std::vector<int>>::find(std::string const&)"
+    pairs = {
+        (("_start", "main", long), ("main", long)): 1,
+        (("_start", "main", "leaf"),) * 2: 98,
+        (("_start",),) * 2: 99,
+    }
+    page = profile_html([ProfiledBuild(run, [SampledProfile(TRUTH, 10, pairs, frozenset({"main", long}))], 5)])
+    whole = "std::map&lt;std::string, std::vector&lt;int&gt;&gt;::find(std::string const&amp;)"
+    assert f'title="{whole}: 1.0 %" data-name="{whole}"></div>' in page  # no room for a name
+    assert f'<th scope="row" title="{whole}">std::map&lt;..&gt;::find</th>' in page
+    assert 'data-name="leaf">leaf</div>' in page and "_start" not in page
+    assert "50.0 % of all samples have none of them on the stack" in page
