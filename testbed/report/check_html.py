@@ -89,12 +89,19 @@ def sources_around(check: FileCheck, finding: TableFinding) -> Iterator[tuple[Ex
     sources, (file, line, _) = sources_of(check.path), spot(finding)
     edits = finding.repair.edits if finding.repair and not finding.alike else ()
     for name in dict.fromkeys((file, finding.source)):
-        lines, own = sources.lines(name), [edit for edit in edits if edit.file == name]
+        lines = sources.lines(name)
+        own = [edit for edit in edits if edit.file == name and _stands(edit, lines)]
         here = finding.line if finding.source == name else 0
         marks = {**({line: "changed"} if file == name and not own else {}), **({here: "here"} if here else {})}
         wanted = [at for at in {*marks, *(edit.line for edit in own)} if 0 < at <= len(lines) + 1]
         if wanted and max(marks, default=0) <= len(lines):
             yield tuple(_excerpt(lines, own, marks, wanted))
+
+
+def _stands(edit: SourceEdit, lines: Sequence[str]) -> bool:
+    """Is a line as it was when the file was checked?"""
+    text = f"{lines[edit.line - 1]}\n" if edit.line <= len(lines) else ""
+    return text.startswith(edit.old, edit.column - 1)
 
 
 def _excerpt(

@@ -532,3 +532,7 @@ def test_the_lines_around_a_finding_show_its_correction(tmp_path: Path) -> None:
         ("+", "new"),
         *((str(k), "") for k in range(20, 25)),
     ]
+    changed = (replace(edits[0], old="old 7"), edits[1])  # the source, since it was checked
+    finding = replace(finding, repair=replace(WRONG.repair, edits=changed))
+    in_macro, _ = sources_around(replace(CHECK, path=tmp_path / "a.o"), finding)
+    assert [(line.text, line.mark) for line in in_macro] == [("first", ""), (" old 8 // said", "changed"), ("last", "")]
