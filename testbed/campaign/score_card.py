@@ -96,7 +96,7 @@ def _scored(unit: Unit, run: Run, unwinders: Sequence[Unwinder], natively: bool 
             counts[name] = all_the_same(Outcome.REFUSED, sites)
             continue
         verdicts = judge_all(run, unwinder, natively=natively)
-        counts[name] = found = counts_of(verdicts, phase)
+        counts[name] = found = counts_of(verdicts, phase, wholes=True)
         for misses, step in (
             (lies, found.first_step(lambda kind: kind.lying)),
             (stops, found.first_step(lambda kind: kind.stopped)),

@@ -30,8 +30,7 @@ from testbed.truth.frame_sites import FrameSites, frame_sites
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.assumptions.words import because, expected
 from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, Counts, counted_columns
-from testbed.verdicts.trace import EXACT, LYING, clause_names, judge_trace, verdict_at
-from testbed.words.outcome import Outcome
+from testbed.verdicts.trace import EXACT, LYING, STOPPED, clause_names, judge_trace, verdict_at
 from testbed.words.table_formats import TABLE_FORMATS
 
 # The steps at which an unwinder goes wrong, gathered by the function whose frame it goes wrong at.
@@ -166,7 +165,6 @@ SAMPLE = 500  # steps of a process at which an unwinder that takes one snapshot 
 SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second
 _IS_UNEXPLAINED = np.array([each.unexplained for each in ACCORDS])  # by place in ACCORDS
 _BY_ROW = [ACCORDS.index(Accord.UNFOUNDED), ACCORDS.index(Accord.FAILS)]  # a right row, a wrong one
-_STOPS = [OUTCOMES.index(outcome) for outcome in (Outcome.REFUSED, Outcome.STOPPED)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +233,7 @@ def judge_thread(
     found = _natively(thread, unwinder, steps) if unwinder.soon_judged else _one_by_one(thread, unwinder, steps)
     transition = thread.watched.transition[found.steps]
     differ = np.flatnonzero(~transition & (found.outcome != EXACT))
-    whole = np.isin(found.outcome, _STOPS) & (found.frame == _depths(thread)[found.steps])
+    whole = STOPPED[found.outcome] & (found.frame == thread.watched.callers[thread.watched.node[found.steps]])
     places, of_place = _places(thread, unwinder, found, differ, whole[differ], evaluate)
     if follows_tables(unwinder):
         by_row = np.array([_BY_ROW[place.explained] for place in places], np.uint8)
@@ -332,16 +330,6 @@ def _one_by_one(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int
     return _ThreadVerdicts(steps, outcome, frame, accord, clause)
 
 
-def _depths(thread: WatchedThread) -> NDArray[np.int64]:
-    """How many callers there are at each step."""
-    parents = thread.watched.activations.parent.tolist()
-    depth: list[int] = []
-    for parent in parents:  # a parent comes before its children
-        depth.append(0 if parent < 0 else depth[parent] + 1)
-    found: NDArray[np.int64] = np.array(depth, np.int64)[thread.watched.node]
-    return found
-
-
 def _places(
     thread: WatchedThread,
     unwinder: Unwinder,
@@ -362,7 +350,7 @@ def _places(
     accords = found.accord[wrong]
     unexplained = _IS_UNEXPLAINED[accords]
     why = tables.masks(sites) if by_table else np.where(unexplained, 0, found.clause[wrong]).astype(np.uint64)
-    gave_up = (sites.depth == MOST_FRAMES - 1) & np.isin(found.outcome[wrong], _STOPS)
+    gave_up = (sites.depth == MOST_FRAMES - 1) & STOPPED[found.outcome[wrong]]
     why = np.where((why == 0) & gave_up, GAVE_UP, why)
     if not by_table:
         why = np.where((why == 0) & ~unexplained, len(clauses) + 1 + accords.astype(np.uint64), why)

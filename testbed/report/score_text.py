@@ -17,10 +17,11 @@ from testbed.report.narrow_tables import NumberedRow, numbered_table
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, percent
 from testbed.truth.phases import Phase
-from testbed.verdicts.counts import Counts
+from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS
 
+MOST_TRAPS = 6  # that are shown of an unwinder
 BEST = 5  # of the known that are shown above
 AROUND = 2  # of those on each side of one that was asked for
 _PHASES = {
@@ -31,6 +32,10 @@ _PHASES = {
     Phase.CALL: "at calls",
 }
 _HEADS = ("exact %", "stop %", "lie %", "points", "place")
+_UNCLAIMED = (
+    "Where every caller is found, it stops more often than it claims the root: the frame whose return address the table"
+    " calls undefined, or whose frame pointer is zero."
+)
 _LEGEND = "points: percent exact minus percent lies; place: among all that are known for the architecture"
 
 
@@ -51,8 +56,7 @@ def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: 
         parts += [Text(f"\nbeside those that are known, on {arch}", style="bold"), *_board(card, arch, width)]
     parts.append(Text(_LEGEND, style="dim"))
     for name in card.names:
-        parts += [Text(f"\ntraps, {name}: percent exact / stopped / lies, and the place", style="bold")]
-        parts += [_traps(card, name, width), *_misses(card, name, commands.get(name, ""))]
+        parts += _traps(card, name, commands.get(name, ""), width)
     parts += _problems(card)
     parts += [_answer(card, name, commands.get(name, "")) for name in card.names if card.overall(name).judged]
     return Group(*parts)
@@ -65,7 +69,8 @@ def shares(share: Counts) -> tuple[str, str, str]:
 
 def _in_words(share: Counts, *, honest: bool) -> str:
     exact, stopped, lying = shares(share)
-    return f"{exact} % exact, {stopped} % {'honest ' * honest}stops, {lying} % lies"
+    whole = f" (at {percent(share.whole, share.judged)} % behind the last caller: no root is claimed)"
+    return f"{exact} % exact, {stopped} % {'honest ' * honest}stops{whole * bool(share.whole)}, {lying} % lies"
 
 
 def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
@@ -84,11 +89,12 @@ def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
     _, where, most = max(lying, key=lambda each: each[0])
     said = f"{name} lies at {shares(whole)[2]} % of {sites}, most {where} ({shares(most)[2]} %)"
     misses = (miss_command(card, name, trap, how) for trap in card.shown_traps())
-    first = next((command for miss in misses if miss for _, command in (miss,)), "")
+    what, first = next(filter(None, misses), ("", ""))
     begin = Text.assemble(
-        (" Begin with:" * bool(first), "bold"), (f"\n  {first}" if first else "", "dim"), overflow="fold"
+        (f" First: {what}" * bool(first), "bold"), (f"\n  {first}" if first else "", "dim"), overflow="fold"
     )
-    return Text(f"\n{said}.", "bold", overflow="fold") + begin
+    root = Text(f"\n{_UNCLAIMED}" if whole.whole > whole.exact else "", overflow="fold")
+    return Text(f"\n{said}.", "bold", overflow="fold") + begin + root
 
 
 def _by_phase(card: ScoreCard, name: str, width: int) -> RenderableType:
@@ -123,36 +129,33 @@ def _board(card: ScoreCard, arch: str, width: int) -> list[RenderableType]:
     return [table, Text(f"{left_out} others: testbed score", style="dim")] if left_out else [table]
 
 
-def _traps(card: ScoreCard, name: str, width: int) -> RenderableType:
-    arches = [arch for arch in card.arches if name in card.everybody(arch)]
-    rows = []
-    for trap in card.shown_traps():
-        places = [card.place(name, arch, trap=trap) for arch in arches]
-        cells = ["-" if p is None else f"{'/'.join(_whole(shares(p.share)))}\n{_digits(p)[-1]}" for p in places]
-        lies = any(placed is not None and placed.share.lying for placed in places)
-        rows.append(NumberedRow((str(trap), TRAPS[trap]), tuple(cells), "" if lies else "green"))
-    return numbered_table(("", "trap"), arches, rows, width)
+def _traps(card: ScoreCard, name: str, how: str, width: int) -> list[RenderableType]:
+    """The traps on whose programs it lies most, else stops, and the first program of each with its command."""
+    found = [(trap, _on_trap(card, name, trap)) for trap in card.shown_traps()]
+    wrong = [(trap, share) for trap, share in found if share.exact < share.judged]
+    wrong.sort(key=lambda each: (-each[1].lying / each[1].judged, each[1].exact / each[1].judged, each[0]))
+    shown = wrong[:MOST_TRAPS]
+    if not shown:
+        return [Text(f"\ntraps: exact on the programs of {count(len(found), 'trap')}", style="bold")]
+    rest = len(wrong) - len(shown)
+    more = f" ({rest} more: -o card.html, --json)" if rest else ""
+    parts: list[RenderableType] = [Text(f"\ntraps on whose programs {name} is wrong most{more}", style="bold")]
+    rows = [NumberedRow((str(trap), TRAPS[trap]), (f"{share.judged:,}", *shares(share))) for trap, share in shown]
+    parts.append(numbered_table(("", "trap"), ("sites", *_HEADS[:3]), rows, width))
+    firsts: dict[tuple[str, str], list[int]] = {}
+    for trap, _ in shown:
+        if first := miss_command(card, name, trap, how):
+            firsts.setdefault(first, []).append(trap)
+    for (what, command), traps in firsts.items():
+        parts.append(Text(f"first of trap{'s' if len(traps) > 1 else ''} {', '.join(map(str, sorted(traps)))}: {what}"))
+        parts.append(Text(f"  {command}", style="dim", overflow="fold"))
+    return parts
 
 
-def _whole(three: tuple[str, str, str]) -> list[str]:
-    """Whole percents, where these say enough: 0.1 and 99.9 stay."""
-    return [each if each in ("0.1", "99.9") or "." not in each else f"{float(each):.0f}" for each in three]
-
-
-def _misses(card: ScoreCard, name: str, how: str) -> list[RenderableType]:
-    """For each trap the first program that catches it, with the command."""
-    traps: dict[tuple[str, str], list[int]] = {}
-    for trap in card.shown_traps():
-        if found := miss_command(card, name, trap, how):
-            traps.setdefault(found, []).append(trap)
-    shown: list[RenderableType] = []
-    for (what, command), numbers in traps.items():
-        listed = ", ".join(map(str, numbers))
-        shown += [
-            Text(f"trap{'s' if len(numbers) > 1 else ''} {listed}: {what}"),
-            Text(f"  {command}", style="dim", overflow="fold"),
-        ]
-    return [Text(f"\nfirst program of each trap on which {name} is not exact", style="bold"), *shown] if shown else []
+def _on_trap(card: ScoreCard, name: str, trap: int) -> Counts:
+    """All sites of a trap's programs, on all architectures at which somebody was asked."""
+    arches = (arch for arch in card.arches if name in card.everybody(arch))
+    return sum((card.counts(name, arch, trap) for arch in arches), NOTHING_COUNTED)
 
 
 def _problems(card: ScoreCard) -> list[RenderableType]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -161,16 +160,7 @@ def _telling(run: Run, bad: NDArray[np.int64], lies: NDArray[np.bool_], kind: ND
     _, first, times = np.unique(kind, return_index=True, return_counts=True)
     most = kind[min(zip((-times).tolist(), first.tolist(), strict=True))[1]]
     some = bad[kind == most]
-    return int(some[np.argmax(_depths(run)[run.watched.node[some]])])
-
-
-@lru_cache(maxsize=4)
-def _depths(run: Run) -> NDArray[np.int64]:
-    """How many callers each activation has."""
-    deep: list[int] = []
-    for parent in run.watched.activations.parent.tolist():
-        deep.append(0 if parent < 0 else deep[parent] + 1)
-    return np.array(deep, np.int64)
+    return int(some[np.argmax(run.watched.callers[run.watched.node[some]])])
 
 
 def _further_out(run: Run, step: int, verdict: Verdict) -> str:
@@ -219,7 +209,7 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
     notes: dict[str, int] = {"": 0}
     besides = _Besides(run, answers)
     phase = phases(run.watched)
-    true_depth = 1 + _depths(run)[run.watched.node]
+    true_depth = 1 + run.watched.callers[run.watched.node]
     told, kind = np.unique(answers.speaker, return_inverse=True)
     columns["told"], columns["kind"] = told.astype(np.uint32), kind.astype(np.uint32)
     columns["transition"] = run.watched.transition.astype(np.uint8)

@@ -39,6 +39,14 @@ class Watched:
         return self.sites.transition | self.undecided
 
     @cached_property
+    def callers(self) -> Ints:
+        """How many callers each activation has."""
+        deep: list[int] = []
+        for parent in self.activations.parent.tolist():  # a parent comes before its children
+            deep.append(0 if parent < 0 else deep[parent] + 1)
+        return np.array(deep, np.int64)
+
+    @cached_property
     def records(self) -> tuple[FrameRecord, ...]:
         """The layout of frame records, by instruction set."""
         image = self.trace.images[0].image

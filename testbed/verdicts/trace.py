@@ -39,6 +39,7 @@ from testbed.words.outcome import Outcome
 NOTHING_SAID = Backtrace((), None)
 EXACT = OUTCOMES.index(Outcome.EXACT)
 _AT_ONCE = 1 << 13  # steps
+STOPPED = np.array([outcome in (Outcome.REFUSED, Outcome.STOPPED) for outcome in OUTCOMES])
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
 
 
@@ -100,9 +101,12 @@ class Verdicts(Sequence[Verdict]):
         verdict = exact_verdict(depth, ACCORDS[self.accord[step]], transition=bool(self.transition[step]))
         return replace(verdict, undecided=True) if self.truth.undecided[step] else verdict
 
-    def counts(self, first: int = 0, end: int | None = None, phase: NDArray[np.int8] | None = None) -> Counts:
+    def counts(
+        self, first: int = 0, end: int | None = None, phase: NDArray[np.int8] | None = None, *, wholes: bool = False
+    ) -> Counts:
         """The verdicts on some steps (all, if none are named), counted; steps count from the first of them."""
         some = slice(first, end)
+        every_caller = self.frame[some, 0] == self.truth.callers[self.truth.node[some]]
         return counted_columns(
             self.outcome[some],
             self.transition[some],
@@ -111,6 +115,7 @@ class Verdicts(Sequence[Verdict]):
             clause=self.clause[some],
             clauses=clause_names(self.unwinder),
             phase=phase,
+            whole=STOPPED[self.outcome[some]] & every_caller if wholes else None,
             undecided=self.truth.undecided[some],
         )
 
@@ -120,9 +125,11 @@ def clause_names(unwinder: Unwinder) -> tuple[str, ...]:
     return ("", *(clause.name for clause in unwinder.assumption.clauses)) if unwinder.assumption else ("",)
 
 
-def counts_of(verdicts: Sequence[Verdict], phase: NDArray[np.int8] | None = None) -> Counts:
+def counts_of(verdicts: Sequence[Verdict], phase: NDArray[np.int8] | None = None, *, wholes: bool = False) -> Counts:
     """The verdicts on all steps of a run, counted; by phase, where each step's number in PHASES is given."""
-    return verdicts.counts(phase=phase) if isinstance(verdicts, Verdicts) else counted(verdicts, phase)
+    if isinstance(verdicts, Verdicts):
+        return verdicts.counts(phase=phase, wholes=wholes)
+    return counted(verdicts, phase, wholes=wholes)
 
 
 def verdicts_on(verdicts: Sequence[Verdict], steps: Sequence[int]) -> Iterator[Verdict]:

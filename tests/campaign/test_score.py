@@ -45,7 +45,7 @@ from testbed.report.score_text import history_page
 from testbed.store.codec import encoded
 from testbed.trace import Snapshot
 from testbed.truth.phases import PHASES, Phase
-from testbed.words.errors import UsageError, VersionMissing
+from testbed.words.errors import UnwindError, UsageError, VersionMissing
 from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS
 from tests.campaign.scored import LEAF, card_of, counts
@@ -67,6 +67,17 @@ def test_counts_by_phase_are_those_of_the_matrix() -> None:
     assert chain.within(Phase.BODY).judged and not chain.within(Phase.BODY).lying
     assert scored.lies["fp_chain"].outcome is Outcome.ENDED_EARLY
     assert "eh_frame" not in scored.lies and "eh_frame" not in scored.stops
+
+
+def test_stops_behind_the_last_caller_are_counted_apart() -> None:
+    def unwind(at: Snapshot) -> Backtrace:
+        said = UNWINDERS["fp_chain"].unwind(at)
+        return replace(said, stopped=said.stopped or UnwindError("who knows"))
+
+    silent = Unwinder(name="silent", summary="never claims the root", unwind=unwind)
+    counts = score_unit(LEAF, PROGRAMS, [UNWINDERS["fp_chain"], silent]).counts
+    assert counts["silent"].whole == counts["fp_chain"].exact > 0 and not counts["silent"].exact
+    assert counts["silent"].stopped > counts["silent"].whole
 
 
 def test_an_unwinder_without_its_section_stops_everywhere() -> None:

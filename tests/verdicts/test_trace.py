@@ -191,3 +191,16 @@ def _spoiled(said: Backtraces, rng: random.Random) -> Backtraces:
         most_frames=rng.choice((1024, 1024, 3)),
         why_stopped=lambda frames, snapshot: NoUnwindInfo("spoiled"),
     )
+
+
+def test_a_stop_behind_the_last_caller_is_whole_in_columns_too() -> None:
+    run = run_program(PROGRAMS["recursion"], ARCHES["x86_64"], "clang-O2")
+    unwinder = UNWINDERS["eh_frame"]
+    assert unwinder.unwind_trace is not None
+    said = unwinder.unwind_trace(run.trace)
+    unclaimed = {"end": np.where(said.nodes.end == ROOT, STOPPED, said.nodes.end)}
+    unclaimed["outer"] = np.where(said.nodes.outer == ROOT, STOPPED, said.nodes.outer)
+    verdicts = judge_trace(run.watched, replace(said, nodes=replace(said.nodes, **unclaimed)), unwinder)
+    counts = verdicts.counts(wholes=True)
+    assert counts.whole == counts.stopped > 0
+    assert judge_trace(run.watched, said, unwinder).counts(wholes=True).whole == 0
