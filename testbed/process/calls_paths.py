@@ -7,6 +7,7 @@ import os
 import stat
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 
 from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
 from testbed.process.file_tree import FileNode
@@ -30,10 +31,22 @@ def openat(process: Process, a: tuple[int, ...]) -> int:
     """``openat(folder, path, flags, mode)``: the number of the file that is open now."""
     flags = _host_flags(process, a[2])
     path = path_at(process, a[1])
-    follow = not flags & (os.O_NOFOLLOW | os.O_EXCL)
-    at = process.tree.locate(path, folder_of(process, a[0], path), follow=follow)
-    file = _made(process, at, flags) or open_in(process.tree, at, flags)
+    follow, folder = not flags & (os.O_NOFOLLOW | os.O_EXCL), folder_of(process, a[0], path)
+    try:
+        at = process.tree.locate(path, folder, follow=follow)
+        file = _made(process, at, flags) or open_in(process.tree, at, flags)
+    except Refusal as refusal:
+        refusal.path = _not_shown(os.path.join(folder, path)) if refusal.number == errno.ENOENT else ""
+        raise
     return process.descriptors.add(file, close_on_exec=bool(flags & os.O_CLOEXEC))
+
+
+def _not_shown(path: str) -> str:
+    """A path that is not there in the run, if the host has something there; else ""."""
+    with suppress(OSError, ValueError):
+        os.lstat(path)
+        return path
+    return ""
 
 
 def _made(process: Process, path: str, flags: int) -> OpenFile | None:

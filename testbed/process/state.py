@@ -38,12 +38,16 @@ class SignalAction:
 
 @dataclass(frozen=True, slots=True)
 class RefusedCall:
-    """A system call that this kernel does not do, and said so: which, what the program got, and where it was made."""
+    """A system call that this kernel does not do, and said so: which, what the program got, and where it was made.
+
+    ``path``: of an open, what the host has there and the run does not show.
+    """
 
     name: str
     error: str
     step: int
     pc: int
+    path: str = ""
 
 
 class ProcessEnds(Exception):

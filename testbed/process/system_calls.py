@@ -221,12 +221,13 @@ def perform(process: Process) -> int | None:
             raise ProcessEnds(None, f"system call {name} is not emulated, called at {where}")
         raise Refusal(FORBIDDEN.get(name, errno.ENOSYS))
     except Refusal as refusal:
-        if name in FORBIDDEN or (name, refusal.number) in TOLD:
+        if name in FORBIDDEN or (name, refusal.number) in TOLD or refusal.path:
             note_refused(process, name, refusal, pc)
         return -refusal.number
 
 
 def note_refused(process: Process, name: str, refusal: Refusal, pc: int) -> None:
-    """Keep that a call was refused, why, at which step and pc; of the first ones only."""
-    if len(process.refused) < MOST_REFUSED:
-        process.refused.append(RefusedCall(name, str(refusal), process.recorder.total - 1, pc))
+    """Keep that a call was refused, why, at which step and pc; of the first ones only, and of a path once."""
+    again = refusal.path and any(refusal.path == each.path for each in process.refused)
+    if len(process.refused) < MOST_REFUSED and not again:
+        process.refused.append(RefusedCall(name, str(refusal), process.recorder.total - 1, pc, refusal.path))

@@ -33,7 +33,16 @@ ThreadForm = TypedDict(
         "undecided": Annotated[Natural, "Steps of which no effect tells whose they are."],
     },
 )
-RefusedForm = TypedDict("RefusedForm", {"name": str, "error": str, "step": Natural, "pc": Natural})
+RefusedForm = TypedDict(
+    "RefusedForm",
+    {
+        "name": str,
+        "error": str,
+        "step": Natural,
+        "pc": Natural,
+        "path": Annotated[str, "Of an open: what the host has and the run does not show."],
+    },
+)
 PlaceForm = TypedDict(
     "PlaceForm",
     {

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.image import Image, LoadedImage, describe
+from testbed.image import Image, LoadedImage, describe, image_covering
 from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
@@ -17,6 +17,7 @@ from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProce
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
 from testbed.report.phrases import besides, count, folded, share
+from testbed.words.printable import printable
 
 MOST_PLACES = 5
 MOST_FUNCTIONS = 10
@@ -53,9 +54,15 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])
     made = count(sum(calls.values()), "system call") + (f": {most}" if calls else "")
     yield Text(f"calls   {made}" + (", ..." if len(calls) > 8 else ""))
+    images = process.run.images
+    linker = [each for each, part in zip(images, parts_of(images), strict=True) if part is CodePart.LINKER]
     for refused in process.run.refused:
+        if refused.path and image_covering(images, refused.pc) in linker:  # it looks for what is seldom there
+            continue
         where = describe(process.run.images, refused.pc)
-        yield Text(f"refused {refused.name} at {where}, step {refused.step}: {refused.error}", "yellow")
+        said = f"refused {refused.name} at {where}, step {refused.step}: {refused.error}"
+        path = printable(refused.path)
+        yield Text(f"{said}, {path} is not shown (--folder {path}={path})" if path else said, "yellow")
     for convention in process.run.conventions:
         yield Text(f"judged  {convention}")
     for note in process.run.notes:

@@ -245,6 +245,23 @@ def test_a_page_steps_through_the_first_thread(
         tells(testbed, 2, asked, err=["a page shows up to 2,000 steps"])
 
 
+def test_a_file_that_the_host_has_and_the_run_does_not_show_is_told_once_with_its_place(
+    testbed: Testbed, tmp_path: Path
+) -> None:
+    (tmp_path / "there").write_text("x")
+    opens = "".join(f'open("{tmp_path}/{name}", 0); ' for name in ("there", "there", "missing"))
+    (tmp_path / "opens.c").write_text(f"#include <fcntl.h>\nint main(void) {{ {opens} return 0; }}\n")
+    program = tmp_path / "opens"
+    subprocess.run(["gcc", "-static", "-o", program, tmp_path / "opens.c"], check=True)
+    said = "".join(tells(testbed, 0, ("run", str(program), "-u", "eh_frame")).out.split())
+    shown = f"--folder {tmp_path}/there={tmp_path}/there"
+    told = f"ENOENT, {tmp_path}/there is not shown ({shown})"
+    assert said.count("refusedopen") == 1 and told.replace(" ", "") in said
+    (refused,) = json.loads(testbed("run", str(program), "-u", "eh_frame", "--json").out)["refused"]
+    assert (refused["path"], refused["error"]) == (f"{tmp_path}/there", "ENOENT")
+    assert "refused" not in testbed("run", str(program), "-u", "eh_frame", *shown.split()).out
+
+
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
     if "libunwind" not in present(["libunwind"]):
         pytest.skip("libunwind is not installed")
