@@ -80,7 +80,7 @@ def work_room() -> WorkRoom:
         np.zeros((room.FOUND_ROWS, room.FOUND_COLUMNS), np.int64),
         np.zeros(20, np.int64),
         np.full(room.MOST_BYTES, -1, np.int32),
-        np.zeros((room.MOST_DECODED, 5), np.int64),
+        np.zeros((room.MOST_DECODED, room.DECODED_COLUMNS), np.int64),
         np.zeros((room.MOST_DECODED + codes.MOST_OPERATIONS, 5), np.int64),
         np.zeros(40, np.int64),
         np.zeros(2, np.int64),
@@ -247,7 +247,7 @@ _REASONS = {
     room.TOO_LARGE: "more code, or more jumps, than one entry may have",
     room.NO_CODE: "code that the file does not hold",
     room.IN_SIGNAL: "a frame that the kernel makes for a signal",
-    room.LEAVES_BADLY: "a jump to a part of another function, perhaps for a case that never comes",
+    room.LEAVES_BADLY: "a way to a row for another frame, perhaps for a case that never comes",
     room.NO_PART: "its first row is that of a part of a function, and nothing leads to it so",
     room.BAD_TABLE: "an entry that breaks the format, or says what is not known",
 }

@@ -19,6 +19,7 @@ from testbed.sweep.native.codes import (
     JUMP,
     KIND,
     MOST_OPERATIONS,
+    NEXT,
     NOTHING,
     PERHAPS,
     PLACE,
@@ -53,6 +54,7 @@ from testbed.sweep.native.room import (
     HELD,
     IN_SIGNAL,
     INSTRUCTIONS,
+    IS_FIRST,
     IS_WIDE,
     JUMP_STATE,
     KEPT_AT_EXIT,
@@ -82,6 +84,7 @@ from testbed.sweep.native.room import (
     SUSPECT,
     SWITCHED,
     TARGET,
+    TO_UNKNOWN,
     TOO_LARGE,
     UNLED,
     UNLED_HEADS,
@@ -98,7 +101,7 @@ from testbed.sweep.native.room import (
     place_in_file,
 )
 from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME, UNSAID
-from testbed.sweep.native.state import IS_WHOLE, REGISTER_COUNT, copy_state
+from testbed.sweep.native.state import IS_ASSUMED, IS_WHOLE, NEVER_COMES, REGISTER_COUNT, copy_state
 
 MOST_ROUNDS = 500
 
@@ -172,7 +175,7 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
     size = entry[END] - entry[START]
     for k in range(size):
         room.marks[k] = room.decoded_at[k] = -1
-    room.counts[HEADS] = instructions = used = 0
+    room.counts[HEADS] = instructions = used = straight = 0
     mark(entry[START], entry, room)
     at, row, first, is_behind = begin, entry[FIRST_ROW], -1, False
     while at < begin + size:
@@ -186,8 +189,13 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
             known = room.decoded[instructions]
             known[LENGTH], known[FLOW], known[TARGET] = length, flow, target
             known[FIRST_OPERATION], known[OPERATION_COUNT] = used, count
+            known[TO_UNKNOWN] = 0
             room.decoded_at[at - begin] = instructions
             instructions, used = instructions + 1, used + count
+        if flow == AWAY:
+            room.decoded[straight:instructions, TO_UNKNOWN] = 1
+        if flow != NEXT and flow != NOTHING:
+            straight = instructions
         if first < 0 and flow != NOTHING:
             first = pc
         if is_behind and flow != NOTHING:
@@ -294,6 +302,8 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         room.counts[WRITES] = writes
         if of_cfa == FINE and of_registers == FINE:
             keep_frame(state, edge, machine)
+    if room.counts[AT_JUMPS] == 0 and room.counts[AT_LEAF_JUMPS] == 0:
+        state[IS_ASSUMED] = NEVER_COMES  # no jump could lead there
     room.pending[head] = 1
     room.counts[UNLED_HEADS] += 1
 
@@ -389,6 +399,12 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
         walk(k, entry, begin, swept, room, machine)
 
 
+@compiled(inline=True)
+def is_before(one: Any, other: Any) -> Any:
+    """Whether one of two findings that are as sure is told: where it begins, then the lower one."""
+    return one[AT] < other[AT] if one[SURENESS] == UNSURE or one[IS_FIRST] == other[IS_FIRST] else one[IS_FIRST] != 0
+
+
 @compiled()
 def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
     """The verdict of what was found: the first place that is surely wrong, else the first that is not known.
@@ -420,7 +436,7 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
         if (
             best < 0
             or found[SURENESS] > room.found[best, SURENESS]
-            or (found[SURENESS] == room.found[best, SURENESS] and found[AT] < room.found[best, AT])
+            or (found[SURENESS] == room.found[best, SURENESS] and is_before(found, room.found[best]))
         ):
             best = about
     if best >= 0:

@@ -69,18 +69,23 @@ from testbed.sweep.native.room import (
     RECORD_SURENESS,
     SITES,
     TARGET,
+    TO_UNKNOWN,
     UNSURE,
     WALKED,
     WRITES,
+    WRONG_BEFORE,
+    WRONG_NOW,
     is_among,
     last_not_above,
     note,
+    place_in_file,
 )
 from testbed.sweep.native.rows import ARGUMENTS, CFA_OFFSET, CFA_REGISTER, PC, RULES
 from testbed.sweep.native.state import (
     IS_ASSUMED,
     IS_BAD,
     IS_WHOLE,
+    NEVER_COMES,
     copy_state,
     forget_below,
     forget_objects,
@@ -91,6 +96,8 @@ from testbed.sweep.native.state import (
 from testbed.sweep.native.thumb import decode_thumb
 from testbed.sweep.native.transfer import MEMORY, added, apply
 from testbed.sweep.native.x86_64 import decode_x86_64
+
+MOST_VENEER = 8  # instructions
 
 
 @compiled(inline=True)
@@ -125,6 +132,8 @@ def instruction(at: Any, pc: Any, entry: Any, place_of_code: Any, swept: Any, ro
 @compiled()
 def is_for_another(state: Any, row: Any, pc: Any, came: Any, swept: Any, room: Any, machine: Any) -> Any:
     """Whether a state contradicts a row; nothing is written down, and the state is not as it was."""
+    if state[IS_ASSUMED] == NEVER_COMES:
+        state[IS_ASSUMED] = 0
     writes = room.counts[WRITES]
     room.counts[WRITES] = 0
     of_cfa, of_registers = conform(state, swept, row, pc, came, room, machine)
@@ -136,11 +145,17 @@ def is_for_another(state: Any, row: Any, pc: Any, came: Any, swept: Any, room: A
 def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> Any:
     """Take a state over an edge inside the entry: held against the row there, then met with what is known there."""
     edge = room.spare[ON_EDGE]
-    copy_state(edge, state)
     head = int(room.marks[target - entry[START]])
     which = last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], target)
     if which < entry[FIRST_ROW] or head < 0:
         return
+    copy_state(edge, state)
+    if state[IS_ASSUMED] == NEVER_COMES:
+        if came[1] != CALLED and is_for_another(edge, which, target, came, swept, room, machine):
+            note(room, LEAVES_BADLY, UNSURE, came[0], came, 0, which)
+            return
+        copy_state(edge, state)
+        edge[IS_ASSUMED] = 0
     writes = room.counts[WRITES]
     is_call = came[1] == CALLED or came[1] == LANDED
     if came[1] == CALLED and room.pending[head] == 0 and swept.rows[which, PC] == target:
@@ -284,6 +299,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     for k in range(len(machine.kept)):
         watched |= 1 << machine.kept[k]
     is_due, sureness = True, FINE
+    room.counts[WRONG_BEFORE] = -1 if head > 0 else 0  # what is wrong at a head was noted where control came from
     compared = room.compared
     compared[0] = -1
     while pc < entry[END]:
@@ -300,10 +316,15 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         if is_due or (is_call and sureness == CONTRADICTED):
             if way == CALLED and swept.rows[row, PC] == pc:
                 doubt_call(state, row, pc, (before, way), swept, room, machine)
-            room.counts[IS_CALL] = is_call
+            room.counts[IS_CALL], room.counts[WRONG_NOW] = is_call, 0
+            is_doubted, begins = state[IS_ASSUMED] == NEVER_COMES, swept.rows[row, PC] == pc
+            if is_doubted and not begins:
+                state[IS_ASSUMED] = 0  # an instruction of this way made it wrong, whoever comes
             of_cfa, of_registers = conform(state, swept, row, pc, (before, way), room, machine)
-            room.counts[IS_CALL] = 0
+            room.counts[IS_CALL], room.counts[WRONG_BEFORE] = 0, room.counts[WRONG_NOW]
             sureness = max(of_cfa, of_registers)
+            if is_doubted and state[IS_ASSUMED] in (0, NEVER_COMES):
+                state[IS_ASSUMED] = 0 if begins and before >= 0 and sureness == FINE else NEVER_COMES
         if length == 0:
             note(room, NO_INSTRUCTION, UNSURE, pc, (before, way), 0, row)
             return
@@ -341,6 +362,11 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
                 make_equal(state, compared)
                 is_due = True
             compared[0] = -1
+            if state[machine.stack] != place(CFA_BASE, machine.entry) and state[IS_ASSUMED] == 0:
+                if leads_to_unknown(following, entry, room):
+                    taken[IS_ASSUMED] = NEVER_COMES
+                elif leads_to_unknown(target, entry, room):
+                    state[IS_ASSUMED] = NEVER_COMES
             follow_edge(taken, entry, target, (pc, JUMPED), swept, room, machine)
         elif flow >= PERHAPS:
             taken = room.spare[4]
@@ -357,6 +383,44 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     if way != CALLED and at_exit:  # its entry ends before a function does
         note_exit(state, room, machine)
         room.counts[EXITS] += 1
+
+
+@compiled(inline=True)
+def leads_to_unknown(pc: Any, entry: Any, room: Any) -> Any:
+    """Whether straight code leads from a place to a jump to anywhere.
+
+    In a function's frame that is a jump through a table. What decides whether it is reached asks for a case that
+    perhaps never comes, and compilers let that go wherever it happens to.
+    """
+    which = int(room.decoded_at[pc - entry[START]]) if entry[START] <= pc < entry[END] else -1
+    return which >= 0 and room.decoded[which, TO_UNKNOWN] != 0
+
+
+@compiled()
+def behind_veneer(state: Any, entry: Any, target: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """Where a jump comes back to its entry, after straight code that no entry is for, with what that does; or its
+    target.
+
+    Linkers put instructions elsewhere that a processor gets wrong where they stand, or a jump that reaches further.
+    """
+    begin, limit = place_in_file(swept.segments, target)
+    if begin < 0 or entry[START] <= target < entry[END] or is_called_here(target, swept):
+        return target
+    operations = room.operations[MOST_DECODED:]
+    for is_applied in (False, True):
+        at, back = begin, target
+        for _ in range(MOST_VENEER):
+            pc = target + at - begin
+            length, flow, leads, count = decode(machine.which, swept, at, limit, pc, room.fields, operations)
+            if length == 0 or (flow != NEXT and flow != NOTHING):
+                back = leads if length != 0 and flow == JUMP else target
+                break
+            if is_applied:
+                apply(operations[:count], state, machine, pc, room.compared)
+            at += length
+        if not entry[START] <= back < entry[END]:
+            return target
+    return back
 
 
 @compiled()
@@ -467,6 +531,7 @@ def end_of_walk(state: Any, flow: Any, step: Any, entry: Any, row: Any, swept: A
     """A jump, a return, or an instruction that nothing follows."""
     pc, target = step
     if flow == JUMP:
+        target = behind_veneer(state, entry, target, swept, room, machine)
         if is_function_at(target, entry, swept, machine):
             note_return(state, pc, (-1, LEFT), row, room, machine)
         follow_edge(state, entry, target, (pc, JUMPED), swept, room, machine)

@@ -21,8 +21,9 @@ CFA_FOUND, REGISTER_FOUND = 0, 1
     41, 50
 )
 FOUND_ROWS = 50
-SURENESS, AT, FROM, WAY, HELD, ROW_OF = range(6)
-FOUND_COLUMNS = 6
+# Of what is surely wrong, IS_FIRST says that it was right before the instruction that control came from.
+SURENESS, AT, FROM, WAY, HELD, ROW_OF, IS_FIRST = range(7)
+FOUND_COLUMNS = 7
 
 # What is said of an entry.
 AGREES, SUSPECT, CANNOT_TELL = range(3)
@@ -111,12 +112,15 @@ class WorkRoom(NamedTuple):
 # expression, registers that are changed at an exit, those that perhaps are, those that an exit gives back, jumps to
 # unknown places, heads that nothing led to, what is written to `led` of parts that this entry jumps to,
 # the first head whose state a walk changed, whether
-# the instruction is a call, what is surely wrong at a call.
+# the instruction is a call, what is surely wrong at a call, what is wrong
+# at the instruction, and was at the one that control came from.
 (HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT) = range(9)
 (AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER, EARLIEST, IS_CALL, WRONG_AT_CALLS) = range(9, 16)
-COUNTS = 16
+(WRONG_NOW, WRONG_BEFORE) = range(16, 18)
+COUNTS = 18
 # Columns of `decoded`.
-LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT = range(5)
+LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT, TO_UNKNOWN = range(6)  # straight code to a jump to anywhere
+DECODED_COLUMNS = 6
 # In `led`: nobody; an entry that begins as a function does. Of another one, its number and 1.
 BY_NOBODY, BY_FUNCTION = 0, -1
 # Columns of `record`: an instruction, how surely its row is contradicted, the state before it.
@@ -170,14 +174,20 @@ def last_not_above(table: Any, column: Any, begin: Any, end: Any, wanted: Any) -
 
 @compiled()
 def note(room: Any, about: Any, sureness: Any, at: Any, came: Any, held: Any, row: Any) -> None:
-    """Write a finding down, unless one that is as sure is known of a place before, or findings are not written now."""
+    """Write a finding down, unless one that is as sure is known of where it begins, or of a place before.
+
+    Nothing is written at times: see `WRITES`.
+    """
     if room.counts[WRITES] == 0:
         return
-    if sureness == CONTRADICTED and room.counts[IS_CALL]:
-        room.counts[WRONG_AT_CALLS] |= 1 << about
+    is_first = 0
+    if sureness == CONTRADICTED:
+        is_first = 1 - (room.counts[WRONG_BEFORE] >> about & 1)
+        room.counts[WRONG_NOW] |= 1 << about
+        if room.counts[IS_CALL]:
+            room.counts[WRONG_AT_CALLS] |= 1 << about
     found, (before, way) = room.found[about], came
-    if sureness > found[SURENESS] or (
-        sureness == found[SURENESS] and (at < found[AT] or (at == found[AT] and found[FROM] < 0))
-    ):
+    rank = 2 * (sureness - found[SURENESS]) + is_first - found[IS_FIRST]
+    if rank > 0 or (rank == 0 and (at < found[AT] or (at == found[AT] and found[FROM] < 0))):
         found[SURENESS], found[AT], found[FROM], found[WAY] = sureness, at, before, way
-        found[HELD], found[ROW_OF] = held, row
+        found[HELD], found[ROW_OF], found[IS_FIRST] = held, row, is_first

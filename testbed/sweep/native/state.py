@@ -29,6 +29,7 @@ from testbed.sweep.native.codes import (
 # the state came by a way that a row contradicts; the registers that were stored to where nobody follows; whether a row
 # was believed where nothing was known; how many words are followed.
 REGISTER_COUNT = 40
+NEVER_COMES = 2  # in place of 1 in IS_ASSUMED: perhaps nobody goes this way; it is forgotten where rows agree with it
 IS_WHOLE, IS_BAD, LOST, IS_ASSUMED, WORDS = range(REGISTER_COUNT, REGISTER_COUNT + 5)
 FIRST_WORD = WORDS + 1
 MOST_WORDS = 48

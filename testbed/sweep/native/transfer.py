@@ -11,6 +11,7 @@ from testbed.sweep.native.codes import (
     ALIGN,
     ANY_VALUE,
     CALLERS,
+    CFA_BASE,
     COMPARE,
     CONSTANT,
     COPY,
@@ -104,7 +105,9 @@ def apply(operations: Any, state: Any, machine: Any, pc: Any, compared: Any) -> 
                 value = summed(state[first], state[second], third)
             elif state[first] >> KIND == PLACE or state[first] >> KIND == MAYBE:
                 value = MAYBE << KIND
-            if register == stack and value >> KIND != PLACE:
+            if register == stack and state[first] == place(CFA_BASE, machine.entry) and third == 1:
+                value = MAYBE << KIND  # a frame is cut off, of more than this function, or none
+            elif register == stack and value >> KIND != PLACE:
                 value = new_stretch(state, INSTRUCTION_BASE + pc % (MEETING_BASE - INSTRUCTION_BASE))
         elif kind == CONSTANT:
             value = number(first)

@@ -7,7 +7,7 @@
 // -         movb    $0, 1
 // +         movb    $0, 0x10001
 // | 0 of 1 agree
-// | suspect: CFA: an instruction moved it, and the row is for before
+// | cannot tell: CFA: what it counts from is not known
 // | f+0x24 (row of f+0x24): the row says CFA = rsp+0x28; rsp is CFA-0x20, coming from f+0x1c
 // case: a call in place of the store
 // -         movb    $0, 1

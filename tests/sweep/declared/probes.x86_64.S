@@ -6,8 +6,8 @@
 // -         .cfi_def_cfa %r11, 65544
 // +         nop
 // | 0 of 1 agree
-// | suspect: CFA: a jump leads to a row for another one
-// | f+0x9 (row of f+0x0): the row says CFA = rsp+0x8; rsp is CFA-0x1008, coming from f+0x18
+// | suspect: CFA: an instruction moved it, and the row is for before
+// | f+0x10 (row of f+0x0): the row says CFA = rsp+0x8; rsp is CFA-0x1008, coming from f+0x9
 
         .globl f
         .type f, @function

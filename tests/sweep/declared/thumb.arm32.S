@@ -14,8 +14,8 @@
 // +         .cfi_def_cfa_offset 24
 // +         add     sp, #8
 // | 0 of 1 agree
-// | suspect: CFA: a jump leads to a row for another one
-// | f+0x20 (row of f+0x20): the row says CFA = sp+0x18; sp is CFA-0x20, coming from f+0x16
+// | suspect: CFA: an instruction moved it, and the row is for before
+// | f+0x20 (row of f+0x20): the row says CFA = sp+0x18; sp is CFA-0x20, coming from f+0x1e
 // case: the return address is told where it is not
 // -         .cfi_offset lr, -4
 // +         .cfi_offset lr, -8
