@@ -159,6 +159,14 @@ def test_a_mutant_meets_the_tests_that_execute_its_line(copy: Callable[[str], mu
     assert set(reached.asked(replace(at_import, module="another.py"))) == set(reached.seconds)
 
 
+def test_what_runs_at_import_is_not_only_the_first_importers(copy: Callable[[str], mutants._Copy]) -> None:
+    one = "\n\n\ndef test_{}() -> None:\n    from code_under_test import larger\n    assert larger({}, 1)\n"
+    late = "import sys\n\ndel sys.modules['code_under_test']" + one.format("first", 2) + one.format("second", 3)
+    at_import = next(m for m in all_mutants([Path("code_under_test.py")]) if "WORD" in m.before)
+    names = {test.partition("::")[2] for test in copy(late).reached("small").asked(at_import)}
+    assert names == {"test_first", "test_second"}
+
+
 def test_what_tests_reach_is_found_once(copy: Callable[[str], mutants._Copy], monkeypatch: pytest.MonkeyPatch) -> None:
     first = copy(tests := "def test() -> None:\n    assert code.larger(2, 1)\n").reached("small")
     monkeypatch.setattr(mutants._Copy, "ask", lambda *asked, **how: pytest.fail("it was asked again"))

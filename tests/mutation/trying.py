@@ -6,6 +6,7 @@ mutant is a plain edit of one file, read anew by every trial, and a trial costs 
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import gc
 import importlib
@@ -95,10 +96,21 @@ def _child(files: Sequence[str], seconds: dict[str, float], modules: Sequence[st
     told["seconds"] = {name: took for name, took in asked.seconds.items() if name in known}
     told["lines"] = defaultdict(dict)
     for file in data.measured_files():
-        for line, contexts in data.contexts_by_lineno(file).items():
-            told["lines"][os.path.relpath(file, root)][line] = sorted(known.intersection(contexts))
+        called = _in_functions(Path(file).read_text(encoding="utf-8"))
+        for line, contexts in data.contexts_by_lineno(file).items():  # whoever imports a module runs it for all
+            tests = sorted(known.intersection(contexts)) if line in called else []
+            told["lines"][os.path.relpath(file, root)][line] = tests
     told["modules"] = [name for name in sys.modules if name.partition(".")[0] not in _OURS]
     return told
+
+
+def _in_functions(source: str) -> set[int]:
+    """The lines that run where a function is called, and not where the module is imported."""
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
+    return found
 
 
 def _answered(asked: dict[str, Any]) -> dict[str, Any]:

@@ -331,6 +331,7 @@ MALFORMED: list[tuple[Arch, int, bytes, str]] = [
     (X86_64, 0x0102_0009, b"", "register 1 cannot be saved in place 1"),
     (X86_64, 0x0100_0001, b"", "register 1 would be saved at rbp or above"),
     (X86_64, 0x0200_0000, b"", "0 saved registers and a return address in a frame of 0 bytes"),
+    (X86_64, 0x0201_0400, b"", "1 saved registers and a return address in a frame of 8 bytes"),
     (X86_64, 0x0202_0800, b"", "2 saved registers and a return address in a frame of 16 bytes"),
     (X86_64, 0x0208_1C00, b"", "7 saved registers of 6"),
     (X86_64, 0x0208_0406, b"", "there is no permutation 6 of 1 registers"),
