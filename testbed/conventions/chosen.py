@@ -88,7 +88,8 @@ def _code_of_go(image: Image) -> range | None:
 
 
 _OF_GO = _any_section(".gopclntab", ".note.go.buildid")
-_OF_OCAML = _any_symbol("caml_frametable", *(f"caml_system{mark}frametable" for mark in ("__", ".", "$")))
+_UNITS = ("caml_system", "caml_shared_startup")  # what each program has, and each plug-in (.cmxs)
+_OF_OCAML = _any_symbol("caml_frametable", *(f"{unit}{mark}frametable" for unit in _UNITS for mark in ("__", ".", "$")))
 # What the runtime has for OCaml code to call (runtime/amd64.S, arm64.S, arm.S of OCaml 4.14 to 5.4).
 _RUNTIME = (
     "call_gc|call_realloc_stack|alloc1|alloc2|alloc3|allocN|c_call|c_call_stack_args|ml_array_bound_error|"

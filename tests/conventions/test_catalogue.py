@@ -217,7 +217,10 @@ def test_a_variant_symbol_shows_vector_calls() -> None:
     assert at(marked, "plain") == ("aarch64_vector_pcs", "its symbol says STO_AARCH64_VARIANT_PCS")
 
 
-@pytest.mark.parametrize("table", ["caml_frametable", "caml_system__frametable", "caml_system.frametable"])
+@pytest.mark.parametrize(
+    "table",
+    ["caml_frametable", "caml_system__frametable", "caml_system.frametable", "caml_shared_startup__frametable"],
+)
 def test_the_helpers_of_ocamls_runtime_are_ocamls_in_its_files(table: str) -> None:
     names = ("caml_call_gc", "caml_program", "caml_apply3", "caml_curry10_1_app", "caml_raise_exception", "caml_alloc")
     found = [at(image("x86_64", symbols=(*names, table)), name)[0] for name in names]
