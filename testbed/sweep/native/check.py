@@ -32,6 +32,7 @@ from testbed.sweep.native.room import (
     ABOUT,
     AGREES,
     ALL_FOUND,
+    AS_FUNCTION,
     AT,
     AT_CALLS,
     AT_JUMPS,
@@ -44,6 +45,7 @@ from testbed.sweep.native.room import (
     CONTRADICTED,
     COUNTS,
     EARLIEST,
+    ENDS_ELSEWHERE,
     EXITS,
     FINE,
     FIRST_OPERATION,
@@ -373,8 +375,9 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
         for own in range(len(machine.kept)):
             if swept.rows[k, RULES + machine.kept[own]] & ((1 << BITS) - 1) > 3:
                 room.counts[IS_WIDE] = 1
-    is_function = begins_function(swept.rows[row], machine) or is_among(swept.called, entry[START])
     number = last_not_above(swept.entries, START, 0, len(swept.entries), entry[START])
+    is_called = is_among(swept.called, entry[START]) and swept.led[number] == BY_NOBODY
+    is_function = begins_function(swept.rows[row], machine) or is_called or swept.led[number] == AS_FUNCTION
     room.counts[LEADER] = BY_FUNCTION if is_function else number + 1
     if is_function:
         enter(room.states[0], machine)
@@ -387,6 +390,8 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
     if not settle(entry, begin, swept, room, machine):
         note(room, NOT_ENDING, UNSURE, entry[START], (-1, 0), 0, 0)
         return
+    if room.counts[ENDS_ELSEWHERE] and not is_function and swept.led[number] == BY_NOBODY:
+        swept.led[number] = AS_FUNCTION  # the next round begins it so
     doubts = 0
     for k in range(FOUND_ROWS):
         doubts += room.found[k, SURENESS]
@@ -451,8 +456,8 @@ def is_led(number: Any, swept: Any) -> Any:
     """Whether a function leads to an entry, perhaps by parts that it leads to; parts that lead to each other do not."""
     for _ in range(MOST_ROUNDS):
         leader = swept.led[number]
-        if leader in (BY_NOBODY, BY_FUNCTION):
-            return leader == BY_FUNCTION
+        if leader <= 0:
+            return leader != BY_NOBODY
         number = leader - 1
         if swept.rows[swept.entries[number, FIRST_ROW], CFA_REGISTER] < 0:
             return True
@@ -463,11 +468,12 @@ def is_led(number: Any, swept: Any) -> Any:
 def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
     """What begins as a part of a function does, and nothing leads to it as its first row says, is perhaps none.
 
-    Two kinds are nobody's part: `.plt`, which has an expression among its CFAs, and what says that nobody called it.
+    Then it is the first row that is wrong, and not what contradicts it behind. Two kinds are nobody's part: `.plt`,
+    which has an expression among its CFAs, and what says that nobody called it.
     """
     for i in range(len(swept.entries)):
         entry = swept.entries[i]
-        if out[i, VERDICT] != AGREES or is_led(i, swept) or entry[FIRST_ROW] >= entry[LAST_ROW]:
+        if out[i, VERDICT] == CANNOT_TELL or is_led(i, swept) or entry[FIRST_ROW] >= entry[LAST_ROW]:
             continue
         row = swept.rows[entry[FIRST_ROW]]
         is_part = not begins_function(row, machine) and not is_among(swept.called, entry[START])
@@ -477,6 +483,7 @@ def doubt_parts(swept: Any, machine: Any, out: Any) -> None:
         if is_part:
             out[i, VERDICT], out[i, ABOUT] = CANNOT_TELL, NO_PART
             out[i, OUT_AT], out[i, OUT_FROM], out[i, OUT_ROW] = entry[START], -1, entry[FIRST_ROW]
+            out[i, ALL_FOUND] = out[i, AT_CALLS] = 0
 
 
 @compiled(pays_from=100000)

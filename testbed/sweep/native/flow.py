@@ -43,6 +43,7 @@ from testbed.sweep.native.room import (
     CHANGED_AT_EXIT,
     CONTRADICTED,
     EARLIEST,
+    ENDS_ELSEWHERE,
     EXITS,
     FINE,
     FIRST_OPERATION,
@@ -155,7 +156,12 @@ def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any
             note(room, LEAVES_BADLY, UNSURE, came[0], came, 0, which)
             return
         copy_state(edge, state)
-        edge[IS_ASSUMED] = 0
+        if came[1] == CALLED or swept.rows[which, PC] == target or room.pending[head]:
+            edge[IS_ASSUMED] = 0  # a row begins for this way, or others lead there, too
+    elif room.states[head, IS_ASSUMED] == NEVER_COMES and room.pending[head]:
+        room.states[head, IS_ASSUMED] = 0
+        room.pending[head] |= 1
+        room.counts[EARLIEST] = min(room.counts[EARLIEST], head)
     writes = room.counts[WRITES]
     is_call = came[1] == CALLED or came[1] == LANDED
     if came[1] == CALLED and room.pending[head] == 0 and swept.rows[which, PC] == target:
@@ -524,6 +530,7 @@ def note_return(state: Any, pc: Any, came: Any, row: Any, room: Any, machine: An
     held = state[machine.stack]
     if is_frame(held) and low(held) != machine.entry and not state[IS_WHOLE] and not state[IS_ASSUMED]:
         note(room, CFA_FOUND, CONTRADICTED, pc, came, held, row)
+        room.counts[ENDS_ELSEWHERE] = 1
 
 
 @compiled()

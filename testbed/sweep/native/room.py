@@ -113,16 +113,18 @@ class WorkRoom(NamedTuple):
 # unknown places, heads that nothing led to, what is written to `led` of parts that this entry jumps to,
 # the first head whose state a walk changed, whether
 # the instruction is a call, what is surely wrong at a call, what is wrong
-# at the instruction, and was at the one that control came from.
+# at the instruction, and was at the one that control came from, whether it ends
+# where its rows do not say.
 (HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT) = range(9)
 (AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER, EARLIEST, IS_CALL, WRONG_AT_CALLS) = range(9, 16)
-(WRONG_NOW, WRONG_BEFORE) = range(16, 18)
-COUNTS = 18
+(WRONG_NOW, WRONG_BEFORE, ENDS_ELSEWHERE) = range(16, 19)
+COUNTS = 19
 # Columns of `decoded`.
 LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT, TO_UNKNOWN = range(6)  # straight code to a jump to anywhere
 DECODED_COLUMNS = 6
-# In `led`: nobody; an entry that begins as a function does. Of another one, its number and 1.
-BY_NOBODY, BY_FUNCTION = 0, -1
+# In `led`: nobody; an entry that begins as a function does; nobody, and it ends where a function would end that began
+# here. Of another one, its number and 1.
+BY_NOBODY, BY_FUNCTION, AS_FUNCTION = 0, -1, -2
 # Columns of `record`: an instruction, how surely its row is contradicted, the state before it.
 RECORD_PC, RECORD_SURENESS, RECORD_STATE = range(3)
 HERE, ON_EDGE, JUMP_STATE, LEAF_STATE, SEEDED = range(5)
@@ -184,7 +186,8 @@ def note(room: Any, about: Any, sureness: Any, at: Any, came: Any, held: Any, ro
     if sureness == CONTRADICTED:
         is_first = 1 - (room.counts[WRONG_BEFORE] >> about & 1)
         room.counts[WRONG_NOW] |= 1 << about
-        if room.counts[IS_CALL]:
+        is_by_call = is_first and about != CFA_FOUND and came[1] == CALLED  # which overwrites the return address
+        if room.counts[IS_CALL] or is_by_call:
             room.counts[WRONG_AT_CALLS] |= 1 << about
     found, (before, way) = room.found[about], came
     rank = 2 * (sureness - found[SURENESS]) + is_first - found[IS_FIRST]

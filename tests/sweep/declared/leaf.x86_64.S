@@ -7,8 +7,8 @@
 // + f:      .cfi_startproc
 // +         .cfi_adjust_cfa_offset 8
 // | 1 of 2 agree
-// | suspect: CFA: the function ends somewhere else on the stack than its rows say
-// | f+0x3 (row of f+0x0): the row says CFA = rsp+0x10; rsp is CFA-0x10
+// | suspect: CFA: an instruction moved it, and the row is for before
+// | f+0x0 (row of f+0x0): the row says CFA = rsp+0x10; rsp is CFA-0x8
 // case: its only row is wrong, and it ends with a jump
 // - f:      .cfi_startproc
 // + f:      .cfi_startproc
@@ -16,8 +16,8 @@
 // -         ret
 // +         jmp     g
 // | 1 of 2 agree
-// | suspect: CFA: the function ends somewhere else on the stack than its rows say
-// | f+0x3 (row of f+0x0): the row says CFA = rsp+0x10; rsp is CFA-0x10
+// | suspect: CFA: an instruction moved it, and the row is for before
+// | f+0x0 (row of f+0x0): the row says CFA = rsp+0x10; rsp is CFA-0x8
 
         .globl f, g
         .type f, @function

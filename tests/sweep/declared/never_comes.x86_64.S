@@ -30,6 +30,16 @@
 // | f+0x34 (row of f+0x34): the row says CFA = rsp+0x8; rsp is CFA-0x20, coming from f+0xa
 // | suspect: CFA: a jump leads to a row for another one
 // | d+0x6 (row of d+0x6): the row says CFA = rsp+0x8; rsp is CFA-0x30, coming from d+0xd
+// case: the block that nothing leads to is two, and the second begins in the midst of a row
+// -         jmp     6f
+// +         jmp     7f
+// + 7:      movb    $2, 8(%rsp)
+// +         jmp     6f
+// | 2 of 4 agree
+// | cannot tell: CFA: what it counts from is not known
+// | f+0x34 (row of f+0x34): the row says CFA = rsp+0x8; rsp is CFA-0x20, coming from f+0xa
+// | cannot tell: a way to a row for another frame, perhaps for a case that never comes
+// | d+0x12: a way to a row for another frame, perhaps for a case that never comes
 // case: a table beyond the branch, with a frame that is wrong there
 // -         jmp     *%rax
 // +         pushq   %rdi
