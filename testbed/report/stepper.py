@@ -136,9 +136,7 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     if verdict.frame:
         return _further_out(run, first, verdict)
     own = np.flatnonzero((run.watched.node == run.watched.node[first]) & (marks < TRANSITION))
-    right = exact[own] | (
-        frame[own] > 0
-    )  # the innermost frame's caller is found: what goes wrong further out is another matter
+    right = exact[own] | (frame[own] > 0)  # its caller is found: what goes wrong further out is another matter
     changed = np.flatnonzero(right[1:] != right[:-1])
     changes = list(zip(own[changed].tolist(), own[changed + 1].tolist(), strict=True))
     function = run.function(int(run.trace.pc[first]))
