@@ -396,16 +396,16 @@ def only(file: Path) -> TableFinding:
 
 def test_a_source_beside_its_object_says_what_stands_there(tmp_path: Path) -> None:
     repair = only(build(tmp_path / "code.S", tmp_path / "code.o")).repair
-    assert repair is not None and repair.replaced == (".cfi_def_cfa_offset 24",)
+    assert repair is not None and [edit.old.strip() for edit in repair.edits] == [".cfi_def_cfa_offset 24"]
 
 
 def test_so_does_one_below_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = build(tmp_path / "source" / "code.S", tmp_path / "made" / "code.o")
     repair = only(file).repair
-    assert repair is not None and repair.replaced == (), "the source lies in neither folder"
+    assert repair is not None and repair.edits == (), "the source lies in neither folder"
     monkeypatch.chdir(tmp_path)
     repair = only(file).repair
-    assert repair is not None and repair.replaced == (".cfi_def_cfa_offset 24",)
+    assert repair is not None and [edit.old.strip() for edit in repair.edits] == [".cfi_def_cfa_offset 24"]
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
