@@ -35,7 +35,7 @@ from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
-from testbed.checks.static_rows import NOT_READ, StaticReading, read_statically
+from testbed.checks.static_rows import NOT_READ, StaticReading, SuspectEntry, read_statically
 from testbed.checks.table_findings import passed_over, span_at, table_findings, unreadable
 from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
@@ -220,14 +220,18 @@ def file_check(
     failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
     calls = FileCalls(image, pieces)
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
+    untried = list[str]()
     for name, one in one_of.items():
         findings += (*_findings(calls, name, one, sizes, words, failures), *passed_over(one.table, image, sizes, words))
-        if len(executed) == len(sizes) or name in AT_CALLS:
+        if name in AT_CALLS:
             continue
-        if (reading := read_statically(image, name, one.table)) is None:
+        ways = [ways for result in results for each in result.tables[name].right for ways in each]
+        reading = read_statically(image, name, one.table)
+        if len(executed) == len(sizes):
+            untried += _untried_ways(one, reading, ways, sizes, words) if reading else ()
+        elif reading is None:
             notes.append(f"{one.table.source}: what was not executed is not read either: {NOT_READ}")
         else:
-            ways = [ways for result in results for each in result.tables[name].right for ways in each]
             advises = name in OF_DIRECTIVES
             findings += _static_findings(one, reading, ways, (sizes, words), only_read, advises=advises)
             only_read.append(instructions[reading.agrees(instructions)])
@@ -250,8 +254,9 @@ def file_check(
         sum(result.steps for result in results),
         sum(int(one.every.visits.sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *notes, *_undecided_note(len(undecided)), *astray),
+        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray),
         failures=failures,
+        untried=len(untried),
         parts=_functions(parts, natural, on_forced, were_read, rowless),
         conventions=taken(chosen(image, function.start) for function in functions),
     )
@@ -336,13 +341,7 @@ def _static_findings(
     ``only_read`` gets the instructions of the entries that are told.
     """
     sizes, words = code
-    wrong = frozenset(one.every.pc[one.every.some != 0].tolist())
-    executed = frozenset(one.every.pc.tolist())
-    for suspect in reading.suspects(sizes):
-        refuted = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
-        way = (suspect.came, suspect.at)
-        if refuted or suspect.true.keys() & wrong or any((each == way).all(axis=1).any() for each in ways):
-            continue
+    for suspect in _not_refuted(one, reading, ways, sizes):
         found = table_findings(
             one.table, reading.image, dict.fromkeys(suspect.true, 0), suspect.true, sizes, words, advises=advises
         )
@@ -358,6 +357,36 @@ def _static_findings(
                 evidence=HowKnown.STATIC,
                 instructions=max(len(suspect.wrong), 1),
                 **words.named(suspect.at),
+            )
+
+
+def _not_refuted(
+    one: _OneTable, reading: StaticReading, ways: Sequence[NDArray[np.uint64]], sizes: Mapping[int, int]
+) -> Iterator[SuspectEntry]:
+    """The suspect entries of which nothing that was executed says the same, or the contrary."""
+    wrong = frozenset(one.every.pc[one.every.some != 0].tolist())
+    executed = frozenset(one.every.pc.tolist())
+    for suspect in reading.suspects(sizes):
+        refuted = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
+        way = (suspect.came, suspect.at)
+        if not (refuted or suspect.true.keys() & wrong or any((each == way).all(axis=1).any() for each in ways)):
+            yield suspect
+
+
+def _untried_ways(
+    one: _OneTable,
+    reading: StaticReading,
+    ways: Sequence[NDArray[np.uint64]],
+    sizes: Mapping[int, int],
+    words: CodeWords,
+) -> Iterator[str]:
+    """Where every instruction was executed, and the static pass says that a row is wrong on a way that none went."""
+    for suspect in _not_refuted(one, reading, ways, sizes):
+        if suspect.at not in one.astray[:, 0]:
+            way = f"{words.where(suspect.at)} from {words.where(suspect.came)}"
+            yield (
+                f"{one.table.source}: no run came to {way}; by the instructions the row is wrong there:"
+                f" {suspect.thing.says}, and {suspect.thing.true}; --call can try it"
             )
 
 

@@ -269,6 +269,7 @@ class FileCheck:
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
+    untried: int = 0  # ways that no run took, on which a row is wrong by the instructions
     kept: bool = False  # read back from an earlier check of the same content
     parts: tuple[FunctionCheck, ...] = field(default=(), repr=False)
     conventions: tuple[TakenConvention, ...] = ()  # by which some functions were judged, if not by the platform's

@@ -300,7 +300,9 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
         said = f"what was executed has no row, so none is known to be right; {extent}"
     else:
         which = "" if executed == instructions else "that was executed "
-        said = f"every row {which}is right{_but(checks)}; {extent}"
+        untried = sum(check.untried for check in checks)
+        ways = f", but on {count(untried, 'way')} that no run took" if untried else ""
+        said = f"every row {which}is right{_but(checks)}{ways}; {extent}"
     rest = f"; {without:,} {'has' if without == 1 else 'have'} no row" if without else ""
     return f"{name}: {said}{rest}."
 

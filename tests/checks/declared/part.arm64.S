@@ -45,13 +45,10 @@
 // +         nop
 // -         .cfi_def_cfa_offset 48
 // +         .cfi_def_cfa_offset 64
-// | it: 1 of 2 functions and parts has a wrong row; 5 of 9 instructions were executed (55.6 %), 4 only read.
-// | error `mov     x19, #3`, at -2, 9: `.cfi_def_cfa_offset 64`; f.cold < no code (the word at CFA-8); tried: it makes 2 instructions right and none wrong
-// | f.cold+0x4 (mov x19, #3): the caller is lost: the row says CFA = sp+64, the true CFA is sp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 64` in line 25 (.eh_frame; only read: it follows from the instructions before it; 1 more instruction by the same cause)
+// | it: every row that was executed is right; 5 of 9 instructions were executed (55.6 %), 4 neither, in f.cold.
 // | f: 5, 5 executed, all came back
-// | not called: f.cold: 4, 4 static
+// | not called: f.cold: 4, 4 never
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
-// | as is advised: it: every row that was executed is right; 5 of 9 instructions were executed (55.6 %), 4 neither, in f.cold.
 
         .text
         .globl  f

@@ -44,13 +44,10 @@
 // +         nop
 // -         .cfi_def_cfa_offset 24
 // +         .cfi_def_cfa_offset 32
-// | it: 1 of 2 functions and parts has a wrong row; 7 of 11 instructions were executed (63.6 %), 4 only read.
-// | error `movl    $3, %eax`, at -2, 9: `.cfi_def_cfa_offset 32`; f.cold < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
-// | f.cold+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 23 (.eh_frame; only read: it follows from the instructions before it; 1 more instruction by the same cause)
+// | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 neither, in f.cold.
 // | f: 7, 7 executed, all came back
-// | not called: f.cold: 4, 4 static
+// | not called: f.cold: 4, 4 never
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
-// | as is advised: it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 neither, in f.cold.
 // case: a helper with a convention of its own
 // -         je      f.cold
 // +         call    f.cold

@@ -4,9 +4,9 @@
 // case: the expression is right
 // | it: every row is right; all 12 instructions were executed.
 // | note `nop`, at -1, 2: `.cfi_adjust_cfa_offset 8`
-// | f+0x9 (nop): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over .eh_frame+0x39: DW_CFA_def_cfa_offset 32 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
+// | f+0x9 (nop): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 32 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
 // | note `leaq (%rbx,%rbx), %rax`, at -1, 2: `.cfi_adjust_cfa_offset -8`
-// | f+0xb (lea rax, [rbx + rbx]): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over .eh_frame+0x3c: DW_CFA_def_cfa_offset 24 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
+// | f+0xb (lea rax, [rbx + rbx]): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 24 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
 // | f: 12, 12 executed, all came back
 // case: what stands before it is wrong
 // -  .cfi_adjust_cfa_offset 8 // rbx
@@ -16,9 +16,9 @@
 // | error `nop`, at -1, 2: `.cfi_escape 0x0f, 2, 0x76, 24`; f < caller < no code (a word that lies elsewhere); tried: it makes 6 instructions right and none wrong
 // | f+0x7 (nop): the caller, which counts from %rbp, is found, and who called it is lost: the row says %rbp is at CFA-0x10, the caller's %rbp is at CFA-0x18: add `.cfi_offset %rbp, -24` behind line 12 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | note `nop`, at -1, 2: `.cfi_adjust_cfa_offset 8`
-// | f+0x9 (nop): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over .eh_frame+0x37: DW_CFA_def_cfa_offset 24 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
+// | f+0x9 (nop): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 24 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
 // | note `leaq (%rbx,%rbx), %rax`, at -1, 2: `.cfi_adjust_cfa_offset -8`
-// | f+0xb (lea rax, [rbx + rbx]): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over .eh_frame+0x3a: DW_CFA_def_cfa_offset 16 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
+// | f+0xb (lea rax, [rbx + rbx]): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 16 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
 // | f: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 12 instructions were executed.
 // case: the expression counts from rsp, and is wrong behind the push
@@ -28,9 +28,9 @@
 // | error `nop`, at -1, 2: `.cfi_adjust_cfa_offset 8`; f < no code (a word that lies elsewhere); tried: it makes 2 instructions right and none wrong
 // | f+0x9 (nop): the caller is lost: the row says CFA = what an expression computes, the true CFA is %rsp+0x20 here: write `.cfi_def_cfa %rsp, 32` for `.cfi_adjust_cfa_offset 8` in line 16 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | note `nop`, at -1, 2: `.cfi_adjust_cfa_offset 8`
-// | f+0x9 (nop): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over .eh_frame+0x39: DW_CFA_def_cfa_offset 32 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
+// | f+0x9 (nop): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 32 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
 // | note `leaq (%rbx,%rbx), %rax`, at -1, 2: `.cfi_adjust_cfa_offset -8`
-// | f+0xb (lea rax, [rbx + rbx]): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over .eh_frame+0x3c: DW_CFA_def_cfa_offset 24 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
+// | f+0xb (lea rax, [rbx + rbx]): the row says CFA = what an expression computes, and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 24 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
 // | f: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 12 instructions were executed.
 
