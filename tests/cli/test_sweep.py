@@ -37,6 +37,9 @@ f:      .cfi_startproc
         .cfi_endproc
         .size f, .-f
 """
+CALLS = RIGHT.replace("        .cfi_offset %rbx, -16\n", "").replace(
+    "        popq", "        call    *%rsi\n        popq"
+)
 WRONG = (
     RIGHT.replace("        .cfi_offset %rbx, -16\n", "").replace("\nf:", "\ng:").replace(" f", " g").replace("-f", "-g")
 )
@@ -64,6 +67,19 @@ def test_suspects_are_told_and_kept(testbed: Testbed, folder: Path, tmp_path: Pa
     assert "a register is overwritten that the row says is unchanged" in said.out
     assert f"{folder / 'wrong.so'}: g [" in said.out
     assert testbed("sweep", "report", database).out.splitlines()[1:] == said.out.splitlines()[1:]
+
+
+def test_a_row_that_is_wrong_at_a_call_is_counted(testbed: Testbed, tmp_path: Path) -> None:
+    """Of two suspects one calls where its row is wrong."""
+    for name, text in (("wrong", WRONG), ("calls", CALLS)):
+        source = tmp_path / f"{name}.S"
+        source.write_text(text)
+        with program_file(source, "x86_64", ()) as built:
+            (tmp_path / f"{name}.so").write_bytes(built.read_bytes())
+    said = testbed("sweep", str(tmp_path), "--out", str(tmp_path / "sweep.db"), "-j", "1")
+    assert "1 of them at a call, too" in said.out and "1 between calls only" in said.out
+    assert re.search(r"calls\.so: f \[.*wrong at a call, too", said.out)
+    assert data_of(testbed("sweep", "report", str(tmp_path / "sweep.db"), "--json").out, "sweep")["at_call"] == 1
 
 
 def test_json_follows_its_schema(testbed: Testbed, folder: Path, tmp_path: Path) -> None:
