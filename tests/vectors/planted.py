@@ -41,8 +41,8 @@ PLANTED = (
     Planted(
         "the CFA does not follow the pops of an epilogue",
         "formats/cfi_rows.py",
-        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, self.distance(reader))",
-        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, max(self.distance(reader), self.cfa.offset))",
+        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)",
+        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, max(offset, self.cfa.offset))",
         "eh_frame",
         "x86_64",
         "epilogue): frame 0",
