@@ -218,7 +218,9 @@ def test_the_answer_is_about_your_code(shares: list[UnwinderShare], said: str) -
 
 
 def _system_calls(calls: dict[str, int]) -> Group:
-    run = SimpleNamespace(calls=calls, refused=(), notes=(), conventions=(), status=0, why="", ending="exit 127")
+    run = SimpleNamespace(
+        images=(), calls=calls, refused=(), notes=(), conventions=(), status=0, why="", ending="exit 127"
+    )
     return Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=run))))
 
 
