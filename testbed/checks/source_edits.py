@@ -231,7 +231,8 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
     ):  # behind a label, if there is one
         return _above(here.own.place, new, own, sources)
     if change.before:
-        return _above(_standing(change.before, here).place, new, own, sources)
+        at = _standing(change.before, here).place
+        return replace(_above(_in_macro(at, sources) if at.macro else at, new, own, sources), at=at)
     # Of the CFA it is told first, then where registers lie.
     leads = all(each.startswith(OF_THE_CFA) for each in new) and not any(map(_is_of_cfa, here.directives))
     ahead = None if change.first or leads or not here.directives else here.directives[-1]
@@ -259,11 +260,16 @@ def _below(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) ->
 
 def _within(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
     """Lines behind the one of a macro that a statement comes from: all its uses get them."""
+    return replace(_below(_in_macro(at, sources), new, own, sources), at=at)
+
+
+def _in_macro(at: SourcePlace, sources: Sources) -> SourcePlace:
+    """The line of a macro that a statement comes from. Raises NoPatch where it is not a line of its own."""
     whole = sources.lines(at.macro_file)[at.macro_line - 1] if at.macro else ""
     if not whole.strip() or _DEFINE.match(whole) or whole.endswith("\\"):
         raise NoPatch(f"it belongs into the macro {at.macro or at.text}")
     first = len(whole) - len(whole.lstrip()) + 1
-    return replace(_below(replace(at, file=at.macro_file, line=at.macro_line, column=first), new, own, sources), at=at)
+    return replace(at, file=at.macro_file, line=at.macro_line, column=first)
 
 
 def _above(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
