@@ -27,7 +27,7 @@ from testbed.image.symbols import place_in, symbol_for
 from testbed.words.errors import BudgetExceeded, DebugInfoError
 
 if TYPE_CHECKING:
-    from testbed.image.debug.functions import Function
+    from testbed.image.debug.functions import Function, Inlined
     from testbed.image.debug.lines import Line
     from testbed.image.debug.tail_chains import Certainty, Chain, Link
 
@@ -134,9 +134,9 @@ def symbolize(images: Sequence[LoadedImage], said: Backtrace | Sequence[Frame]) 
     for i, frame in enumerate(frames):
         caller = behind_call(frames, i)
         module = image_covering(loaded, frame.pc - caller)
-        if module is not None:
-            problems.update(dict.fromkeys(debug_info(module.image).problems))
         named.extend(_named(module, i, frame.pc, frame.pc - caller, caller=caller))
+        if module is not None:
+            problems.update(dict.fromkeys(debug_info(module.image).met))
         if module is None or i + 1 == len(frames):
             continue
         chain = _tail_calls(loaded, module, frame, frames[i + 1])
@@ -153,6 +153,13 @@ def names_at(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) ->
     """The inlined calls at one run-time address, innermost first, then the function that they are in."""
     lookup = pc - 1 if caller else pc
     return tuple(_named(image_covering(tuple(images), lookup), 0, pc, lookup, caller=caller))
+
+
+def inlined_at(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) -> tuple[str, ...]:
+    """The names of the calls that were inlined at one run-time address, innermost first."""
+    module = image_covering(tuple(images), pc - caller)
+    calls = debug_info(module.image).inlined_at(pc - caller - module.bias) if module is not None else ()
+    return tuple(_called(call) for call in calls)
 
 
 def name_of(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) -> NamedFrame:
@@ -195,11 +202,10 @@ def _named(
         return
     info, link = debug_info(module.image), lookup - module.bias
     # A line without its function may be that of a call inlined there: beside the symbol it would be a lie.
-    damaged = info.problems and info.function_at(link) is None
+    damaged = info.function_at(link) is None and info.met
     place = None if damaged else info.line_at(link)
     for call in info.inlined_at(link):
-        name = demangled(call.linkage_name) if call.linkage_name else call.name
-        yield NamedFrame(Origin.INLINED, index, pc, caller, name, module, place)
+        yield NamedFrame(Origin.INLINED, index, pc, caller, _called(call), module, place)
         place = call.called_from
     symbol = symbol_for(module.image, link)
     function = info.function_at(link)
@@ -208,7 +214,7 @@ def _named(
         physical=index,
         pc=pc,
         caller=caller,
-        function=_readable(function) or (demangled(symbol.name) if symbol else ""),
+        function=(_called(function) if function else "") or (demangled(symbol.name) if symbol else ""),
         module=module,
         line=place,
         symbol=symbol.name if symbol else "",
@@ -217,9 +223,8 @@ def _named(
     )
 
 
-def _readable(function: Function | None) -> str:
-    if function is None:
-        return ""
+def _called(function: Function | Inlined) -> str:
+    """What a reader calls it."""
     return demangled(function.linkage_name) if function.linkage_name else function.name
 
 
@@ -264,7 +269,7 @@ def _tail_called(module: LoadedImage, index: int, link: Link) -> Iterator[NamedF
         physical=index,
         pc=None,
         caller=False,
-        function=_readable(link.function),
+        function=_called(link.function),
         module=module,
         symbol=symbol.name if symbol else "",
         entry=entry + module.bias,

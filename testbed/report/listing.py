@@ -117,6 +117,10 @@ def _source(run: Run, loaded: LoadedImage | None, pc: int) -> tuple[Line | None,
     line = info.line_at(pc - loaded.bias)
     if line is None or not line.line or not info.begins_line(pc - loaded.bias):
         return None, ""
-    text = run.built.source.text.splitlines()
-    known = line.name == run.built.source.path.name and line.line <= len(text)
-    return line, text[line.line - 1].strip() if known else ""
+    text = _lines_of(run.built.source.text) if line.name == run.built.source.path.name else ()
+    return line, text[line.line - 1].strip() if line.line <= len(text) else ""
+
+
+@lru_cache(maxsize=4)
+def _lines_of(text: str) -> tuple[str, ...]:
+    return tuple(text.splitlines())

@@ -17,7 +17,7 @@ from testbed.campaign.results import Cell, Unit
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.naming.beside import Alignment, beside
-from testbed.naming.symbolize import names_at, with_places
+from testbed.naming.symbolize import inlined_at, with_places
 from testbed.program.model import Program
 from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of, faults
 from testbed.report.footnotes import clauses_failed
@@ -415,6 +415,6 @@ def _names(run: Run, answers: Answers) -> tuple[dict[str, str], dict[str, list[s
     activations, images = run.watched.activations, run.trace.images
     said = {int(pc) for pc in answers.pc} | {a.return_address for a in activations if a.return_address}
     names = {str(pc): run.where(pc, caller=pc not in run.uncalled) for pc in sorted(said)}
-    calls = {str(pc): names_at(images, pc, caller=pc not in run.uncalled) for pc in sorted(said)}
-    calls |= {f"@{line.pc}": names_at(images, line.pc) for line in listing(run).lines}
-    return names, {key: [frame.function for frame in found[:-1]] for key, found in calls.items() if len(found) > 1}
+    calls = {str(pc): inlined_at(images, pc, caller=pc not in run.uncalled) for pc in sorted(said)}
+    calls |= {f"@{line.pc}": inlined_at(images, line.pc) for line in listing(run).lines}
+    return names, {key: list(found) for key, found in calls.items() if found}

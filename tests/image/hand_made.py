@@ -7,6 +7,10 @@ from pathlib import Path
 
 from testbed.arch import ARCHES
 from testbed.image import Image, Section, Segment, Symbol
+from testbed.image.debug.entries import CompilationUnit
+from testbed.image.debug.functions import Function
+from testbed.image.debug.info import DebugInfo, UnitCode
+from testbed.image.debug.lines import LineTable
 
 BASE, SIZE = 0x1000, 0x1000
 
@@ -93,3 +97,10 @@ def image_of(
     segment = Segment(BASE, bytes(SIZE), SIZE, True, False, True)
     ordered = tuple(sorted(symbols, key=lambda s: s.address))
     return Image(Path("hand-made"), ARCHES[arch], BASE, (segment,), sections, ordered)
+
+
+def told(functions: tuple[Function, ...], image: Image | None = None, table: LineTable | None = None) -> DebugInfo:
+    """Debug information with such functions and lines in its one unit."""
+    image = image_of() if image is None else image
+    one = CompilationUnit(image, 0, 0, 5, 4, 8, 0, {})
+    return DebugInfo(image, (one,), [], {one: UnitCode(functions, LineTable((), {}) if table is None else table)})

@@ -31,7 +31,7 @@ from tests.image.debugged import (
     llvm_symbolizer,
     tool,
 )
-from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of
+from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of, unit
 
 # Why an address may differ, and how it is known to be such a case.
 EXPLAINED = {
@@ -341,3 +341,15 @@ def test_an_image_without_debug_information_has_no_problems() -> None:
     assert (info.functions, info.tables, info.problems) == ((), (), ())
     assert info.line_at(BASE) is None
     assert info.function_at(BASE) is None
+
+
+def test_a_unit_is_read_when_an_address_of_its_code_is_asked_and_one_without_ranges_when_no_other_has_it() -> None:
+    parts = {low: unit(function(f"f{low:#x}", BASE + low, 0x10), low=BASE + low, size=0x10) for low in (0, 0x10)}
+    nowhere = unit(function("anywhere", BASE + 0x20, 0x10), low=0, size=0x10)
+    info = debug_info(image_of(b"", more={".debug_info": b"".join((*parts.values(), nowhere))}))
+    seen = []
+    for low in (0x14, 0x4, 0x24, 0x34):
+        function_there = info.function_at(BASE + low)
+        seen.append((function_there and function_there.name, len(info.read)))
+    assert seen == [("f0x10", 1), ("f0x0", 2), ("anywhere", 3), (None, 3)]
+    assert [f.name for f in info.functions] == ["f0x0", "f0x10", "anywhere"]

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from testbed.image import Image, Section, Segment
-from testbed.image.debug import DebugInfo, debug_info
+from testbed.image.debug import debug_info
 from testbed.image.debug.call_sites import CallSite, CallTarget
 from testbed.image.debug.functions import Function
 from testbed.image.debug.lines import Line
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
-from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call, word
+from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call, told, word
 
 # opcode_base 13, line_base -5, line_range 14: as compilers choose them.
 LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))
@@ -160,7 +160,7 @@ def chain(calls: dict[str, list[str]], executing: str, *, unlisted: tuple[str, .
     functions = tuple(
         Function(n, "", ((at[n], at[n] + 0x10),), at[n], (), sites(n), n not in unlisted, (at[n],)) for n in every
     )
-    info = DebugInfo(image_of(), functions, ())
+    info = told(functions)
     return tail_chain(info, at["main"] + 8, next(f for f in functions if f.name == executing))
 
 

@@ -16,7 +16,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Symbol, describe, read_elf
-from testbed.image.debug import DebugInfo, debug_info
+from testbed.image.debug import debug_info
 from testbed.image.debug.call_sites import CallSite, CallTarget
 from testbed.image.debug.functions import Function
 from testbed.naming import symbolize as symbolizing
@@ -24,7 +24,7 @@ from testbed.naming.symbolize import Origin, name_of, names_at, symbolize, with_
 from testbed.runs.run import run_program
 from testbed.words.errors import DebugInfoError, UsageError
 from tests.image.debugged import built, tool
-from tests.image.hand_made import BASE, function, image_of
+from tests.image.hand_made import BASE, function, image_of, told
 from unwinders import UNWINDERS
 
 F, G = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x10, 0x10, True)
@@ -201,14 +201,10 @@ def test_a_line_without_its_function_is_said_only_where_nothing_is_damaged(monke
     place = image.symbol_named("main")
     assert place is not None
     whole = debug_info(image)
-    damage = (DebugInfoError(image.path, ".debug_info", 0, "cut off"),)
+    damage = [DebugInfoError(image.path, ".debug_info", 0, "cut off")]
+    nameless = told((), image, whole.tables[0])
     lines = []
-    for info in (
-        whole,
-        replace(whole, problems=damage),
-        replace(whole, functions=()),
-        replace(whole, functions=(), problems=damage),
-    ):
+    for info in (whole, replace(whole, met=damage), nameless, replace(nameless, met=damage)):
         monkeypatch.setattr(symbolizing, "debug_info", lambda image, info=info: info)
         lines.append(name_of((LoadedImage(image),), place.address).line)
     assert lines == [lines[0], lines[0], lines[0], None] and lines[0] is not None
@@ -231,7 +227,7 @@ def test_a_jump_is_looked_up_at_its_address_or_in_front_of_the_one_behind_it(
         Function(name, "", ((low, low + 0x10),), low, (), sites.get(name, ()), True, (low,))
         for low, name in zip(range(BASE, BASE + 0x40, 0x10), names_there, strict=True)
     )
-    info = DebugInfo(image_of(), functions, ())
+    info = told(functions)
     monkeypatch.setattr(symbolizing, "debug_info", lambda image: info)
     said = symbolize((LoadedImage(info.image),), [interrupted(BASE + 0x34), caller(BASE + 8)])
     assert str(said) == "last < jumps [tail call] < main"

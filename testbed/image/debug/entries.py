@@ -1,7 +1,8 @@
 """Debugging information entries: units, abbreviations and the tree of ``.debug_info``, as values.
 
-A unit is read whole, in one pass from its first byte to its last: siblings and references are never followed while
-reading, so no cycle in them can keep the reader busy. Versions 2 to 5.
+Of a unit its first entry is read with its header, and all others when they are asked for, in one pass from its first
+byte to its last: siblings and references are never followed while reading, so no cycle in them can keep the reader
+busy. Versions 2 to 5.
 
 Source: DWARF 5, sections 7.5.1 (unit headers), 7.5.2 (entries), 7.5.3 (abbreviations).
 """
@@ -66,7 +67,7 @@ _UNIT_REFERENCES = (Form.REF1, Form.REF2, Form.REF4, Form.REF8, Form.REF_UDATA)
 
 @dataclass(eq=False)
 class CompilationUnit:
-    """One compilation unit: sizes, bases, and its entries by offset."""
+    """One compilation unit: sizes, bases, and its first entry. ``first``: where its entries begin."""
 
     image: Image = field(repr=False)
     offset: int
@@ -74,7 +75,8 @@ class CompilationUnit:
     version: int
     offset_size: int
     address_size: int
-    entries: dict[int, DebugEntry] = field(default_factory=dict, repr=False)
+    first: int
+    abbreviations: _Abbreviations = field(repr=False)
     top: DebugEntry | None = None
 
     def base(self, at: Attribute, default: int = 0) -> int:
@@ -99,12 +101,9 @@ class CompilationUnit:
             return address_at(self.image, self.base(Attribute.ADDR_BASE, 8), value.raw, self.address_size)
         return None
 
-    def walk(self) -> Iterator[DebugEntry]:
-        return iter(self.entries.values())
-
 
 def read_units(image: Image) -> tuple[tuple[CompilationUnit, ...], tuple[DebugInfoError, ...]]:
-    """The compilation units of an image, and what was wrong with those that are missing.
+    """The compilation units of an image, by offset, and what was wrong with those that are missing.
 
     A damaged unit costs itself only, as long as its length can be believed.
     """
@@ -113,7 +112,7 @@ def read_units(image: Image) -> tuple[tuple[CompilationUnit, ...], tuple[DebugIn
     if not has(image, ".debug_info"):
         return (), ()
     where = cursor(image, ".debug_info")
-    abbreviations: dict[int, dict[int, _Abbreviation]] = {}
+    abbreviations: dict[int, _Abbreviations] = {}
     while not where.done:
         start = where.at
         try:
@@ -163,7 +162,7 @@ class _Abbreviation:
 
 
 def _unit(
-    image: Image, at: Cursor, start: int, offset_size: int, known: dict[int, dict[int, _Abbreviation]]
+    image: Image, at: Cursor, start: int, offset_size: int, known: dict[int, _Abbreviations]
 ) -> CompilationUnit | None:
     version = at.unsigned(2)
     if not 2 <= version <= 5:
@@ -178,15 +177,33 @@ def _unit(
         table, address_size = at.unsigned(offset_size), at.unsigned(1)
     if address_size not in (4, 8):
         raise at.error(f"addresses of {address_size} bytes", start)
-    unit = CompilationUnit(image, start, at.end, version, offset_size, address_size)
     if table not in known:
-        known[table] = _abbreviations(cursor(image, ".debug_abbrev", table))
-    _entries(unit, at, known[table])
+        known[table] = _Abbreviations(cursor(image, ".debug_abbrev", table))
+    unit = CompilationUnit(image, start, at.end, version, offset_size, address_size, at.at, known[table])
+    read = _entry(unit, at)
+    unit.top = read[0] if read is not None else None
+    if unit.top is None or unit.top.tag not in (Tag.COMPILE_UNIT, Tag.PARTIAL_UNIT, Tag.SKELETON_UNIT):
+        raise at.error("this unit does not begin with an entry of a compilation unit", unit.offset)
     return unit
 
 
-def _abbreviations(at: Cursor) -> dict[int, _Abbreviation]:
-    out: dict[int, _Abbreviation] = {}
+class _Abbreviations(dict[int, _Abbreviation]):
+    """The declarations of one table by code, read as far as one was asked for."""
+
+    def __init__(self, at: Cursor) -> None:
+        super().__init__()
+        self._rest = _declared(at)
+
+    def __missing__(self, code: int) -> _Abbreviation:
+        for number, kind in self._rest:
+            self[number] = kind
+            if number == code:
+                return kind
+        raise KeyError(code)
+
+
+def _declared(at: Cursor) -> Iterator[tuple[int, _Abbreviation]]:
+    known: set[int] = set()
     while code := at.uleb():
         tag, children = at.uleb(), bool(at.unsigned(1))
         attributes = []
@@ -197,40 +214,51 @@ def _abbreviations(at: Cursor) -> dict[int, _Abbreviation]:
             if not name and not form:
                 break
             attributes.append((name, form, constant))
-        if code in out:
+        if code in known:
             raise at.error(f"abbreviation {code} twice in one table")
-        out[code] = _Abbreviation(tag, children, tuple(attributes), children or tag in _KEPT)
-    return out
+        known.add(code)
+        yield code, _Abbreviation(tag, children, tuple(attributes), children or tag in _KEPT)
 
 
-def _entries(unit: CompilationUnit, at: Cursor, abbreviations: dict[int, _Abbreviation]) -> None:
+def read_entries(unit: CompilationUnit) -> dict[int, DebugEntry]:
+    """The entries of a unit that something here asks for, by offset. Raises DebugInfoError for damage in any."""
+    at = cursor(unit.image, ".debug_info", unit.first, unit.end)
+    entries: dict[int, DebugEntry] = {}
     parents: list[DebugEntry] = []
     while not at.done:
-        offset = at.at
-        code = at.uleb()
-        if code == 0:
+        read = _entry(unit, at)
+        if read is None:
             if not parents:
                 break  # padding behind the last entry
             parents.pop()
             continue
-        kind = abbreviations.get(code)
-        if kind is None:
-            raise at.error(f"abbreviation {code} is not declared", offset)
-        at.account.spend("steps", 1 + len(kind.attributes), offset)
-        values = {name: read_form(at, form, constant, unit) for name, form, constant in kind.attributes}
-        if not kind.kept:
+        entry, has_children = read
+        if entry is None:
             continue
-        values = {name: value for name, value in values.items() if name in _ASKED}
-        at.account.spend("entries", 2 + len(values) // 4, offset)
-        entry = DebugEntry(unit, offset, kind.tag, values)
-        unit.entries[offset] = entry
+        entries[entry.offset] = entry
         if parents:
             parents[-1].children.append(entry)
-        elif unit.top is None:
-            unit.top = entry
-        if kind.children:
+        if has_children:
             parents.append(entry)
             if len(parents) > MAX_DEPTH:
-                raise at.error(f"entries nested deeper than {MAX_DEPTH}", offset)
-    if unit.top is None or unit.top.tag not in (Tag.COMPILE_UNIT, Tag.PARTIAL_UNIT, Tag.SKELETON_UNIT):
-        raise at.error("this unit does not begin with an entry of a compilation unit", unit.offset)
+                raise at.error(f"entries nested deeper than {MAX_DEPTH}", entry.offset)
+    return entries
+
+
+def _entry(unit: CompilationUnit, at: Cursor) -> tuple[DebugEntry | None, bool] | None:
+    """The next entry, where something asks for it, and whether others are below it; None: it ends those of a parent."""
+    offset = at.at
+    code = at.uleb()
+    if code == 0:
+        return None
+    try:
+        kind = unit.abbreviations[code]
+    except KeyError:
+        raise at.error(f"abbreviation {code} is not declared", offset) from None
+    at.account.spend("steps", 1 + len(kind.attributes), offset)
+    values = {name: read_form(at, form, constant, unit) for name, form, constant in kind.attributes}
+    if not kind.kept:
+        return None, False
+    values = {name: value for name, value in values.items() if name in _ASKED}
+    at.account.spend("entries", 2 + len(values) // 4, offset)
+    return DebugEntry(unit, offset, kind.tag, values), kind.children

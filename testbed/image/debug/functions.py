@@ -5,7 +5,7 @@ Source: DWARF 5, sections 3.3 (subprograms), 3.3.8 (inlined subroutines), 3.4 (c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from testbed.image.debug.call_sites import CallSite, CallTarget, call_site, completeness
@@ -21,6 +21,7 @@ from testbed.words.errors import DebugInfoError
 # Source: DWARF 5, sections 2.17 (code addresses), 2.17.3 and 7.25 (range lists); DWARF 4, section 2.17.3.
 
 Range = tuple[int, int]
+Entries = Callable[[int], DebugEntry | None]
 
 MAX_RANGES = 1 << 16  # of one entry: more is damage
 
@@ -158,9 +159,9 @@ class Function:
 
 
 def functions_of(
-    unit: CompilationUnit, entries: dict[int, DebugEntry], files: dict[int, str]
+    unit: CompilationUnit, own: Mapping[int, DebugEntry], entries: Entries, files: Mapping[int, str]
 ) -> Iterator[Function | DebugInfoError]:
-    """The functions of a unit that have code in the image; ``entries`` are those of all units, by offset.
+    """The functions of a unit that have code in the image. ``own``: its entries; ``entries``: one of any, by offset.
 
     A function with damaged entries gives its error instead.
     """
@@ -169,7 +170,7 @@ def functions_of(
         producer = (unit.top.text(Attribute.PRODUCER) if unit.top is not None else None) or ""
     except DebugInfoError as error:
         yield error
-    for entry in unit.walk():
+    for entry in own.values():
         if entry.tag != Tag.SUBPROGRAM:
             continue
         account_of(unit.image).spend("entries", 2, entry.offset)
@@ -182,7 +183,7 @@ def functions_of(
 
 
 def _function(
-    entry: DebugEntry, ranges: tuple[Range, ...], entries: dict[int, DebugEntry], files: dict[int, str], producer: str
+    entry: DebugEntry, ranges: tuple[Range, ...], entries: Entries, files: Mapping[int, str], producer: str
 ) -> Function:
     name, linkage = names_of(entry, entries)
     low = entry.address(Attribute.LOW_PC)
@@ -202,7 +203,7 @@ def _function(
     )
 
 
-def _inlined(parent: DebugEntry, entries: dict[int, DebugEntry], files: dict[int, str]) -> Iterator[Inlined]:
+def _inlined(parent: DebugEntry, entries: Entries, files: Mapping[int, str]) -> Iterator[Inlined]:
     """The inlined calls directly below an entry, lexical blocks seen through."""
     for child in parent.children:
         if child.tag == Tag.INLINED_SUBROUTINE:
@@ -225,7 +226,7 @@ def _sites(parent: DebugEntry) -> Iterator[DebugEntry]:
             yield from _sites(child)
 
 
-def origins(entry: DebugEntry, entries: dict[int, DebugEntry]) -> Iterator[DebugEntry]:
+def origins(entry: DebugEntry, entries: Entries) -> Iterator[DebugEntry]:
     """The entry, then what it is an instance of. Raises DebugInfoError for a cycle or a reference to nothing."""
     at: DebugEntry | None = entry
     for _ in range(MAX_ORIGINS):
@@ -236,13 +237,13 @@ def origins(entry: DebugEntry, entries: dict[int, DebugEntry]) -> Iterator[Debug
             reference = at.reference(Attribute.SPECIFICATION)
         if reference is None:
             return
-        at = entries.get(reference)
+        at = entries(reference)
         if at is None:
             raise _damage(entry, f"its origin {reference:#x} is no entry")
     raise _damage(entry, f"more than {MAX_ORIGINS} abstract origins: a cycle")
 
 
-def names_of(entry: DebugEntry, entries: dict[int, DebugEntry]) -> tuple[str, str]:
+def names_of(entry: DebugEntry, entries: Entries) -> tuple[str, str]:
     """(the name in the source, the linker's name), from the entry or from what it is an instance of."""
     name = linkage = None
     for at in origins(entry, entries):
@@ -251,9 +252,9 @@ def names_of(entry: DebugEntry, entries: dict[int, DebugEntry]) -> tuple[str, st
     return name or "", linkage or ""
 
 
-def _target(offset: int, entries: dict[int, DebugEntry]) -> CallTarget | None:
+def _target(offset: int, entries: Entries) -> CallTarget | None:
     """The callee whose entry is at ``offset``; None where there is none, or it is damaged."""
-    entry = entries.get(offset)
+    entry = entries(offset)
     if entry is None:
         return None
     chain = tuple(origins(entry, entries))
