@@ -65,7 +65,10 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
             MutatedRoom(
                 "formats",
                 ("unwinders/formats/*.py",),
-                ("unwinders/formats/**/test_*.py", "unwinders/tables/test_eh_frame_hdr.py", _UNWINDERS),
+                (
+                    *("unwinders/formats/**/test_*.py", "unwinders/rows/test_expression.py"),
+                    *("unwinders/tables/test_eh_frame_hdr.py", _UNWINDERS),
+                ),
                 70,
             ),
             MutatedRoom(

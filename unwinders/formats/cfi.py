@@ -33,6 +33,7 @@ from unwinders.formats.reader import ABSOLUTE, Reader, reader_of
 
 MAX_ENTRIES = 1_000_000
 _RELATIVE_SIGNED_4 = 0x1B
+_HEAD = Struct("<II")  # of an entry: its length, and the CIE pointer where that has four bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +66,14 @@ def fde_ranges(reader: Reader, word: int, cie_at: Callable[[int], Cie]) -> Itera
     for _ in range(MAX_ENTRIES):
         if offset == size:
             return
-        length = int.from_bytes(data[offset : offset + 4], "little")
+        length, pointer = _HEAD.unpack(data[offset : offset + 8].ljust(8, b"\xff"))
         following = offset + 4 + length
-        if length == 0 and size - offset >= 4:
+        if length == 0:
             if is_eh:
                 return
             offset = following
             continue
         found: FdeRange | UnplacedFde | None = None
-        pointer = int.from_bytes(data[offset + 4 : offset + 8], "little")
         if length >= 4 and following <= size:
             if pointer == mark:
                 offset = following

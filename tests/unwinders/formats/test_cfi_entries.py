@@ -144,6 +144,9 @@ MALFORMED: list[tuple[bytes, Readers, str, int | None]] = [
         for outside in (0x7FFF_FFFF, 200)
     ),
     (cie(DEF_CFA) + u(4, 0x1000) + bytes(8), debug_frame, "reaches past the end", len(cie(DEF_CFA))),
+    # zeros too few for a length end nothing
+    *((cie(DEF_CFA + bytes(n)) + b"\0", debug_frame, "4 bytes are needed", None) for n in range(4)),
+    *((eh_cie(area=b"\x1b" + bytes(n)) + bytes(3), eh_frame, "4 bytes are needed", None) for n in range(4)),
     *(
         (u(4, reserved) + bytes(64), debug_frame, "reaches past", None)
         for reserved in range(0xFFFF_FFF0, 0xFFFF_FFFF, 5)
@@ -268,7 +271,10 @@ FAULTS: list[tuple[bytes, list[int], dict[int, str | None]]] = [
     # an entry too short for a CIE pointer may be of any code
     *((three(b"") + entry(b"\1" * n), [FAULTY, SECOND, THIRD], {END: "4 bytes are needed"}) for n in (1, 2, 3)),
     # functions that a linker removed are left out: GNU ld leaves 0 behind, lld all ones in `.debug_frame`
-    *((cie(DEF_CFA) + fde(start=removed) + fde(), [FAULTY], {SECOND: None}) for removed in (0, (1 << 64) - 1)),
+    *(
+        (cie(DEF_CFA) + fde(start=removed, size=size) + fde(), [FAULTY], {SECOND: None, (1 << 64) - 1: None})
+        for removed, size in ((0, SIZE), ((1 << 64) - 1, SIZE), ((1 << 64) - 1, 1))
+    ),
     # a broken function that another one overlaps does not hide that one
     (OVERLAPPED, [FAULTY], {SECOND: "no call frame instruction"}),
 ]

@@ -8,10 +8,10 @@ import pytest
 
 from testbed.arch import Arch
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefined, UnwindRow
-from testbed.image import Image
+from testbed.image import Image, Section
 from testbed.image.go_functions import go_symbols
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.frames import ARM64, START, X86_64, told
+from tests.unwinders.frames import ARM64, START, X86_64, told, u
 from tests.unwinders.go_tables import ASM, EVERY, MAGIC, SIZE, SP_WRITE, TOP, Go, made, section
 from unwinders.formats.gopclntab import gopclntab_table
 
@@ -208,9 +208,12 @@ def test_a_table_by_pc_that_breaks_the_format(content: bytes, why: str) -> None:
 
 
 def test_from_go_1_26_on_the_module_says_where_the_code_begins() -> None:
-    rows = gopclntab_table(made(Go("f"), module=START)).rows
-    assert rows[0].start == START
     unsaid = made(Go("f"), module=0)
+    relocation = b"".join(u(8, each) for each in (0x5000 + 22 * 8, 8, START))  # R_X86_64_RELATIVE
+    rela = Section(".rela.dyn", 0x6000, 0, bytes(24) + relocation)
+    relocated = replace(unsaid, sections={**unsaid.sections, ".rela.dyn": rela})
+    for said in (made(Go("f"), module=START), relocated):
+        assert gopclntab_table(said).rows[0].start == START
     for broken in (unsaid, replace(unsaid, sections={".gopclntab": unsaid.sections[".gopclntab"]})):
         with pytest.raises(UnsupportedRule, match="before the file is loaded"):
             gopclntab_table(broken)
