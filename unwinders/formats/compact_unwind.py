@@ -282,15 +282,10 @@ class CompactTable:
         return _read_page(self.image, self.pages[number], self.common)
 
     def all_rows(self) -> RowTable:
-        """What a search finds at any pc. Raises MalformedTable where pages share bytes without end."""
-        reader, total = _reader(self.image), 0
+        """What a search finds at any pc. Where pages share bytes without end, the last ones are too costly."""
         rows: list[UnwindRow] = []
         broken: list[BrokenPart] = []
         for number, page in enumerate(self.pages):
-            if page.offset:
-                total += int.from_bytes(reader.data[page.offset + 6 : page.offset + 8], "little")  # either kind's count
-            if 4 * total > len(reader.data):
-                raise reader.error("its pages have more entries than there are bytes for", at=page.offset)
             found = self.page(number)
             if isinstance(found, MalformedTable):
                 broken.append(BrokenPart(page.start, page.end, found))
@@ -334,6 +329,7 @@ def _reader(image: Image) -> Reader:
 def _numbers(reader: Reader, offset: int, count: int) -> tuple[int, ...]:
     """``count`` 4-byte numbers at an offset of the section, or of a page."""
     part = reader.part(offset, offset + 4 * count)
+    part.spend("entries", count // 2)  # pages, and what they name, may be the same bytes many times
     return unpack_from(f"<{count}I", part.data, offset)
 
 
@@ -348,7 +344,6 @@ def _read_page(image: Image, page: FirstLevelEntry, common: tuple[int, ...]) -> 
             raise page.no_end
         return ()
     head = reader.part(page.offset, len(reader.data))
-    reader.spend("entries", 1 + len(common) // 8)
     kind = head.unsigned(4)
     entries_at, count = page.offset + head.unsigned(2), head.unsigned(2)
     encodings: list[int | MalformedTable]
@@ -357,7 +352,7 @@ def _read_page(image: Image, page: FirstLevelEntry, common: tuple[int, ...]) -> 
         starts, encodings, size = [image.base + offset for offset in fields[0::2]], list(fields[1::2]), 8
     elif kind == _COMPRESSED:
         own_at, own_count = page.offset + head.unsigned(2), head.unsigned(2)
-        known = (*common, *_numbers(reader, own_at, own_count))
+        known = (*common[:256], *_numbers(reader, own_at, own_count))
         fields, size = _numbers(reader, entries_at, count), 4
         starts = [page.start + (value & 0xFF_FFFF) for value in fields]
         encodings = [
@@ -368,7 +363,6 @@ def _read_page(image: Image, page: FirstLevelEntry, common: tuple[int, ...]) -> 
         ]
     else:
         raise reader.error(f"a page of kind {kind} is neither regular (2) nor compressed (3)", at=page.offset)
-    reader.spend("entries", len(starts) // 2)
     entries: list[Encoded | BrokenPart] = []
     for part, hidden in up_to_the_next(starts, page.end):
         encoding, why = encodings[part.entry], page.no_end if part.end == page.end else None
