@@ -113,7 +113,7 @@ class _Scanned:
         nodes = CallerClaims(
             pc,
             np.full(len(rows), len(registers), np.uint64),
-            sp.reshape(-1, 1)[:, : len(registers)],
+            sp[:, None][:, : len(registers)],
             nowhere,
             unknown,
             *(link.astype(np.int64).astype(np.int32) for link in links),

@@ -11,6 +11,7 @@ from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace, Frame
 from testbed.runs.run import run_program
 from unwinders import UNWINDERS
+from unwinders.scans import over_traces, scan_walk
 from unwinders.scans.over_traces import scan_over_traces
 from unwinders.scans.scan_walk import Scan, scan
 
@@ -38,10 +39,16 @@ def test_programs_with_more_than_one_stack(name: str, arch: str) -> None:
             assert words(over[step]) == words(unwinder.unwind(trace.snapshot(step))), (program, step)
 
 
-@pytest.mark.parametrize(("first", "later"), [(1, 4), (3, 2), (64, 1), (5, 5)])
-def test_a_scan_gives_up_after_as_many_words(first: int, later: int) -> None:
+@pytest.mark.parametrize(
+    ("first", "later", "frames"), [(1, 4, 1024), (3, 2, 1024), (64, 1, 1024), (5, 5, 1024), (64, 64, 4)]
+)
+def test_a_scan_gives_up_after_as_many_words(
+    first: int, later: int, frames: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever is plausible is believed here, so that the bounds decide where a chain ends."""
     options = Scan(first, later, lambda snapshot, value, frame: True, claims_sp=True)
+    for module in (over_traces, scan_walk):
+        monkeypatch.setattr(module, "MAX_FRAMES", frames)
     run = run_program(PROGRAMS["recursion"], ARCHES["arm64"])
     over = scan_over_traces(options)(run.trace)
     ends = set()

@@ -13,7 +13,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo
+from testbed.words.errors import NotInSnapshot, NoUnwindInfo
 from tests.unwinders.frames import ARM32, ARM64, X86_64, snapshot, words
 from unwinders.scans.stack_scan import STACK_SCAN
 from unwinders.scans.stack_scan_breakpad import STACK_SCAN_BREAKPAD
@@ -71,7 +71,7 @@ def test_where_no_symbol_says_the_instruction_set_the_pointer_does(isa: str, mar
 
 
 # words of the stack: addresses behind the call of f and behind the call through a register, one that follows no call
-DIRECT, INDIRECT, NO_CALL = "direct", "indirect", "no call"
+DIRECT, INDIRECT, NO_CALL, END = "direct", "indirect", "no call", "behind g"
 NOISE = (7, STACK + 8, 0, NO_CALL)  # numbers, data addresses and such code addresses are no return addresses
 F, G = CODE + 4, CODE + 0x40  # pcs
 
@@ -84,6 +84,7 @@ BELIEVED: list[tuple[Unwinder, int, Sequence[int | str], list[int]]] = [
     (STACK_SCAN_STRICT, G, [INDIRECT], [0]),
     (STACK_SCAN, G, [DIRECT], [0]),
     (STACK_SCAN_BREAKPAD, F, [7, NO_CALL], [1]),  # any address in a function
+    (STACK_SCAN_BREAKPAD, F, [END], [0]),  # a call may be its last instruction
 ]
 
 
@@ -94,7 +95,7 @@ def test_what_a_scan_believes(
     isa: str, bias: int, scanner: Unwinder, pc: int, stack: Sequence[int | str], believed: list[int]
 ) -> None:
     arch, (_, _, direct, indirect) = ARCH[isa], CALLS[isa]
-    codes = {DIRECT: direct + bias, INDIRECT: indirect + bias, NO_CALL: G + bias}
+    codes = {DIRECT: direct + bias, INDIRECT: indirect + bias, NO_CALL: G + bias, END: CODE + 0x100 + bias}
     values = [word if isinstance(word, int) else pointer(isa, codes[word]) for word in stack]
     said = scanner.unwind(at(isa, *values, pc=pc, bias=bias))
     assert (said.stopped, pcs(said)) == (None, [pc + bias, *(codes[str(stack[i])] for i in believed)])
@@ -134,8 +135,19 @@ def test_a_stack_full_of_return_addresses_is_cut() -> None:
     assert len(said.frames) == 1024
 
 
-def test_the_end_of_the_mapped_stack_is_the_claim_of_the_root() -> None:
-    assert STACK_SCAN.unwind(at("x86_64", 0, 0, 0)).stopped is None
+@pytest.mark.parametrize(
+    ("scanner", "here", "more", "stop"),
+    [
+        (STACK_SCAN, 3, 0, type(None)),  # the end of the mapping is the claim of the root
+        (STACK_SCAN, 3, 1, NotInSnapshot),
+        (STACK_SCAN_BREAKPAD, 159, 1, NotInSnapshot),
+        (STACK_SCAN_BREAKPAD, 160, 1, NoUnwindInfo),  # all the words that it would try
+    ],
+)
+def test_what_is_said_where_nothing_is_found(scanner: Unwinder, here: int, more: int, stop: type[object]) -> None:
+    """Of a stack that is mapped for some words more than the snapshot has."""
+    found = replace(at("x86_64", *([0] * here)), mappings=((STACK, STACK + 8 * (here + more)),))
+    assert type(scanner.unwind(found).stopped) is stop
 
 
 @pytest.mark.parametrize("arch", [X86_64, ARM64, ARM32], ids=str)
