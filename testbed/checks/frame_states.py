@@ -1,8 +1,8 @@
-"""The state of call frame information at an instruction, as directives change it, and the directives of a change.
+"""The state of call frame information at an instruction, and the directives that change one state into another.
 
 A state has parts: the CFA's register and its offset, the rule of each register, and whether the return address is
-signed. A directive changes some parts from its place on, until the table itself changes the same part again. Only
-`.cfi_negate_ra_state` turns over what is there, to the end of the FDE.
+signed. A directive changes some parts from its place on, until the table itself changes the same part again.
+`.cfi_negate_ra_state` sets nothing: it flips whether the return address is signed, to the end of the FDE.
 
 Source: DWARF 5, section 6.4.2; AADWARF64, section 4.2; the manual of GNU as, "CFI directives".
 """
@@ -28,7 +28,7 @@ FrameState = Mapping[str, StatePart]
 def state_of(row: UnwindRow, convention: Convention) -> FrameState:
     """A row's state. A CFA that is not a register and an offset is its "register" as a whole."""
     rules: dict[str, StatePart] = {name: rule for name, rule in row.registers.items() if name != RA_SIGNED}
-    # What the convention says without a rule is no other rule.
+    # A rule that only repeats the convention is left out.
     for name in (*convention.judged, convention.arch.link or ""):
         if rules.get(name) == SameValue():
             del rules[name]

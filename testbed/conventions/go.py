@@ -1,9 +1,9 @@
 """Go: ABIInternal, which its compiler makes, and ABI0, which its assembly is written in.
 
-A function gives back SP and the frame pointer. The goroutine's register means the same to all of Go; arguments and
-results of ABI0 lie on the stack, and 32-bit ARM has ABI0 only. Signal handlers run on a stack of their own; still
-nothing lives below SP but, on arm64, the caller's frame pointer. Go's tables never say where that is saved: its
-debuggers follow the frame record. (``src/cmd/compile/abi-internal.md``; "A Quick Guide to Go's Assembler".)
+A function gives back SP and the frame pointer. In ABIInternal the goroutine's register means the same to all code;
+arguments and results of ABI0 lie on the stack, and 32-bit ARM has ABI0 only. Signal handlers run on a stack of their
+own; still nothing lives below SP but, on arm64, the caller's frame pointer. Go's tables do not say where that is saved,
+and Go's debuggers follow the frame record. (``src/cmd/compile/abi-internal.md``; "A Quick Guide to Go's Assembler".)
 """
 
 from __future__ import annotations

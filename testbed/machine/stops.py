@@ -1,4 +1,4 @@
-"""How a run ends: system calls, faults, exceptions. The same for every recorder.
+"""How the run of a program of the corpus ends: system calls, faults, exceptions. A process ends by `testbed.process`.
 
 These hooks fire rarely, so they may be slow; what happens at every step belongs to a recorder.
 """

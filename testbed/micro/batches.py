@@ -1,9 +1,9 @@
-"""Tapes of many paths as one trace: the harness calls one function after the other.
+"""The recordings of many paths as one trace: the harness calls one function after the other.
 
 A path that did not come back is followed by another step of the harness, as where an exception lands; that step gives
 every byte its first value back. So the trace is one of a program that runs on, and all that judges traces judges it.
-The first step is the harness's too, with SP above all of that: what a path left open is below SP then, and gone, where
-above the bottom of the stack there would be another stack, and the first one might go on.
+The first step too is the harness's, with SP above everything. So what a path left unfinished lies below SP, and is
+gone; otherwise the truth could take it for another stack, and go back to it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Batch:
     """One trace of many paths, and of each step the number of its path.
 
     ``forced[k]``: step ``k`` belongs to a forced path; ``returned[k]``: to one that came back. ``answered[k]``: control
-    has come back there from what stands for a function of another file, or one by a made-up pointer; perhaps that one
-    never returns.
+    has come back there from the stand-in for a function of another file, or for one that a made-up pointer leads to.
+    Perhaps the real one never returns.
     ``strays`` are the steps at which a path was sent to code that no branch leads to, with that code's piece.
     ``turned`` are those at which a branch was made to go the other way.
     """

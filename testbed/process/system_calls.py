@@ -162,7 +162,7 @@ CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
 # What C libraries try first and do without, as on older kernels. Nothing is lost by it.
 ABSENT = frozenset({"rseq", "clone3", "statx", "faccessat2", "close_range", "landlock_create_ruleset"})
 
-# What this kernel does not let a process do: other programs, other processes, the network, the machine.
+# What this kernel does not let a process do: programs and processes of the host, its network, the machine.
 _FORBIDDEN = {
     errno.ENOSYS: """
         execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd

@@ -1,9 +1,9 @@
-"""Whose code the steps of a process are, by function: the program's own first, then libraries, then the linker.
+"""Whose code each step of a process executes: the program's own functions, a library's, or start-up and linker.
 
-A person who runs a program asks about it, and the dynamic linker makes most of a short run's steps. So what becomes of
-an unwinder is counted apart for each function of the program's *own files*: the program, and what lies in its folder or
-below. All other libraries are one entry, and so is the dynamic linker, with what linkers and compilers put into every
-program to start and end it, and to call libraries.
+A person who runs a program asks about it, and the dynamic linker makes most of a short run's steps. So an unwinder's
+results are counted for each function of the program's *own files*: the program, and what lies in its folder or below.
+All other libraries are one entry, and so is the dynamic linker, with what linkers and compilers put into every program
+to start and end it, and to call libraries.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ activation lie between the CFA of the activation that it called (SP, for the inn
     SP ≤ address < CFA(0)              the innermost activation
     CFA(i - 1) ≤ address < CFA(i)      its i-th caller
 
-A word is a saved register where it was written with a value that the register held then and at the activation's
-entry; zero, which proves little, counts only in a prologue. What a signal's activation owns is the frame
-that the kernel wrote, and the interrupted code's red zone above it (`signal_frames`).
+A word is a saved register if the value written is what that register held then and at the activation's entry. Zero
+proves little, so it counts in a prologue only. A signal's activation owns the frame that the kernel wrote, and the
+interrupted code's red zone above it (`signal_frames`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Functions that left an activation by a tail call: the part of the history that the stack does not keep.
 
-They are tail calls (`Watched.tail_calls`) from one function to another. The kind of jump does not matter, and to fall
+A departure is a tail call (`Watched.tail_calls`) to another function. The kind of jump does not matter, and to fall
 into the next function is one too. Symbols say only where functions begin and what they are called. A jump into the
 middle of another function is no call: the activation has changed its code without a source that could say so.
 """

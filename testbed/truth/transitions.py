@@ -1,9 +1,9 @@
 """Steps of a non-local transfer at which SP or FP is already the target's while the old code still runs.
 
 A target further out: the last steps with SP above the activation's own entry. Another stack, or a target further in:
-the steps from the largest move of SP on, unless that is the transfer itself. Or more, where FP was this frame's and has
-become the target's before (`is_targets`), as `__builtin_longjmp` loads it first. The jump may be a window later: of the
-last steps before it a few numbers are kept.
+the steps from the largest move of SP on, unless that is the transfer itself. It begins earlier if FP was changed first,
+as `__builtin_longjmp` does (`is_targets`). The jump may come in a later window, so a few numbers of the steps before it
+are kept.
 """
 
 from __future__ import annotations

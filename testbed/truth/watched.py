@@ -1,4 +1,4 @@
-"""What was watched of a run: who executes each step, and what the trace shows of each; `Truth` is made of it."""
+"""What was watched of a run: who executes each step, and what the trace shows of each: tail calls, too."""
 
 from __future__ import annotations
 

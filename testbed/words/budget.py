@@ -8,7 +8,7 @@ beginning", or that unpack to gigabytes. Each reader bounds what one entry costs
     mapped     bytes copied from the file: segments, sections, memory of a dump
     unpacked   bytes made of compressed data, and of texts that many entries may share
     entries    values made of the file's entries: symbols, lines, rows, modules. One is some 400 bytes of memory.
-    parts      segments of a program file, modules of a dump: each is looked at again for each of the others
+    parts      segments of a program file, modules of a dump: each is compared with every other
     steps      steps of interpretation: a call frame instruction, an operation, an instruction emulated abstractly
     seconds    CPU seconds
     analysis   CPU seconds in which the instructions of all functions are analysed, where a user asked for all

@@ -27,7 +27,7 @@ class Directives(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFormat:
-    """A format of unwind tables. ``name`` is that of the technique that reads it and nothing else.
+    """A format of unwind tables. ``name`` is also that of the unwinder that reads this table only.
 
     ``section`` is where it lies, as reports name it, ``beside`` are other sections of it, ``pointer`` is the type
     of the program header that leads to it (0: none does); ``second`` opens it for the reader that rows are held

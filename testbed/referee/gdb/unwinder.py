@@ -60,7 +60,7 @@ _STOPS: Mapping[str, Callable[[str], UnwindError]] = {
 
 @cache
 def find() -> Found | None:
-    """The one of this environment, else the system's."""
+    """The gdb that is asked: this environment's, else the system's."""
     own = own_packages(WHEEL)
     return (in_packages(own) if own else None) or by_program(PROGRAM)
 

@@ -1,8 +1,9 @@
-"""The rules of the truth, in order: whose steps are these?
+"""The rules of the truth, in order: which activation executes each step?
 
-A rule looks at one transfer, to ``(pc, SP)``, while ``top`` is the innermost activation. A step that can be read in two
-ways opens a *record*: a row of its own that steps are given to by the first reading. When control reaches the place of
-the second reading, by hand, the row is given to that one.
+A rule looks at one transfer, to ``(pc, SP)``, while ``top`` is the innermost activation. A transfer that can mean two
+things opens a *record*, a row of its own. Its steps count by the first meaning, until control reaches the place of the
+second one *by hand*: the address came with SP or with the link register, or was in a register before the jump. Then
+they count by the second.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """An assumption evaluated along the true stack, frame by frame: it holds, or fails at one frame by one clause.
 
-A *reading* says what a technique comes by at frame 0, then, that having been right, at frame 1, and so on. It is
-written once more here, from the assumption alone, and shares nothing with the technique. What it comes by is held
-against the truth: the first difference is the clause that fails, and what the technique must say there. Many sites are
-read at once, in columns.
+A *reading* is a second version of a technique, written from its assumption alone; it shares nothing with the technique.
+It finds the caller of frame 0, then, if that was right, that of frame 1, and so on. Each is compared with the truth:
+the first difference is the clause that fails, and says what the technique must say there. Many sites are read at once,
+in columns.
 
-Of an answer beside that, three things are asked:
+Then an answer is asked three things:
 
 * theorem: the assumption holds at frames 0 to k, so frames 0 to k + 1 of the answer are right;
 * converse: it fails at frame k, so the answer goes wrong there;
