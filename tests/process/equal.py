@@ -70,6 +70,7 @@ class ProgramRow:
     transition: int = 0
     shares: dict[str, tuple[int, ...]] = field(default_factory=dict)
     opened: tuple[tuple[str, str, int, str], ...] = ()
+    undecided: int = 0
 
     def __str__(self) -> str:
         return f"{self.name} {self.target} {self.build}"
@@ -153,19 +154,18 @@ def _in_time(program: RunnableProgram, seconds: float, *, judge: bool) -> Progra
 def _row(program: RunnableProgram, *, judge: bool) -> ProgramRow:
     what = (program.name, program.target, program.build, program.emulated)
     try:
-        run = run_process(program.path, program.arguments, budget=MOST_HELD if judge else BUDGET, **here(program))
+        run = run_process(program.path, program.arguments, budget=MOST_HELD, **here(program))
     except TestbedError as error:
         return ProgramRow(*what, 0, 0, str(error), str(error))
-    if not judge:
-        return ProgramRow(*what, run.steps, len(run.tracks), run.ending, _differs(program, run))
+    asked = _applicable(run) if judge else []
     process: WatchedProcess | CountedProcess
     if run.status is None and run.steps == MOST_HELD:
         del run
         long = run_in_pieces(program.path, program.arguments, budget=BUDGET, **here(program))
-        process, shares = judge_in_pieces(long, _applicable(long.run), evaluate=evaluate_rule, sample=ASKED)
+        process, shares = judge_in_pieces(long, asked, evaluate=evaluate_rule, sample=ASKED)
     else:
         process = watched = watch_process(run)
-        shares = [judge_process(watched, each, evaluate=evaluate_rule, sample=ASKED) for each in _applicable(run)]
+        shares = [judge_process(watched, each, evaluate=evaluate_rule, sample=ASKED) for each in asked]
     return ProgramRow(
         *what,
         *(process.steps, len(process.threads), process.run.ending, _differs(program, process.run)),
@@ -177,6 +177,7 @@ def _row(program: RunnableProgram, *, judge: bool) -> ProgramRow:
             for place in each.places
             if not place.explained
         ),
+        sum(thread.undecided for thread in process.threads),
     )
 
 
@@ -200,16 +201,18 @@ def _page(rows: Sequence[ProgramRow], missing: Sequence[str]) -> Iterator[str]:
     yield "clang is that of ziglang, which also makes musl; *fp*: with frame pointers; all with -O2. *Debian*: as its"
     yield "packages have it. ziglang brings no static glibc, so clang's programs with glibc are dynamic.\n"
     yield f"{words['equal']} of {len(rows)} are equal, {words['named']} differ as is named below."
+    steps, undecided = sum(row.steps for row in rows), sum(row.undecided for row in rows)
+    yield f"Of {steps:,} steps the truth leaves {undecided:,} undecided, {100 * undecided / max(1, steps):.4f} %."
     for name, why in NAMED.items():
         if any(row.word == "named" and row.name == name for row in rows):
             yield f"*Named*, {name}: {why}."
     if missing:
         yield "\nNot run:\n"
         yield from (f"- {each}" for each in missing)
-    yield "\n| program | target | build | steps | threads | ended by | equal |"
-    yield "|---|---|---|---:|---:|---|---|"
+    yield "\n| program | target | build | steps | undecided | threads | ended by | equal |"
+    yield "|---|---|---|---:|---:|---:|---|---|"
     for row in rows:
-        what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.threads}"
+        what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.undecided:,} | {row.threads}"
         said = {"equal": "yes", "differs": f"**no**: {row.differs}"}.get(row.word, row.word)
         yield f"| {what} | {row.ending} | {said} |"
 
