@@ -13,18 +13,15 @@ from tests.mutation.rooms import ROOMS, MutatedRoom
 _HEAD = """# Mutation score
 
 Each mutant is one small change of the code that decides what is true and who is right: another comparison, a number
-plus one, `and` for `or`, a loop that does not run. A mutant is *killed* where a test fails, or hangs. A survivor is
-either equivalent (no input can tell it from the code) or a hole in the tests. The score leaves equivalent ones out.
+plus one, `and` for `or`, a loop that does not run. It is *killed* where a test fails, or hangs. A survivor is
+*equivalent* (no input can tell it from the code) or a *hole* in the tests. The score leaves equivalent ones out.
 
-Without `--everything` it is a sample: so many places of each room, drawn by number, and one change at each. A mutant
-meets those tests of its room that execute its line (`tests/mutation/rooms.py`), one case of each before a second one of
-any, the quickest first, for at most 40 seconds of tests as measured while their lines were watched: what the whole
-suite would notice besides is not counted. Kernels are among the mutants: all of them run as plain Python
-(`TESTBED_JIT=0`), but for those that C calls, which are compiled anew. A command that names a `--sample` tried a part:
-the first ones of the declared sample. What the first run of a sample finds becomes tests: the score says what these
-tests hold now, not what they would find among other mutants. What was killed, or survived and is equivalent, is not
-tried again as long as its line stays (`--kept FILE`). The minutes are those that the trials took of a processor. Rooms
-that the command left out are those of the page before; up to 2026-11-23 the kernels were left out of all rooms.
+A room's sample is so many of its places, drawn by number, with one change at each. A mutant meets those tests of its
+room that execute its line (`tests/mutation/rooms.py`): one case of each before a second one of any, the quickest first,
+for at most 40 seconds as measured while lines were watched. Kernels are changed too: they run as plain Python, those
+that C calls are compiled anew. A survivor becomes a test where that is possible: the score says what the tests hold
+now, and not what they would find among other mutants. Minutes are those of a processor. Rooms that the command left out
+are as the page before had them; up to 2026-11-23 without kernels.
 
 Made by `{command}` on {date}.
 

@@ -243,6 +243,7 @@ IN_PROGRAMS: tuple[tuple[Trait, str, str, str, Mapping[int, str]], ...] = (
     (Trait.NAMELESS, "nameless_caller", "arm64", "keystone", {0: "helper"}),
     (Trait.NAMELESS, "leaf_call", "arm64", "keystone", {}),
     (Trait.LAST_CALL, "noreturn_last_call", "x86_64", "clang-O2", {1: "main work", 2: "main"}),
+    (Trait.LAST_CALL, "signal", "x86_64", "keystone", {}),  # what a signal interrupted made no call, nor did its frame
     (Trait.COPIED, "drap", "x86_64", "keystone", {1: "main", 2: "main"}),
     (Trait.SIGNED, "pac_ret", "arm64", "keystone", {0: "choose leaf main work", 1: "choose main work", 2: "main"}),
     (Trait.FP_REUSED, "pointer_reused", "arm64", "keystone", {0: "over_data over_frames", 1: "over_data"}),

@@ -241,10 +241,6 @@ def test_lr_leaf_believes_a_link_register_that_names_another_function(
     assert pcs(Snapshot(arch, at.registers, at.memory, (LoadedImage(made),)), "lr_leaf") == [0x1040, *callers]
 
 
-def test_lr_leaf_exists_where_there_is_a_link_register() -> None:
-    assert UNWINDERS["lr_leaf"].arches == {arch.name for arch in ARCHES.values() if arch.link}
-
-
 # What compilers make of the builtin
 
 LEVELS_IN_C = """\

@@ -67,28 +67,24 @@ def test_as_few_values_as_possible_are_out_of_order(seed: int) -> None:
     assert len(kept) == longest
 
 
-def test_a_list_without_mistakes_has_a_part_per_entry() -> None:
-    assert up_to_the_next([16, 32, 32, 48], 64) == (
-        (Part(16, 32, 0), None),
-        (Part(32, 48, 2), None),
-        (Part(48, 64, 3), None),
-    )
+# where entries start, their parts up to 64 and which entry hides where each ends
+TO_THE_NEXT: list[tuple[list[int | None], list[tuple[Part, int | None]]]] = [
+    ([16, 32, 32, 48], [(Part(16, 32, 0), None), (Part(32, 48, 2), None), (Part(48, 64, 3), None)]),
+    # a wild one hides where the one before it ends; also at either end
+    *(
+        ([16, 32, wild, 48], [(Part(16, 32, 0), None), (Part(32, 48, 1), 2), (Part(48, 64, 3), None)])
+        for wild in (None, 900, 3)
+    ),
+    ([900, 32, 48], [(Part(0, 32, 0), 0), (Part(32, 48, 1), None), (Part(48, 64, 2), None)]),
+    ([16, 32, 3], [(Part(16, 32, 0), None), (Part(32, 64, 1), 2)]),
+    ([None, None], [(Part(0, 64, 0), 0)]),
+    ([], []),
+]
 
 
-@pytest.mark.parametrize("wild", [None, 900, 3])
-def test_a_wild_entry_hides_where_the_one_before_it_ends(wild: int | None) -> None:
-    assert up_to_the_next([16, 32, wild, 48], 64) == (
-        (Part(16, 32, 0), None),
-        (Part(32, 48, 1), 2),
-        (Part(48, 64, 3), None),
-    )
-
-
-def test_a_wild_entry_at_either_end() -> None:
-    assert up_to_the_next([900, 32, 48], 64) == ((Part(0, 32, 0), 0), (Part(32, 48, 1), None), (Part(48, 64, 2), None))
-    assert up_to_the_next([16, 32, 3], 64) == ((Part(16, 32, 0), None), (Part(32, 64, 1), 2))
-    assert up_to_the_next([None, None], 64) == ((Part(0, 64, 0), 0),)
-    assert up_to_the_next([], 64) == ()
+@pytest.mark.parametrize(("starts", "parts"), TO_THE_NEXT)
+def test_an_entry_is_for_the_pcs_up_to_the_next(starts: list[int | None], parts: list[tuple[Part, int | None]]) -> None:
+    assert up_to_the_next(starts, 64) == tuple(parts)
 
 
 def test_rows_are_cut_to_a_part_and_those_inside_stay_the_same() -> None:
