@@ -267,8 +267,8 @@ class Reached:
     modules: tuple[str, ...]
 
     def asked(self, mutant: Mutant) -> dict[str, float]:
-        """The tests that a mutant meets, with their seconds: those that execute its line. One case of each test comes
-        before a second one of any, the quickest first.
+        """The tests that a mutant meets, with their seconds: those that execute its line. The quickest come first; the
+        second case of a test counts as twice as long, the third one three times.
 
         What runs where a module is imported is everybody's who runs anything of it; where nobody is seen to (machine
         code that C calls), all are asked.
@@ -277,16 +277,16 @@ class Reached:
         at = max((line for line in lines if line <= mutant.line), default=0)
         reaching = lines.get(at) or {test for tests in lines.values() for test in tests} or self.seconds
         turn: Counter[str] = Counter()
-        ordered: list[tuple[int, float, str]] = []
+        ordered: list[tuple[float, str]] = []
         for seconds, test in sorted((self.seconds[test], test) for test in reaching):
-            ordered.append((turn[function_of(test)], seconds, test))
             turn[function_of(test)] += 1
+            ordered.append((turn[function_of(test)] * seconds, test))
         found: dict[str, float] = {}
         left = _MOST
-        for _, seconds, test in sorted(ordered):
-            left -= seconds
-            if left > 0 or not found:
-                found[test] = seconds
+        for _, test in sorted(ordered):
+            if self.seconds[test] <= left or not found:
+                left -= self.seconds[test]
+                found[test] = self.seconds[test]
         return found
 
 

@@ -17,11 +17,11 @@ plus one, `and` for `or`, a loop that does not run. It is *killed* where a test 
 *equivalent* (no input can tell it from the code) or a *hole* in the tests. The score leaves equivalent ones out.
 
 A room's sample is so many of its places, drawn by number, with one change at each. A mutant meets those tests of its
-room that execute its line (`tests/mutation/rooms.py`): one case of each before a second one of any, the quickest first,
-for at most 40 seconds as measured while lines were watched. Kernels are changed too: they run as plain Python, those
-that C calls are compiled anew. A survivor becomes a test where that is possible: the score says what the tests hold
-now, and not what they would find among other mutants. Minutes are those of a processor. Rooms that the command left out
-are as the page before had them; up to 2026-11-23 without kernels.
+room that execute its line (`tests/mutation/rooms.py`), for at most 40 seconds as measured while lines were watched:
+the quickest first, where a second case of a test counts as twice as long. Kernels are changed too: they run as plain
+Python, those that C calls are compiled anew. A survivor becomes a test where that is possible: the score says what
+the tests hold now, and not what they would find among other mutants. Minutes are those of a processor. Rooms that the
+command left out are as the page before had them; up to 2026-11-23 without kernels.
 
 Made by `{command}` on {date}.
 

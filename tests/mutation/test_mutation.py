@@ -154,6 +154,9 @@ def test_a_mutant_meets_the_tests_that_execute_its_line(copy: Callable[[str], mu
     assert set(reached.seconds) == {*names, "tests/test_code.py::test_elsewhere"}
     late = replace(reached, seconds={name: 100.0 for name in reached.seconds})
     assert list(late.asked(_equal())) == names[:1]  # one at least
+    cases = {**{f"{names[0]}[{i}]": 0.5 for i in range(30)}, names[1]: 10.2, "too_long": 30.0}
+    found = list(replace(reached, seconds=cases, lines={}).asked(_equal()))
+    assert (len(found), found.index(names[1])) == (31, 20)
     at_import = next(m for m in all_mutants([Path("code_under_test.py")]) if "WORD" in m.before)
     assert set(reached.asked(at_import)) == set(names)
     assert set(reached.asked(replace(at_import, module="another.py"))) == set(reached.seconds)
