@@ -163,7 +163,7 @@ class _FrameFacts(NamedTuple):
         """What a rule says the caller's register is, cut to its width, or what the CFA is. Raises as `apply` does."""
         name, rule, code = named
         if isinstance(rule, ValExpression):
-            return self._computed(rule.operations) & (1 << 8 * code.size) - 1
+            return self._computed(rule.operations)
         if isinstance(rule, ExpressionRule):
             return self._read(self._computed(rule.operations), code.size)
         how, said = says(code, self.frame, self.snapshot.arch.word_mask)
