@@ -52,7 +52,12 @@ def _repair_of_each(alike: Sequence[TableFinding]) -> Repair | None:
     """The directives that all these functions lack, where they are the same ones; else the first one's."""
     repairs = [each.repair for each in alike if each.repair is not None]
     first = alike[0].repair
-    if first is None or len(repairs) < len(alike) or any(_said(each) != _said(first) for each in repairs):
+    if (
+        first is None
+        or any(edit.uses for edit in first.edits)
+        or len(repairs) < len(alike)
+        or any(_said(each) != _said(first) for each in repairs)
+    ):
         return first
     later = tuple(replace(each, where=_ENDS) for each in first.later)
     edits = tuple(edit for each in repairs for edit in each.edits) if all(each.edits for each in repairs) else ()

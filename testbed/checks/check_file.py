@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from testbed.checks.file_result import file_check
+from testbed.checks.fixing import told_of_macros
 from testbed.checks.groups import (
     FileAtWork,
     Group,
@@ -28,6 +29,7 @@ from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
+from testbed.checks.static_rows import doubted_ways
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
 from testbed.conventions.chosen import fitting_nothing
 from testbed.micro.code import piece_code
@@ -117,6 +119,24 @@ def check_file(
     Raises BuildError, ToolchainMissing, ImageError, and UsageError for a file without tables, or without a function
     that was asked for.
     """
+    found = _checked(path, options, readers, executor, progress, goes_on, text)
+    repairs = [told.repair for told in found.findings if told.repair]
+    if not any(edit.is_macros_own or edit.inside for repair in repairs for edit in repair.edits):
+        return found
+    own = path.read_text("utf-8", "surrogateescape") if text is None else text
+    return told_of_macros(path, own, found, lambda new, _: _checked(path, options, readers, executor, None, None, new))
+
+
+def _checked(
+    path: Path,
+    options: CheckOptions,
+    readers: Readers,
+    executor: Executor | None,
+    progress: Counted | None,
+    goes_on: bool | None,
+    text: str | None,
+) -> FileCheck:
+    """A check of which each finding is told by itself."""
     with program_file(path, options.arch, options.flags, text) as file:
         this = opened(file, path, replace(options, jobs=1), readers)
         chosen = [piece for piece in this.pieces if piece.is_entry and fits(piece, options.functions)]
@@ -125,7 +145,8 @@ def check_file(
                 wanted, names = " or ".join(options.functions), [str(each) for each in this.pieces if each.is_entry]
                 raise NothingAskedFor(f"{path}: it has no function that matches {wanted}; {nearest(wanted, names)}")
             raise UsageError(f"{path}: it has no function: no symbol, table or call says that one begins somewhere")
-        planned = planned_groups(this, chosen, Group(file, path, 0, 0, options, readers))
+        ways = frozenset(doubted_ways(this.image, this.tables))
+        planned = planned_groups(this, chosen, Group(file, path, 0, 0, options, readers, ways=ways))
         kept = None if goes_on is None else KeptGroups.of(file, options)
         if kept is not None and not goes_on:
             kept.forget()

@@ -281,7 +281,7 @@ def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> It
 def _undecided_note(number: int) -> Iterator[str]:
     if number:
         yield (
-            f"{number:,} {'instruction' if number == 1 else 'instructions'} counted as not executed:"
+            f"{number:,} {'instruction is' if number == 1 else 'instructions are'} undecided, though executed:"
             " what was seen there proves no row right or wrong"
         )
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import difflib
 import glob
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from testbed.checks.model import FileCheck, FindingKind, Severity, SourceEdit, TableFinding
@@ -22,6 +22,8 @@ from testbed.words.errors import TestbedError
 _ROUNDS = 12  # of one function: a correction shows what else is wrong
 _OTHER_FILE = "the directive stands in another file, {}"
 _NO_EDIT = "no correction was found that its source can be given"
+_MACRO_ROUNDS = 3  # of one macro
+_NOT_ALL_USES = "no line of the macro {} was found that is right at all its uses"
 _NOT_TRIED = "{:,} of its {:,} instructions cannot be tried"
 Wanted = Callable[[FileCheck], Iterator[TableFinding]]
 Checked = Callable[[str, Sequence[str]], FileCheck]  # of a text, some functions (none: all)
@@ -80,6 +82,104 @@ def _tried(path: Path, text: str, check: FileCheck, checked: Checked, wanted: Wa
     return Fixed(path, text, now, tuple(corrected), tuple(left))
 
 
+def told_of_macros(path: Path, text: str, check: FileCheck, checked: Checked) -> FileCheck:
+    """A check of a source in which what one correction of a macro makes right, at all its uses, is one finding.
+
+    Each correction is tried as a whole; of one that is not right at all uses, nothing is advised. What several uses
+    lack is the macro's, if that is right.
+    """
+    pairs = {(edit.inside, edit) for each in _alone(check) if each.repair for edit in each.repair.edits if edit.inside}
+    shared = {inside for inside, number in Counter(inside for inside, _ in pairs).items() if number > 1}
+    groups: defaultdict[frozenset[SourceEdit], list[TableFinding]] = defaultdict(list)
+    for each in _alone(check):
+        groups[frozenset(edit for edit in _in_macros(each, shared) if edit.is_macros_own)].append(each)
+    groups.pop(frozenset(), None)
+    refused: defaultdict[str, list[TableFinding]] = defaultdict(list)
+    for own, group in groups.items():
+        joined = _as_one(path, text, check, group, checked, shared)
+        if joined is None:
+            refused[next(edit.at.macro for edit in own if edit.at)] += group
+        check = joined or check
+    for macro, group in refused.items():
+        forms = {edit.inside for each in group for edit in _in_macros(each, ()) if edit.is_macros_own and edit.inside}
+        check = _as_one(path, text, check, group, checked, shared | forms) or _without_patch(check, group, macro)
+    return check
+
+
+def _alone(check: FileCheck) -> list[TableFinding]:
+    """The findings that are more than notes, and told of one function each."""
+    return [told for told in check.findings if told.severity is not Severity.NOTE and not told.alike]
+
+
+def _in_macros(finding: TableFinding, shared: Collection[SourceEdit]) -> list[SourceEdit]:
+    """The edits of a finding, those that are ``shared`` in the macro itself."""
+    edits = finding.repair.edits if finding.repair else ()
+    return [edit.inside if edit.inside in shared and edit.inside else edit for edit in edits]
+
+
+def _as_one(
+    path: Path,
+    text: str,
+    check: FileCheck,
+    group: Sequence[TableFinding],
+    checked: Checked,
+    shared: Collection[SourceEdit],
+) -> FileCheck | None:
+    """A check with the findings that go with those of a group as one; None where its corrections are not right."""
+    if not all(each in check.findings for each in group):  # gone with another one
+        return check
+    uses: defaultdict[SourceEdit, set[int]] = defaultdict(set)
+    for edit in (edit for each in group for edit in _in_macros(each, shared)):
+        uses[edit] |= {edit.at.line} if edit.is_macros_own and edit.at else set()
+    edits = tuple(replace(edit, uses=tuple(sorted(lines))) for edit, lines in uses.items())
+    now, more = text, edits
+    try:
+        for _ in range(_MACRO_ROUNDS):
+            now = patched(now, _of_file(path, more))
+            after = checked(now, ())
+            left = Counter(each.fingerprint for each in failing(after))
+            left.subtract(each.fingerprint for each in failing(check))
+            new = [each for each in failing(after) if left[each.fingerprint] > 0]
+            more = tuple(edit for each in new for edit in _in_macros(each, ()) if edit.is_macros_own)
+            if not more:
+                break
+    except (NoPatch, TestbedError):
+        return None
+    gone = [each for each in _alone(check) if left[each.fingerprint] < 0]
+    if new or not all(each in gone for each in group):
+        return None
+    if now != patched(text, edits):  # what was said of the macro shows what else is wrong in it
+        edits = tuple(_changed_lines(text, now, next(edit for edit in edits if edit.uses)))
+    repair = group[0].repair and replace(group[0].repair, edits=edits, no_patch="")
+    alike = tuple(replace(each, repair=repair) for each in gone)
+    most = {each.function: each.instructions for each in sorted(gone, key=lambda each: each.instructions)}
+    first = min(alike, key=lambda each: list(Severity).index(each.severity))
+    one = replace(first, instructions=sum(most.values()), alike=alike if len(alike) > 1 else ())
+    return replace(check, findings=(*(each for each in check.findings if each not in gone), one))
+
+
+def _changed_lines(old: str, new: str, like: SourceEdit) -> Iterator[SourceEdit]:
+    """The edits, in lines, that make one text of another; they are of the macro, and have the uses, of another edit."""
+    lines, others = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    for tag, i, end, j, until in difflib.SequenceMatcher(None, lines, others, autojunk=False).get_opcodes():
+        if tag != "equal":
+            said, at = "".join(lines[i:end]), like.at and replace(like.at, macro_line=i + 1)
+            yield replace(like, line=i + 1, column=1, old=said, new="".join(others[j:until]), at=at, behind=False)
+
+
+def _without_patch(check: FileCheck, group: Sequence[TableFinding], macro: str) -> FileCheck:
+    """A check in which findings have no correction that changes a macro."""
+    no_patch = _NOT_ALL_USES.format(macro)
+    of_macro = [each for each in group if each.repair and any(edit.is_macros_own for edit in each.repair.edits)]
+    found = (
+        replace(each, repair=replace(each.repair, edits=(), no_patch=no_patch))
+        if each.repair and each in of_macro
+        else each
+        for each in check.findings
+    )
+    return replace(check, findings=tuple(found))
+
+
 def failing(check: FileCheck) -> Iterator[TableFinding]:
     """The findings of single functions that are more than notes."""
     return (each for told in check.findings if told.severity is not Severity.NOTE for each in told.each)
@@ -119,11 +219,16 @@ def _named(function: str) -> Sequence[str]:
     return [glob.escape(function)] if function else ()
 
 
-def _edits(path: Path, findings: Sequence[TableFinding]) -> list[SourceEdit]:
+def _edits(path: Path, findings: Sequence[TableFinding]) -> Sequence[SourceEdit]:
     """The edits of findings. Raises NoPatch where there are none, and where they are of another file."""
     edits = [edit for each in findings if each.repair for edit in each.repair.edits]
     if not edits:
-        raise NoPatch(_NO_EDIT)
+        raise NoPatch(next((each.repair.no_patch for each in findings if each.repair), "") or _NO_EDIT)
+    return _of_file(path, edits)
+
+
+def _of_file(path: Path, edits: Sequence[SourceEdit]) -> Sequence[SourceEdit]:
+    """Edits that are all of one file. Raises NoPatch where they are not."""
     for edit in edits:
         if Path(edit.file).resolve() != path.resolve():
             raise NoPatch(_OTHER_FILE.format(edit.file))

@@ -91,7 +91,7 @@ class SourcePlace:
     """Where a statement stands in a source, line and column from 1, and its text with single spaces.
 
     A use of ``macro`` stands there if that is not "": the statement is at line ``macro_line`` of ``macro_file``, which
-    has ``macro_text``.
+    has ``macro_text``. ``parameters`` are the use's arguments, each with what stands for it in the macro.
     """
 
     file: str
@@ -102,13 +102,15 @@ class SourcePlace:
     macro_file: str = ""
     macro_line: int = 0
     macro_text: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SourceEdit:
     """A change of a source: ``old`` stands at a line and column, from 1, and ``new`` is to; either may end lines.
 
-    ``at`` is the statement that changes, or before which the new ones stand, or ``behind`` which.
+    ``at`` is the statement that changes, or before which the new ones stand, or ``behind`` which. ``inside`` is the
+    same in the macro that the statement comes from. ``uses`` are the lines of a macro's uses, if it was tried at all.
     """
 
     file: str
@@ -118,6 +120,14 @@ class SourceEdit:
     new: str
     at: SourcePlace | None = field(default=None, compare=False)
     behind: bool = field(default=False, compare=False)
+    inside: SourceEdit | None = field(default=None, compare=False)
+    uses: tuple[int, ...] = field(default=(), compare=False)
+
+    @property
+    def is_macros_own(self) -> bool:
+        """Does it change a macro, rather than the use that its statement comes from?"""
+        at = self.at
+        return at is not None and (self.file, self.line - self.behind) == (at.macro_file, at.macro_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +198,12 @@ class TableFinding:
     @property
     def functions(self) -> int:
         """How many functions it is told of."""
-        return len(self.each)
+        return len({(each.function, each.pc * each.bare) for each in self.each})
+
+    @property
+    def is_of_functions(self) -> bool:
+        """Is it told of several functions by their names, as how the file was built?"""
+        return bool(self.alike) and not (self.repair and any(edit.uses for edit in self.repair.edits))
 
     @property
     def severity(self) -> Severity:

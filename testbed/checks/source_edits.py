@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ from testbed.checks.model import SourceEdit, SourcePlace
 from testbed.checks.own_sources import Sources
 from testbed.checks.source_directives import (
     ADJUST,
+    DEF_CFA,
     DEF_CFA_OFFSET,
     OF_REGISTERS,
     OF_THE_CFA,
@@ -68,6 +70,17 @@ class Idiom:
     indent: str = _USUAL_INDENT
     gap: str = " "
     comma: str = ", "
+
+    def like(self, standing: Sequence[str], *, in_macro: bool = False) -> Idiom:
+        """How directives are written where some stand: each stays of its kind. Those of a macro count from what was
+        before, unless it says otherwise: its uses stand in other frames."""
+        names = {parts_of_directive(each)[0] for each in standing}
+        counts = not names & {_OFFSET, DEF_CFA_OFFSET, DEF_CFA}
+        return replace(
+            self,
+            adjusts=ADJUST in names if names & {ADJUST, DEF_CFA_OFFSET} else counts if in_macro else self.adjusts,
+            relative=REL_OFFSET in names if names & {REL_OFFSET, _OFFSET} else counts if in_macro else self.relative,
+        )
 
     def said(self, directives: Sequence[str], offsets: tuple[int | None, int | None]) -> tuple[str, ...]:
         """Directives in the author's words; those that change nothing are left out."""
@@ -125,16 +138,26 @@ def _most(counted: Counter[str], usual: str) -> str:
 
 
 def source_edits(change: SourceChange, here: Around, own: Idiom, sources: Sources) -> Iterator[SourceEdit]:
-    """The edits of a change before an instruction. Raises NoPatch where it cannot be written."""
-    new = list(own.said(change.directives, change.offsets))
+    """The edits of a change before an instruction. Raises NoPatch where it cannot be written.
+
+    Where it is a macro's, uses may agree only in what counts from what was before.
+    """
     old = [_standing(each, here) for each in change.replaced]
-    for k, statement in enumerate(old):
-        its = [each for each in new if is_instead(each, statement.text)]
-        rest = [] if k < len(old) - 1 else [each for each in new if each not in its]
-        new = [each for each in new if each not in its and each not in rest]
-        yield _instead_of(statement, [*its, *rest], own, sources)
-    if new:
+    new = own.like([each.text for each in old]).said(change.directives, change.offsets)
+    if not old and new:
         yield _added(new, change, here, own, sources)
+    counted = replace(own, adjusts=True, relative=True).said(change.directives, change.offsets)
+    for edit, other in zip(_instead(old, new, own, sources), _instead(old, counted, own, sources), strict=True):
+        yield replace(edit, inside=other) if edit.is_macros_own and other != edit else edit
+
+
+def _instead(old: Sequence[SourceStatement], new: Sequence[str], own: Idiom, sources: Sources) -> Iterator[SourceEdit]:
+    """The edits that write each new directive for the one that it is of, and what is of none for the last."""
+    for k, statement in enumerate(old):
+        its = [each for each in new if k == len(old) - 1 or is_instead(each, statement.text)]
+        new = [each for each in new if each not in its]
+        # What counts slots from SP does so from what was said of the CFA before.
+        yield _instead_of(statement, sorted(its, key=lambda each: not each.startswith(OF_THE_CFA)), own, sources)
 
 
 def frame_edits(
@@ -166,30 +189,36 @@ def _instead_of(statement: SourceStatement, new: Sequence[str], own: Idiom, sour
     if not new:
         where, old = (1, f"{whole}\n") if whole.strip() == raw else (column, raw)
         return SourceEdit(file, line, where, old, "", statement.place)
-    first = _corrected(raw, statement.text, new[0])
-    if len(new) > 1 and statement.place.macro:
-        raise NoPatch(f"it is in the macro {statement.place.macro}")
     indent = whole[: column - 1] if not whole[: column - 1].strip() else own.indent
-    return SourceEdit(file, line, column, raw, f"\n{indent}".join((first, *new[1:])), statement.place)
+    between = "; " if _is_one_line(file, line, sources) else f"\n{indent}"
+    text = between.join(_corrected(raw, statement, each) for each in new)
+    return SourceEdit(file, line, column, raw, text, statement.place)
 
 
-def _corrected(raw: str, text: str, new: str) -> str:
-    """A directive with the arguments that are other ones now; all else as it is written."""
-    (name, its), (other, arguments) = parts_of_directive(text), parts_of_directive(new)
+def _corrected(raw: str, statement: SourceStatement, new: str) -> str:
+    """A directive with the arguments that are other ones now, if it is of the same thing; all else as it is written."""
+    written = _in_parameters(new, statement.place)
+    (name, its), (other, arguments), (_, parameters) = map(parts_of_directive, (statement.text, new, written))
     head = re.match(r"[.\w]+\s*", raw)
     pieces = re.split(r"(\s*,\s*)", raw[head.end() :]) if head else []
-    if head is None or name != other or not len(its) == len(arguments) == (len(pieces) + 1) // 2:
-        if "\\" in raw:
-            raise NoPatch(f"`{raw}` stands for several directives")
-        return new
+    same = name == other and is_instead(new, statement.text)
+    if head is None or not same or not len(its) == len(arguments) == (len(pieces) + 1) // 2:
+        return written
     for k, (old, wanted) in enumerate(zip(its, arguments, strict=True)):
-        if _same(old, wanted):
-            continue
-        if not _same(pieces[2 * k].strip(), old):
-            raise NoPatch(f"`{raw}` stands for several directives")
-        plain = _SUM.fullmatch(pieces[2 * k]) and _SUM.fullmatch(wanted) and "0x" not in pieces[2 * k]
-        pieces[2 * k] = str(_sum(wanted)) if plain else wanted
+        if not _same(old, wanted):
+            plain = _SUM.fullmatch(pieces[2 * k]) and _SUM.fullmatch(wanted) and "0x" not in pieces[2 * k]
+            pieces[2 * k] = str(_sum(wanted)) if plain else parameters[k]
     return head[0] + "".join(pieces)
+
+
+def _in_parameters(directive: str, at: SourcePlace) -> str:
+    """A directive as a macro has it: with its parameters for the registers that a use gives."""
+    for value, name in at.parameters:
+        marked = r"%?" if value.startswith("%") else ""
+        if value and not _SUM.fullmatch(value):
+            said = rf"(?<=[ ,%]){marked}{re.escape(value.lstrip('%'))}\b"
+            directive = re.sub(said, name.replace("\\", r"\\"), directive)
+    return directive
 
 
 def _same(one: str, other: str) -> bool:
@@ -216,7 +245,7 @@ def _raw(statement: SourceStatement, sources: Sources) -> tuple[str, int, int, s
     body = sources.lines(at.macro_file)[at.macro_line - 1]
     found = list(re.finditer(rf"{re.escape(name)}\b[^;/\\]*(?:\\\w[^;/]*)?", body))
     if len(found) != 1:
-        raise NoPatch(f"it is in the macro {at.macro}")
+        raise NoPatch(f"the line of the macro {at.macro} has several of its kind")
     return at.macro_file, at.macro_line, found[0].start() + 1, found[0][0].rstrip()
 
 
@@ -232,7 +261,7 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
         return _above(here.own.place, new, own, sources)
     if change.before:
         at = _standing(change.before, here).place
-        return replace(_above(_in_macro(at, sources) if at.macro else at, new, own, sources), at=at)
+        return _within(at, change, here, own, sources, _above) if at.macro else _above(at, new, own, sources)
     # Of the CFA it is told first, then where registers lie.
     leads = all(each.startswith(OF_THE_CFA) for each in new) and not any(map(_is_of_cfa, here.directives))
     ahead = None if change.first or leads or not here.directives else here.directives[-1]
@@ -241,9 +270,13 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
         lines = sources.lines(ahead.place.file)
         between = lines[ahead.place.line : here.own.place.line - 1]
         if not any(map(_CONDITION.match, between)) and not lines[ahead.place.line - 1].rstrip().endswith("\\"):
-            return _below(ahead.place, new, own, sources)
+            edit = _below(ahead.place, new, own, sources)
+            if ahead.place.macro and not new[0].endswith("_state"):
+                with suppress(NoPatch):
+                    return replace(edit, inside=_within(ahead.place, change, here, own, sources, _below))
+            return edit
     if ahead is not None and ahead.place.line == here.own.place.line and here.own.place.macro:
-        return _within(ahead.place, new, own, sources)
+        return _within(ahead.place, change, here, own, sources, _below)
     return _above(here.own.place, new, own, sources)
 
 
@@ -252,30 +285,48 @@ def _is_of_cfa(statement: SourceStatement) -> bool:
 
 
 def _below(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
-    """Lines behind the one of a statement."""
+    """Lines behind the one of a statement; in its line where that goes on."""
     whole = sources.lines(at.file)[at.line - 1]
+    if at.macro and _is_one_line(at.file, at.line, sources):
+        end = len(whole.rstrip("\\; \t"))
+        return SourceEdit(at.file, at.line, end + 1, "", "".join(f"; {each}" for each in new), at)
     indent = _indent(whole, at.column, own)
     return SourceEdit(at.file, at.line + 1, 1, "", "".join(f"{indent}{each}\n" for each in new), at, behind=True)
 
 
-def _within(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
-    """Lines behind the one of a macro that a statement comes from: all its uses get them."""
-    return replace(_below(_in_macro(at, sources), new, own, sources), at=at)
+def _is_one_line(file: str, line: int, sources: Sources) -> bool:
+    """Is a line a part of a longer one, or a macro of the preprocessor's?"""
+    before, whole = ["", *sources.lines(file)][line - 1 : line + 1]
+    return bool(before.endswith("\\") or whole.endswith("\\") or _DEFINE.match(whole))
+
+
+def _within(
+    at: SourcePlace,
+    change: SourceChange,
+    here: Around,
+    own: Idiom,
+    sources: Sources,
+    put: Callable[[SourcePlace, Sequence[str], Idiom, Sources], SourceEdit],
+) -> SourceEdit:
+    """Lines beside the one of a macro that a statement comes from, as the macro is written: all its uses get them."""
+    its = [each.text for each in here.directives if each.place.macro == at.macro]
+    said = own.like(its, in_macro=True).said(change.directives, change.offsets)
+    return replace(put(_in_macro(at, sources), [_in_parameters(each, at) for each in said], own, sources), at=at)
 
 
 def _in_macro(at: SourcePlace, sources: Sources) -> SourcePlace:
     """The line of a macro that a statement comes from. Raises NoPatch where it is not a line of its own."""
     whole = sources.lines(at.macro_file)[at.macro_line - 1] if at.macro else ""
-    if not whole.strip() or _DEFINE.match(whole) or whole.endswith("\\"):
+    if not whole.strip() or _DEFINE.match(whole):
         raise NoPatch(f"it belongs into the macro {at.macro or at.text}")
     first = len(whole) - len(whole.lstrip()) + 1
     return replace(at, file=at.macro_file, line=at.macro_line, column=first)
 
 
 def _above(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
-    """Lines before the one of a statement; in its line where others stand before it."""
+    """Lines before the one of a statement; in its line where others stand before it, or it is a part of one."""
     whole = sources.lines(at.file)[at.line - 1]
-    if ";" in whole[: at.column - 1]:
+    if ";" in whole[: at.column - 1] or (at.macro and _is_one_line(at.file, at.line, sources)):
         return SourceEdit(at.file, at.line, at.column, "", "".join(f"{each}; " for each in new), at)
     indent = _indent(whole, at.column, own)
     return SourceEdit(at.file, at.line, 1, "", "".join(f"{indent}{each}\n" for each in new), at)

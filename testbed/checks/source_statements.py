@@ -178,8 +178,14 @@ def _expanded(text: str, file: str, line: int, macros: Mapping[str, _Macro], dee
             for each in _expanded(_filled(own, given, macro.marks), macro.file, number, macros, deep - 1):
                 inner = each.place
                 if not inner.macro:
+                    own_text, mark = " ".join(own.split()), "\\" * (macro.marks == r"\\")
                     inner = replace(
-                        inner, macro=macro.name, macro_file=macro.file, macro_line=number, macro_text=own.strip()
+                        inner,
+                        macro=macro.name,
+                        macro_file=macro.file,
+                        macro_line=number,
+                        macro_text=own_text,
+                        parameters=tuple((value, f"{mark}{name}") for name, value in given.items()),
                     )
                 yield replace(each, place=replace(inner, file=file, line=line, column=column, text=said))
 

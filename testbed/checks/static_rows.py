@@ -7,8 +7,9 @@ executed weighs more: see `StaticReading.suspects`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from testbed.sweep.native import entries, room, rows
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
 from testbed.sweep.native.state import FIRST_WORD, REGISTER_COUNT, WORDS
 from testbed.sweep.static_pass import StaticPass, recorded, register_name, said_and_there, static_pass
-from testbed.words.table_formats import TABLE_FORMATS
+from testbed.words.errors import UnwindError
+from testbed.words.table_formats import AT_CALLS, TABLE_FORMATS
 
 _READ = (".eh_frame", ".debug_frame")
 NOT_READ = "the static pass reads these two of linked ELF files only: .eh_frame and .debug_frame"
@@ -122,6 +124,7 @@ def _is_of_cfa(value: int) -> bool:
     return value >> KIND == PLACE and value >> 48 & 0xFF == CFA_BASE
 
 
+@lru_cache(maxsize=4)
 def read_statically(image: Image, name: str, table: RowTable) -> StaticReading | None:
     """A table as the static pass reads it; None for a format or a file that it does not read."""
     section = image.sections.get(TABLE_FORMATS[name].section)
@@ -130,3 +133,11 @@ def read_statically(image: Image, name: str, table: RowTable) -> StaticReading |
     if image.content[section.offset : section.offset + len(section.data)] != section.data:
         return None  # out of another file, or packed in this one
     return StaticReading(image, table, static_pass(image, section.name))
+
+
+def doubted_ways(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> Iterator[tuple[int, int]]:
+    """The ways, (from, to), on which a row is wrong by the instructions: what is executed may say so, or acquit."""
+    for name, table in tables.items():
+        if isinstance(table, RowTable) and name not in AT_CALLS and (made := read_statically(image, name, table)):
+            out = made.made.out[made.made.out[:, room.VERDICT] == room.SUSPECT]
+            yield from map(tuple, out[:, [room.OUT_FROM, room.OUT_AT]].tolist())

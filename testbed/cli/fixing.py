@@ -84,7 +84,8 @@ def _told(found: Fixed, base: Path | None, *, written: bool) -> Iterator[str]:
     name = printable(near(str(found.path), base))
     for finding, why in found.left:
         yield printable(f"{place(finding, base)}: {finding.severity.value}: no patch: {why} ({finding.where})")
-    done = f"{count(len(found.corrected), 'finding')} {'corrected' if written else 'that the patch corrects'}"
+    number = len({each.repair.edits if each.repair else () for each in found.corrected})
+    done = f"{count(number, 'finding')} {'corrected' if written else 'that the patch corrects'}"
     if not found.corrected and not found.left:
         yield f"{name}: there is nothing to correct."
     elif not found.left:

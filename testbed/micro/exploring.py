@@ -25,7 +25,7 @@ from testbed.micro.exploration import Exploration, TakenPath
 from testbed.micro.feasible import feasible_part, natural_part, until, without_doubtful
 from testbed.micro.function_parts import PartsFinder, with_parts
 from testbed.micro.functions import CodePiece
-from testbed.micro.plans import OF_ANOTHER_SIZE, ArgumentPlan
+from testbed.micro.plans import FOR_WAYS, OF_ANOTHER_SIZE, ArgumentPlan
 from testbed.trace import Writes
 
 # Instructions of Thumb's IT blocks whose condition was false, as steps of a path.
@@ -176,16 +176,19 @@ class Explorer:
         piece = found.piece
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
         plans = (*plans, OF_ANOTHER_SIZE) if found.code.sized else plans
-        paths = [CallPath(target, plan.registers(self._caller.image, target)) for plan in plans]
         image = self._caller.image
-        called = (self._called(path, self._caller.natural, steps) for path in paths)
-        tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
-        for tape in without_doubtful(tapes, image, found.whole):
-            whole, _ = self._whole(tape)
-            self._note(found, whole, forced=False)
-            yield TakenPath(whole, forced=False, piece=piece)
+        paths, others = ([CallPath(target, plan.registers(image, target)) for plan in its] for its in (plans, FOR_WAYS))
+        for some in (paths, others):
+            if some is others and not found.wanted:
+                break
+            called = (self._called(path, self._caller.natural, steps) for path in some)
+            tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
+            for tape in without_doubtful(tapes, image, found.whole):
+                whole, _ = self._whole(tape)
+                self._note(found, whole, forced=False)
+                yield TakenPath(whole, forced=False, piece=piece)
         own = self._alone[self._places(piece)]
-        others = own.copy()
+        kept = own.copy()
         own[:] = 0
         behind = self._behind_parts(piece)
         ended = self._alone[behind]
@@ -195,7 +198,7 @@ class Explorer:
                 yield from self._forced(found, paths, runs, steps)
         finally:
             self._alone[behind] = ended
-            own[:] = others
+            own[:] = kept
 
     def _called(self, path: CallPath, places: NDArray[np.uint8], steps: int) -> CallTape:
         """What was recorded of a path until the emulator took an instruction for another one, of another length."""

@@ -66,6 +66,11 @@ PLANS = (
         tuple(Argument(_TEXT + 0x400 * k + 3, "arena") if k % 2 == 0 or k == 1 else Argument(16) for k in range(8))
     ),
 )
+# For a side of a branch that none of these takes: nothing at all; a pointer and nothing; a pointer and one.
+FOR_WAYS = (
+    ArgumentPlan(tuple(Argument(0) for _ in range(8))),
+    *(ArgumentPlan((Argument(0x40, "arena"), *(Argument(number) for _ in range(7)))) for number in (0, 1)),
+)
 # Numbers that are small, and not as small as those above: for a frame that is as large as one of them says. SP is
 # another multiple of its alignment: for a frame that begins where a larger one says.
 OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)), lower=1)

@@ -87,7 +87,7 @@ def sources_around(check: FileCheck, finding: TableFinding) -> Iterator[tuple[Ex
     another file; nothing of what is not there, or is not the user's.
     """
     sources, (file, line, _) = sources_of(check.path), spot(finding)
-    edits = finding.repair.edits if finding.repair and not finding.alike else ()
+    edits = finding.repair.edits if finding.repair and not finding.is_of_functions else ()
     for name in dict.fromkeys((file, finding.source)):
         lines = sources.lines(name)
         own = [edit for edit in edits if edit.file == name and _stands(edit, lines)]

@@ -57,7 +57,7 @@ _PARTS = (
     ("executed", "executed"),
     ("forced", "on forced paths only"),
     ("static", "only read"),
-    ("never", "neither executed nor read"),
+    ("never", "undecided"),
 )
 
 

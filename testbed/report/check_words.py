@@ -23,6 +23,7 @@ from testbed.checks.model import (
     HowKnown,
     Severity,
     SourceEdit,
+    SourcePlace,
     TableFinding,
 )
 from testbed.report.phrases import count, share
@@ -54,7 +55,7 @@ _SEVERAL = {
     FindingKind.CANNOT_UNWIND: "the table says of {} that are called that they cannot be unwound",
 }
 NAMES = 6  # of functions that are told as one
-_NAMED = 3  # of those of which the most is neither executed nor read
+_NAMED = 3  # of those of which the most is undecided
 _NOTHING_HELPS = "no directive was found that makes its rows right"
 _NO_REPAIR = {
     FindingKind.NO_ROW: "no directives were found that describe it",
@@ -75,19 +76,13 @@ def spot(finding: TableFinding) -> tuple[str, int, int]:
     at, main = finding.place, _main_edit(finding)
     if at is None:
         return finding.source, finding.line, 0
-    if main is not None and _is_macros_own(main):
+    if main is not None and main.is_macros_own:
         return main.file, main.line - main.behind, main.column
     return at.file, at.line, at.column
 
 
 def _main_edit(finding: TableFinding) -> SourceEdit | None:
     return finding.repair.edits[0] if finding.repair and finding.repair.edits else None
-
-
-def _is_macros_own(edit: SourceEdit) -> bool:
-    """Does it change a macro, rather than the use that its statement comes from?"""
-    at = edit.at
-    return at is not None and (edit.file, edit.line - edit.behind) == (at.macro_file, at.macro_line)
 
 
 def place(finding: TableFinding, base: Path | None = None) -> str:
@@ -112,15 +107,20 @@ def beside(finding: TableFinding, base: Path | None = None) -> str:
     """What else is known of the place: the line of the instruction if it is another one, and a macro's own line, or of
     that where it is used; "" nothing.
     """
-    at, (file, line, _) = finding.place, spot(finding)
+    at, main, (file, line, _) = finding.place, _main_edit(finding), spot(finding)
     if at is None:
         return ""
     own = [f"line {finding.line}"] if finding.line not in (at.line, line) else []
     if at.macro and (file, line) == (at.file, at.line):
         own.append(f"in {at.macro}, {near(at.macro_file, base)}:{at.macro_line}: `{at.macro_text}`")
     elif at.macro:
-        own.append(f"in {at.macro}, used at {near(at.file, base)}:{at.line}")
+        own.append(f"in {at.macro}, used at {near(at.file, base)}:{_uses(main, at)}")
     return printable(", ".join(own))
+
+
+def _uses(edit: SourceEdit | None, at: SourcePlace) -> str:
+    """The lines where a macro is used that an edit changes: ``49, 50 and 51``."""
+    return listed([str(line) for line in (edit.uses if edit else ()) or (at.line,)])
 
 
 def instruction(finding: TableFinding) -> str:
@@ -143,7 +143,7 @@ def wrong_things(finding: TableFinding, most: int = NAMES) -> tuple[str, ...]:
 
     Of functions that are told as one, ``most`` are named (0: all).
     """
-    if finding.alike:
+    if finding.is_of_functions:
         return (_of_several(finding, most or finding.functions),)
     if finding.kind in _WITHOUT_ROW or not finding.things:
         return (_KINDS[finding.kind],)
@@ -163,7 +163,7 @@ def repair_words(finding: TableFinding, base: Path | None = None) -> str:
     repair = finding.repair
     if repair is None:
         return ""
-    if repair.edits and not finding.alike:
+    if repair.edits and not finding.is_of_functions:
         *most, last = _edit_words(repair.edits, spot(finding)[0], base)
         text = f"{', '.join(most)}, and {last}" if most else last
         return f"{text}: {repair.why}" if repair.why else text
@@ -187,8 +187,10 @@ def _edit_words(edits: Sequence[SourceEdit], own: str, base: Path | None) -> Ite
     before = ""
     for (at, verb), its in groupby(ordered, key=lambda each: (_edit_place(each, own, base), _verb(each))):
         changes = list(its)
-        new = [line.strip() for each in changes for line in re.split(r"[\n;]", each.new) if line.strip()]
-        old = [each.old.strip() for each in changes if each.old]
+        new, old = (
+            [line.strip() for text in texts for line in re.split(r"[\n;]", text) if line.strip()]
+            for texts in ([each.new for each in changes], [each.old for each in changes])
+        )
         said = f"{_quoted(new)} for {_quoted(old)}" if new and old else _quoted(new or old)
         yield f"{verb} {said} {at}" if verb != before else f"{said} {at}"
         before = verb
@@ -206,8 +208,10 @@ def _edit_place(edit: SourceEdit, own: str, base: Path | None) -> str:
 
     at, word = edit.at, "in" if edit.old else "behind" if edit.behind else "before"
     said = line(word, edit.file, edit.line - edit.behind)
-    if at is not None and _is_macros_own(edit):
-        said += f" (in {at.macro}, used {line('in', at.file, at.line)})"
+    if at is not None and edit.is_macros_own:
+        lines = _uses(edit, at)
+        where = f"line{'s' * (not lines.isdigit())} " if at.file == own else f"{near(at.file, base)}:"
+        said += f" (in {at.macro}, used in {where}{lines})"
     return printable(said)
 
 
@@ -230,6 +234,9 @@ def tried_words(finding: TableFinding) -> str:
     repair = finding.repair
     if repair is None:
         return ""
+    if uses := max((len(edit.uses) for edit in repair.edits), default=0):
+        its = "its use is right" if uses == 1 else f"its {uses:,} uses are right"
+        return f"tried: assembled with it and run again, {its}, and nothing else is wrong by it"
     of = f" of {finding.instructions:,}" if repair.repaired < finding.instructions else ""
     number = f"{repair.repaired:,}{of} instructions" if of else count(repair.repaired, "instruction")
     return f"tried: it makes {number} right and none wrong"
@@ -251,7 +258,7 @@ def consequence_words(finding: TableFinding) -> str:
 def stacks(finding: TableFinding) -> tuple[tuple[str, str], ...]:
     """The stack that a reader shows because of it, and the true one, each with what it is called."""
     seen = finding.consequence
-    if seen is None or finding.alike:
+    if seen is None or finding.is_of_functions:
         return ()
     at = f" at {printable(seen.where)}" if seen.where and seen.where != finding.where else ""
     return ((f"the table alone shows{at}", printable(seen.shown)), ("true is", printable(seen.true)))
@@ -318,7 +325,7 @@ def _extent(checks: Sequence[FileCheck], executed: int, instructions: int) -> st
     if left:
         names = [printable(each.name) for each in left[:_NAMED]]
         more = [f"{len(left) - _NAMED:,} more"] if len(left) > _NAMED else []
-        parts.append(f"{sum(each.never for each in left):,} neither, in {listed([*names, *more])}")
+        parts.append(f"{sum(each.never for each in left):,} undecided, in {listed([*names, *more])}")
     return ", ".join(parts)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from testbed.checks.model import FunctionCheck
+from testbed.checks.model import FunctionCheck, TableFinding
 from testbed.report.check_report import CheckReport, ReportedFile, ReportedFinding
-from testbed.report.check_words import functions_by_address, sentence
+from testbed.report.check_words import functions_by_address, near, place, sentence, spot
 from testbed.words.printable import printable, printable_lines
 
 if TYPE_CHECKING:  # loads what judges, of which a check needs nothing here
@@ -68,7 +70,7 @@ def check_junit(report: CheckReport) -> str:
     for suite in xml.iterchildren(TestSuite):
         del suite._elem.attrib["time"]  # of what was kept nothing ran, and of functions that run together none is known
     text: bytes = xml.tostring()
-    return text.decode("utf-8")
+    return f"{text.decode('utf-8')}\n"
 
 
 def _suite(report: CheckReport, file: ReportedFile) -> TestSuite:
@@ -78,24 +80,36 @@ def _suite(report: CheckReport, file: ReportedFile) -> TestSuite:
     outside: list[ReportedFinding] = []
     covering = functions_by_address(check)
     for reported in file.findings:
-        for finding in reported.finding.each:
+        each = {(place(it), it.function): it for it in reversed(reported.finding.each)}  # of a macro, once a function
+        for finding in reversed(each.values()):
             function = covering(finding.pc)
             (of[function.start] if function else outside).append(ReportedFinding(finding, reported.known))
     cases = []
     for function in check.pieces:
         found = of[function.start]
         results = [*_failures(report, found)] or _skipped(function)
-        cases.append(_check_case(function.name, check.path, results, _told(report, found)))
+        cases.append(_check_case(function.name, check.path, results, _told(report, found), _at(report, found)))
     for reported in outside:
         name = reported.finding.where or hex(reported.finding.pc)
         told = _told(report, [reported])
-        cases.append(_check_case(name, check.path, _failures(report, [reported]), told))
+        cases.append(_check_case(name, check.path, _failures(report, [reported]), told, _at(report, [reported])))
     suite.add_testcases(cases)  # at once: each call counts all of them anew
     return suite
 
 
 def _failures(report: CheckReport, found: list[ReportedFinding]) -> list[Failure]:
-    return [Failure(sentence(r.finding), r.finding.kind.value) for r in found if report.fails(r)]
+    """One failure of a test case, with a line for each finding: its place in the source, then what it says."""
+    failing = [r.finding for r in found if report.fails(r)]
+    if not failing:
+        return []
+    failure = Failure(sentence(failing[0], report.base), ", ".join(dict.fromkeys(each.kind.value for each in failing)))
+    failure.text = "\n".join(_placed(report, each) for each in failing)
+    return [failure]
+
+
+def _placed(report: CheckReport, finding: TableFinding) -> str:
+    at = f"{place(finding, report.base)}: " if finding.source else ""
+    return f"{at}{sentence(finding, report.base)}"
 
 
 def _skipped(function: FunctionCheck) -> list[Skipped]:
@@ -107,11 +121,24 @@ def _skipped(function: FunctionCheck) -> list[Skipped]:
 def _told(report: CheckReport, found: list[ReportedFinding]) -> str:
     """What is found and does not fail."""
     quiet = (r for r in found if not report.fails(r))
-    return "\n".join(f"{'known' if r.known else r.finding.severity.value}: {sentence(r.finding)}" for r in quiet)
+    return "\n".join(f"{'known' if r.known else r.finding.severity.value}: {_placed(report, r.finding)}" for r in quiet)
 
 
-def _check_case(name: str, path: Path, results: list[Failure | Skipped | Error], told: str = "") -> TestCase:
+def _at(report: CheckReport, found: Sequence[ReportedFinding]) -> Mapping[str, str]:
+    """The file and the line of the first finding that has them."""
+    spots = (spot(each.finding) for each in found if each.finding.source)
+    return next(({"file": printable(near(file, report.base)), "line": str(line)} for file, line, _ in spots), {})
+
+
+def _check_case(
+    name: str,
+    path: Path,
+    results: list[Failure | Skipped | Error],
+    told: str = "",
+    at: Mapping[str, str] = MappingProxyType({}),
+) -> TestCase:
     case = TestCase(printable(name), classname=printable(path.name))
+    case._elem.attrib.update(at)
     if results:
         case.result = results
     if told:

@@ -192,7 +192,10 @@ def report_of(database: sqlite3.Connection) -> SweepReport:
     )
 
 
-_MADE_BY = "CASE WHEN compiler <> '' THEN compiler ELSE producer END"
+# `.comment` names what made some object of a file, be it the linker's start files: not who wrote a function.
+_MADE_BY = (
+    "CASE WHEN compiler <> '' THEN compiler WHEN producer <> '' THEN 'a file with objects of ' || producer ELSE '' END"
+)
 _LYING = "SELECT checksum, min(path) AS path, package FROM files GROUP BY checksum"
 
 

@@ -324,8 +324,12 @@ def held_words(arch: Arch, value: int) -> str:
         return f"{_low(value):#x}"
     if kind == codes.PLACE:
         distance = _signed(_low(value))
-        return f"CFA{distance}" if value >> 48 & 0xFF == CFA_BASE else f"an address of the stack{distance}"
-    return "a value of its own" if kind == codes.OTHER else "something that is not known"
+        return (
+            f"CFA{distance}"
+            if value >> 48 & 0xFF == CFA_BASE
+            else "an address in the stack, at a distance from the CFA that is not known"
+        )
+    return "another value, not the caller's" if kind == codes.OTHER else "something that is not known"
 
 
 def _low(value: int) -> int:

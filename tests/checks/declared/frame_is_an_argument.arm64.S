@@ -2,9 +2,9 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row that was executed is right; 2 of 6 instructions were executed (33.3 %), 4 neither, in calls.
+// | it: every row that was executed is right; 2 of 6 instructions were executed (33.3 %), 4 undecided, in calls.
 // | calls: 6, 2 executed, 4 never, all came back
-// | note: 4 instructions counted as not executed: what was seen there proves no row right or wrong
+// | note: 4 instructions are undecided, though executed: what was seen there proves no row right or wrong
 // case: another slot
 // -         .cfi_rel_offset x30, 8
 // +         .cfi_rel_offset x30, 16

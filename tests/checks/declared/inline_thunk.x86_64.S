@@ -8,7 +8,7 @@
 // case: a wrong offset
 // -  .cfi_def_cfa %rsp, 8
 // +  .cfi_def_cfa %rsp, 16
-// | it: 1 of 2 functions has a wrong row; 12 of 14 instructions were executed (85.7 %), 2 neither, in f.
+// | it: 1 of 2 functions has a wrong row; 12 of 14 instructions were executed (85.7 %), 2 undecided, in f.
 // | error `ret`, at -1, 2: `.cfi_def_cfa %rsp, 16`; f < no code (the word at CFA+0); tried: it makes 1 instruction right and none wrong
 // | f+0x21 (ret): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here: write `.cfi_def_cfa %rsp, 8` for `.cfi_def_cfa %rsp, 16` in line 19 (.eh_frame; seen when it was executed)
 // | f: 12, 10 executed, 2 never, all came back

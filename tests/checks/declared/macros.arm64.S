@@ -8,7 +8,7 @@
 // -  .cfi_adjust_cfa_offset 16 // save
 // +  .cfi_adjust_cfa_offset 8 // save
 // | it: 1 of 1 function has a wrong row; all 8 instructions were executed.
-// | error `BEGIN x19`, at +0, 2: `BEGIN x19` in SAVE, -11; f < caller < no code (what main has in d15); tried: it makes 6 instructions right and none wrong
+// | error `BEGIN x19`, at +0, 2: `BEGIN x19` in SAVE, -11; f < caller < no code (what main has in d15); tried: assembled with it and run again, its use is right, and nothing else is wrong by it
 // | f+0x8 (nop): the caller is found, and who called it is lost: the row says CFA = sp+8, the true CFA is sp+16 here: write `.cfi_adjust_cfa_offset 16` for `.cfi_adjust_cfa_offset 8` in line 5 (in SAVE, used in line 16) (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 8 instructions were executed.
@@ -16,14 +16,14 @@
 // -  .cfi_adjust_cfa_offset -16
 // +  .cfi_adjust_cfa_offset -8
 // | it: 1 of 1 function has a wrong row; all 8 instructions were executed.
-// | error `ret`, at -1, 2: `TAKE(x19)` in TAKE, -18; f < caller < no code (the word at CFA+248); tried: it makes 1 instruction right and none wrong
+// | error `ret`, at -1, 2: `TAKE(x19)` in TAKE, -18; f < caller < no code (the word at CFA+248); tried: assembled with it and run again, its use is right, and nothing else is wrong by it
 // | f+0x1c (ret): the caller is found, and who called it is lost: the row says CFA = sp+8, the true CFA is sp+0 here: write `.cfi_adjust_cfa_offset -16` for `.cfi_adjust_cfa_offset -8` in line 2 (in TAKE, used in line 20) (.eh_frame; seen when it was executed)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 8 instructions were executed.
 // case: one is missing behind an instruction of a macro
 // -  .cfi_adjust_cfa_offset 16 // save
 // | it: 1 of 1 function has a wrong row; all 8 instructions were executed.
-// | error `BEGIN x19`, at +0, 2: `BEGIN x19` in SAVE, -11; f < caller < no code (what main has in d14); tried: it makes 6 instructions right and none wrong
+// | error `BEGIN x19`, at +0, 2: `BEGIN x19` in SAVE, -11; f < caller < no code (what main has in d14); tried: assembled with it and run again, its use is right, and nothing else is wrong by it
 // | f+0x8 (nop): the caller is found, and who called it is lost: the row says CFA = sp+0, the true CFA is sp+16 here: add `.cfi_adjust_cfa_offset 16` behind line 4 (in SAVE, used in line 15) (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 8 instructions were executed.

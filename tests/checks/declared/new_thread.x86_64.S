@@ -1,7 +1,7 @@
 // A helper that makes a thread on a stack of its own: what the new one does is not tried on the stack of the other.
 //
 // case: as it stands
-// | it: every row that was executed is right; 7 of 12 instructions were executed (58.3 %), 5 neither, in f.
+// | it: every row that was executed is right; 7 of 12 instructions were executed (58.3 %), 5 undecided, in f.
 // | f: 12, 7 executed, 5 never, some came back
 // case: the number of another system call
 // -         movl    $56, %eax

@@ -8,10 +8,10 @@
 // -         .cfi_offset x19, -16
 // - 1:      mov     w0, #-1
 // + 1:      mov     w0, #-1
-// | it: 1 of 1 function has a wrong row; 7 of 10 instructions were executed (70.0 %), 3 only read.
+// | it: 1 of 1 function has a wrong row; all 10 instructions were executed.
 // | warning `1:      mov     w0, #-1`, at -1, 9: `.cfi_offset x30, -8`; f < caller (x19 wrong) < main; tried: it makes 3 instructions right and none wrong
-// | f+0x18 (mov w0, #-1): x19 is shown wrong in the caller: the row says x19 is still in x19, the caller's x19 is at CFA-16: add `.cfi_offset x19, -16` behind line 18 (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
-// | f: 10, 6 executed, 1 forced, 3 static, all came back
+// | f+0x18 (mov w0, #-1): x19 is shown wrong in the caller: the row says x19 is still in x19, the caller's x19 is at CFA-16: add `.cfi_offset x19, -16` behind line 18 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | f: 10, 10 executed, all came back
 // | as is advised: it: every row is right; all 10 instructions were executed.
 
         .text

@@ -8,10 +8,10 @@
 // -         .cfi_offset %rbx, -16
 // - 1:      movl    $-1, %eax
 // + 1:      movl    $-1, %eax
-// | it: 1 of 1 function has a wrong row; 8 of 11 instructions were executed (72.7 %), 3 only read.
+// | it: 1 of 1 function has a wrong row; all 11 instructions were executed.
 // | warning `1:      movl    $-1, %eax`, at -1, 9: `.cfi_def_cfa_offset 16`; f < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
-// | f+0xe (movl $-1, %eax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 16 (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
-// | f: 11, 7 executed, 1 forced, 3 static, all came back
+// | f+0xe (movl $-1, %eax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 16 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | f: 11, 11 executed, all came back
 // | as is advised: it: every row is right; all 11 instructions were executed.
 
         .text

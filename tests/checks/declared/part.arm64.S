@@ -45,7 +45,7 @@
 // +         nop
 // -         .cfi_def_cfa_offset 48
 // +         .cfi_def_cfa_offset 64
-// | it: every row that was executed is right; 5 of 9 instructions were executed (55.6 %), 4 neither, in f.cold.
+// | it: every row that was executed is right; 5 of 9 instructions were executed (55.6 %), 4 undecided, in f.cold.
 // | f: 5, 5 executed, all came back
 // | not called: f.cold: 4, 4 never
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls

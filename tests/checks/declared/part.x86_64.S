@@ -44,7 +44,7 @@
 // +         nop
 // -         .cfi_def_cfa_offset 24
 // +         .cfi_def_cfa_offset 32
-// | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 neither, in f.cold.
+// | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 undecided, in f.cold.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 never
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
@@ -72,7 +72,7 @@
 // +         pushq   %rbp
 // -         .cfi_def_cfa_offset 16
 // -         .cfi_restore %rbp
-// | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 neither, in f.cold.
+// | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 undecided, in f.cold.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 never
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
@@ -110,10 +110,10 @@
 // +         .cfi_def_cfa_offset 32
 // +         movq    %rax, %rdi
 // +         call    abort@PLT
-// | it: every row that was executed is right; 11 of 13 instructions were executed (84.6 %), 2 neither, in f.cold.
+// | it: every row that was executed is right; 11 of 13 instructions were executed (84.6 %), 2 undecided, in f.cold.
 // | f: 7, 7 executed, some came back
 // | not called: f.cold: 6, 4 forced, 2 never
-// | note: 2 instructions counted as not executed: what was seen there proves no row right or wrong
+// | note: 2 instructions are undecided, though executed: what was seen there proves no row right or wrong
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
 // case: a function that is asked for brings its parts
 // ! {"functions": ["f"]}

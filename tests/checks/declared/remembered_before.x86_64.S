@@ -2,11 +2,10 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: 1 of 1 function has a wrong row; 14 of 15 instructions were executed (93.3 %), 1 neither, in g.
-// | error `1: movl $1, %ebx`, at +0, 4: `movl $1, %ebx`; g < no code (the caller's %rbp); tried: it makes 4 instructions right and none wrong
-// | g+0xd (movl $1, %ebx): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here; the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16; the row says %rbp is still in %rbp, the caller's %rbp is at CFA-24: add `.cfi_remember_state` behind line 14, and `.cfi_restore_state` before line 21 (.eh_frame; seen on a forced path: a branch was made to go the other way; 3 more instructions by the same cause)
-// | g: 15, 9 executed, 5 forced, 1 never, all came back
-// | note: 1 instruction counted as not executed: what was seen there proves no row right or wrong
+// | it: 1 of 1 function has a wrong row; all 15 instructions were executed.
+// | error `1: movl $1, %ebx`, at +0, 4: `movl $1, %ebx`; g < no code (the caller's %rbp); tried: it makes 5 instructions right and none wrong
+// | g+0xd (movl $1, %ebx): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here; the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16; the row says %rbp is still in %rbp, the caller's %rbp is at CFA-24: add `.cfi_remember_state` behind line 14, and `.cfi_restore_state` before line 21 (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
+// | g: 15, 15 executed, all came back
 // | as is advised: it: every row is right; all 15 instructions were executed.
 
  .globl g

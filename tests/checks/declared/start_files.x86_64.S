@@ -2,7 +2,7 @@
 // ! {"runs": 100, "steps": 500}
 //
 // case: as it is
-// | it: every row that was executed is right; 2 of 6 instructions were executed (33.3 %), 4 neither, in _start; 1 has no row.
+// | it: every row that was executed is right; 2 of 6 instructions were executed (33.3 %), 4 undecided, in _start; 1 has no row.
 // | note `_init:  ret`, at +0, 9: `ret`
 // | _init (ret): no row covers this instruction, and nobody calls this code (.eh_frame; seen when it was executed)
 // | _init: 1, 1 executed, 1 without row, all came back

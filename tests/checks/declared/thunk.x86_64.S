@@ -23,7 +23,7 @@
 // case: a wrong offset
 // - 2: .cfi_def_cfa_offset 16
 // + 2: .cfi_def_cfa_offset 24
-// | it: 1 of 1 function has a wrong row; 3 of 6 instructions were executed (50.0 %), 3 neither, in f.
+// | it: 1 of 1 function has a wrong row; 3 of 6 instructions were executed (50.0 %), 3 undecided, in f.
 // | error `movq %r11, (%rsp)`, at -1, 4: `.cfi_def_cfa_offset 24`; f < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
 // | f+0xc (movq %r11, (%rsp)): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+16 here: write `.cfi_def_cfa_offset 16` for `.cfi_def_cfa_offset 24` in line 9 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 6, 3 executed, 3 never, some came back

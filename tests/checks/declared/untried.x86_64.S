@@ -1,15 +1,23 @@
-// All instructions are executed, and no run leaves by the branch that passes over the push.
+// All instructions are executed by the first calls, and none of these leaves by the branch that passes over the push.
 //
 // case: as it is
-// | it: every row is right, but on 1 way that no run took; all 12 instructions were executed.
+// | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
+// | warning `2:      ret`, at -1, 9: `.cfi_def_cfa_offset 8`; f < caller (%rbx wrong) < main; tried: it makes 1 instruction right and none wrong
+// | f+0x1c (ret): %rbx is shown wrong in the caller: the row says %rbx is at CFA-16, %rbx still has the caller's value: add `.cfi_restore %rbx` behind line 17 (.eh_frame; seen when it was executed)
 // | f: 12, 12 executed, some came back
-// | note: .eh_frame: no run came to f+0x1c from f+0x5; by the instructions the row is wrong there: rbx is at CFA-0x10, and there is a value of its own; --call can try it
+// | as is advised: it: every row is right; all 12 instructions were executed.
 // case: the branch's way has a row of its own
 // -         .cfi_def_cfa_offset 8
 // +         .cfi_def_cfa_offset 8
 // +         .cfi_restore %rbx
 // | it: every row is right; all 12 instructions were executed.
 // | f: 12, 12 executed, some came back
+// case: only a forced path takes it
+// -         testq   %rsi, %rsi
+// +         cmpq    $0x12345, %rsi
+// | it: every row is right; all 12 instructions were executed.
+// | f: 12, 12 executed, some came back
+// | note: .eh_frame: 1 instruction counts as right, though wrong on a forced path: f+0x20 (the branch at f+0x9 was turned)
 
         .globl  f
         .type   f, @function

@@ -26,7 +26,7 @@
 // +  .cfi_def_cfa_offset 40
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
 // | error `movq %rsp, %rbp`, at -2, 2: `.cfi_def_cfa_offset 40`; f < no code (the word at CFA+0); tried: it makes 6 instructions right and none wrong
-// | f+0x4 (movq %rsp, %rbp): the caller is lost: the row says CFA = %rsp+40, the true CFA is %rsp+32 here: write `.cfi_adjust_cfa_offset 8` for `.cfi_def_cfa_offset 40` in line 12 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | f+0x4 (movq %rsp, %rbp): the caller is lost: the row says CFA = %rsp+40, the true CFA is %rsp+32 here: write `.cfi_def_cfa_offset 32` for `.cfi_def_cfa_offset 40` in line 12 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 12 instructions were executed.
 // case: a whole CFA

@@ -12,7 +12,7 @@
 // +         ldr     x29, [sp]
 // | 0 of 1 agree
 // | suspect: CFA: an instruction moved it, and the row is for before
-// | f+0x14 (row of f+0x4): the row says CFA = sp+0x10; sp is an address of the stack, coming from f+0x10
+// | f+0x14 (row of f+0x4): the row says CFA = sp+0x10; sp is an address in the stack, at a distance from the CFA that is not known, coming from f+0x10
 
         .globl f
         .type f, %function

@@ -14,7 +14,7 @@
 // | suspect: CFA: an instruction moved it, and the row is for before
 // | f+0x0 (row of f+0x0): the row says CFA = sp+0x10; sp is CFA; wrong besides: x30
 // | suspect: a register is overwritten that the row says is unchanged
-// | g+0x4 (row of g+0x0): the row says x30 is unchanged; there is a value of its own, coming from g+0x0; wrong at a call, too
+// | g+0x4 (row of g+0x0): the row says x30 is unchanged; there is another value, not the caller's, coming from g+0x0; wrong at a call, too
 // case: a function leads to the code behind its store
 // -         nop // a caller
 // +         stp     x30, x8, [sp, #-16]!

@@ -7,7 +7,7 @@
 // +         nop
 // | 1 of 2 agree
 // | suspect: a register is overwritten that the row says is unchanged
-// | f+0x10 (row of f+0x8): the row says d9 is unchanged; there is a value of its own, coming from f+0xc
+// | f+0x10 (row of f+0x8): the row says d9 is unchanged; there is another value, not the caller's, coming from f+0xc
 // case: the return address is told where it is not
 // -         .cfi_offset lr, -4
 // +         .cfi_offset lr, -12

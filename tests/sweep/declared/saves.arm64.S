@@ -7,7 +7,7 @@
 // +         nop
 // | 0 of 1 agree
 // | suspect: a register is overwritten that the row says is unchanged
-// | f+0x18 (row of f+0x8): the row says d9 is unchanged; there is a value of its own, coming from f+0x14; wrong at a call, too
+// | f+0x18 (row of f+0x8): the row says d9 is unchanged; there is another value, not the caller's, coming from f+0x14; wrong at a call, too
 // case: the record is told where it is not
 // -         .cfi_offset x29, -32
 // +         .cfi_offset x29, -24

@@ -15,7 +15,7 @@
 // +         movl    %ecx, (%rsp,%rcx,8)
 // | 0 of 4 agree
 // | suspect: a register is not where the row says it is saved
-// | by_index+0xc (row of by_index+0xc): the row says rbx is at CFA-0x20; there is a value of its own, coming from by_index+0x9
+// | by_index+0xc (row of by_index+0xc): the row says rbx is at CFA-0x20; there is another value, not the caller's, coming from by_index+0x9
 // | cannot tell: a register: whether it is where the row says is not known
 // | by_string+0xd (row of by_string+0xd): the row says r12 is at CFA-0x20; there is something that is not known, coming from by_string+0xa
 // | cannot tell: a register: whether it is where the row says is not known
