@@ -246,12 +246,12 @@ def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: in
         if row is None or not counted_alike(row, said) or contradictions(row, said, image.arch, "", ""):
             return None
         rules = {each.registers.get(row.return_address, SameValue()) for each in (row, said)}
-        return not wrong & RETURN_ADDRESS or len(rules) == 1 or any(map(_is_unknown, rules))
+        return (
+            not wrong & RETURN_ADDRESS
+            or len(rules) == 1
+            or not all(isinstance(rule, Offset | SameValue) for rule in rules)
+        )
     return None
-
-
-def _is_unknown(rule: Rule) -> bool:
-    return not isinstance(rule, Offset | SameValue)
 
 
 _CALL = re.compile(r"(?:\w+ )*call |blx? |blr\w* ")

@@ -181,7 +181,11 @@ def _repaired(function: TriedFunction, i: int, found: Mapping[str, Edit], more: 
     gives_all_back = len(closings) == 1 and all(edit.end is not None for edit in edits.values())
     end = next(iter(closings), 0)
     long = gives_all_back and len(closings[end]) > _FEW and not changed(function.states[end], before)
-    if long and set(values) != {SIGNED} and not _passes_rows(function, i, end):
+    if (
+        long
+        and set(values) != {SIGNED}
+        and not any(function.sets(j) or function.may_set(j) for j in range(i + 1, end + 1))
+    ):
         said, closings = (REMEMBER_STATE, *said), {end: (RESTORE_STATE,)}
     fixed = frozenset[int]().union(*(edit.fixed for edit in edits.values()))
     ended = _ended(function, closings)
@@ -237,11 +241,6 @@ def _doubtful_end(function: TriedFunction, i: int, values: Mapping[str, StatePar
     later = [function.states[j] for j in range(reached, len(function))]
     left = next((k for k, state in enumerate(later) if state != old), len(later))
     return reached if old in later[left:] else None
-
-
-def _passes_rows(function: TriedFunction, i: int, end: int) -> bool:
-    """Does the table say anything between two instructions? It may remember or restore a state there itself."""
-    return any(function.sets(j) or function.may_set(j) for j in range(i + 1, end + 1))
 
 
 def _behind(function: TriedFunction, i: int) -> int:

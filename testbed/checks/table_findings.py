@@ -114,8 +114,9 @@ def span_at(image: Image, pc: int) -> CodeSpan:
     for named, addresses in _symbols(image):
         i = bisect_right(addresses, pc)
         end = addresses[i] if i < len(named) else segment.address + segment.size
-        if i and segment.address <= addresses[i - 1] and _reaches(named[i - 1], pc):
-            return CodeSpan(named[i - 1].name, addresses[i - 1], min(end, segment.address + segment.size))
+        last = named[i - 1] if i and segment.address <= addresses[i - 1] else None
+        if last is not None and (not last.size or pc < last.address + last.size):
+            return CodeSpan(last.name, last.address, min(end, segment.address + segment.size))
     begins, ends = _borders(image)
     before, after = bisect_right(ends, pc), bisect_right(begins, pc)
     start = max(ends[before - 1] if before else 0, segment.address)
@@ -140,10 +141,6 @@ def _borders(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
     functions = _symbols(image)[0][0]
     ends = sorted(each.address + each.size for each in functions)
     return tuple(sorted(each.address for each in functions)), tuple(ends)
-
-
-def _reaches(symbol: Symbol, pc: int) -> bool:
-    return not symbol.size or pc < symbol.address + symbol.size
 
 
 def wrong_pcs(checks: ResultsByPc, image: Image) -> frozenset[int]:
@@ -267,7 +264,8 @@ class _OneFunction:
             i = next(i for i, each in enumerate(tried) if each.pc == frame.pcs[0])
             things = tuple(self._thing(function, i, thing, before[i]) for thing in frame.things)
             seen = self._seen(function, frame.pcs, frame.things, before)
-            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, _frame_directives(frame), seen)
+            told = Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
+            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, told, seen)
         for cause in find_causes(function):
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
@@ -448,10 +446,6 @@ def _chain(shown: str, spelt: Callable[[str], str]) -> str:
     """A stack whose words are spelt as in a source, but for the function's own name."""
     name, *others = shown.split(" < ")
     return " < ".join((name, *map(spelt, others)))
-
-
-def _frame_directives(frame: FrameRepair) -> Repair:
-    return Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
 
 
 _OFFSETS = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ")

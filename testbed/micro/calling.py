@@ -345,7 +345,7 @@ class Caller:
             # What is forced is a jump that led astray, or out of the function.
             stops.ending, stops.wild = None, False
             return None, forced | self._isa_bit()
-        if stops.wild and (self._is_in_arena(stops.to) or self._was_called()):
+        if stops.wild and (0 <= stops.to - self.image.arena < ARENA_SIZE or self._was_called()):
             # A function pointer out of made-up data: a callee of which nothing is known.
             stops.ending, stops.wild = None, False
             return None, self._answered(stops.to)
@@ -361,9 +361,6 @@ class Caller:
                 return Over.NEVER_RETURNS, 0
             return None, self._answered(pc)
         return (Over.STEPS, 0) if run.steps >= steps else (Over.FAULT, 0)
-
-    def _is_in_arena(self, address: int) -> bool:
-        return self.image.arena <= address < self.image.arena + ARENA_SIZE
 
     def _was_called(self) -> bool:
         """Whether the last instruction handed over the address behind it."""

@@ -22,6 +22,7 @@ from testbed.report.check_words import (
     file_name,
     instruction,
     listed,
+    more_words,
     no_patch_words,
     of_a_whole_table,
     place,
@@ -233,10 +234,7 @@ def finding_line(finding: TableFinding) -> str:
     at = f"{place(finding)}: " if finding.source else ""
     where = f"{instruction(finding)}: " if finding.where else ""
     fix = f": {repair}" if (repair := repair_words(finding)) else ""
-    more = finding.instructions - 1
-    others = f" in {count(finding.functions - 1, 'more function')}" if finding.functions > 1 else ""
-    rest = f"{count(more, 'more instruction')}{others} by the same cause" if more > 0 else ""
-    known = "; ".join(filter(None, (tried_words(finding), rest)))
+    known = "; ".join(filter(None, (tried_words(finding), more_words(finding))))
     return f"{at}{where}{'; '.join(wrong_things(finding))}{fix}" + (f" ({known})" if known else "")
 
 

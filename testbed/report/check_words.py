@@ -244,10 +244,15 @@ def tried_words(finding: TableFinding) -> str:
 
 def evidence_words(finding: TableFinding) -> str:
     """How it is known, and of how many instructions more."""
-    more = finding.instructions - 1
     how = _READ if finding.kind in (FindingKind.UNREADABLE, FindingKind.PASSED_OVER) else EVIDENCE[finding.evidence]
+    return "; ".join(filter(None, (how, more_words(finding))))
+
+
+def more_words(finding: TableFinding) -> str:
+    """How many instructions more are wrong by the same cause; "" where it is one."""
     others = f" in {count(finding.functions - 1, 'more function')}" if finding.functions > 1 else ""
-    return how + (f"; {count(more, 'more instruction')}{others} by the same cause" if more > 0 else "")
+    more = count(finding.instructions - 1, "more instruction")
+    return f"{more}{others} by the same cause" if finding.instructions > 1 else ""
 
 
 def consequence_words(finding: TableFinding) -> str:
