@@ -336,20 +336,22 @@ def test_frames_that_do_not_agree_are_told_with_their_line(line: str, told: str)
     assert said.endswith(told)
 
 
-def test_a_clone_is_declared_by_its_functions_name_and_a_piece_by_its_own() -> None:
-    assert _agree(("volume.isra.0", "main"), ("volume", "main"))
-    assert _agree(("work.cold", "main"), ("work.cold", "main"))
-    assert not _agree(("volume", "main"), ("volume.isra.0", "main"))
-    assert not _agree(("work.cold", "main"), ("work", "main"))
-    assert not _agree(("volume.isra.0", "main"), ("main", "volume"))
-    assert not _agree(("volume", "main"), ("volume",))
+IN_DOUBT = "second (first) (zeroth) main"  # a frame in parentheses may be there or not
+# functions as they are watched and as they are declared, innermost first, and whether they agree
+DECLARED = [
+    # a clone is declared by its function's name, and a piece by its own
+    ("volume.isra.0 main", "volume main", True),
+    ("work.cold main", "work.cold main", True),
+    ("volume main", "volume.isra.0 main", False),
+    ("work.cold main", "work main", False),
+    ("volume.isra.0 main", "main volume", False),
+    ("volume main", "volume", False),
+    *((there, IN_DOUBT, True) for there in ("second main", "second first main", "second zeroth main")),
+    ("second first.isra.0 zeroth main", IN_DOUBT, True),
+    *((there, IN_DOUBT, False) for there in ("second zeroth first main", "second", "first main")),
+]
 
 
-def test_a_frame_in_parentheses_may_be_there_or_not() -> None:
-    declared = ("second", "(first)", "(zeroth)", "main")
-    for watched in (("second", "main"), ("second", "first", "main"), ("second", "zeroth", "main")):
-        assert _agree(watched, declared)
-    assert _agree(("second", "first.isra.0", "zeroth", "main"), declared)
-    assert not _agree(("second", "zeroth", "first", "main"), declared)
-    assert not _agree(("second",), declared)
-    assert not _agree(("first", "main"), declared)
+@pytest.mark.parametrize(("watched", "declared", "expected"), DECLARED)
+def test_names_agree(watched: str, declared: str, expected: bool) -> None:
+    assert _agree(tuple(watched.split()), tuple(declared.split())) is expected
