@@ -54,7 +54,7 @@ def test_a_scan_gives_up_after_as_many_words(
     ends = set()
     for step in range(0, len(run), 11):
         said = scan(run.trace.snapshot(step), options)
-        assert words(over[step]) == words(said)
+        assert (words(over[step]), over.depth(step)) == (words(said), len(said.frames))
         ends.add(type(said.stopped).__name__)
     assert "NoUnwindInfo" in ends
 
