@@ -21,7 +21,7 @@
 // +  .cfi_adjust_cfa_offset -24
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `movl %ebx, (%rsp)`, at -1, 2: `.cfi_def_cfa_offset 40`; f < no code (the caller's %rbx); tried: it makes 4 instructions right and none wrong
-// | f+0x7 (movl %ebx, (%rsp)): the caller is lost: the row says CFA = %rsp+40, the true CFA is %rsp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 40` in line 10, and `.cfi_def_cfa_offset 16` for `.cfi_adjust_cfa_offset -24` in line 15 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f+0x7 (movl %ebx, (%rsp)): the caller is lost: the row says CFA = %rsp+40, the true CFA is %rsp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 40` in line 10, and `.cfi_adjust_cfa_offset -32` for `.cfi_adjust_cfa_offset -24` in line 15 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 // case: an absolute one behind
@@ -31,7 +31,7 @@
 // +  .cfi_def_cfa_offset 16
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `movl %ebx, (%rsp)`, at -1, 2: `.cfi_adjust_cfa_offset 24`; f < no code (the caller's %rbx); tried: it makes 4 instructions right and none wrong
-// | f+0x7 (movl %ebx, (%rsp)): the caller is lost: the row says CFA = %rsp+40, the true CFA is %rsp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_adjust_cfa_offset 24` in line 10 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f+0x7 (movl %ebx, (%rsp)): the caller is lost: the row says CFA = %rsp+40, the true CFA is %rsp+48 here: write `.cfi_adjust_cfa_offset 32` for `.cfi_adjust_cfa_offset 24` in line 10 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | f: 9, 9 executed, all came back
 // | as is advised: it: every row is right; all 9 instructions were executed.
 

@@ -17,7 +17,7 @@
 // +  .cfi_adjust_cfa_offset 24
 // | it: 1 of 1 function has a wrong row; 6 of 10 instructions were executed (60.0 %), 4 undecided, in f.
 // | error `addq $32, %rsp`, at -1, 2: `.cfi_adjust_cfa_offset 24`; f < no code (the word at CFA-16); tried: it makes 1 instruction right and none wrong
-// | f+0x18 (addq $32, %rsp): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+40 here: write `.cfi_def_cfa_offset 40` for `.cfi_adjust_cfa_offset 24` in line 10 (.eh_frame; seen when it was executed)
+// | f+0x18 (addq $32, %rsp): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+40 here: write `.cfi_adjust_cfa_offset 32` for `.cfi_adjust_cfa_offset 24` in line 10 (.eh_frame; seen when it was executed)
 // | f: 10, 6 executed, 4 never, all came back
 // | as is advised: it: every row that was executed is right; 6 of 10 instructions were executed (60.0 %), 4 undecided, in f.
 

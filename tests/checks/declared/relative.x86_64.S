@@ -69,7 +69,7 @@
 // +         .cfi_def_cfa_offset 24
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
 // | error `movq %r12, 8(%rsp)`, at -1, 9: `.cfi_def_cfa_offset 32`; f < no code (the caller's %rbx); tried: it makes 6 instructions right and none wrong
-// | f+0x6 (movq %r12, 8(%rsp)): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+48 here: write `.cfi_adjust_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 12 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | f+0x6 (movq %r12, 8(%rsp)): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 32` in line 12 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 12 instructions were executed.
 
