@@ -18,7 +18,7 @@ from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
 from testbed.native.compiled import sooner
-from testbed.sweep.native import check, codes, entries, flow, room, rows, state
+from testbed.sweep.native import check, codes, conform, entries, room, rows, state
 from testbed.sweep.native.codes import CFA_BASE, KIND, SIGNED
 from testbed.sweep.native.room import MachineNumbers, SweptFile, WorkRoom
 
@@ -191,7 +191,7 @@ def is_part(made: StaticPass, i: int) -> bool:
     entry = made.swept.entries[i]
     if entry[entries.FIRST_ROW] >= entry[entries.LAST_ROW]:
         return False
-    return not flow.begins_function(made.swept.rows[entry[entries.FIRST_ROW]], made.machine)
+    return not conform.begins_function(made.swept.rows[entry[entries.FIRST_ROW]], made.machine)
 
 
 def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArray[np.int64]:

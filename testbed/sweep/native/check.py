@@ -24,9 +24,9 @@ from testbed.sweep.native.codes import (
     PERHAPS,
     PLACE,
 )
-from testbed.sweep.native.conform import believe, conform, enter
+from testbed.sweep.native.conform import begins_function, believe, conform, enter
 from testbed.sweep.native.entries import CIE, END, FIRST_ROW, IS_SIGNAL, LAST_ROW, READ, START, STATE
-from testbed.sweep.native.flow import begins_function, decode, walk
+from testbed.sweep.native.flow import decode, walk
 from testbed.sweep.native.landings import read_sites
 from testbed.sweep.native.room import (
     ABOUT,
@@ -103,7 +103,7 @@ from testbed.sweep.native.room import (
     place_in_file,
 )
 from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME, UNSAID
-from testbed.sweep.native.state import IS_ASSUMED, IS_WHOLE, NEVER_COMES, REGISTER_COUNT, copy_state
+from testbed.sweep.native.state import DOUBTED, IS_ASSUMED, IS_WHOLE, REGISTER_COUNT, copy_state
 
 MOST_ROUNDS = 500
 
@@ -185,7 +185,7 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
         operations = room.operations[used:]
         length, flow, target, count = decode(machine.which, swept, at, begin + size, pc, room.fields, operations)
         if length == 0:
-            at += machine.step
+            at, straight = at + machine.step, instructions
             continue
         if max(used + MOST_OPERATIONS, instructions) < MOST_DECODED:
             known = room.decoded[instructions]
@@ -305,7 +305,7 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         if of_cfa == FINE and of_registers == FINE:
             keep_frame(state, edge, machine)
     if room.counts[AT_JUMPS] == 0 and room.counts[AT_LEAF_JUMPS] == 0:
-        state[IS_ASSUMED] = NEVER_COMES  # no jump could lead there
+        state[IS_ASSUMED] = DOUBTED  # no jump could lead there
     room.pending[head] = 1
     room.counts[UNLED_HEADS] += 1
 

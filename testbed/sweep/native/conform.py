@@ -23,11 +23,17 @@ from testbed.sweep.native.codes import (
 from testbed.sweep.native.entries import leb
 from testbed.sweep.native.expression import evaluate
 from testbed.sweep.native.room import (
+    ANOTHERS,
+    CALLED,
     CFA_FOUND,
     CHANGED_AT_EXIT,
     CONTRADICTED,
     FINE,
+    IN_TURN,
     KEPT_AT_EXIT,
+    LANDED,
+    LEAVES_BADLY,
+    MAY_NOT_RETURN,
     PERHAPS_AT_EXIT,
     REGISTER_FOUND,
     UNSURE,
@@ -48,12 +54,15 @@ from testbed.sweep.native.rows import (
     kept_register,
 )
 from testbed.sweep.native.state import (
+    BELIEVED,
+    DOUBTED,
     FIRST_WORD,
     IS_ASSUMED,
     IS_BAD,
     IS_WHOLE,
     LOST,
     REGISTER_COUNT,
+    SHOWN,
     WORDS,
     follow,
     word_index,
@@ -62,10 +71,18 @@ from testbed.sweep.native.state import (
 
 @compiled()
 def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, machine: Any) -> Any:
-    """How surely a state contradicts a row, CFA and registers; what is not known is as the row says from here on."""
+    """How surely a state contradicts a row, CFA and registers; what is not known is as the row says from here on.
+
+    Where perhaps nobody comes this way, the row is perhaps for others: ANOTHERS. Only a row that begins on this way and
+    agrees shows that somebody comes; and a row that agreed up to an instruction is wrong behind that, whoever comes.
+    """
     row = swept.rows[which]
+    begins, is_led = row[PC] == pc, came[0] >= 0
+    is_doubted = begins and came[1] == CALLED  # perhaps nobody comes back
+    if state[IS_ASSUMED] == DOUBTED:
+        is_doubted = begins or not is_led or came[1] != IN_TURN
     if row[RULES + machine.return_address] & ((1 << BITS) - 1) == UNSAID:
-        state[IS_ASSUMED] = 1  # nobody called: whoever goes on from here has no caller either
+        state[IS_ASSUMED] = BELIEVED  # nobody called: whoever goes on from here has no caller either
         return FINE, FINE
     wanted, register = place(CFA_BASE, 0), -1
     if row[CFA_REGISTER] < 0:
@@ -77,22 +94,31 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     of_cfa = FINE
     if held != wanted:
         is_given = is_argument(held, machine) or (held >> KIND == OTHER and row[PC] == pc)
-        of_cfa = UNSURE if held >> KIND == MAYBE or is_given or state[IS_ASSUMED] else CONTRADICTED
-        note(room, CFA_FOUND, of_cfa, pc, came, held, which)
+        of_cfa = UNSURE if held >> KIND == MAYBE or is_given or state[IS_ASSUMED] == BELIEVED else CONTRADICTED
+        if of_cfa == UNSURE or not is_doubted:
+            note(room, CFA_FOUND, of_cfa, pc, came, held, which)
         if is_given:  # another frame, which the row begins to speak of: nothing is known of it
-            state[IS_ASSUMED] = 1
+            state[IS_ASSUMED] = BELIEVED
             return of_cfa, FINE
         if held >> KIND == MAYBE:
-            state[IS_ASSUMED] = 1
+            state[IS_ASSUMED] = BELIEVED
             if register >= 0:
                 state[register] = wanted
     of_registers = FINE
     for k in range(len(machine.kept)):
         own = machine.kept[k]
         sureness, held = held_against(row, own, state, swept, pc, room, machine)
-        if sureness != FINE:
+        of_registers = max(of_registers, sureness)
+        if sureness == UNSURE or (sureness == CONTRADICTED and not is_doubted):
             note(room, REGISTER_FOUND + own, sureness, pc, came, held, which)
-            of_registers = max(of_registers, sureness)
+    sureness = max(of_cfa, of_registers)
+    if is_doubted and sureness == CONTRADICTED:
+        if came[1] != LANDED:
+            about = MAY_NOT_RETURN if came[1] == CALLED else LEAVES_BADLY
+            note(room, about, UNSURE, came[0] if is_led else pc, came, 0, which)
+        return ANOTHERS, ANOTHERS
+    if begins and is_led and sureness == FINE and state[IS_ASSUMED] == DOUBTED:
+        state[IS_ASSUMED] = SHOWN
     return of_cfa, of_registers
 
 
@@ -137,7 +163,7 @@ def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any,
             held = where
     if held == wanted:
         return FINE, held
-    return UNSURE if held >> KIND == MAYBE or state[IS_ASSUMED] else CONTRADICTED, held
+    return UNSURE if held >> KIND == MAYBE or state[IS_ASSUMED] == BELIEVED else CONTRADICTED, held
 
 
 @compiled(inline=True)
@@ -163,6 +189,19 @@ def enter(state: Any, machine: Any) -> None:
     state[machine.stack] = place(CFA_BASE, machine.entry)
     if machine.which == X86_64:
         follow(state, place(CFA_BASE, -8), callers(machine.return_address))
+
+
+@compiled(inline=True)
+def begins_function(row: Any, machine: Any) -> Any:
+    """Whether a row is what the convention says of a function's first instruction."""
+    if row[CFA_REGISTER] != machine.stack or row[CFA_OFFSET] != -machine.entry:
+        return False
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        usual = 0 if machine.which != X86_64 or own != machine.return_address else (-8 << 3) | 1
+        if row[RULES + own] != usual:
+            return False
+    return True
 
 
 @compiled()

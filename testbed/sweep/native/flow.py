@@ -32,9 +32,10 @@ from testbed.sweep.native.codes import (
     low,
     place,
 )
-from testbed.sweep.native.conform import believe, conform, enter, note_exit
+from testbed.sweep.native.conform import begins_function, believe, conform, enter, note_exit
 from testbed.sweep.native.entries import END, FIRST_ROW, LAST_ROW, READ, START, STATE
 from testbed.sweep.native.room import (
+    ANOTHERS,
     AT_JUMPS,
     AT_LEAF_JUMPS,
     BY_FUNCTION,
@@ -60,7 +61,6 @@ from testbed.sweep.native.room import (
     LEAVES_BADLY,
     LEFT,
     LENGTH,
-    MAY_NOT_RETURN,
     MOST_DECODED,
     NO_INSTRUCTION,
     ON_EDGE,
@@ -81,12 +81,14 @@ from testbed.sweep.native.room import (
     note,
     place_in_file,
 )
-from testbed.sweep.native.rows import ARGUMENTS, CFA_OFFSET, CFA_REGISTER, PC, RULES
+from testbed.sweep.native.rows import ARGUMENTS, CFA_REGISTER, PC, RULES
 from testbed.sweep.native.state import (
+    BELIEVED,
+    DOUBTED,
     IS_ASSUMED,
     IS_BAD,
     IS_WHOLE,
-    NEVER_COMES,
+    SHOWN,
     copy_state,
     forget_below,
     forget_objects,
@@ -95,7 +97,7 @@ from testbed.sweep.native.state import (
     store_word,
 )
 from testbed.sweep.native.thumb import decode_thumb
-from testbed.sweep.native.transfer import MEMORY, added, apply
+from testbed.sweep.native.transfer import MEMORY, added, apply, make_equal
 from testbed.sweep.native.x86_64 import decode_x86_64
 
 MOST_VENEER = 8  # instructions
@@ -131,18 +133,6 @@ def instruction(at: Any, pc: Any, entry: Any, place_of_code: Any, swept: Any, ro
 
 
 @compiled()
-def is_for_another(state: Any, row: Any, pc: Any, came: Any, swept: Any, room: Any, machine: Any) -> Any:
-    """Whether a state contradicts a row; nothing is written down, and the state is not as it was."""
-    if state[IS_ASSUMED] == NEVER_COMES:
-        state[IS_ASSUMED] = 0
-    writes = room.counts[WRITES]
-    room.counts[WRITES] = 0
-    of_cfa, of_registers = conform(state, swept, row, pc, came, room, machine)
-    room.counts[WRITES] = writes
-    return max(of_cfa, of_registers) == CONTRADICTED
-
-
-@compiled()
 def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> Any:
     """Take a state over an edge inside the entry: held against the row there, then met with what is known there."""
     edge = room.spare[ON_EDGE]
@@ -151,40 +141,23 @@ def arrive(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any
     if which < entry[FIRST_ROW] or head < 0:
         return
     copy_state(edge, state)
-    if state[IS_ASSUMED] == NEVER_COMES:
-        if came[1] != CALLED and is_for_another(edge, which, target, came, swept, room, machine):
-            note(room, LEAVES_BADLY, UNSURE, came[0], came, 0, which)
-            return
-        copy_state(edge, state)
-        if came[1] == CALLED or swept.rows[which, PC] == target or room.pending[head]:
-            edge[IS_ASSUMED] = 0  # a row begins for this way, or others lead there, too
-    elif room.states[head, IS_ASSUMED] == NEVER_COMES and room.pending[head]:
-        room.states[head, IS_ASSUMED] = 0
-        room.pending[head] |= 1
-        room.counts[EARLIEST] = min(room.counts[EARLIEST], head)
-    writes = room.counts[WRITES]
+    there, is_led = room.states[head], room.pending[head] != 0
     is_call = came[1] == CALLED or came[1] == LANDED
-    if came[1] == CALLED and room.pending[head] == 0 and swept.rows[which, PC] == target:
-        if is_for_another(edge, which, target, came, swept, room, machine):
-            return  # perhaps nobody comes back: it begins as what nothing leads to
-        copy_state(edge, state)
-    if writes and is_call and room.pending[head] and room.states[head, IS_BAD] == 0:
-        room.counts[WRITES] = 0  # others lead there, too: perhaps the call does not come back, or throws nothing
-        of_cfa, of_registers = conform(edge, swept, which, target, came, room, machine)
-        room.counts[WRITES] = writes
-        if max(of_cfa, of_registers) == CONTRADICTED and came[1] == CALLED:
-            note(room, MAY_NOT_RETURN, UNSURE, came[0], came, 0, which)
+    is_asked = is_call and is_led and there[IS_BAD] == 0 and edge[IS_ASSUMED] == SHOWN
+    if is_asked:
+        edge[IS_ASSUMED] = DOUBTED  # others lead there, too: perhaps the call does not come back, or throws nothing
+    of_cfa, of_registers = conform(edge, swept, which, target, came, room, machine)
+    if of_cfa == ANOTHERS:
+        if came[1] == CALLED and is_led:
             list_call(room.target[0], swept.doubted, room)
-        elif max(of_cfa, of_registers) == UNSURE:
-            copy_state(edge, state)
-            conform(edge, swept, which, target, came, room, machine)
-    else:
-        of_cfa, of_registers = conform(edge, swept, which, target, came, room, machine)
+        return
+    if is_asked and edge[IS_ASSUMED] == DOUBTED:
+        edge[IS_ASSUMED] = SHOWN
     edge[IS_BAD] = 1 if of_cfa == CONTRADICTED or (is_call and of_registers == CONTRADICTED) else 0
-    there = room.states[head]
-    if room.pending[head] == 0 or (there[IS_BAD] and not edge[IS_BAD]):
+    better = 4 * int(there[IS_BAD] - edge[IS_BAD]) + int(there[IS_ASSUMED] - edge[IS_ASSUMED])
+    if not is_led or better > 0:  # what is shown is not made less by what is assumed
         copy_state(there, edge)
-    elif edge[IS_BAD] > there[IS_BAD] or not merge(there, edge, machine.stack, head):
+    elif better < 0 or not merge(there, edge, machine.stack, head):
         return
     room.pending[head] |= 1
     room.counts[EARLIEST] = min(room.counts[EARLIEST], head)
@@ -261,19 +234,6 @@ def is_function_at(target: Any, entry: Any, swept: Any, machine: Any) -> Any:
     )
 
 
-@compiled(inline=True)
-def begins_function(row: Any, machine: Any) -> Any:
-    """Whether a row is what the convention says of a function's first instruction."""
-    if row[CFA_REGISTER] != machine.stack or row[CFA_OFFSET] != -machine.entry:
-        return False
-    for k in range(len(machine.kept)):
-        own = machine.kept[k]
-        usual = 0 if machine.which != X86_64 or own != machine.return_address else (-8 << 3) | 1
-        if row[RULES + own] != usual:
-            return False
-    return True
-
-
 @compiled()
 def follow_edge(state: Any, entry: Any, target: Any, came: Any, swept: Any, room: Any, machine: Any) -> None:
     """Go on at a jump's target with a state: in this entry's code, or out of it."""
@@ -281,17 +241,6 @@ def follow_edge(state: Any, entry: Any, target: Any, came: Any, swept: Any, room
         arrive(state, entry, target, came, swept, room, machine)
     elif target != entry[END] or state[machine.stack] == place(CFA_BASE, machine.entry):  # else it is never taken
         leave(state, target, came, swept, room, machine)
-
-
-@compiled(inline=True)
-def make_equal(state: Any, compared: Any) -> None:
-    """Two registers are equal: what is known of one is known of the other."""
-    one, other = compared[0], compared[1]
-    if one >= 0 and other >= 0:
-        if state[one] >> KIND == MAYBE or is_frame(state[other]):
-            state[one] = state[other]
-        elif state[other] >> KIND == MAYBE or is_frame(state[one]):
-            state[other] = state[one]
 
 
 @compiled()
@@ -320,17 +269,13 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         )
         is_call = flow in (CALL, CALL_AWAY)
         if is_due or (is_call and sureness == CONTRADICTED):
-            if way == CALLED and swept.rows[row, PC] == pc:
-                doubt_call(state, row, pc, (before, way), swept, room, machine)
             room.counts[IS_CALL], room.counts[WRONG_NOW] = is_call, 0
-            is_doubted, begins = state[IS_ASSUMED] == NEVER_COMES, swept.rows[row, PC] == pc
-            if is_doubted and not begins:
-                state[IS_ASSUMED] = 0  # an instruction of this way made it wrong, whoever comes
             of_cfa, of_registers = conform(state, swept, row, pc, (before, way), room, machine)
             room.counts[IS_CALL], room.counts[WRONG_BEFORE] = 0, room.counts[WRONG_NOW]
             sureness = max(of_cfa, of_registers)
-            if is_doubted and state[IS_ASSUMED] in (0, NEVER_COMES):
-                state[IS_ASSUMED] = 0 if begins and before >= 0 and sureness == FINE else NEVER_COMES
+            if sureness == ANOTHERS:
+                believe(state, swept.rows[row], pc, swept, room, machine)
+                state[IS_ASSUMED], sureness = DOUBTED, UNSURE
         if length == 0:
             note(room, NO_INSTRUCTION, UNSURE, pc, (before, way), 0, row)
             return
@@ -368,11 +313,11 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
                 make_equal(state, compared)
                 is_due = True
             compared[0] = -1
-            if state[machine.stack] != place(CFA_BASE, machine.entry) and state[IS_ASSUMED] == 0:
+            if state[machine.stack] != place(CFA_BASE, machine.entry) and state[IS_ASSUMED] == SHOWN:
                 if leads_to_unknown(following, entry, room):
-                    taken[IS_ASSUMED] = NEVER_COMES
+                    taken[IS_ASSUMED] = DOUBTED
                 elif leads_to_unknown(target, entry, room):
-                    state[IS_ASSUMED] = NEVER_COMES
+                    state[IS_ASSUMED] = DOUBTED
             follow_edge(taken, entry, target, (pc, JUMPED), swept, room, machine)
         elif flow >= PERHAPS:
             taken = room.spare[4]
@@ -429,16 +374,6 @@ def behind_veneer(state: Any, entry: Any, target: Any, swept: Any, room: Any, ma
     return back
 
 
-@compiled()
-def doubt_call(state: Any, row: Any, pc: Any, came: Any, swept: Any, room: Any, machine: Any) -> None:
-    """Where the row that begins behind a call is for another frame, perhaps nobody comes back: it is believed then."""
-    edge = room.spare[ON_EDGE]
-    copy_state(edge, state)
-    if is_for_another(edge, row, pc, came, swept, room, machine):
-        note(room, MAY_NOT_RETURN, UNSURE, came[0], came, 0, row)
-        believe(state, swept.rows[row], pc, swept, room, machine)
-
-
 @compiled(inline=True)
 def is_called_here(target: Any, swept: Any) -> Any:
     """Whether a place is in code that an entry is for."""
@@ -459,7 +394,7 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
         is_function = begins_function(swept.rows[at], machine)
         if target != following and is_function:
             enter(inner, machine)  # a function inside, with rows of its own; or a place that nobody comes back from
-            inner[IS_ASSUMED] = 1
+            inner[IS_ASSUMED] = BELIEVED
         elif machine.which == X86_64:
             inner[stack] = added(inner[stack], -8)
             if inner[stack] >> KIND == PLACE:
@@ -470,7 +405,7 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
         if target == following:
             return False
         if not is_function:
-            state[IS_ASSUMED] = 1  # perhaps nobody comes back: a string, a trap, a loop lies there
+            state[IS_ASSUMED] = BELIEVED  # perhaps nobody comes back: a string, a trap, a loop lies there
     if state[stack] >> KIND == PLACE:
         forget_below(state, state[stack])
     forget_objects(state, machine.entry)

@@ -12,8 +12,8 @@ from testbed.native.compiled import compiled
 # How control came to the place of a finding.
 IN_TURN, JUMPED, CALLED, LANDED, SWITCHED, LEFT = range(6)
 
-# How sure a finding is.
-FINE, UNSURE, CONTRADICTED = range(3)
+# How sure a finding is; of a row that is contradicted on a way that perhaps nobody comes, ANOTHERS: nothing is sure.
+FINE, UNSURE, CONTRADICTED, ANOTHERS = range(4)
 
 # What a finding is about, by rows of `found`: the CFA, then each register, then what stands here.
 CFA_FOUND, REGISTER_FOUND = 0, 1

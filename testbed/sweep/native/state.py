@@ -26,10 +26,11 @@ from testbed.sweep.native.codes import (
 )
 
 # Behind 40 registers: whether a word that is not followed was never stored to since the function was entered; whether
-# the state came by a way that a row contradicts; the registers that were stored to where nobody follows; whether a row
-# was believed where nothing was known; how many words are followed.
+# the state came by a way that a row contradicts; the registers that were stored to where nobody follows; how far the
+# state is assumed; how many words are followed.
 REGISTER_COUNT = 40
-NEVER_COMES = 2  # in place of 1 in IS_ASSUMED: perhaps nobody goes this way; it is forgotten where rows agree with it
+# In IS_ASSUMED: control comes so; it does if a row is right that was believed where nothing was known; perhaps never.
+SHOWN, BELIEVED, DOUBTED = range(3)
 IS_WHOLE, IS_BAD, LOST, IS_ASSUMED, WORDS = range(REGISTER_COUNT, REGISTER_COUNT + 5)
 FIRST_WORD = WORDS + 1
 MOST_WORDS = 48
@@ -181,8 +182,6 @@ def merge(into: Any, other: Any, stack: Any, name: Any) -> Any:
             changed = True
     if into[IS_WHOLE] and not other[IS_WHOLE]:
         into[IS_WHOLE], changed = 0, True
-    if other[IS_ASSUMED] and not into[IS_ASSUMED]:
-        into[IS_ASSUMED], changed = 1, True
     if other[LOST] & ~into[LOST]:
         into[LOST], changed = into[LOST] | other[LOST], True
     return changed

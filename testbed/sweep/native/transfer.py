@@ -36,7 +36,7 @@ from testbed.sweep.native.codes import (
     rounded,
     with_sign,
 )
-from testbed.sweep.native.state import IS_ASSUMED, IS_WHOLE, LOST, is_frame, new_stretch, store_word, word_at
+from testbed.sweep.native.state import BELIEVED, IS_ASSUMED, IS_WHOLE, LOST, is_frame, new_stretch, store_word, word_at
 
 MEMORY = 1 << 62  # in what an instruction touched: a word that is followed; its other bits are registers
 NOT_COMPARED = -1
@@ -83,7 +83,7 @@ def apply(operations: Any, state: Any, machine: Any, pc: Any, compared: Any) -> 
             continue
         if kind == KERNEL:
             if state[register] >> KIND == NUMBER and (low(state[register]) in (first, second)):
-                state[IS_ASSUMED] = 1
+                state[IS_ASSUMED] = BELIEVED
             continue
         if kind == COMPARE:
             compared[0], compared[1] = register, first
@@ -137,6 +137,17 @@ def apply(operations: Any, state: Any, machine: Any, pc: Any, compared: Any) -> 
         state[register] = value
         touched |= 1 << register
     return touched
+
+
+@compiled(inline=True)
+def make_equal(state: Any, compared: Any) -> None:
+    """Two registers are equal: what is known of one is known of the other."""
+    one, other = compared[0], compared[1]
+    if one >= 0 and other >= 0:
+        if state[one] >> KIND == MAYBE or is_frame(state[other]):
+            state[one] = state[other]
+        elif state[other] >> KIND == MAYBE or is_frame(state[one]):
+            state[other] = state[one]
 
 
 @compiled(inline=True)

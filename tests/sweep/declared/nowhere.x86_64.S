@@ -7,8 +7,8 @@
 // -         movb    $0, 1
 // +         movb    $0, 0x10001
 // | 0 of 1 agree
-// | cannot tell: CFA: what it counts from is not known
-// | f+0x24 (row of f+0x24): the row says CFA = rsp+0x28; rsp is CFA-0x20, coming from f+0x1c
+// | cannot tell: a way to a row for another frame, perhaps for a case that never comes
+// | f+0x1c: a way to a row for another frame, perhaps for a case that never comes
 // case: a call in place of the store
 // -         movb    $0, 1
 // +         call    leave@PLT
