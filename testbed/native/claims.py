@@ -1,8 +1,8 @@
 """Processes that need the same machine code at once: one compiles it, the others wait for it.
 
-A claim is a lock on a file beside the code. The system takes it back from a process that dies, and who has waited for
-`PATIENCE` seconds in all compiles for itself: a process that is stopped, or someone who holds locks for fun, costs no
-more than that.
+A claim is a lock on a file beside the code, in which stands who holds it. The system takes it back from a process that
+dies, and who has waited for `PATIENCE` seconds in which the holder did nothing compiles for itself: a process that is
+stopped, or someone who holds locks for fun, costs no more than that, in all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from testbed.words.own_files import own_folder
 
-PATIENCE = 120.0  # seconds that this process waits for others, in all
+PATIENCE = 20.0  # seconds that this process waits for others that do nothing, in all
 _POLL = 0.02
 
 _claims: dict[Path, int] = {}  # the open file of each claim of this process
@@ -52,14 +52,22 @@ def release(path: Path) -> None:
 
 
 def _locked(file: int) -> bool:
-    began = time.monotonic()
-    try:
-        while True:
-            with suppress(BlockingIOError):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            if _waited[0] + time.monotonic() - began > PATIENCE:
-                return False
-            time.sleep(_POLL)
-    finally:
-        _waited[0] += time.monotonic() - began
+    since, before = time.monotonic(), ""
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.pwrite(file, b"%-20d" % os.getpid(), 0)
+            return True
+        if (worked := _processor_time(file)) != before:
+            since, before = time.monotonic(), worked
+        if _waited[0] + time.monotonic() - since > PATIENCE:
+            _waited[0] += time.monotonic() - since
+            return False
+        time.sleep(_POLL)
+
+
+def _processor_time(file: int) -> str:
+    """How long who holds a claim has computed; nothing where the system does not say."""
+    with suppress(OSError, ValueError):
+        return " ".join(Path(f"/proc/{int(os.pread(file, 20, 0))}/stat").read_text().rpartition(")")[2].split()[11:13])
+    return ""

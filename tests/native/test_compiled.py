@@ -217,6 +217,17 @@ def test_nobody_waits_longer_than_for_some_time_in_all(
     assert path not in claims._claims
 
 
+def test_nobody_loses_patience_with_who_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "folder" / "one.code"
+    monkeypatch.setattr(claims, "PATIENCE", 1.0)
+    monkeypatch.setattr(claims, "_waited", [0.0])
+    with started(HOLDS.replace("sys.stdin.readline()", "while time.process_time() < 3: pass"), str(path)) as process:
+        assert process.stdout is not None and process.stdout.readline() == "claimed\n"
+        claim(path)
+    assert path in claims._claims and path.read_text() == "made"
+    release(path)
+
+
 def test_nothing_is_left_of_a_claim(path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     claim(path)
