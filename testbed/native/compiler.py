@@ -20,7 +20,8 @@ from numba import types
 from numba.core import config, sigutils
 from numba.core.caching import _Cache
 from numba.core.ccallback import CFunc
-from numba.core.compiler import CompileResult
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -52,12 +53,51 @@ def compiled_form(kernel: Callable[..., Any]) -> Any:
 @cache
 def _called_form(kernel: Callable[..., Any]) -> Any:
     """What another kernel calls: nothing that Python could call is made of it."""
-    return numba.njit(no_cpython_wrapper=True, **_options(FORMS[kernel]))(kernel)
+    return numba.njit(no_cpython_wrapper=True, pipeline_class=CompilerOfCalled, **_options(FORMS[kernel]))(kernel)
 
 
 def _options(form: KernelForm) -> dict[str, bool]:
     """Other threads run Python meanwhile."""
     return {"nogil": True, "no_cfunc_wrapper": True, "_nrt": form.allocates, "forceinline": form.inline}
+
+
+class LinkedCode(JITCodeLibrary):  # type: ignore[misc,unused-ignore]
+    """What only other kernels call: it becomes part of their code, and is optimized there, with all that they call.
+
+    numba would optimize it and make machine code of it for itself, too, with all that it calls: at each step of a chain
+    of calls once more.
+    """
+
+    def _optimize_final_module(self) -> None:
+        """Who calls it does."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Nowhere."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What sets the environment of machine code: here is none."""
+        return _NoMachineCode
+
+
+class _NoMachineCode:
+    @staticmethod
+    def set_env(name: str, env: object) -> None:
+        """Nothing looks there."""
+
+
+class CompilerOfCalled(Compiler):  # type: ignore[misc,unused-ignore]
+    """numba's compiler, of what only other kernels call."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.state.library = LinkedCode(self.state.targetctx.codegen(), "called")
 
 
 @typeof_impl.register(FunctionType)  # type: ignore[untyped-decorator,unused-ignore]
