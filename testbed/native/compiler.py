@@ -12,7 +12,7 @@ import hashlib
 import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numba
@@ -68,6 +68,8 @@ class LinkedCode(JITCodeLibrary):  # type: ignore[misc,unused-ignore]
     of calls once more.
     """
 
+    codegen = SimpleNamespace(set_env=lambda name, env: None)  # there is no machine code that looks for it
+
     def _optimize_final_module(self) -> None:
         """Who calls it does."""
 
@@ -79,17 +81,6 @@ class LinkedCode(JITCodeLibrary):  # type: ignore[misc,unused-ignore]
         """Nowhere."""
         self._ensure_finalized()
         return 0
-
-    @property
-    def codegen(self) -> Any:
-        """What sets the environment of machine code: here is none."""
-        return _NoMachineCode
-
-
-class _NoMachineCode:
-    @staticmethod
-    def set_env(name: str, env: object) -> None:
-        """Nothing looks there."""
 
 
 class CompilerOfCalled(Compiler):  # type: ignore[misc,unused-ignore]

@@ -24,7 +24,7 @@ from testbed.sweep.native.codes import (
     PERHAPS,
     PLACE,
 )
-from testbed.sweep.native.conform import begins_function, believe, conform, enter
+from testbed.sweep.native.conform import begins_function, believe, enter, quietly
 from testbed.sweep.native.entries import CIE, END, FIRST_ROW, IS_SIGNAL, LAST_ROW, READ, START, STATE
 from testbed.sweep.native.flow import decode, walk
 from testbed.sweep.native.landings import read_sites
@@ -280,15 +280,12 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         room.pending[head] = 1
         return
     row = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], pc), entry[FIRST_ROW])
-    edge, writes = room.spare[ON_EDGE], room.counts[WRITES]
+    edge = room.spare[ON_EDGE]
     for k in range(2):
         counter, which = (AT_JUMPS, JUMP_STATE) if k == 0 else (AT_LEAF_JUMPS, LEAF_STATE)
         if room.counts[counter] > 0:
             copy_state(edge, room.spare[which])
-            room.counts[WRITES] = 0
-            of_cfa, of_registers = conform(edge, swept, row, pc, (-1, SWITCHED), room, machine)
-            room.counts[WRITES] = writes
-            if of_cfa == FINE and of_registers == FINE:
+            if quietly(edge, swept, row, pc, (-1, SWITCHED), room, machine) == FINE:
                 copy_state(room.states[head], edge)
                 room.pending[head] = 1
                 return
@@ -299,10 +296,7 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         before -= 1
     if before >= 0:
         copy_state(edge, room.states[before])
-        room.counts[WRITES] = 0
-        of_cfa, of_registers = conform(edge, swept, row, pc, (-1, SWITCHED), room, machine)
-        room.counts[WRITES] = writes
-        if of_cfa == FINE and of_registers == FINE:
+        if quietly(edge, swept, row, pc, (-1, SWITCHED), room, machine) == FINE:
             keep_frame(state, edge, machine)
     if room.counts[AT_JUMPS] == 0 and room.counts[AT_LEAF_JUMPS] == 0:
         state[IS_ASSUMED] = DOUBTED  # no jump could lead there

@@ -11,6 +11,7 @@ from testbed.sweep.native.codes import (
     CFA_BASE,
     KIND,
     MAYBE,
+    MEETING_BASE,
     NUMBER,
     OTHER,
     PLACE,
@@ -28,6 +29,7 @@ from testbed.sweep.native.room import (
     CFA_FOUND,
     CHANGED_AT_EXIT,
     CONTRADICTED,
+    EXITS,
     FINE,
     IN_TURN,
     KEPT_AT_EXIT,
@@ -37,6 +39,7 @@ from testbed.sweep.native.room import (
     PERHAPS_AT_EXIT,
     REGISTER_FOUND,
     UNSURE,
+    WRITES,
     note,
 )
 from testbed.sweep.native.rows import (
@@ -94,13 +97,14 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     of_cfa = FINE
     if held != wanted:
         is_given = is_argument(held, machine) or (held >> KIND == OTHER and row[PC] == pc)
-        of_cfa = UNSURE if held >> KIND == MAYBE or is_given or state[IS_ASSUMED] == BELIEVED else CONTRADICTED
+        is_lost = held >> KIND == MAYBE or (held >> KIND == PLACE and held >> 48 & 0xFF >= MEETING_BASE)
+        of_cfa = UNSURE if is_lost or is_given or state[IS_ASSUMED] == BELIEVED else CONTRADICTED
         if of_cfa == UNSURE or not is_doubted:
             note(room, CFA_FOUND, of_cfa, pc, came, held, which)
         if is_given:  # another frame, which the row begins to speak of: nothing is known of it
             state[IS_ASSUMED] = BELIEVED
             return of_cfa, FINE
-        if held >> KIND == MAYBE:
+        if is_lost:
             state[IS_ASSUMED] = BELIEVED
             if register >= 0:
                 state[register] = wanted
@@ -120,6 +124,15 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     if begins and is_led and sureness == FINE and state[IS_ASSUMED] == DOUBTED:
         state[IS_ASSUMED] = SHOWN
     return of_cfa, of_registers
+
+
+@compiled()
+def quietly(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, machine: Any) -> Any:
+    """How surely a state contradicts a row, with nothing written down."""
+    writes, room.counts[WRITES] = room.counts[WRITES], 0
+    of_cfa, of_registers = conform(state, swept, which, pc, came, room, machine)
+    room.counts[WRITES] = writes
+    return max(of_cfa, of_registers)
 
 
 @compiled(inline=True)
@@ -276,6 +289,7 @@ def believe_word(state: Any, row: Any, swept: Any, room: Any, machine: Any) -> A
 @compiled()
 def note_exit(state: Any, room: Any, machine: Any) -> None:
     """Which registers a function gives back changed where it ends, perhaps changed, or as they were."""
+    room.counts[EXITS] += 1
     for k in range(len(machine.kept)):
         own = machine.kept[k]
         if own != machine.return_address:

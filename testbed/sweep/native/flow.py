@@ -32,7 +32,7 @@ from testbed.sweep.native.codes import (
     low,
     place,
 )
-from testbed.sweep.native.conform import begins_function, believe, conform, enter, note_exit
+from testbed.sweep.native.conform import begins_function, believe, conform, enter, note_exit, quietly
 from testbed.sweep.native.entries import END, FIRST_ROW, LAST_ROW, READ, START, STATE
 from testbed.sweep.native.room import (
     ANOTHERS,
@@ -169,7 +169,6 @@ def leave(state: Any, target: Any, came: Any, swept: Any, room: Any, machine: An
     which = last_not_above(swept.entries, START, 0, len(swept.entries), target)
     if which < 0 or target >= swept.entries[which, END] or swept.entries[which, STATE] != READ:
         note_exit(state, room, machine)
-        room.counts[EXITS] += 1
         return
     other = swept.entries[which]
     row = last_not_above(swept.rows, PC, other[FIRST_ROW], other[LAST_ROW], target)
@@ -183,7 +182,6 @@ def leave(state: Any, target: Any, came: Any, swept: Any, room: Any, machine: An
         room.counts[EXITS] += 1
         return
     note_exit(state, room, machine)
-    room.counts[EXITS] += 1
     held = state[machine.stack]
     if is_frame(held) and low(held) > machine.entry:
         return  # over its caller, who is left as well
@@ -203,12 +201,8 @@ def enter_part(edge: Any, which: Any, row: Any, target: Any, came: Any, swept: A
     A compiler that knows of a case that never comes may leave a jump to whatever follows some code: the beginning of a
     part that another function uses.
     """
-    writes = room.counts[WRITES]
     if target == swept.entries[which, START]:
-        room.counts[WRITES] = 0
-        of_cfa, of_registers = conform(edge, swept, row, target, came, room, machine)
-        room.counts[WRITES] = writes
-        if max(of_cfa, of_registers) == FINE:
+        if quietly(edge, swept, row, target, came, room, machine) == FINE:
             if swept.led[which] != BY_FUNCTION:
                 swept.led[which] = room.counts[LEADER]
         elif not swept.led[which]:
@@ -333,7 +327,6 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     at_exit = state[machine.stack] == place(CFA_BASE, machine.entry)
     if way != CALLED and at_exit:  # its entry ends before a function does
         note_exit(state, room, machine)
-        room.counts[EXITS] += 1
 
 
 @compiled(inline=True)
@@ -480,7 +473,6 @@ def end_of_walk(state: Any, flow: Any, step: Any, entry: Any, row: Any, swept: A
     elif flow == RETURN:
         note_return(state, pc, (-1, LEFT), row, room, machine)
         note_exit(state, room, machine)
-        room.counts[EXITS] += 1
     elif flow == AWAY:
         at_exit = state[machine.stack] == place(CFA_BASE, machine.entry)
         which, counter = (LEAF_STATE, AT_LEAF_JUMPS) if at_exit else (JUMP_STATE, AT_JUMPS)
@@ -489,6 +481,7 @@ def end_of_walk(state: Any, flow: Any, step: Any, entry: Any, row: Any, swept: A
         else:
             merge(room.spare[which], state, machine.stack, which)
         room.counts[counter] += 1
-        room.counts[EXITS] += 1
         if (at_exit and room.counts[AT_JUMPS] == 0) or state[machine.stack] >> KIND == MAYBE:
             note_exit(state, room, machine)
+        else:
+            room.counts[EXITS] += 1
