@@ -3,7 +3,7 @@
 // case: as it is
 // | 0 of 1 agree
 // | cannot tell: CFA: what it counts from is not known
-// | f+0x1f (row of f+0x1f): the row says CFA = rsp+0x8; rsp is an address of the stack+0x18, coming from f+0x1e
+// | f+0x1f (row of f+0x1f): the row says CFA = rsp+0x8; rsp is an address in the stack, at a distance from the CFA that is not known, coming from f+0x1e
 
         .globl f
         .type f, @function
