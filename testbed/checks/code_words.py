@@ -123,16 +123,11 @@ def contradictions(one: UnwindRow, other: UnwindRow, arch: Arch, cfa_is: str, it
     ``cfa_is`` and ``it_is`` begin the words for what the other one says.
     """
     things = []
-    if counted_alike(one, other) and one.cfa != other.cfa:
+    cfa, its = one.cfa, other.cfa
+    if isinstance(cfa, RegisterPlus) and isinstance(its, RegisterPlus) and cfa.register == its.register and cfa != its:
         things.append(WrongThing("CFA", f"CFA = {cfa_words(one.cfa)}", f"{cfa_is} {cfa_words(other.cfa)}"))
     for name in (one.return_address, *platform(arch).preserved):
         here, there = one.registers.get(name), other.registers.get(name)
         if isinstance(here, Offset) and isinstance(there, Offset) and here != there:
             things.append(WrongThing(name, f"{name} is {rule_words(here, name)}", f"{it_is} {rule_words(there, name)}"))
     return tuple(things)
-
-
-def counted_alike(one: UnwindRow, other: UnwindRow) -> bool:
-    """Whether two rows count the CFA from the same register."""
-    here, there = one.cfa, other.cfa
-    return isinstance(here, RegisterPlus) and isinstance(there, RegisterPlus) and here.register == there.register

@@ -22,20 +22,15 @@ from testbed.arch import Arch
 from testbed.checks.impossible import (
     dynamic_frame_steps,
     in_parts,
-    rows_outside,
+    seconded,
     unproven_steps,
     within,
     without,
     without_answered_base,
-    without_contradicted,
-    without_fallen_through,
     without_impossible,
-    without_led_astray,
     without_moved,
-    without_never_returning,
     without_overwritten_frame,
     without_thrown_away,
-    without_wrong_landings,
 )
 from testbed.checks.inputs import read_program
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
@@ -44,6 +39,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import ResultsByPc, by_pc
 from testbed.checks.readers import Readers
 from testbed.checks.row_checks import RowChecks
+from testbed.checks.static_rows import read_statically
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
@@ -381,9 +377,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
-        checks, left_out, astray = held_against(
-            this, group.readers, name, table, batch, (watched, local), (parts, sized)
-        )
+        checks, left_out, astray = held_against(this, group.readers, name, table, batch, (watched, local), sized)
         checks = _only(checks, own)
         true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
@@ -418,31 +412,27 @@ def held_against(
     table: RowTable,
     batch: Batch,
     truth: tuple[Truth, LocalCalls | None],
-    of_steps: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    sized: NDArray[np.bool_],
 ) -> tuple[RowChecks, NDArray[np.bool_], NDArray[np.bool_]]:
     """A table compared with a batch of paths, without visits that no real run makes and steps that prove nothing.
 
     And which steps were left out for that, and which are wrong on forced paths, though perhaps no run takes these.
-    ``truth``: and local calls; ``of_steps``: those in code that is jumped to, and those with a frame of any size.
+    ``truth``: and local calls; ``sized``: steps with a frame of any size.
     """
-    (watched, local), (parts, sized) = truth, of_steps
+    watched, local = truth
     called = watched if local is None else local.truth
-    evaluate, row_at = readers.evaluator, rows_outside(this.parts, readers.rows_of_instructions)
+    evaluate = readers.evaluator
     at_calls = name in AT_CALLS
     every = rows_beside(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
     proving = without(every, unproven_steps(called, every, table, sized, at_calls=at_calls))
-    checks = without_thrown_away(without_fallen_through(proving, batch, table, parts), called)
-    checks = without_never_returning(checks, batch, this.image, table, row_at)
-    checks = without_moved(checks, called, table)
-    checks = without_wrong_landings(checks, batch, table)
+    checks = without_moved(without_thrown_away(proving, called), called, table)
     checks = without_answered_base(checks, batch, called, table, this.image)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     astray = checks.compared & (checks.wrong != 0) & batch.forced
     checks = without_impossible(checks, batch)
-    checks = without_contradicted(checks, batch, this.image, table, row_at)
-    checks = without_led_astray(checks, proving, batch, parts)
+    checks = seconded(checks, batch, read_statically(this.image, name, table))
     return checks, every.compared & ~checks.compared, astray
 
 

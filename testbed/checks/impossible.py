@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.checks.code_words import contradictions, counted_alike
 from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
-from testbed.checks.readers import RowAt
 from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
-from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, Rule, SameValue, UnwindRow, ValExpression
+from testbed.checks.static_rows import StaticReading
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, UnwindRow, ValExpression
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage
 from testbed.image.disassembly import disassemble
@@ -25,7 +22,6 @@ from testbed.micro.functions import CodePiece
 from testbed.micro.stack_moves import MoveKind, StackMove, register_use, stack_move_at
 from testbed.truth import Truth
 from testbed.truth.events import Bools
-from testbed.words.errors import UnwindError
 
 # Steps at which SP is as far below the CFA as an argument says: in this call, and in another one perhaps elsewhere.
 #
@@ -139,11 +135,6 @@ def without(checks: RowChecks, steps: NDArray[np.int64] | Sequence[int]) -> RowC
 #
 # A part that a function jumps to runs in the function's activation, whose CFA and caller are known. What a call led to
 # is another thing: a helper that begins with a frame has a convention of its own, and nothing is said of it.
-#
-# Of the instructions' own rows, which tell impossible paths elsewhere, nothing is known in a part: they come from the
-# function's first instruction. Two things tell there. A row that begins right behind a call with another frame says
-# that the call never returns. And a forced path that was impossible in the function stays so in its part: from a
-# landing pad that was entered with another frame than any run does, say.
 
 
 def within(pieces: Sequence[CodePiece], pc: NDArray[np.uint64]) -> Bools:
@@ -162,44 +153,6 @@ def in_parts(pieces: Sequence[CodePiece], parts: Sequence[CodePiece], watched: T
     return within(parts, pc) & ~within(others, pc[opened])
 
 
-def rows_outside(parts: Sequence[CodePiece], row_at: RowAt | None) -> RowAt | None:
-    """What the instructions say of a place, but for those in parts."""
-    if row_at is None or not parts:
-        return row_at
-    spans = sorted((part.start, part.end) for part in parts)
-    starts = [start for start, _ in spans]
-
-    def outside(image: Image, pc: int) -> UnwindRow:
-        place = bisect_right(starts, pc) - 1
-        if place >= 0 and pc < spans[place][1]:
-            raise UnwindError("it is a part of a function")
-        return row_at(image, pc)
-
-    return outside
-
-
-def without_fallen_through(checks: RowChecks, batch: Batch, table: RowTable, steps: Bools) -> RowChecks:
-    """Drops what a path did behind a call that never returns, in a split-off part."""
-    over = np.zeros(len(steps), np.bool_)
-    for step in np.flatnonzero(steps & batch.answered).tolist():
-        pc = int(checks.pc[step])
-        row, before = table.at(pc), table.at(pc - 1)
-        if row is not None and before is not None and (row.cfa, row.registers) != (before.cfa, before.registers):
-            over[step:] |= batch.path[step:] == batch.path[step]
-    return replace(checks, compared=checks.compared & ~over) if over.any() else checks
-
-
-def without_led_astray(checks: RowChecks, before: RowChecks, batch: Batch, steps: Bools) -> RowChecks:
-    """Drops visits of split-off parts on forced paths on which the function itself was dropped before."""
-    dropped = before.compared & (before.wrong != 0) & ~checks.compared & batch.forced & ~steps
-    over = np.zeros(len(steps), np.bool_)
-    for path in np.unique(batch.path[dropped & np.isin(batch.path, np.unique(batch.path[steps]))]).tolist():
-        first, last = np.searchsorted(batch.path, [path, path + 1])
-        over[first + int(np.argmax(dropped[first:last])) : last] = True
-    over &= steps
-    return replace(checks, compared=checks.compared & ~over) if over.any() else checks
-
-
 def without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
     """Drops the visits that only an impossible path makes.
 
@@ -211,47 +164,27 @@ def without_impossible(checks: RowChecks, batch: Batch) -> RowChecks:
     return replace(checks, compared=checks.compared & ~(wrong & batch.forced & np.isin(checks.pc, right)))
 
 
-def without_never_returning(
-    checks: RowChecks, batch: Batch, image: Image, table: RowTable, row_at: RowAt | None
-) -> RowChecks:
-    """Drops what a path did behind a call of an import that never returns: here every import is answered.
+def seconded(checks: RowChecks, batch: Batch, reading: StaticReading | None) -> RowChecks:
+    """Drops a path from where a row is wrong and no second witness says so: the static pass, which goes every way.
 
-    The row where it comes back is wrong then, and right where another path comes there, or as the instructions say that
-    lead there in another way. Who defines the import is not known, so only this tells. Where the instructions say that
-    a register is saved by then, of which the row says that it is unchanged, the row is wrong: it counts on that call.
+    A path needs one that was forced, or that did not come back behind a call that was answered. A row is wrong there if
+    the pass says so. Where the pass cannot tell, a forced path is believed that came back, and one that went by itself.
     """
-    wrong = checks.compared & (checks.wrong != 0)
-    suspects = np.flatnonzero(wrong & batch.answered)
-    if not len(suspects):
-        return checks
-    right = frozenset(np.unique(checks.pc[checks.compared & (checks.wrong == 0)]).tolist())
-    over = np.full(len(batch.path), False)
-    for step in suspects.tolist():
-        pc = int(checks.pc[step])
-        said = None if row_at is None else _is_as_said(image, table, row_at, pc, int(checks.wrong[step]))
-        if said or (said is None and pc in right):
-            over[step:] |= batch.path[step:] == batch.path[step]
-    return replace(checks, compared=checks.compared & ~over)
+    behind = _since(batch, batch.answered)
+    steps = np.flatnonzero(checks.compared & (checks.wrong != 0) & (batch.forced | (behind & ~batch.returned)))
+    believed = batch.returned[steps] | ~batch.forced[steps]
+    if reading is not None and len(steps):
+        contradicted, decided = reading.contradicted(checks.pc[steps])
+        believed = np.where(decided, contradicted, believed)
+    astray = np.zeros(len(batch.path), np.bool_)
+    astray[steps[~believed]] = True
+    return replace(checks, compared=checks.compared & ~_since(batch, astray))
 
 
-def _is_as_said(image: Image, table: RowTable, row_at: RowAt, pc: int, wrong: int) -> bool | None:
-    """Whether the instructions say of a place what the table says; None where that cannot be told.
-
-    Of the return address a slot and "same value" are a contradiction, if that is ``wrong``. Other registers are saved
-    on some of the paths to a place only, where GCC shrink-wraps them one by one.
-    """
-    row = table.at(pc)
-    with suppress(UnwindError):
-        said = row_at(image, pc)
-        if row is None or not counted_alike(row, said) or contradictions(row, said, image.arch, "", ""):
-            return None
-        rules = {each.registers.get(row.return_address, SameValue()) for each in (row, said)}
-        return (
-            not wrong & RETURN_ADDRESS
-            or len(rules) == 1
-            or not all(isinstance(rule, Offset | SameValue) for rule in rules)
-        )
-    return None
+def _since(batch: Batch, marks: Bools) -> Bools:
+    """The steps of each path from the first marked one on."""
+    last = np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
+    return np.asarray(last >= np.searchsorted(batch.path, batch.path))
 
 
 _CALL = re.compile(r"(?:\w+ )*call |blx? |blr\w* ")
@@ -281,28 +214,6 @@ def without_answered_base(checks: RowChecks, batch: Batch, watched: Truth, table
         changed = own[values[own] != values[own + 1]]
         over[step] = len(changed) > 0 and _is_call(image, int(checks.pc[changed[-1]]))
     return without(checks, np.flatnonzero(over))
-
-
-def without_wrong_landings(checks: RowChecks, batch: Batch, table: RowTable) -> RowChecks:
-    """Drops wrong visits behind a landing pad that was guessed wrongly: no branch leads there.
-
-    A landing pad has the frame of its calls, and a function that saves registers late has several. Which calls lead
-    there is guessed. The guess is to blame where the row that it came from says something else, and another row of the
-    function says the same as the pad's: a call with that one leads there.
-    """
-    over = np.full(len(batch.path), False)
-    for step, piece in batch.strays:
-        before, row = table.at(int(checks.pc[step - 1])), table.at(int(checks.pc[step]))
-        if before is None or row is None or _says(before) == _says(row):
-            continue
-        first, last = (bisect_left(table.starts, at) for at in (piece.start, piece.end))
-        if any(other.start != row.start and _says(other) == _says(row) for other in table.rows[first:last]):
-            over[step:] |= batch.path[step:] == batch.path[step]
-    return replace(checks, compared=checks.compared & ~(over & (checks.wrong != 0))) if over.any() else checks
-
-
-def _says(row: UnwindRow) -> tuple[Rule | None, dict[str, Rule]]:
-    return row.cfa, dict(row.registers)
 
 
 def without_overwritten_frame(
@@ -433,19 +344,3 @@ def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: 
             if before is not None and before.registers.get(name) == rule:
                 return True
     return False
-
-
-def without_contradicted(
-    checks: RowChecks, batch: Batch, image: Image, table: RowTable, row_at: RowAt | None
-) -> RowChecks:
-    """Drops forced visits at which the table is wrong, but agrees with the instructions before it.
-
-    Then it is the path that is wrong: it came there with another frame than any run does.
-    """
-    wrong = checks.compared & (checks.wrong != 0)
-    alone = np.setdiff1d(checks.pc[wrong & batch.forced], checks.pc[wrong & ~batch.forced])
-    if row_at is None or not len(alone):
-        return checks
-    masks = [int(np.bitwise_or.reduce(checks.wrong[wrong & (checks.pc == pc)])) for pc in alone]
-    agreed = [pc for pc, mask in zip(alone.tolist(), masks, strict=True) if _is_as_said(image, table, row_at, pc, mask)]
-    return replace(checks, compared=checks.compared & ~(wrong & np.isin(checks.pc, np.array(agreed, np.uint64))))

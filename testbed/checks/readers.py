@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -10,28 +10,23 @@ from typing import Any
 
 from testbed.arch import PerArch
 from testbed.checks.row_columns import Evaluate
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.words.errors import UnwindError, UsageError
 from testbed.words.table_formats import TABLE_FORMATS
 
-RowAt = Callable[[Image, int], UnwindRow]  # raises UnwindError where nothing is known
 _ELF = b"\x7fELF"
 _USUAL = PerArch({"x86_64": "eh_frame", "arm64": "eh_frame", "arm32": "ehabi"})  # what programs are unwound by
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Where the unwinders are, as ``module:NAME``: a catalogue by name, which of them, an evaluator of expressions.
-
-    ``static`` gives the row of an instruction from the instructions alone, "" for none.
-    """
+    """Where the unwinders are, as ``module:NAME``: a catalogue by name, which of them, an evaluator of expressions."""
 
     catalogue: str
     names: tuple[str, ...]
     evaluate: str = ""
-    static: str = ""
 
     def tables(self, image: Image, patterns: tuple[str, ...]) -> Mapping[str, RowTable | UnwindError]:
         """The tables of a file that match some patterns (none: all), by unwinder; or why one cannot be read.
@@ -69,11 +64,6 @@ class Readers:
         others = self.tables(image, ()).items()
         there = [name for name, table in others if isinstance(table, UnwindError) or len(table)]
         return f" that matches {' or '.join(patterns)} in it; it has {', '.join(there) or 'no other either'}"
-
-    @property
-    def rows_of_instructions(self) -> RowAt | None:
-        """What says a row from the instructions alone."""
-        return _named(self.static) if self.static else None
 
     @property
     def evaluator(self) -> Evaluate | None:

@@ -67,7 +67,7 @@ def _follows(function: TriedFunction, i: int, wrong: frozenset[str], causes: lis
     """
     if function.tried[i].pc not in function.restored:
         return False
-    now = function.states[i]
+    now = function.spans[function.tried[i].span].state
     for m in range(i - 1, -1, -1):
         if function.begins(m + 1):
             return False
@@ -156,7 +156,8 @@ def _restored(function: TriedFunction, i: int, wrong: frozenset[str], state: Fra
     for k, new in spread(function, i, values):
         before, after = function.wrong(k), function.wrong(k, new)
         if after - before:
-            return None
+            says = any(function.may_set(j) for j in range(i + 1, k + 1))  # what changed nothing, and does then
+            return Edit(values, frozenset(fixed), k) if says else None
         if (before and not after) or (before & wrong and not after & wrong):
             fixed.add(k)
     return Edit(values, frozenset(fixed), None)

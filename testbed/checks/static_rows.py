@@ -57,15 +57,40 @@ class StaticReading:
 
     def agrees(self, pcs: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """At which of some instructions the rows agree with the code; what nothing leads to begins as its row says."""
-        of_entries, out = self.made.swept.entries, self.made.out
-        if not len(of_entries):
-            return np.zeros(len(pcs), np.bool_)
-        found = np.searchsorted(of_entries[:, entries.START], pcs.astype(np.int64), side="right") - 1
-        at = np.maximum(found, 0)
-        there = (found >= 0) & (pcs.astype(np.int64) < of_entries[at, entries.END])
-        there &= out[at, room.VERDICT] == room.AGREES
+        at, there = self._entries_of(pcs)
+        if not there.any():
+            return there
+        there &= self.made.out[at, room.VERDICT] == room.AGREES
         own = [i for i in np.unique(at[there]).tolist() if self._convention(i) is not None and self._tells_callers(i)]
         return np.asarray(there & np.isin(at, own))
+
+    def contradicted(self, pcs: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """At which instructions the rows are contradicted on some way, and of which that can be told."""
+        at, there = self._entries_of(pcs)
+        found, decided = np.zeros(len(pcs), np.bool_), np.zeros(len(pcs), np.bool_)
+        for i in np.unique(at[there]).tolist():
+            verdict = self.made.out[i, room.VERDICT]
+            if verdict == room.CANNOT_TELL or self._convention(i) is None or not self._tells_callers(i):
+                continue
+            decided |= there & (at == i)
+            if verdict == room.SUSPECT:
+                found |= np.isin(pcs, np.array(sorted(self._wrong(i)), np.uint64))
+        return found, decided
+
+    def _entries_of(self, pcs: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The entry of each instruction, and whether it has one."""
+        of_entries = self.made.swept.entries
+        if not len(of_entries):
+            return np.zeros(len(pcs), np.int64), np.zeros(len(pcs), np.bool_)
+        found = np.searchsorted(of_entries[:, entries.START], pcs.astype(np.int64), side="right") - 1
+        at = np.maximum(found, 0)
+        return at, (found >= 0) & (pcs.astype(np.int64) < of_entries[at, entries.END])
+
+    def _wrong(self, i: int) -> frozenset[int]:
+        """The instructions of a suspect entry at which its rows are wrong."""
+        record, at = recorded(self.made, i), int(self.made.out[i, room.OUT_AT])
+        every = record[record[:, room.RECORD_SURENESS] == room.CONTRADICTED, room.RECORD_PC]
+        return frozenset({at, *every.tolist()}) if not self.made.out[i, room.PRIVATE] else frozenset({at})
 
     def suspects(self, asked: Collection[int]) -> Iterator[SuspectEntry]:
         """The entries that are contradicted at instructions that are ``asked`` for."""
@@ -76,7 +101,6 @@ class StaticReading:
             if at not in asked or its is None:
                 continue
             record = [each for each in recorded(self.made, i) if int(each[room.RECORD_PC]) in asked]
-            wrong = {int(each[room.RECORD_PC]) for each in record if each[room.RECORD_SURENESS] == room.CONTRADICTED}
             true = (self._observed(int(each[room.RECORD_PC]), each[room.RECORD_STATE :], its) for each in record)
             arch, found = self.image.arch, int(out[room.ALL_FOUND])
             yield SuspectEntry(
@@ -84,7 +108,7 @@ class StaticReading:
                 int(out[room.OUT_FROM]),
                 WrongThing(*said_and_there(arch, out, self.made.swept.rows[out[room.OUT_ROW]])),
                 frozenset(register_name(arch, k - 1) if k else "CFA" for k in range(41) if found >> k & 1),
-                frozenset({at, *wrong}) if not out[room.PRIVATE] else frozenset({at}),
+                self._wrong(i) & {*asked},
                 {row.pc: row for row in true},
             )
 

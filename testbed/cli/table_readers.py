@@ -49,5 +49,4 @@ READERS = Readers(
     f"{unwinders.__name__}:UNWINDERS",
     CHECKED,
     "testbed.cli.table_readers:evaluate_rule",
-    "unwinders.analysis.function_rows:row_at",
 )

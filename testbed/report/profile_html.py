@@ -48,9 +48,14 @@ def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
         f"\nA profiler that looks at every {every:,}th step takes {count(samples, 'sample')}. In the wrong place:"
     )
     for each in profiles[1:]:
-        cut = f", {share(each.cut, samples)} under missing callers" if each.cut else ""
-        mine = f"{_wrong(each.inner)} of the time in your functions; " if each.inner.samples else ""
-        yield Text(f"  {each.name}: {mine}{share(each.misplaced, samples)} of all{cut}")
+        cut = f"; {share(each.cut, samples)} of all lack outer callers only" if each.cut else ""
+        yield Text(f"  {each.name}: {_of_own(each.inner)}{share(each.misplaced, samples)} of all{cut}")
+
+
+def _of_own(inner: SampledProfile) -> str:
+    """How much is wrong of the samples that are taken in the program's functions, or in what they call."""
+    samples = f"{count(inner.samples, 'sample')} with your functions on the stack"
+    return f"{_wrong(inner)} of the {samples}; " if inner.samples else ""
 
 
 def _wrong(profile: SampledProfile) -> str:
@@ -69,7 +74,7 @@ def against_lines(one: ProfiledBuild, other: ProfiledBuild) -> Iterator[Text]:
     for each in one.profiles[1:]:
         there = theirs.get(each.name)
         said = _wrong(there.inner) if there is not None else "not asked"
-        yield Text(f"  {each.name}: {_wrong(each.inner)} of the time in your functions in the wrong place -> {said}")
+        yield Text(f"  {each.name}: {_wrong(each.inner)} of the samples with your functions on the stack -> {said}")
 
 
 def _cost(one: ProfiledBuild, other: ProfiledBuild) -> str:
@@ -162,7 +167,7 @@ def _graph(profile: SampledProfile, *, is_true: bool) -> dict[str, Any]:
     for stack, many in inner.marked().items():
         root.add(stack, many)
     boxes = list(_boxes(root, profile.own, max(root.count, 1)))
-    wrong = "" if is_true else f"{_wrong(inner)} of the time in your functions in the wrong place"
+    wrong = "" if is_true else f"{_wrong(inner)} of the {count(inner.samples, 'sample')} in the wrong place"
     rows = 1 + max((box["row"] for box in boxes), default=0)
     return {"name": profile.name, "wrong": wrong, "boxes": boxes, "rows": rows}
 
@@ -198,11 +203,13 @@ def profile_html(builds: Sequence[ProfiledBuild]) -> str:
     first = builds[0]
     inner = [each.inner for each in first.profiles[1:]]
     worst = max(inner, key=lambda each: each.misplaced / max(each.samples, 1), default=None)
-    name = f"the functions of {first.run.path.name}"
+    name = f"functions of {first.run.path.name} on the stack"
+    samples = count(worst.samples, "sample") if worst is not None else ""
     answer = (
-        f"A profiler that unwinds by {worst.name} shows {_wrong(worst)} of the time in {name} in the wrong place."
+        f"Of {samples} with {name}, a profiler that unwinds by {worst.name} shows {_wrong(worst)}"
+        " in the wrong place: from the outermost of these functions inward, its stack is not the true one."
         if worst is not None and worst.misplaced
-        else f"Every unwinder shows all time in {name} where it was spent."
+        else f"Every unwinder shows all samples with {name} in the right place."
     )
     return render_page(
         "profile.html",

@@ -88,10 +88,10 @@ def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
         return Text(f"\n{name} {f'is exact at all {sites}' if whole.exact == whole.judged else rest}.", "bold")
     _, where, most = max(lying, key=lambda each: each[0])
     said = f"{name} lies at {shares(whole)[2]} % of {sites}, most {where} ({shares(most)[2]} %)"
-    misses = (miss_command(card, name, trap, how) for trap in card.shown_traps())
+    misses = (miss_command(card, name, trap, how) for trap, _ in _wrong_traps(card, name))
     what, first = next(filter(None, misses), ("", ""))
     begin = Text.assemble(
-        (f" First: {what}" * bool(first), "bold"), (f"\n  {first}" if first else "", "dim"), overflow="fold"
+        (f" See first: {what}" * bool(first), "bold"), (f"\n  {first}" if first else "", "dim"), overflow="fold"
     )
     root = Text(f"\n{_UNCLAIMED}" if whole.whole > whole.exact else "", overflow="fold")
     return Text(f"\n{said}.", "bold", overflow="fold") + begin + root
@@ -131,12 +131,10 @@ def _board(card: ScoreCard, arch: str, width: int) -> list[RenderableType]:
 
 def _traps(card: ScoreCard, name: str, how: str, width: int) -> list[RenderableType]:
     """The traps on whose programs it lies most, else stops, and the first program of each with its command."""
-    found = [(trap, _on_trap(card, name, trap)) for trap in card.shown_traps()]
-    wrong = [(trap, share) for trap, share in found if share.exact < share.judged]
-    wrong.sort(key=lambda each: (-each[1].lying / each[1].judged, each[1].exact / each[1].judged, each[0]))
+    wrong = _wrong_traps(card, name)
     shown = wrong[:MOST_TRAPS]
     if not shown:
-        return [Text(f"\ntraps: exact on the programs of {count(len(found), 'trap')}", style="bold")]
+        return [Text(f"\ntraps: exact on the programs of {count(len(card.shown_traps()), 'trap')}", style="bold")]
     rest = len(wrong) - len(shown)
     more = f" ({rest} more: -o card.html, --json)" if rest else ""
     parts: list[RenderableType] = [Text(f"\ntraps on whose programs {name} is wrong most{more}", style="bold")]
@@ -150,6 +148,13 @@ def _traps(card: ScoreCard, name: str, how: str, width: int) -> list[RenderableT
         parts.append(Text(f"first of trap{'s' if len(traps) > 1 else ''} {', '.join(map(str, sorted(traps)))}: {what}"))
         parts.append(Text(f"  {command}", style="dim", overflow="fold"))
     return parts
+
+
+def _wrong_traps(card: ScoreCard, name: str) -> list[tuple[int, Counts]]:
+    """The traps on whose programs it is not exact: those where it lies most come first, then where it stops most."""
+    found = [(trap, _on_trap(card, name, trap)) for trap in card.shown_traps()]
+    wrong = [(trap, share) for trap, share in found if share.exact < share.judged]
+    return sorted(wrong, key=lambda each: (-each[1].lying / each[1].judged, each[1].exact / each[1].judged, each[0]))
 
 
 def _on_trap(card: ScoreCard, name: str, trap: int) -> Counts:

@@ -16,7 +16,7 @@ from testbed.cli.table_readers import READERS
 
 SOURCES = sorted((Path(__file__).parent / "declared").glob("*.*.*"))
 # The tables alone: nothing is worked out from the instructions, as it is in large functions.
-TABLES = replace(READERS, names=("eh_frame", "debug_frame", "ehabi"), static="")
+TABLES = replace(READERS, names=("eh_frame", "debug_frame", "ehabi"))
 _CHANGE = re.compile(r"((?:// - .*\n)+)((?:// \+ .*\n)*)")
 
 

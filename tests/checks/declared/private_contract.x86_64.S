@@ -29,7 +29,7 @@
 // + jnz 1b
 // | it: every row that was executed is right but those of 1 function with a contract of its own; 8 of 10 instructions were executed (80.0 %), 2 only read.
 // | note `movl $100000, %eax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
-// | helper+0x3 (movl $100000, %eax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 9 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper+0x3 (movl $100000, %eax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | helper: 6, 4 executed, 2 static, some came back
 // | f: 4, 2 executed, 2 forced, some came back
 // | dropped 3: came back with another SP, or with callee-saved registers lost
