@@ -9,7 +9,7 @@ from testbed.arch import ARCHES, Arch, Isa
 from testbed.build.keystone import call_keystone, keystone_isa
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image, Segment, Symbol
-from unwinders.analysis.function_rows import row_at
+from unwinders.analysis.prologue_analysis import row_at
 
 START = 0x1000
 

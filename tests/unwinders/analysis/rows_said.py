@@ -9,7 +9,7 @@ import pytest
 from testbed.contract.rows import RegisterPlus, Rule
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.code import START, assembled, image_of
-from unwinders.analysis.function_rows import row_at
+from unwinders.analysis.prologue_analysis import row_at
 
 Code = str | bytes
 Symbols = tuple[tuple[str, int, int], ...]  # name, offset, size; none: one function covers it all

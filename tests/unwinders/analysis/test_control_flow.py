@@ -24,8 +24,8 @@ from unwinders.analysis.abstract_state import CFA, EntryValue, Number, StackAddr
 from unwinders.analysis.called_functions import SIGNAL_RETURNS, control_of
 from unwinders.analysis.function_bounds import functions_of
 from unwinders.analysis.function_code import DECODERS, FunctionCode
-from unwinders.analysis.function_rows import row_at, table_of
 from unwinders.analysis.operations import Call, Combine, Instruction, Jump, MemoryOperand, Return, Store
+from unwinders.analysis.prologue_analysis import row_at, table_of
 
 
 def test_an_instruction_inside_another_one_leaves_the_row_of_the_outer_one() -> None:

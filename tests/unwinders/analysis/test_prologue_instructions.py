@@ -7,7 +7,7 @@ import pytest
 from testbed.contract.rows import RA_SIGNED, AtRegister, Offset, RegisterPlus, Rule, Undefined, ValExpression
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.code import START, assembled, image_of, row_after
-from unwinders.analysis.function_rows import row_at
+from unwinders.analysis.prologue_analysis import row_at
 
 SP8, RA8 = RegisterPlus("rsp", 8), Offset(-8)
 U = Undefined()
