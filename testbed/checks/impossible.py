@@ -171,7 +171,8 @@ def seconded(checks: RowChecks, batch: Batch, reading: StaticReading | None) -> 
     the pass says so. Where the pass cannot tell, a forced path is believed that came back, and one that went by itself.
     """
     behind = _since(batch, batch.answered)
-    steps = np.flatnonzero(checks.compared & (checks.wrong != 0) & (batch.forced | (behind & ~batch.returned)))
+    wrong = checks.compared & (checks.wrong >= np.uint64(CFA))  # no row is none, whoever comes
+    steps = np.flatnonzero(wrong & (batch.forced | (behind & ~batch.returned)))
     believed = batch.returned[steps] | ~batch.forced[steps]
     if reading is not None and len(steps):
         contradicted, decided = reading.contradicted(checks.pc[steps])

@@ -50,7 +50,7 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
     given = ("-u", "fp_chain", "-u", "eh_frame", "--sample", "7", "--against", str(linked), "-o", str(page))
     said = tells(testbed, 0, ("run", str(plain), *given, "--", "fork"))
     words = " ".join(said.out.split())
-    assert re.search(r"eh_frame: 0 % of the \d+ samples with your functions on the stack; ", words)
+    assert re.search(r"eh_frame: 0 % of the [\d,]+ samples with your functions on the stack; ", words)
     assert f"{linked.name} beside {plain.name}: " in words and "steps of its own code (" in words
     text = page.read_text()
     assert text.count('class="flame"') == 6 and "<script src" not in text and "http" not in text
