@@ -155,6 +155,7 @@ class _HowTold:
     show_default=True,
     help="How to print: for people, programs, code scanning, GitHub's annotations, JUnit, as a page.",
 )
+@click.option("--json", "form", flag_value="json", help="The same as --format json.")
 @click.option(
     "--output",
     "-o",

@@ -18,6 +18,7 @@ from testbed.checks.workers import as_finished, worker_pool
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.options import cluster_option, jobs_option, json_option, seed_option, write_text
 from testbed.cli.terminal import long_work
+from testbed.native.machine_code import CODE
 from testbed.report.phrases import count
 from testbed.report.sweep_html import difference_lines, sweep_lines
 from testbed.store.codec import json_of
@@ -176,6 +177,8 @@ def _both_passes(database: sqlite3.Connection, files: Sequence[tuple[Path, str, 
         if not keep_path(database, told, found.checksum, package) and found.checksum not in swept:
             waiting.append(found)
         swept.setdefault(found.checksum, found)
+    if waiting and not any("testbed.sweep" in str(file) for file in CODE.files()):
+        click.echo("compiling the first pass, this once: some 100 CPU seconds", err=True)
     with long_work("sweeping", "files", len(waiting)) as work:
         for each, result in _done([(each, partial(sweep_file, each.path, each.checksum)) for each in waiting], how):
             result = result or SweptContent(each.path, each.checksum, failure=f"{each.path}: {_DIED}")

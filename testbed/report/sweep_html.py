@@ -19,9 +19,12 @@ _MOST_ROWS = 20  # producers, packages, failures
 
 def sweep_lines(report: SweepReport) -> Iterator[str]:
     """What was swept, what is suspect by cause, producer and package, what execution says, some of each cause."""
+    if report.waiting:
+        left = f"{report.waiting:,} of {count(report.files, 'file')} are not swept yet"
+        yield f"interrupted: {left}; the same command goes on. Of the others:"
     passes = "some were executed" if report.executed else "nothing was executed"
     yield (
-        f"{count(report.files, 'file')}, {report.entries:,} entries, "
+        f"{count(report.files - report.waiting, 'file')}, {report.entries:,} entries, "
         f"{count(report.instructions, 'instruction')}, {report.seconds:.1f} CPU seconds; {passes}."
     )
     yield f"  agree        {_share(report.agreed, report.entries)}"

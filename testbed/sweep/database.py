@@ -49,6 +49,7 @@ _NAMES = ("made_by", "packages", "contents", "files", "doubts", "samples", "call
 _SUSPECT, _CANNOT_TELL = EntryAnswer.SUSPECT.value, EntryAnswer.CANNOT_TELL.value
 _WRONG = ExecutedAnswer.CONFIRMED.value, ExecutedAnswer.CONFIRMED_FORCED.value
 _AT_CALL = "answer = ? AND at_call"
+_SWEPT = "SELECT checksum FROM contents"
 _HELD = "checksum IN (SELECT checksum FROM files)"
 
 
@@ -174,6 +175,9 @@ def report_of(database: sqlite3.Connection) -> SweepReport:
     ).fetchall()
     return SweepReport(
         database.execute("SELECT count(*) FROM files").fetchone()[0],
+        database.execute("SELECT count(*) FROM files WHERE checksum NOT IN (SELECT checksum FROM contents)").fetchone()[
+            0
+        ],
         contents,
         entries,
         instructions,

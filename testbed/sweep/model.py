@@ -165,9 +165,13 @@ class ReportedDoubt:
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """All that a sweep kept, added up. A content that lies at several paths counts once."""
+    """All that a sweep kept, added up. A content that lies at several paths counts once.
+
+    ``waiting`` are the files that are known and not swept yet: the sweep was interrupted.
+    """
 
     files: int
+    waiting: int
     contents: int
     entries: int
     instructions: int

@@ -166,6 +166,8 @@ class DebugInfo:
 
     def _at(self, address: int) -> list[UnitCode]:
         """What the units say that can have an address."""
+        if not self.units:
+            return []
         covering = dict.fromkeys(unit for _, unit in self._units_by_address.covering(address))
         return list(map(self._code, covering or self._without_ranges))
 
