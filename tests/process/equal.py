@@ -41,7 +41,7 @@ from tests.process.builds import told
 from unwinders import UNWINDERS
 
 DOCS = Path(__file__).parents[2] / "docs" / "results"
-ASKED = (
+JUDGED_BY = (
     *("fp_chain", "fp_chain_entry", "lr_leaf", "eh_frame", "debug_frame", "ehabi"),
     *("stack_scan", "stack_scan_strict"),
 )
@@ -190,7 +190,7 @@ def _differs(program: RunnableProgram, run: ProcessRun) -> str:
 
 def _applicable(run: ProcessRun) -> list[Unwinder]:
     images = [loaded.image for loaded in run.images]
-    return [UNWINDERS[name] for name in ASKED if any(map(UNWINDERS[name].applies_to, images))]
+    return [UNWINDERS[name] for name in JUDGED_BY if any(map(UNWINDERS[name].applies_to, images))]
 
 
 def _page(rows: Sequence[ProgramRow], missing: Sequence[str]) -> Iterator[str]:
@@ -234,7 +234,7 @@ def _shares_page(compared: Sequence[ProgramRow]) -> Iterator[str]:
     rows = [row for row in compared if row.shares]
     yield _SHARES
     yield from head_of(compared)
-    names = [name for name in ASKED if any(name in row.shares for row in rows)]
+    names = [name for name in JUDGED_BY if any(name in row.shares for row in rows)]
     head = ["program", "target", "build", "steps", "threads", "transition", "output", *names, "open"]
     yield f"| {' | '.join(head)} |"
     yield f"|---|---|---|---:|---:|---:|---|{'---|' * len(names)}---:|"
