@@ -141,7 +141,8 @@ def program_from_text(name: str, arch: Arch, text: str, *, isa: str | None = Non
     chosen = arch.isa_named(isa) if isa else arch.isas[0]
     if chosen is None:
         raise UsageError(f"{arch} has no instruction set {isa!r}; {nearest(isa or '', [i.name for i in arch.isas])}")
-    text = text.lstrip()
-    header = parse_header(name, text) if text.startswith("// summary:") else Header(summary=name, exit=exit)
+    has_header = text.lstrip().startswith("// summary:")
+    text = text.lstrip() if has_header else text  # else mistakes are told by the lines as they were typed
+    header = parse_header(name, text) if has_header else Header(summary=name, exit=exit)
     source = Source(Path(f"{name}.{chosen.name}.S"), Language.ASSEMBLY, chosen.name, text, header)
     return Program(name, MappingProxyType({chosen.name: source}))
