@@ -175,9 +175,7 @@ def report_of(database: sqlite3.Connection) -> SweepReport:
     ).fetchall()
     return SweepReport(
         database.execute("SELECT count(*) FROM files").fetchone()[0],
-        database.execute("SELECT count(*) FROM files WHERE checksum NOT IN (SELECT checksum FROM contents)").fetchone()[
-            0
-        ],
+        database.execute(f"SELECT count(*) FROM files WHERE checksum NOT IN ({_SWEPT})").fetchone()[0],
         contents,
         entries,
         instructions,
