@@ -22,7 +22,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     the first ones.
     """
     known = list(names)
-    close = get_close_matches(name, known, n=3, cutoff=0.5) or [each for each in known if name and name in each][:3]
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
     if close:
         guess = f"did you mean {', '.join(close)}?"
         return f"{guess} there are: {', '.join(known)}" if len(known) <= _FEW else guess

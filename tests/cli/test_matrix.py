@@ -110,7 +110,7 @@ def test_a_card_is_printed_and_written(testbed: Testbed, tmp_path: Path) -> None
         testbed,
         0,
         ("score", "-u", "fp_chain", "-a", "x86_64", "-j", "1", "-o", str(page), "-o", str(picture)),
-        out=["> fp_chain", "testbed run leaf_call -a x86_64 -r keystone --at @"],
+        out=["> fp_chain", "See first: ", " -a x86_64 -r keystone --at @"],
     )
     assert "fp_chain" in page.read_text(encoding="utf-8")
     assert "% lies" in ElementTree.parse(picture).getroot().attrib["aria-label"]

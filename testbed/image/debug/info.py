@@ -1,7 +1,7 @@
 """Everything that an image's debug information says about code, looked up by link-time address.
 
 Reading all of a large library takes seconds. So a unit is read when an address is asked for that is in its code, by its
-first entry. Units whose first entry gives no ranges are asked of addresses that no other unit has.
+first entry. Units that give no ranges are asked of every address, but for partial ones, which hold what others share.
 """
 
 from __future__ import annotations
@@ -169,15 +169,19 @@ class DebugInfo:
         if not self.units:
             return []
         covering = dict.fromkeys(unit for _, unit in self._units_by_address.covering(address))
-        return list(map(self._code, covering or self._without_ranges))
+        return [*map(self._code, covering), *self._without_ranges]
 
     @cached_property
     def _units_by_address(self) -> RangeIndex[CompilationUnit]:
         return RangeIndex((start, end, unit) for unit, said in self._ranges.items() for start, end in said)
 
     @cached_property
-    def _without_ranges(self) -> list[CompilationUnit]:
-        return [unit for unit, said in self._ranges.items() if not said]
+    def _without_ranges(self) -> list[UnitCode]:
+        from testbed.image.debug.dwarf_numbers import Tag
+
+        whole = (unit for unit in self.units if unit.top is None or unit.top.tag != Tag.PARTIAL_UNIT)
+        read = (self._code(unit) for unit in whole if not self._ranges[unit])
+        return [code for code in read if code.functions or code.table.rows]
 
     @cached_property
     def _ranges(self) -> Mapping[CompilationUnit, tuple[tuple[int, int], ...]]:
