@@ -6,21 +6,23 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from testbed.arch import ARCHES
 from testbed.checks import groups, table_findings
 from testbed.checks.check_file import check_file
-from testbed.checks.impossible import without_led_astray
+from testbed.checks.impossible import seconded
 from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
+from testbed.checks.native.codes import CFA, NO_ROW
 from testbed.checks.options import MOST_STEPS, CheckOptions
 from testbed.checks.own_sources import Sources
 from testbed.checks.repair import find_causes
@@ -280,18 +282,32 @@ def test_what_gcc_moves_elsewhere_is_right(tmp_path: Path, arch: str) -> None:
     assert len(parts) == 1 and parts[0].never == 0 and parts[0].executed + parts[0].forced > 0
 
 
-def test_a_path_that_went_astray_in_the_function_stays_so_in_its_part() -> None:
-    """As those that come from a landing pad which they entered with the frame of another call, in libstdc++."""
-    path = np.array([0, 0, 0, 0, 1, 1, 2, 2])
-    forced = path != 2
-    in_part = np.array([False, False, False, True, False, True, False, True])
-    wrong = np.array([0, 1, 0, 1, 0, 1, 1, 1], np.uint64)
-    nothing, every = np.zeros(8, np.bool_), np.ones(8, np.bool_)
-    before = RowChecks(ARCHES["x86_64"], np.arange(8, dtype=np.uint64), every, wrong, nothing)
-    dropped = np.array([True, False, True, True, True, True, False, True])
-    batch = Batch(None, path, forced, nothing, nothing)  # type: ignore[arg-type]
-    left = without_led_astray(replace(before, compared=dropped), before, batch, in_part).compared
-    assert left.tolist() == [True, False, True, False, True, True, False, True]
+@dataclass(frozen=True)
+class Reading:
+    """What the static pass says of the instructions at which it can tell anything."""
+
+    said: Mapping[int, bool]
+
+    def contradicted(self, pcs: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        said = [self.said.get(pc) for pc in pcs.tolist()]
+        return np.array([each is True for each in said]), np.array([each is not None for each in said])
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({1: False, 4: True}, [True, False, False, True, True, True, True, True]),  # with all that comes behind it
+        ({1: True, 4: False}, [True, True, True, True, False, True, True, True]),
+        ({}, [True, False, False, True, True, True, True, True]),  # a path that did not come back proves nothing then
+    ],
+)
+def test_a_forced_path_goes_astray_where_no_second_witness_says_so(said: dict[int, bool], kept: list[bool]) -> None:
+    path = np.array([0, 0, 0, 1, 1, 2, 2, 2])
+    wrong = np.array([0, CFA, 0, 0, CFA, 0, CFA, NO_ROW], np.uint64)
+    every, nothing = np.ones(8, np.bool_), np.zeros(8, np.bool_)
+    checks = RowChecks(ARCHES["x86_64"], np.arange(8, dtype=np.uint64), every, wrong, nothing)
+    batch = Batch(None, path, path != 2, path == 1, nothing)  # type: ignore[arg-type]
+    assert seconded(checks, batch, Reading(said)).compared.tolist() == kept  # type: ignore[arg-type]
 
 
 # A function over which the testbed itself fails costs its own result, and no other's.
