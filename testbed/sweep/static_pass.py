@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from testbed.arch import Arch, PerArch, PerIsa
 from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
-from testbed.image import Image
+from testbed.image import Image, once_per_image
 from testbed.native.compiled import sooner
 from testbed.sweep.native import check, codes, conform, entries, room, rows, state
 from testbed.sweep.native.codes import CFA_BASE, KIND, SIGNED
@@ -133,6 +133,7 @@ def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.
     return cies, found, np.ascontiguousarray(told[: progress[1]])
 
 
+@once_per_image
 def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     """What the instructions of a file say of its rows."""
     machine = machine_numbers(image.arch)
