@@ -5,22 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.truth.jumps import RETPOLINE, TAIL
-from tests.truth.watched import steps_at, watch
-
-
-@pytest.mark.parametrize("isa", TAIL)
-def test_a_tail_call_replaces_its_caller(isa: str) -> None:
-    truth = watch(
-        isa,
-        TAIL[isa],
-        "main = main, _start",
-        "first_body = first, main, _start",
-        "second = second, main, _start",
-        "second_body = second, main, _start",
-    )
-    assert len(truth.activations) == 3, "_start, main, and one activation for first and second"
-    assert not truth.transition.any()
-
+from tests.truth.watched import Shown, is_watched, shown_cases
 
 NEXT = {
     "x86_64": "fn main\n sub rsp, 8\n mov edi, 42\n call finish\nfn finish\n mov eax, 60\nexiting:\n syscall",
@@ -29,14 +14,7 @@ NEXT = {
     "thumb": "fn main\n movs r0, #42\n bl finish\nfn finish\n movs r7, #1\nexiting:\n svc #0",
 }
 
-
-@pytest.mark.parametrize("isa", NEXT)
-def test_a_call_to_the_next_address_is_a_call(isa: str) -> None:
-    watch(isa, NEXT[isa], "finish = finish, main, _start", "exiting = finish, main, _start")
-
-
-def test_push_label_ret_is_a_jump() -> None:
-    body = """
+PUSH_RET = """
 fn main
     push rbx
     lea rax, [rip + target]
@@ -52,33 +30,29 @@ fn leaf
     mov eax, 42
     ret
 """
-    watch("x86_64", body, "pushed = main, _start", "target = main, _start", "leaf = leaf, main, _start")
 
-
-@pytest.mark.parametrize("isa", ["a32", "thumb"])
-def test_push_label_pop_pc_is_a_jump(isa: str) -> None:
-    adr = "adr r1, target" if isa == "a32" else "adr.w r1, target\n adds r1, #1"
-    body = f"""
+PUSH_POP = """
 fn main
-    push {{r4, lr}}
-    {adr}
-    push {{r1}}
-    pop {{pc}}
+    push {r4, lr}
+    ADR
+    push {r1}
+    pop {pc}
     udf #0
     .p2align 2
 target:
     bl leaf
-    pop {{r4, pc}}
+    pop {r4, pc}
 fn leaf
     mov r0, #42
     bx lr
 """
-    watch(isa, body, "target = main, _start", "leaf = leaf, main, _start")
+PUSH_POP_PC = {
+    "a32": PUSH_POP.replace("ADR", "adr r1, target"),
+    "thumb": PUSH_POP.replace("ADR", "adr.w r1, target\n adds r1, #1"),
+}
 
-
-def test_a_pushed_address_is_taken_off_by_the_second_instruction_too() -> None:
-    """A jump with SP where it was, before the function returns: nothing later shows that nobody was called."""
-    body = """
+# A jump with SP where it was, before the function returns: nothing later shows that nobody was called.
+TAKEN_OFF = """
 fn main
     call there
 there:
@@ -91,26 +65,8 @@ loop:
     mov eax, 42
     ret
 """
-    truth = watch("x86_64", body, "there = main, _start", "loop = main, _start")
-    assert not truth.transition.any()
 
-
-def test_a_retpoline_arrives_at_its_target_without_a_frame_of_its_own() -> None:
-    truth = watch(
-        "x86_64",
-        RETPOLINE,
-        "thunk = thunk, main, _start",
-        "set_up = thunk, thunk, main, _start",
-        "target = target, main, _start",
-        "target_body = target, main, _start",
-        "leaf = leaf, target, main, _start",
-        "back = main, _start",
-    )
-    assert len(steps_at(truth, "target")) == 2
-
-
-def test_call_next_pop_is_no_call() -> None:
-    body = """
+CALL_POP = """
 fn main
     push rbx
     call here
@@ -132,19 +88,8 @@ fn leaf
     mov eax, 42
     ret
 """
-    watch(
-        "x86_64",
-        body,
-        "here = main, _start",
-        "leaf = leaf, main, _start",
-        "loop = main, _start",
-        "there = main, _start",
-        "there_body = main, _start",
-    )
 
-
-def test_ret_n_takes_the_arguments_off_and_returns() -> None:
-    body = """
+RET_N = """
 fn main
     push rbx
     push 2
@@ -166,13 +111,9 @@ fn leaf
     nop
     ret
 """
-    truth = watch("x86_64", body, "add_body = add, main, _start", "back = main, _start", "leaf = leaf, main, _start")
-    assert not truth.transition.any(), "a return that pops its arguments is no non-local jump"
 
-
-def test_a_jump_to_the_own_return_address_is_no_return_before_sp_is_back() -> None:
-    """The innermost ``down`` skips its call: it jumps to the very address that it will return to later."""
-    body = """
+# The innermost `down` skips its call: it jumps to the very address that it will return to later.
+DOWN = """
 fn main
     sub rsp, 8
     mov edi, 3
@@ -189,17 +130,8 @@ done:
     add rsp, 24
     ret
 """
-    watch(
-        "x86_64",
-        body,
-        "done#1 = down, down, down, main, _start",
-        "done#2 = down, down, main, _start",
-        "done#3 = down, main, _start",
-    )
 
-
-def test_a_callee_that_pops_its_arguments_by_hand_makes_no_transition() -> None:
-    body = """
+POPS_BY_HAND = """
 fn main
     push rbx
     push 2
@@ -216,12 +148,6 @@ fn add
 popped:
     jmp rcx
 """
-    truth = watch("x86_64", body, "add = add, main, _start", "popped = add, main, _start", "back = main, _start")
-    assert not truth.transition.any()
-
-
-# Calls that take two instructions, and calls through a veneer.
-
 
 # A call in two instructions: the return address is made first, then comes a jump.
 TWO_STEPS = {
@@ -302,25 +228,8 @@ fn leaf
 """,
 }
 
-
-@pytest.mark.parametrize("isa", TWO_STEPS)
-def test_a_call_may_take_two_instructions(isa: str) -> None:
-    truth = watch(
-        isa,
-        TWO_STEPS[isa],
-        "made = main, _start",
-        "callee = callee, main, _start",
-        "callee_body = callee, main, _start",
-        "leaf = leaf, callee, main, _start",
-        "back = main, _start",
-    )
-    assert len(truth.activations) == 4
-    assert not truth.transition.any()
-
-
-def test_a_pointer_to_the_next_function_on_the_stack_makes_no_call_of_a_return_or_a_jump() -> None:
-    """`relay` is pushed, lies at SP, and stands right behind the return of `leaf`, and behind a jump in `turns`."""
-    body = """
+# `relay` is pushed, lies at SP, and stands right behind the return of `leaf`, and behind a jump in `turns`.
+NEXT_FUNCTION = """
 fn main
     push rbx
     lea rax, [rip + relay]
@@ -355,25 +264,13 @@ fn out
     pop rcx
     ret
 """
-    watch(
-        "x86_64",
-        body,
-        "leaf = leaf, main, _start",
-        "back = main, _start",
-        "again = turns, main, _start",
-        "check = turns, main, _start",
-        "out = out, main, _start",
-    )
 
-
-@pytest.mark.parametrize("call", ["bl veneer", "adr r1, veneer\n    mov lr, pc\n    bx r1", "mov lr, pc\n    b veneer"])
-def test_a_call_through_a_veneer_is_one_call(call: str) -> None:
-    body = f"""
+VENEER = """
 fn main
-    push {{r4, lr}}
-    {call}
+    push {r4, lr}
+    CALL
 back:
-    pop {{r4, pc}}
+    pop {r4, pc}
 fn veneer
     ldr r12, [pc]
     bx r12
@@ -382,33 +279,46 @@ fn leaf
     mov r0, #42
     bx lr
 """
-    watch("a32", body, "veneer = veneer, main, _start", "leaf = leaf, main, _start", "back = main, _start")
+VENEER_CALLS = ("bl veneer", "adr r1, veneer\n    mov lr, pc\n    bx r1", "mov lr, pc\n    b veneer")
 
-
-def test_a_pointer_to_a_function_on_top_of_a_frame_that_a_tail_call_uses_is_no_promise() -> None:
-    """glibc's gconv keeps the function of the next step there."""
-    body = "fn main\nsub rsp, 8\ncall f\nback: add rsp, 8\nret\nfn f\nsub rsp, 24\nlea rcx, [rip + g]\nmov [rsp], rcx\n"
-    body += "jmp inside\nnop\ninside: call leaf\nin_f: add rsp, 24\njmp rcx\nfn leaf\nin_leaf: ret\n"
-    body += "fn g\nnop\nin_g: mov eax, 42\nret\n"
-    stacks = (
-        "inside = f, main, _start",
-        "in_leaf = leaf, f, main, _start",
-        "in_f = f, main, _start",
-        "in_g = g, main, _start",
-    )
-    truth = watch("x86_64", body, *stacks, "back = main, _start")
-    assert not truth.undecided.any()
-
-
-def test_a_pointer_to_a_function_that_nobody_came_back_to_when_the_run_ends_was_no_promise() -> None:
-    """Where a call goes to that function, it was a pointer to it; else what ran meanwhile is undecided."""
-    body = "fn main\nlea rcx, [rip + g]\npush rcx\njmp inside\nnop\ninside: call leaf\nin_main: call g\n"
-    body += "last: mov eax, 60\nsyscall\nfn leaf\nnop\nin_leaf: ret\nfn g\nmov edi, 42\nin_g: ret\n"
-    stacks = ("inside = main, _start", "in_leaf = leaf, main, _start", "last = main, _start")
-    watch("x86_64", body, *stacks, "in_g = g, main, _start")
-    never = body.replace("in_main: call g", "in_main: mov edi, 42")
-    watch("x86_64", never, *stacks, undecided=("inside", "in_leaf", "last"))
-
+# glibc's gconv keeps the function of the next step on top of its frame.
+ON_TOP = """fn main
+sub rsp, 8
+call f
+back: add rsp, 8
+ret
+fn f
+sub rsp, 24
+lea rcx, [rip + g]
+mov [rsp], rcx
+jmp inside
+nop
+inside: call leaf
+in_f: add rsp, 24
+jmp rcx
+fn leaf
+in_leaf: ret
+fn g
+nop
+in_g: mov eax, 42
+ret
+"""
+POINTER = """fn main
+lea rcx, [rip + g]
+push rcx
+jmp inside
+nop
+inside: call leaf
+in_main: call g
+last: mov eax, 60
+syscall
+fn leaf
+nop
+in_leaf: ret
+fn g
+mov edi, 42
+in_g: ret
+"""
 
 RETURNS_TO_THE_NEXT = {
     "arm64": "fn main\nstr x30, [sp, #-16]!\nadr x30, back\nb f\nnop\nf: nop\nin_f: ret\n"
@@ -416,13 +326,116 @@ RETURNS_TO_THE_NEXT = {
     "a32": "fn main\npush {r4, lr}\nadr lr, back\nb f\nnop\nf: nop\nin_f: bx lr\nback: mov r0, #42\npop {r4, pc}\n",
 }
 
+PROMISED_AGAIN = """fn main
+push rbx
+xor ebx, ebx
+call f
+back: inc ebx
+cmp ebx, 2
+je out
+lea rax, [rip + back]
+push rax
+jmp f
+nop
+out: mov eax, 42
+pop rbx
+ret
+fn f
+nop
+in_f: ret
+"""
+IN_LEAF, BACK = "leaf = leaf, main, _start", "back = main, _start"
+MEANWHILE = ("inside = main, _start", "in_leaf = leaf, main, _start", "last = main, _start")
 
-@pytest.mark.parametrize("isa", RETURNS_TO_THE_NEXT)
-def test_a_return_to_the_next_instruction_is_one(isa: str) -> None:
-    watch(isa, RETURNS_TO_THE_NEXT[isa], "in_f = main, main, _start", "back = main, _start")
+WATCHED = {
+    "a tail call replaces its caller": Shown(
+        TAIL,
+        (
+            *("main = main, _start", "first_body = first, main, _start"),
+            *("second = second, main, _start", "second_body = second, main, _start"),
+        ),
+        activations=3,  # _start, main, and one for first and second
+    ),
+    "a call to the next address is a call": Shown(
+        NEXT, ("finish = finish, main, _start", "exiting = finish, main, _start")
+    ),
+    "push label, ret is a jump": Shown(
+        {"x86_64": PUSH_RET}, ("pushed = main, _start", "target = main, _start", IN_LEAF)
+    ),
+    "push label, pop pc is a jump": Shown(PUSH_POP_PC, ("target = main, _start", IN_LEAF)),
+    "a pushed address is taken off by the second instruction too": Shown(
+        {"x86_64": TAKEN_OFF}, ("there = main, _start", "loop = main, _start")
+    ),
+    "a retpoline arrives at its target without a frame of its own": Shown(
+        {"x86_64": RETPOLINE},
+        (
+            *("thunk = thunk, main, _start", "set_up = thunk, thunk, main, _start", "target = target, main, _start"),
+            *("target#2 = target, main, _start", "target_body = target, main, _start"),
+            *("leaf = leaf, target, main, _start", BACK),
+        ),
+    ),
+    "call next, pop is no call": Shown(
+        {"x86_64": CALL_POP},
+        (
+            *("here = main, _start", IN_LEAF, "loop = main, _start"),
+            *("there = main, _start", "there_body = main, _start"),
+        ),
+    ),
+    "a return that pops its arguments is no non-local jump": Shown(
+        {"x86_64": RET_N}, ("add_body = add, main, _start", BACK, IN_LEAF)
+    ),
+    "a jump to the own return address is no return before SP is back": Shown(
+        {"x86_64": DOWN},
+        ("done#1 = down, down, down, main, _start", "done#2 = down, down, main, _start", "done#3 = down, main, _start"),
+    ),
+    "a callee that pops its arguments by hand makes no transition": Shown(
+        {"x86_64": POPS_BY_HAND}, ("add = add, main, _start", "popped = add, main, _start", BACK)
+    ),
+    "a call may take two instructions": Shown(
+        TWO_STEPS,
+        (
+            *("made = main, _start", "callee = callee, main, _start", "callee_body = callee, main, _start"),
+            *("leaf = leaf, callee, main, _start", BACK),
+        ),
+        activations=4,
+    ),
+    "a pointer to the next function on the stack makes no call of a return or a jump": Shown(
+        {"x86_64": NEXT_FUNCTION},
+        (
+            *(IN_LEAF, BACK, "again = turns, main, _start", "check = turns, main, _start"),
+            "out = out, main, _start",
+        ),
+    ),
+    **{
+        f"a call through a veneer is one call: {call.split(chr(10))[-1].strip()}": Shown(
+            {"a32": VENEER.replace("CALL", call)}, ("veneer = veneer, main, _start", IN_LEAF, BACK)
+        )
+        for call in VENEER_CALLS
+    },
+    "a pointer to a function on top of a frame that a tail call uses is no promise": Shown(
+        {"x86_64": ON_TOP},
+        (
+            *("inside = f, main, _start", "in_leaf = leaf, f, main, _start", "in_f = f, main, _start"),
+            *("in_g = g, main, _start", BACK),
+        ),
+    ),
+    "a pointer to a function that is called in the end was no promise": Shown(
+        {"x86_64": POINTER}, (*MEANWHILE, "in_g = g, main, _start")
+    ),
+    "where nobody calls the function behind a pointer, what ran meanwhile is undecided": Shown(
+        {"x86_64": POINTER.replace("in_main: call g", "in_main: mov edi, 42")},
+        MEANWHILE,
+        transition=None,
+        undecided=("inside", "in_leaf", "last"),
+    ),
+    "a return to the next instruction is one": Shown(RETURNS_TO_THE_NEXT, ("in_f = main, main, _start", BACK)),
+    "an address that a call came back to may be promised there once more": Shown(
+        {"x86_64": PROMISED_AGAIN}, ("in_f = f, main, _start", BACK)
+    ),
+}
 
 
-def test_an_address_that_a_call_came_back_to_may_be_promised_there_once_more() -> None:
-    body = "fn main\npush rbx\nxor ebx, ebx\ncall f\nback: inc ebx\ncmp ebx, 2\nje out\nlea rax, [rip + back]\n"
-    body += "push rax\njmp f\nnop\nout: mov eax, 42\npop rbx\nret\nfn f\nnop\nin_f: ret\n"
-    watch("x86_64", body, "in_f = f, main, _start", "back = main, _start")
+@pytest.mark.whole
+@pytest.mark.parametrize(("shown", "isa"), shown_cases(WATCHED))
+def test_calls_returns_and_jumps_are_told_apart(shown: Shown, isa: str) -> None:
+    is_watched(shown, isa)

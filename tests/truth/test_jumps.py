@@ -6,21 +6,7 @@ import pytest
 
 from tests.truth.jumps import BL_AS_JUMP, LONGJMP, MARK, SWITCHED
 from tests.truth.pieces import agree_in_pieces
-from tests.truth.watched import labels_where, steps_at, watch
-
-
-@pytest.mark.parametrize("isa", LONGJMP)
-def test_longjmp_drops_to_the_function_that_called_setjmp(isa: str) -> None:
-    truth = watch(
-        isa,
-        LONGJMP[isa] + MARK[isa],
-        "mark = mark, main, _start",
-        "inner_body = inner, middle, main, _start",
-        "landed = main, _start",
-        "leaf = leaf, main, _start",
-    )
-    assert labels_where(truth, truth.transition) == SWITCHED[isa]
-
+from tests.truth.watched import Shown, is_watched, shown_cases, steps_at, watch
 
 # As the compiler makes `__builtin_longjmp`: FP is loaded before SP.
 POINTER_FIRST = {
@@ -131,87 +117,9 @@ POINTER_FIRST["thumb"] = (
 )
 POINTER_FIRST["a32"] = POINTER_FIRST["a32"].replace("FP", "r11").replace("ADR", "adr")
 
-
-@pytest.mark.parametrize("isa", POINTER_FIRST)
-def test_a_transition_begins_where_fp_is_the_targets_before_sp_is(isa: str) -> None:
-    truth = watch(isa, POINTER_FIRST[isa], "body = jumper, middle, main, _start", "landed = main, _start")
-    assert labels_where(truth, truth.transition) == {"pointed", "switched", *({"loaded"} if isa != "x86_64" else ())}
-
-
-def test_a_wrapper_that_pops_its_return_address_returns_twice() -> None:
-    """musl's sigsetjmp: it calls setjmp with its own return address put away, so it is long gone at the jump."""
-    body = """
-fn main
-    push rbx
-    sub rsp, 32
-    mov rbx, rsp
-    call wrapper
-    test eax, eax
-    jnz landed
-    call middle
-    ud2
-landed:
-    add rsp, 32
-    pop rbx
-    mov eax, 42
-    ret
-fn wrapper
-    pop qword ptr [rbx + 16]
-    call mark
-back:
-    push qword ptr [rbx + 16]
-    jmp finish
-fn finish
-    nop
-    ret
-"""
-    truth = watch(
-        "x86_64",
-        body + MARK["x86_64"],
-        "mark = mark, wrapper, main, _start",
-        "back = wrapper, main, _start",
-        "finish = finish, main, _start",
-        "inner_body = inner, middle, main, _start",
-        "landed = main, _start",
-    )
-    first, second = steps_at(truth, "back")
-    assert truth.node[first] == truth.node[second], "it is the same activation, alive again"
-
-
-def test_longjmp_over_functions_without_frames_leaves_none_of_them() -> None:
-    """``middle`` keeps its return address in x20: it, and what it calls, have main's SP when they start."""
-    plain = "fn middle\n    stp x29, x30, [sp, #-32]!\n    bl inner"
-    assert plain in MARK["arm64"]
-    mark = MARK["arm64"].replace(plain, "fn middle\n    mov x20, x30\n    bl inner")
-    truth = watch(
-        "arm64",
-        LONGJMP["arm64"] + mark,
-        "inner_body = inner, middle, main, _start",
-        "landed = main, _start",
-        "leaf = leaf, main, _start",
-    )
-    assert truth.transition.any()
-
-
-# What tells a call from a jump: it was taken, it came back once.
-
-
-@pytest.mark.parametrize("isa", BL_AS_JUMP)
-def test_bl_used_as_a_jump_opens_nothing(isa: str) -> None:
-    truth = watch(
-        isa,
-        BL_AS_JUMP[isa],
-        "far = main, _start",
-        "again = main, _start",
-        "leaf = leaf, main, _start",
-        "last = main, _start",
-        "last_return = main, _start",
-    )
-    assert agree_in_pieces(truth, 4).readings, "what shows that it was none lies in another piece"
-
-
-def test_mov_lr_pc_is_a_call_and_a_jump_table_through_lr_is_not() -> None:
-    body = """
+# `middle` keeps its return address in x20: it, and what it calls, have main's SP when they start.
+NO_FRAME = MARK["arm64"].replace("stp x29, x30, [sp, #-32]!\n    bl inner", "mov x20, x30\n    bl inner")
+MOV_LR_PC = """
 fn main
     push {r4, lr}
     mov r4, #0
@@ -239,19 +147,8 @@ fn leaf
     mov r0, #42
     bx lr
 """
-    watch(
-        "a32",
-        body,
-        "leaf = leaf, main, _start",
-        "back = main, _start",
-        "zero = main, _start",
-        "one = main, _start",
-        "two = main, _start",
-    )
-
-
-def test_a_predicated_call_that_is_not_taken_is_none_a32() -> None:
-    body = """
+NOT_TAKEN = {
+    "a32": """
 fn main
     push {r4, lr}
     mov r4, #0
@@ -264,13 +161,8 @@ not_taken:
 fn leaf
     mov r0, #42
     bx lr
-"""
-    truth = watch("a32", body, "not_taken = main, _start", "leaf = leaf, main, _start")
-    assert len(steps_at(truth, "leaf")) == 1
-
-
-def test_a_predicated_call_that_is_not_taken_is_none_thumb() -> None:
-    body = """
+""",
+    "thumb": """
 fn main
     push {r4, lr}
     movs r4, #0
@@ -285,11 +177,8 @@ not_taken:
 fn leaf
     movs r0, #42
     bx lr
-"""
-    truth = watch("thumb", body, "not_taken = main, _start", "leaf = leaf, main, _start")
-    assert len(steps_at(truth, "leaf")) == 1
-
-
+""",
+}
 SKIPS = {
     "x86_64": """
 fn main
@@ -358,22 +247,108 @@ ordinary:
     ret
 """,
 }
+LANDED, BACK = ("landed = main, _start", "leaf = leaf, main, _start"), "back = main, _start"
+
+WATCHED = {
+    "longjmp drops to the function that called setjmp": Shown(
+        {isa: LONGJMP[isa] + MARK[isa] for isa in LONGJMP},
+        ("mark = mark, main, _start", "inner_body = inner, middle, main, _start", *LANDED),
+        transition=SWITCHED,
+    ),
+    "a transition begins where FP is the target's before SP is": Shown(
+        POINTER_FIRST,
+        ("body = jumper, middle, main, _start", "landed = main, _start"),
+        transition={isa: {"pointed", "switched", *({"loaded"} if isa != "x86_64" else ())} for isa in POINTER_FIRST},
+    ),
+    "longjmp over functions without frames leaves none of them": Shown(
+        {"arm64": LONGJMP["arm64"] + NO_FRAME},
+        ("inner_body = inner, middle, main, _start", *LANDED),
+        transition={"arm64": {"inner+0x4", "inner+0x8", "inner_body", *SWITCHED["arm64"]}},
+    ),
+    "mov lr, pc is a call, and a jump table through lr is not": Shown(
+        {"a32": MOV_LR_PC},
+        (
+            *("leaf = leaf, main, _start", BACK),
+            *("zero = main, _start", "one = main, _start", "two = main, _start"),
+        ),
+    ),
+    "a predicated call that is not taken is none": Shown(
+        NOT_TAKEN, ("not_taken = main, _start", "leaf = leaf, main, _start")
+    ),
+    "a call that came back once is a call even where the callee returns for its caller": Shown(
+        {isa: body.replace("TURNS", "2") for isa, body in SKIPS.items()},
+        (
+            *("callee = callee, parent, main, _start", "callee#2 = callee, parent, main, _start"),
+            *("after = parent, main, _start", "skip = callee, parent, main, _start", BACK),
+        ),
+        transition=None,
+    ),
+    # the word on the stack would spoil the parent's return, so somebody took it off on purpose
+    "where calls push, a call is a call even if it never comes back": Shown(
+        {"x86_64": SKIPS["x86_64"].replace("TURNS", "1")},
+        ("skip = callee, parent, main, _start", BACK),
+        transition=None,
+    ),
+}
 
 
-@pytest.mark.parametrize("isa", SKIPS)
-def test_a_call_that_came_back_once_is_a_call_even_where_the_callee_returns_for_its_caller(isa: str) -> None:
+@pytest.mark.parametrize(("shown", "isa"), shown_cases(WATCHED))
+def test_non_local_transfers_are_watched(shown: Shown, isa: str) -> None:
+    is_watched(shown, isa)
+
+
+def test_a_wrapper_that_pops_its_return_address_returns_twice() -> None:
+    """musl's sigsetjmp: it calls setjmp with its own return address put away, so it is long gone at the jump."""
+    body = """
+fn main
+    push rbx
+    sub rsp, 32
+    mov rbx, rsp
+    call wrapper
+    test eax, eax
+    jnz landed
+    call middle
+    ud2
+landed:
+    add rsp, 32
+    pop rbx
+    mov eax, 42
+    ret
+fn wrapper
+    pop qword ptr [rbx + 16]
+    call mark
+back:
+    push qword ptr [rbx + 16]
+    jmp finish
+fn finish
+    nop
+    ret
+"""
+    truth = watch(
+        "x86_64",
+        body + MARK["x86_64"],
+        "mark = mark, wrapper, main, _start",
+        "back = wrapper, main, _start",
+        "finish = finish, main, _start",
+        "inner_body = inner, middle, main, _start",
+        "landed = main, _start",
+    )
+    first, second = steps_at(truth, "back")
+    assert truth.node[first] == truth.node[second], "it is the same activation, alive again"
+
+
+# What tells a call from a jump: it was taken, it came back once.
+
+
+@pytest.mark.parametrize("isa", BL_AS_JUMP)
+def test_bl_used_as_a_jump_opens_nothing(isa: str) -> None:
     truth = watch(
         isa,
-        SKIPS[isa].replace("TURNS", "2"),
-        "callee = callee, parent, main, _start",
-        "after = parent, main, _start",
-        "skip = callee, parent, main, _start",
-        "back = main, _start",
+        BL_AS_JUMP[isa],
+        "far = main, _start",
+        "again = main, _start",
+        "leaf = leaf, main, _start",
+        "last = main, _start",
+        "last_return = main, _start",
     )
-    assert len(steps_at(truth, "callee")) == 2
-
-
-def test_where_calls_push_a_call_is_a_call_even_if_it_never_comes_back() -> None:
-    """The word on the stack would spoil the parent's return, so somebody took it off on purpose."""
-    body = SKIPS["x86_64"].replace("TURNS", "1")
-    watch("x86_64", body, "skip = callee, parent, main, _start", "back = main, _start")
+    assert agree_in_pieces(truth, 4).readings, "what shows that it was none lies in another piece"

@@ -5,21 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.truth.jumps import LANDING, SWITCHED
-from tests.truth.watched import labels_where, steps_at, watch
-
-
-@pytest.mark.parametrize("isa", LANDING)
-def test_a_landing_pad_is_in_the_function_whose_stack_it_has(isa: str) -> None:
-    truth = watch(
-        isa,
-        LANDING[isa],
-        "thrower = thrower, middle, catcher, main, _start",
-        "pad = catcher, main, _start",
-        "leaf = leaf, catcher, main, _start",
-        "main_back = main, _start",
-    )
-    assert labels_where(truth, truth.transition) == SWITCHED[isa]
-
+from tests.truth.watched import Shown, is_watched, shown_cases, steps_at, watch
 
 # Recursion to a depth that is another one each time. The innermost function throws; its pad stands right behind that
 # call, so the throw comes back to it. From there each function's pad resumes in the pad of its caller.
@@ -106,26 +92,6 @@ resuming:
 """,
 }
 
-
-@pytest.mark.parametrize("isa", PADS_BEHIND_CALLS)
-def test_recursion_lands_in_pads_that_stand_behind_calls(isa: str) -> None:
-    """Where a pad is, a call of an earlier round would have come back, with the SP of a function of this one."""
-    truth = watch(
-        isa,
-        PADS_BEHIND_CALLS[isa],
-        "pad#1 = deep, deep, main, _start",
-        "pad#2 = deep, main, _start",
-        "pad#3 = deep, deep, deep, main, _start",
-        "pad#4 = deep, deep, main, _start",
-        "pad#5 = deep, main, _start",
-        "pad#6 = deep, deep, deep, deep, main, _start",
-        "resuming#7 = resume, deep, deep, deep, main, _start",
-        "caught = main, _start",
-        "caught#3 = main, _start",
-    )
-    assert [a.index for a in truth.activations if a.parent is None] == [0]
-
-
 # f stands a little behind its call and goes on inside itself, by a register; then it lands in main, above its entry SP.
 INSIDE_THEN_LANDING = {
     "arm64": """
@@ -166,18 +132,6 @@ inside:
     b pad
 """,
 }
-
-
-@pytest.mark.parametrize("isa", INSIDE_THEN_LANDING)
-def test_a_jump_to_what_stands_behind_the_call_is_no_return_if_a_landing_follows(isa: str) -> None:
-    """The callee did not come back elsewhere: its parent's ordinary return is not what ended it."""
-    truth = watch(isa, INSIDE_THEN_LANDING[isa], "f = f, main, _start", "pad = main, _start")
-    (inside,) = steps_at(truth, "inside")
-    assert truth.node[inside] == truth.node[steps_at(truth, "f")[0]]
-
-
-# Functions that move their return address, and functions that make room for their caller.
-
 
 # main makes room and hands down its upper end; there f puts its return address, goes up with SP, jumps about, calls
 # leaf, and returns with another SP than it was entered with. That happens twice, from one call.
@@ -285,27 +239,6 @@ fn leaf
 MOVED["a32"] = MOVED["a32"].replace("str lr, [r0]", "str lr, [r0, #4]")
 MOVED["thumb"] = MOVED["a32"]
 
-
-@pytest.mark.parametrize("isa", MOVED)
-def test_a_function_that_moved_its_return_address_returns_by_it(isa: str) -> None:
-    truth = watch(
-        isa,
-        MOVED[isa],
-        "f = f, main, _start",
-        "moved = f, main, _start",
-        "landed = f, main, _start",
-        "loop = f, main, _start",
-        "leaf = leaf, f, main, _start",
-        "ready = f, main, _start",
-        "back = main, _start",
-    )
-    assert len(truth.activations) == 2 + 2 * 2
-    assert not truth.transition.any(), "it is no jump out of it"
-    assert {a.goes_on for a in truth.activations} == {None}
-    inside, before = steps_at(truth, "landed")[0], steps_at(truth, "f")[0]
-    assert truth.stack(inside).frames[0].cfa == truth.stack(before).frames[0].cfa, "the CFA is SP before the call"
-
-
 # The callee makes room on its caller's stack: it returns with SP far below the CFA, and the caller goes on so.
 ROOM = {
     "x86_64": """
@@ -363,22 +296,6 @@ fn leaf
 """,
 }
 ROOM["thumb"] = ROOM["a32"].replace("r11", "r7")
-
-
-@pytest.mark.parametrize("isa", ROOM)
-def test_a_function_that_makes_room_for_its_caller_returns_with_a_lower_sp(isa: str) -> None:
-    truth = watch(isa, ROOM[isa], "ready = room, main, _start", "back = main, _start", "leaf = leaf, main, _start")
-    assert not truth.transition.any()
-
-
-def test_a_moved_return_address_may_be_taken_with_arguments() -> None:
-    body = MOVED["x86_64"].replace("[rsp + 0x18]", "[rsp + 0x10]").replace("ready:\n    ret", "ready:\n    ret 8")
-    truth = watch("x86_64", body, "landed = f, main, _start", "ready = f, main, _start", "back = main, _start")
-    assert len(truth.activations) == 2 + 2 * 2
-
-
-# A callee that never returns, while its caller is entered again.
-
 
 # inner jumps back to the mark the first time, and returns the second time: middle is entered again in between.
 AGAIN = {
@@ -454,38 +371,153 @@ ordinary:
 """,
 }
 
+# f moves up, with its return address: it lies where SP is now, or in the part of the stack that was its caller's.
+UP = """fn main
+push rbx
+call mark
+back: test eax, eax
+jnz landed
+sub rsp, 48
+call f
+ud2
+landed: mov eax, 42
+pop rbx
+ret
+fn f
+pop rcx
+add rsp, 16
+push rcx
+jmp part
+fn part
+in_f: sub rsp, 8
+call h
+ud2
+fn h
+nop
+in_h: call far
+ud2
+fn mark
+lea rax, [rip + buffer]
+mov [rax], rbx
+lea rcx, [rsp + 8]
+mov [rax + 8], rcx
+mov rcx, [rsp]
+mov [rax + 16], rcx
+xor eax, eax
+ret
+fn far
+lea rdx, [rip + buffer]
+mov rbx, [rdx]
+mov rsp, [rdx + 8]
+mov eax, 1
+jmp [rdx + 16]
+.bss
+buffer: .skip 64
+"""
+MOVED_UP = [  # the function that is left by longjmp, and the program
+    ("part" if jump else "f", UP.replace("pop rcx", before + "pop rcx").replace("jmp part\nfn part\n", jump))
+    for before in ("", "nop\n")
+    for jump in ("jmp part\nfn part\n", "")
+]
+OVER_ARGUMENTS = """fn main
+push rbx
+push 7
+push 8
+call f
+back: mov eax, 42
+pop rbx
+ret
+fn f
+pop rcx
+mov [rsp + 8], rcx
+lea rdx, [rip + g]
+mov [rsp], rdx
+in_f: ret
+fn g
+nop
+in_g: ret
+"""
+WITH_ARGUMENTS = MOVED["x86_64"].replace("[rsp + 0x18]", "[rsp + 0x10]").replace("ready:\n    ret", "ready:\n    ret 8")
+BACK = "back = main, _start"
 
-@pytest.mark.parametrize("isa", AGAIN)
-def test_a_callee_may_never_return_and_its_caller_be_entered_again(isa: str) -> None:
-    watch(
+WATCHED = {
+    "a landing pad is in the function whose stack it has": Shown(
+        LANDING,
+        (
+            *("thrower = thrower, middle, catcher, main, _start", "pad = catcher, main, _start"),
+            *("leaf = leaf, catcher, main, _start", "main_back = main, _start"),
+        ),
+        transition=SWITCHED,
+    ),
+    # where a pad is, a call of an earlier round would have come back, with the SP of a function of this one
+    "recursion lands in pads that stand behind calls": Shown(
+        PADS_BEHIND_CALLS,
+        (
+            *("pad#1 = deep, deep, main, _start", "pad#2 = deep, main, _start"),
+            *("pad#3 = deep, deep, deep, main, _start", "pad#4 = deep, deep, main, _start"),
+            *("pad#5 = deep, main, _start", "pad#6 = deep, deep, deep, deep, main, _start"),
+            "resuming#7 = resume, deep, deep, deep, main, _start",
+            *("caught = main, _start", "caught#3 = main, _start"),
+        ),
+        transition=None,
+    ),
+    # the callee did not come back elsewhere: its parent's ordinary return is not what ended it
+    "a jump to what stands behind the call is no return if a landing follows": Shown(
+        INSIDE_THEN_LANDING,
+        ("f = f, main, _start", "inside = f, main, _start", "pad = main, _start"),
+        activations=3,
+        transition=None,
+    ),
+    "a function that makes room for its caller returns with a lower SP": Shown(
+        ROOM, ("ready = room, main, _start", BACK, "leaf = leaf, main, _start")
+    ),
+    "a moved return address may be taken with arguments": Shown(
+        {"x86_64": WITH_ARGUMENTS},
+        ("landed = f, main, _start", "ready = f, main, _start", BACK),
+        activations=6,
+    ),
+    "a callee may never return and its caller be entered again": Shown(
+        AGAIN,
+        (
+            *("inner#1 = inner, middle, main, _start", "inner#2 = inner, middle, main, _start"),
+            *("ordinary = inner, middle, main, _start", "after = middle, main, _start", BACK),
+        ),
+        transition=None,
+    ),
+    **{
+        f"a function that moved up and is left by longjmp was called {i}": Shown(
+            {"x86_64": body},
+            (f"in_f = {own}, main, _start", f"in_h = h, {own}, main, _start", "landed = main, _start"),
+            transition=None,
+        )
+        for i, (own, body) in enumerate(MOVED_UP)
+    },
+    "a return address that took the place of arguments goes on as one": Shown(
+        {"x86_64": OVER_ARGUMENTS}, ("in_f = f, main, _start", "in_g = g, main, _start", BACK)
+    ),
+}
+
+
+@pytest.mark.parametrize(("shown", "isa"), shown_cases(WATCHED))
+def test_landings_are_watched(shown: Shown, isa: str) -> None:
+    is_watched(shown, isa)
+
+
+@pytest.mark.parametrize("isa", MOVED)
+def test_a_function_that_moved_its_return_address_returns_by_it(isa: str) -> None:
+    truth = watch(
         isa,
-        AGAIN[isa],
-        "inner#1 = inner, middle, main, _start",
-        "inner#2 = inner, middle, main, _start",
-        "ordinary = inner, middle, main, _start",
-        "after = middle, main, _start",
+        MOVED[isa],
+        "f = f, main, _start",
+        "moved = f, main, _start",
+        "landed = f, main, _start",
+        "loop = f, main, _start",
+        "leaf = leaf, f, main, _start",
+        "ready = f, main, _start",
         "back = main, _start",
     )
-
-
-UP = "fn main\npush rbx\ncall mark\nback: test eax, eax\njnz landed\nsub rsp, 48\ncall f\nud2\nlanded: "
-UP += "mov eax, 42\npop rbx\nret\nfn f\npop rcx\nadd rsp, 16\npush rcx\njmp part\nfn part\nin_f: sub rsp, 8\n"
-UP += "call h\nud2\nfn h\nnop\nin_h: call far\nud2\nfn mark\nlea rax, [rip + buffer]\nmov [rax], rbx\n"
-UP += "lea rcx, [rsp + 8]\nmov [rax + 8], rcx\n"
-UP += "mov rcx, [rsp]\nmov [rax + 16], rcx\nxor eax, eax\nret\nfn far\nlea rdx, [rip + buffer]\n"
-UP += "mov rbx, [rdx]\nmov rsp, [rdx + 8]\nmov eax, 1\njmp [rdx + 16]\n.bss\nbuffer: .skip 64\n"
-
-
-@pytest.mark.parametrize("before", ["", "nop\n"])
-@pytest.mark.parametrize("jump", ["jmp part\nfn part\n", ""])
-def test_a_function_that_moved_up_and_is_left_by_longjmp_was_called(before: str, jump: str) -> None:
-    """Its return address went along: it lies where SP is now, or in the part of the stack that was its caller's."""
-    body = UP.replace("pop rcx", before + "pop rcx").replace("jmp part\nfn part\n", jump)
-    own = "part" if jump else "f"
-    watch("x86_64", body, f"in_f = {own}, main, _start", f"in_h = h, {own}, main, _start", "landed = main, _start")
-
-
-def test_a_return_address_that_took_the_place_of_arguments_goes_on_as_one() -> None:
-    body = "fn main\npush rbx\npush 7\npush 8\ncall f\nback: mov eax, 42\npop rbx\nret\nfn f\npop rcx\n"
-    body += "mov [rsp + 8], rcx\nlea rdx, [rip + g]\nmov [rsp], rdx\nin_f: ret\nfn g\nnop\nin_g: ret\n"
-    watch("x86_64", body, "in_f = f, main, _start", "in_g = g, main, _start", "back = main, _start")
+    assert len(truth.activations) == 2 + 2 * 2
+    assert not truth.transition.any(), "it is no jump out of it"
+    assert {a.goes_on for a in truth.activations} == {None}
+    inside, before = steps_at(truth, "landed")[0], steps_at(truth, "f")[0]
+    assert truth.stack(inside).frames[0].cfa == truth.stack(before).frames[0].cfa, "the CFA is SP before the call"

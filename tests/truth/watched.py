@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from testbed.machine import record
@@ -15,6 +18,37 @@ from testbed.truth.events import find_transfers
 from testbed.truth.path import path_of
 from tests.machine.snippets import image_of
 from tests.truth.pieces import agree_in_pieces
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A program by instruction set, and what is watched of it.
+
+    Its stacks at labels, how many activations there were (None: any number), how many of them nobody called, where it
+    is in transition between two stacks (None: anywhere) and where nothing is decided, as labels.
+    """
+
+    bodies: Mapping[str, str]
+    frames: tuple[str, ...]
+    activations: int | None = None
+    uncalled: int = 1
+    transition: Mapping[str, Collection[str]] | None = field(default_factory=dict)
+    undecided: Collection[str] = ()
+
+
+def shown_cases(shown: Mapping[str, Shown]) -> list[Any]:
+    """The programs, by what each shows, as cases of `is_watched`."""
+    return [pytest.param(each, isa, id=f"{what} {isa}") for what, each in shown.items() for isa in each.bodies]
+
+
+def is_watched(shown: Shown, isa: str) -> None:
+    """What a program shows is watched."""
+    truth = watch(isa, shown.bodies[isa], *shown.frames, undecided=shown.undecided)
+    assert shown.undecided or not truth.undecided.any()
+    assert shown.activations in (None, len(truth.activations))
+    assert sum(activation.parent is None for activation in truth.activations) == shown.uncalled
+    if shown.transition is not None:
+        assert labels_where(truth, truth.transition) == set(shown.transition.get(isa, ()))
 
 
 def watch(isa: str, body: str, *frames: str, exit: int = 42, undecided: Collection[str] = ()) -> Truth:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -39,71 +40,95 @@ EXIT = {
 }
 
 
-@pytest.mark.parametrize("isa", TAIL)
-def test_a_tail_call_keeps_the_continuation(isa: str) -> None:
-    witness(isa, TAIL[isa] + "\n", "in_g = g, main, _start", "back = main, _start")
+NEXT = "fn main\nmov eax, 40\ncall next\nnext: add eax, 1\nret\n"
+RETPOLINE = """fn main
+sub rsp, 8\nlea rax, [rip + f]\ncall thunk\nback: add rsp, 8\nret
+fn thunk\ncall over\nspin: jmp spin\nover: mov [rsp], rax\nret
+fn f\nmov eax, 42\nin_f: ret
+"""
+# Two pointers on the stack: to data, and to code to which control goes later.
+POINTERS = """fn main
+lea rax, [rip + h]\npush rax\nlea rax, [rip + data]\npush rax\njmp g
+fn h\nmov eax, 42\nin_h: ret
+fn g\nin_g: mov rax, [rsp + 8]\nadd rsp, 16\njmp rax
+.bss\n.section .rodata\ndata: .quad 8
+"""
+NEVER_BACK = {
+    isa: body.replace("xor edx, edx", "mov edx, 1").replace("mov x2, #0", "mov x2, #1") for isa, body in MAKER.items()
+}
+OPEN = {  # it exits while f and h are called
+    isa: f"fn main\n{call} f\nnop\nfn f\n{call} g\nnop\nfn g\nnop\n{tail} h\nfn h\nnop\nin_h: {EXIT[isa]}\n"
+    for isa, (call, tail) in {isa: ("call", "jmp") if isa == "x86_64" else ("bl", "b") for isa in EXIT}.items()
+}
+IN_TWO = {  # a call in two instructions, and nobody comes back
+    isa: f"fn main\n{call}\nback: nop\nnop\nfn f\nnop\nin_f: {EXIT[isa]}\n"
+    for isa, call in {
+        "x86_64": "lea rax, [rip + back]\npush rax\njmp f",
+        "arm64": "adr x30, back\nb f",
+        "a32": "mov lr, pc\nb f",
+        "thumb": "adr r0, back\nadds r0, #1\nmov lr, r0\nb.w f\n.p2align 2",
+    }.items()
+}
+IN_F, BACK = "in_f = f, main, _start", "back = main, _start"
+THROWN = ("throwing = throw, f, main, _start", "pad = main, _start")
+
+# what a program shows: the program by instruction set, and stacks at its labels
+STACKS: Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]] = {
+    "a tail call keeps the continuation": (TAIL, ("in_g = g, main, _start", BACK)),
+    "a return to a little behind the call": (INLINE, (IN_F, BACK)),
+    "an address that is moved by bytes": (BYTES, (IN_F, BACK)),
+    "a call in two instructions": (BY_HAND, (IN_F, BACK)),
+    "a call in two instructions is one though nobody comes back": (IN_TWO, (IN_F,)),
+    "a jump written as a return opens nothing": (NO_CALL, ("there = main, _start",)),
+    "a call that only asks for pc opens nothing": (PC, ("next = main, _start", "after = main, _start")),
+    "code that calls what follows it runs twice": (
+        {"x86_64": NEXT},
+        ("next#1 = main, main, _start", "next#2 = main, _start"),
+    ),
+    "a retpoline leaves its call as it goes elsewhere": (
+        {"x86_64": RETPOLINE},
+        ("over = thunk, thunk, main, _start", IN_F, BACK),
+    ),
+    "a call instruction used as a jump": (LINKED, ("in_far = far, main, _start", BACK)),
+    "a function that moves its return address": (MOVED, ("landed = f, main, _start", BACK)),
+    "longjmp goes on where setjmp was called": (
+        LONGJMP,
+        (BACK, "jumping = jump, f, main, _start", "out = main, _start"),
+    ),
+    "a landing ends what it cuts off": (LANDING, THROWN),
+    "a landing pad right behind the call is no return that was lost": (BEHIND, THROWN),
+    # as `bl __cxa_end_cleanup` of 32-bit ARM: who is called never returns, and lets the next call write over it
+    "a call is one though nobody reads its link register and an exception passes its parent": (UNREAD, THROWN),
+    "a landing pad right behind a call tells nothing of calls further in": (
+        PASSED_OVER,
+        ("throwing = throw, h, g, f, main, _start", "pad = f, main, _start"),
+    ),
+    "a jump to another stack begins one and a jump back goes on": (LEFT, ("in_f = f, other", BACK)),
+    "a program exits with activations open": (OPEN, ("in_h = h, f, main, _start",)),
+    "a pointer on the stack hands nothing over": (
+        {"x86_64": POINTERS},
+        ("in_g = g, _start", "in_h = h, _start"),
+    ),
+    "a stack begins with the caller that its maker put there": (MAKER, ("in_work = work, gone", BACK)),
+    "the maker says who called though nobody returns there": (NEVER_BACK, ("in_work = work, gone", BACK)),
+    "who returns twice is there again once": (
+        TWICE,
+        ("kept = keep, main, _start", "in_tail = tail, main, _start", BACK, "out = main, _start"),
+    ),
+}
 
 
-@pytest.mark.parametrize("isa", INLINE)
-def test_a_return_to_a_little_behind_the_call(isa: str) -> None:
-    witness(isa, INLINE[isa] + "\n", "in_f = f, main, _start", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", BYTES)
-def test_an_address_that_is_moved_by_bytes(isa: str) -> None:
-    witness(isa, BYTES[isa] + "\n", "in_f = f, main, _start", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", BY_HAND)
-def test_a_call_in_two_instructions(isa: str) -> None:
-    witness(isa, BY_HAND[isa] + "\n", "in_f = f, main, _start", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", NO_CALL)
-def test_a_jump_written_as_a_return_opens_nothing(isa: str) -> None:
-    witness(isa, NO_CALL[isa] + "\n", "there = main, _start")
-
-
-@pytest.mark.parametrize("isa", PC)
-def test_a_call_that_only_asks_for_pc_opens_nothing(isa: str) -> None:
-    witness(isa, PC[isa] + "\n", "next = main, _start", "after = main, _start")
-
-
-def test_code_that_calls_what_follows_it_runs_twice() -> None:
-    body = "fn main\nmov eax, 40\ncall next\nnext: add eax, 1\nret\n"
-    witness("x86_64", body, "next#1 = main, main, _start", "next#2 = main, _start")
-
-
-def test_a_retpoline_leaves_its_call_as_it_goes_elsewhere() -> None:
-    body = "fn main\nsub rsp, 8\nlea rax, [rip + f]\ncall thunk\nback: add rsp, 8\nret\n"
-    body += "fn thunk\ncall over\nspin: jmp spin\nover: mov [rsp], rax\nret\nfn f\nmov eax, 42\nin_f: ret\n"
-    witness("x86_64", body, "over = thunk, thunk, main, _start", "in_f = f, main, _start", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", LINKED)
-def test_a_call_instruction_used_as_a_jump(isa: str) -> None:
-    witness(isa, LINKED[isa] + "\n", "in_far = far, main, _start", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", MOVED)
-def test_a_function_that_moves_its_return_address(isa: str) -> None:
-    witness(isa, MOVED[isa] + "\n", "landed = f, main, _start", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", LONGJMP)
-def test_longjmp_goes_on_where_setjmp_was_called(isa: str) -> None:
-    stacks = ("back = main, _start", "jumping = jump, f, main, _start", "out = main, _start")
-    witness(isa, LONGJMP[isa] + "\n", *stacks)
-
-
-@pytest.mark.parametrize("isa", LANDING)
-def test_a_landing_ends_what_it_cuts_off(isa: str) -> None:
-    witness(isa, LANDING[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
-
-
-@pytest.mark.parametrize("isa", BEHIND)
-def test_a_landing_pad_right_behind_the_call_is_no_return_that_was_lost(isa: str) -> None:
-    witness(isa, BEHIND[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("isa", "body", "stacks"),
+    [
+        pytest.param(isa, body, stacks, id=f"{shown} {isa}")
+        for shown, (bodies, stacks) in STACKS.items()
+        for isa, body in bodies.items()
+    ],
+)
+def test_the_stack_is_where_control_goes_on(isa: str, body: str, stacks: tuple[str, ...]) -> None:
+    witness(isa, body + "\n", *stacks)
 
 
 # f computes the address of the label anew: nothing proves that it returns.
@@ -121,30 +146,6 @@ def test_a_return_by_a_value_that_was_not_followed_is_told(isa: str) -> None:
     assert len(attest(recorded(isa, LOST[isa] + "\n")).unfollowed) == 1
 
 
-@pytest.mark.parametrize("isa", UNREAD)
-def test_a_call_is_one_though_nobody_reads_its_link_register_and_an_exception_passes_its_parent(isa: str) -> None:
-    """As ``bl __cxa_end_cleanup`` of 32-bit ARM: who is called never returns, and lets the next call write over it."""
-    witness(isa, UNREAD[isa] + "\n", "throwing = throw, f, main, _start", "pad = main, _start")
-
-
-@pytest.mark.parametrize("isa", PASSED_OVER)
-def test_a_landing_pad_right_behind_a_call_tells_nothing_of_calls_further_in(isa: str) -> None:
-    stacks = ("throwing = throw, h, g, f, main, _start", "pad = f, main, _start")
-    witness(isa, PASSED_OVER[isa] + "\n", *stacks)
-
-
-@pytest.mark.parametrize("isa", LEFT)
-def test_a_jump_to_another_stack_begins_one_and_a_jump_back_goes_on(isa: str) -> None:
-    witness(isa, LEFT[isa] + "\n", "in_f = f, other", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", EXIT)
-def test_a_program_exits_with_activations_open(isa: str) -> None:
-    call, tail = ("call", "jmp") if isa == "x86_64" else ("bl", "b")
-    body = f"fn main\n{call} f\nnop\nfn f\n{call} g\nnop\nfn g\nnop\n{tail} h\nfn h\nnop\nin_h: {EXIT[isa]}\n"
-    witness(isa, body, "in_h = h, f, main, _start")
-
-
 def test_a_jump_to_the_address_right_behind_the_return() -> None:
     """The handler returns to its restorer, which follows it: pc falls through, and it is a return all the same."""
     body = "fn main\nmov x9, x30\nleaf_body: mov x0, #42\nret x9\nfn handler\nin_handler: ret\nfn restorer\n"
@@ -159,25 +160,6 @@ def test_a_jump_to_the_address_right_behind_the_return() -> None:
     assert functions(trace, said, visits(trace, "leaf_body")[-1]) == ("main", "_start")
 
 
-def test_a_pointer_to_data_on_the_stack_hands_nothing_over() -> None:
-    """Nor does what lies above it, though it is an address of code to which control goes later."""
-    body = "fn main\nlea rax, [rip + h]\npush rax\nlea rax, [rip + data]\npush rax\njmp g\n"
-    body += "fn h\nmov eax, 42\nin_h: ret\nfn g\nin_g: mov rax, [rsp + 8]\nadd rsp, 16\njmp rax\n"
-    body += ".bss\n.section .rodata\ndata: .quad 8\n"
-    witness("x86_64", body, "in_g = g, _start", "in_h = h, _start")
-
-
-@pytest.mark.parametrize("isa", MAKER)
-def test_a_stack_begins_with_the_caller_that_its_maker_put_there(isa: str) -> None:
-    witness(isa, MAKER[isa] + "\n", "in_work = work, gone", "back = main, _start")
-
-
-@pytest.mark.parametrize("isa", MAKER)
-def test_the_maker_says_who_called_though_nobody_returns_there(isa: str) -> None:
-    never = MAKER[isa].replace("xor edx, edx", "mov edx, 1").replace("mov x2, #0", "mov x2, #1")
-    witness(isa, never + "\n", "in_work = work, gone", "back = main, _start")
-
-
 @pytest.mark.parametrize("isa", COPIED)
 def test_a_stack_that_was_copied_has_new_cfas(isa: str) -> None:
     said = witness(
@@ -190,24 +172,6 @@ def test_a_stack_that_was_copied_has_new_cfas(isa: str) -> None:
     assert [frame.cfa for frame in said.frames(inside, 0)] == [top - 16, top, None]
     calls = [frame.cfa for frame in said.frames(visits(trace, "f")[0], 0)]
     assert calls == [trace.sp[0] - 16, trace.sp[0], None]
-
-
-@pytest.mark.parametrize("isa", TWICE)
-def test_who_returns_twice_is_there_again_once(isa: str) -> None:
-    stacks = ("kept = keep, main, _start", "in_tail = tail, main, _start", "back = main, _start", "out = main, _start")
-    witness(isa, TWICE[isa] + "\n", *stacks)
-
-
-@pytest.mark.parametrize("isa", EXIT)
-def test_a_call_in_two_instructions_is_one_though_nobody_comes_back(isa: str) -> None:
-    calls = {
-        "x86_64": "lea rax, [rip + back]\npush rax\njmp f",
-        "arm64": "adr x30, back\nb f",
-        "a32": "mov lr, pc\nb f",
-        "thumb": "adr r0, back\nadds r0, #1\nmov lr, r0\nb.w f\n.p2align 2",
-    }
-    body = f"fn main\n{calls[isa]}\nback: nop\nnop\nfn f\nnop\nin_f: {EXIT[isa]}\n"
-    witness(isa, body, "in_f = f, main, _start")
 
 
 def test_a_handler_makes_a_call_from_where_it_interrupted_though_nobody_comes_back() -> None:
