@@ -15,11 +15,9 @@ A32 = next(isa for isa in ARCHES["arm32"].isas if isa.name == "a32")
 THUMB = next(isa for isa in ARCHES["arm32"].isas if isa.name == "thumb")
 
 
-def read_nothing(address: int, size: int) -> int | None:
-    return None
-
-
-def decoded(isa: Isa, code: bytes, text: str, address: int = 0x1000, read: ReadCode = read_nothing) -> Instruction:
+def decoded(
+    isa: Isa, code: bytes, text: str, address: int = 0x1000, read: ReadCode = lambda address, size: None
+) -> Instruction:
     """One instruction, of which capstone says that it is ``text``."""
     reader = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB if isa is THUMB else capstone.CS_MODE_ARM)
     reader.detail = True

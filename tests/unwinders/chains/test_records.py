@@ -153,11 +153,6 @@ def test_where_the_instruction_set_changes_the_other_chain_register_is_unknown()
     assert [frame.pc for frame in said.frames] == [0x1010, 0x1020]
 
 
-def test_arm64_does_not_fix_the_distance_from_the_frame_pointer_to_the_cfa() -> None:
-    """GCC puts the record at the bottom of the frame, Clang at the top (traps of chain walkers that derive SP)."""
-    assert all(record.cfa is None for isa in ARM64.isas for record in isa.records)
-
-
 def test_the_frame_record_is_asked_for_at_the_link_time_address() -> None:
     at = linked_frames(ARM32, THUMB_R7, pc=0x5_1010)
     moved = LoadedImage(built_with(ARM32, THUMB_R7), bias=0x5_0000)
@@ -285,27 +280,21 @@ def test_the_levels_are_what_compiled_code_gives(tmp_path: Path, arch: str, reci
 SHADOW = 0x9000
 
 
-def at(*entries: int, first: int = SHADOW) -> Snapshot:
+# entries, the callers, why it stops
+SHADOWED: list[tuple[list[int], list[int], type[Exception] | None]] = [
+    ([0, 0x1030, 0x1020], [0x1020, 0x1030], None),  # innermost last
+    ([0x1030, 0x1020], [0x1020, 0x1030], UnreadableMemory),  # without its zero word
+    ([0x1020] * 2000, [0x1020] * (MAX_FRAMES - 1), NoProgress),  # it is bounded
+]
+
+
+@pytest.mark.parametrize(("entries", "callers", "stop"), SHADOWED)
+def test_the_entries_are_the_callers(entries: list[int], callers: list[int], stop: type[Exception] | None) -> None:
     values = {register.name: 0x7000 for register in ARM64.registers} | {"pc": 0x1010}
-    values["x18"] = first + 8 * len(entries)
-    return snapshot(ARM64, values, [(first, words(ARM64, *entries))])
-
-
-def test_the_entries_are_the_callers_innermost_last() -> None:
-    said = SHADOW_CALL_STACK.unwind(at(0, 0x1030, 0x1020))
-    assert (said.stopped, [frame.pc for frame in said.frames]) == (None, [0x1010, 0x1020, 0x1030])
+    values["x18"] = SHADOW + 8 * len(entries)
+    said = SHADOW_CALL_STACK.unwind(snapshot(ARM64, values, [(SHADOW, words(ARM64, *entries))]))
+    assert [frame.pc for frame in said.frames] == [0x1010, *callers]
+    assert said.stopped is None if stop is None else type(said.stopped) is stop
+    assert said.stopped is None or said.stopped.pc == said.frames[-1].pc
     assert dict(said.frames[1].registers) == {"pc": 0x1020}
-    assert said.frames[1].found_by == f"shadow stack, at {SHADOW + 16:#x}"
-
-
-def test_a_shadow_stack_without_its_zero_word_is_an_honest_stop() -> None:
-    said = SHADOW_CALL_STACK.unwind(at(0x1030, 0x1020))
-    assert isinstance(said.stopped, UnreadableMemory)
-    assert [frame.pc for frame in said.frames] == [0x1010, 0x1020, 0x1030]
-    assert said.stopped.pc == 0x1030
-
-
-def test_it_is_bounded() -> None:
-    said = SHADOW_CALL_STACK.unwind(at(*([0x1020] * 2000)))
-    assert isinstance(said.stopped, NoProgress)
-    assert len(said.frames) == MAX_FRAMES
+    assert said.frames[1].found_by == f"shadow stack, at {values['x18'] - 8:#x}"

@@ -7,9 +7,8 @@ from dataclasses import fields
 
 import pytest
 
-from testbed.contract.rows import RegisterPlus, UnwindRow
-from testbed.words.errors import MalformedTable, NoUnwindInfo
-from tests.unwinders.frames import SIZE, START, X86_64, block, cie, entry, fde, image, u, uleb
+from testbed.words.errors import MalformedTable
+from tests.unwinders.frames import SIZE, START, block, cie, entry, fde, image, u, uleb
 from unwinders.formats.cfi import UnplacedFde, cfi_index, cfi_table, fde_ranges
 from unwinders.formats.cfi_entries import Cie, Fde, cie_at, fde_at
 from unwinders.formats.reader import Reader
@@ -24,11 +23,6 @@ Told = Mapping[str, object]
 
 def debug_frame(data: bytes) -> list[Fde]:
     return fdes(Reader(".debug_frame", 0, data), 8)
-
-
-def debug_frame_of_words(data: bytes) -> list[Fde]:
-    """With addresses of four bytes."""
-    return fdes(Reader(".debug_frame", 0, data), 4)
 
 
 def eh_frame(data: bytes) -> list[Fde]:
@@ -81,7 +75,11 @@ READ: list[tuple[bytes, Readers, Sequence[Told]]] = [
         )
         for version, ra in ((1, 16), (3, 300), (4, 300))
     ),
-    (cie(DEF_CFA, ra=14, data=-4) + fde(word=4), debug_frame_of_words, [{"start": START, "end": START + SIZE}]),
+    (
+        cie(DEF_CFA, ra=14, data=-4) + fde(word=4),
+        lambda data: fdes(Reader(".debug_frame", 0, data), 4),
+        [{"start": START, "end": START + SIZE}],
+    ),
     # pointers of .eh_frame are relative, and the CIE pointer counts back
     (
         FIRST + eh_fde(len(FIRST)),
@@ -190,16 +188,6 @@ def test_every_cut_of_a_section_is_read_or_typed() -> None:
     assert complete == [len(section)]
     assert len(errors) == len(section) - 2, "only nothing, a whole CIE and the whole section are no error"
     assert all(error.section == ".eh_frame" and 0 <= error.offset <= size for size, error in errors)
-
-
-def test_rows_of_both_sections_are_the_same() -> None:
-    def shown(row: UnwindRow) -> tuple[object, ...]:
-        return row.start, row.end, row.cfa, row.registers, row.return_address
-
-    first = eh_cie()
-    made = image(X86_64, _eh_frame=(EH_ADDRESS, first + eh_fde(len(first))), _debug_frame=(0, cie(DEF_CFA) + fde()))
-    by_section = [[shown(row) for row in cfi_table(made, name)] for name in (".eh_frame", ".debug_frame")]
-    assert by_section[0] == by_section[1] == [(START, START + SIZE, RegisterPlus("rsp", 8), {}, "rip")]
 
 
 # What is wrong in one FDE or one CIE is the matter of its functions; a wrong length is the section's.
@@ -326,11 +314,6 @@ def test_only_the_fde_that_is_asked_for_is_executed(monkeypatch: pytest.MonkeyPa
     for pc in (START + SIZE, START + SIZE + 1):
         assert index.at(pc) is not None
     assert executed == [START + SIZE]
-
-
-def test_no_section_is_no_unwind_info() -> None:
-    with pytest.raises(NoUnwindInfo):
-        cfi_index(image(), ".debug_frame")
 
 
 def test_the_quick_pass_and_the_careful_one_place_fdes_alike() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -25,8 +26,8 @@ from tests.unwinders.ehabi_index import (
     table,
 )
 from tests.unwinders.formats.ehabi_texts import described, operations, renamed, undone
-from tests.unwinders.frames import ARM32, START, image, snapshot, u, words
-from unwinders.formats.ehabi import OperationBytes, exception_index
+from tests.unwinders.frames import ARM32, START, snapshot, u, words
+from unwinders.formats.ehabi import exception_index
 from unwinders.formats.ehabi_rows import (
     AuthenticateHere,
     EhabiOperation,
@@ -35,7 +36,6 @@ from unwinders.formats.ehabi_rows import (
     PopAuthenticationCode,
     PopVfp,
     SetVsp,
-    decode,
     exidx_row,
     exidx_table,
 )
@@ -70,46 +70,47 @@ def test_code_before_the_first_function_or_outside_its_segment_has_no_entry(pc: 
         exidx_row(searched, pc)
 
 
-def test_an_entry_ends_with_its_own_segment() -> None:
-    plain = made(index_of((START, FINISH), (0x2_0000, FINISH)))
-    second = Segment(0x2_0000, b"", 0x100, True, False, True)
-    both = Image(plain.path, ARM32, START, (*plain.segments, second), plain.sections, ())
-    assert [(e.start, e.end) for e in exception_index(both)] == [(START, CODE_END), (0x2_0000, 0x2_0100)]
-
-
-def test_a_thumb_functions_address_is_even() -> None:
-    assert [entry.start for entry in exception_index(made(index_of((START + 1, FINISH))))] == [START]
-
-
-def test_distances_are_signed_31_bit_numbers() -> None:
-    """The code may lie before the index or behind it."""
-    assert index_of((START, FINISH))[3] == 0x7F
-    far = made(u(4, 0x3000) + u(4, FINISH))
-    assert [entry.start for entry in exception_index(far)] == [INDEX + 0x3000]
-
-
-@pytest.mark.parametrize("size", [1, 4, 7, 9, 12])
-def test_an_index_that_is_no_pairs_of_words_is_malformed(size: int) -> None:
-    with pytest.raises(MalformedTable, match=rf"\.ARM\.exidx\+0x0: the section has {size} bytes"):
-        exception_index(made(bytes(size)))
-
-
-def test_a_first_word_with_its_top_bit_set_is_malformed() -> None:
-    broken = index_of(THREE[0]) + u(4, 0x8000_0000) + u(4, FINISH)
-    with pytest.raises(MalformedTable, match=r"\.ARM\.exidx\+0x8: 0x80000000 is no 31-bit distance"):
-        exidx_row(made(broken), START)
-
-
-def test_without_the_section_there_is_nothing() -> None:
-    assert not EHABI.applies_to(image(ARM32))
-    assert EHABI.applies_to(made(b""))
-    with pytest.raises(NoUnwindInfo, match=r"has no \.ARM\.exidx"):
-        exception_index(image(ARM32))
-    with pytest.raises(NoUnwindInfo):
-        exidx_row(made(b""), START)
-
-
 # The entries
+
+
+def with_segment(plain: Image, start: int) -> Image:
+    """An image with one more executable segment."""
+    return replace(plain, segments=(*plain.segments, Segment(start, b"", 0x100, True, False, True)))
+
+
+# an index, and the code of its entries
+ENTRIES: list[tuple[Image, list[tuple[int, int]]]] = [
+    # an entry ends with its own segment
+    (
+        with_segment(made(index_of((START, FINISH), (0x2_0000, FINISH))), 0x2_0000),
+        [(START, CODE_END), (0x2_0000, 0x2_0100)],
+    ),
+    (made(index_of((START + 1, FINISH))), [(START, CODE_END)]),  # a Thumb function's address is even
+    # distances are signed 31-bit numbers: the code may lie before the index or behind it
+    (with_segment(made(u(4, 0x3000) + u(4, FINISH)), INDEX + 0x3000), [(INDEX + 0x3000, INDEX + 0x3100)]),
+]
+
+
+@pytest.mark.parametrize(("searched", "code"), ENTRIES)
+def test_an_entry_is_for_its_code(searched: Image, code: list[tuple[int, int]]) -> None:
+    assert [(entry.start, entry.end) for entry in exception_index(searched)] == code
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "said"),
+    [
+        *((bytes(n), MalformedTable, rf"\.ARM\.exidx\+0x0: the section has {n} bytes") for n in (1, 4, 7, 9, 12)),
+        (
+            index_of(THREE[0]) + u(4, 0x8000_0000) + u(4, FINISH),
+            MalformedTable,
+            r"\.ARM\.exidx\+0x8: 0x80000000 is no 31-bit distance",
+        ),
+        (b"", NoUnwindInfo, "no entry of .ARM.exidx covers"),
+    ],
+)
+def test_an_index_is_refused(index: bytes, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        exidx_row(made(index), START)
 
 
 def test_the_first_function_that_cannot_be_unwound_has_no_caller() -> None:
@@ -184,12 +185,6 @@ REFUSED: list[tuple[int, tuple[int, ...] | None, type[Exception], str]] = [
     (0x80FF_B0B0, None, UnsupportedRule, r"\.ARM\.exidx\+0x6: 0xff is spare"),
     (at(0), (0x8101_0000, 0x0000_00B2), MalformedTable, r"\.ARM\.extab\+0x4: the entry ends"),
 ]
-
-
-def test_an_inline_entry_has_three_bytes_of_operations() -> None:
-    said = row(POP_R4_LR)
-    assert (said.cfa, said.registers) == (RegisterPlus("sp", 8), {"r4": Offset(-8), "lr": Offset(-4)})
-    assert (said.start, said.end, said.found_by) == (START, CODE_END, ".ARM.exidx+0x0")
 
 
 @pytest.mark.parametrize(("second", "words", "size"), FRAMES)
@@ -387,16 +382,3 @@ def test_bytes_make_a_row(text: str, cfa: Rule, registers: dict[str, Rule], retu
 def test_bytes_are_refused(text: str, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         operations(text)
-
-
-def test_every_first_byte_is_an_operation_or_says_why_not() -> None:
-    def kind(first: int) -> str:
-        try:
-            (operation,) = decode(OperationBytes("t", ((0, first), (4, 0x01))))[:1]
-        except (UnsupportedRule, NoUnwindInfo) as error:
-            return type(error).__name__
-        return type(operation).__name__
-
-    found = [kind(first) for first in range(256) if first != 0xB0]
-    assert found.count("UnsupportedRule") == 2 + 2 + 8 + 6 + 40
-    assert [found.count(name) for name in ("MoveVsp", "SetVsp", "Pop", "PopVfp")] == [129, 14, 33, 19]

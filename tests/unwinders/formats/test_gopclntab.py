@@ -171,12 +171,6 @@ def test_a_header_that_breaks_the_format(at: int, content: bytes, error: type[Ex
         gopclntab_table(altered(at, content, Go("f")))
 
 
-def test_without_the_section_there_is_no_unwind_info() -> None:
-    sound = made(Go("f"))
-    with pytest.raises(NoUnwindInfo, match="gopclntab"):
-        gopclntab_table(replace(sound, sections={}))
-
-
 @pytest.mark.parametrize(
     ("from_end", "content", "why"),
     [

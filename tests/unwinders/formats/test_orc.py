@@ -16,7 +16,7 @@ from testbed.contract.rows import (
 )
 from testbed.conventions import platform
 from testbed.image import Image
-from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from testbed.words.errors import MalformedTable, UnsupportedRule
 from tests.unwinders.formats.orc_made import (
     CALL,
     CODE_END,
@@ -42,61 +42,90 @@ from unwinders.formats.orc import OrcLayout, OrcRegister, orc_table
 
 # The sections.
 
-
-@pytest.mark.parametrize("missing", [".orc_unwind", ".orc_unwind_ip"])
-def test_without_one_of_the_sections_there_is_no_unwind_info(missing: str) -> None:
-    whole = made((START, entry(bits(2))))
-    sections = {name: section for name, section in whole.sections.items() if name != missing}
-    part = Image(whole.path, whole.arch, whole.entry, whole.segments, sections, ())
-    with pytest.raises(NoUnwindInfo, match=missing):
-        orc_table(part)
+A_CALL = entry(bits(2), 8)
+LATER, GAP = (START + 4, entry(bits(2), 16)), [(START, NOTHING), (START, entry(bits(2), 24))]
 
 
-@pytest.mark.parametrize(("entries", "places"), [(7, 4), (12, 4), (6, 8), (6, 5), (0, 4)])
-def test_sections_of_sizes_that_do_not_fit_are_malformed(entries: int, places: int) -> None:
-    broken = image(_orc_unwind=(ENTRIES_AT, bytes(entries)), _orc_unwind_ip=(PLACES_AT, bytes(places)))
-    with pytest.raises(MalformedTable, match="bytes") as raised:
-        orc_table(broken)
-    assert raised.value.offset == 0
+def sized(entries: int, places: int) -> Image:
+    """Sections of so many bytes."""
+    return image(_orc_unwind=(ENTRIES_AT, bytes(entries)), _orc_unwind_ip=(PLACES_AT, bytes(places)))
 
 
-def test_an_entry_holds_up_to_the_next_and_the_last_one_to_the_end_of_the_code() -> None:
-    table = orc_table(made((START, entry(bits(2), 8)), (START + 4, entry(bits(2), 16))))
-    assert [(row.start, row.end, row.cfa) for row in table] == [
-        (START, START + 4, RegisterPlus("rsp", 8)),
-        (START + 4, CODE_END, RegisterPlus("rsp", 16)),
+# an image, the layout that is declared, the rows by start, end, what the CFA counts from SP, and where they are found
+SAID: list[tuple[Image, OrcLayout | None, list[tuple[int, int, int, str]]]] = [
+    # an entry holds up to the next one, and the last one to the end of the code
+    (
+        made((START, A_CALL), LATER),
+        None,
+        [(START, START + 4, 8, ".orc_unwind+0x0"), (START + 4, CODE_END, 16, ".orc_unwind+0x6")],
+    ),
+    # they are sorted whatever the linker did
+    (
+        made(LATER, (START, A_CALL)),
+        None,
+        [(START, START + 4, 8, ".orc_unwind+0x6"), (START + 4, CODE_END, 16, ".orc_unwind+0x0")],
+    ),
+    # an entry for a gap gives way to another one for the same pc
+    (made(*GAP), None, [(START, CODE_END, 24, ".orc_unwind+0x6")]),
+    (made(*GAP[::-1]), None, [(START, CODE_END, 24, ".orc_unwind+0x0")]),
+    # The header names the layout. Type 0 with a register would be the old layout's mark; the header is asked first.
+    (
+        made((START, entry(bits(0))), (START + 8, A_CALL), header=HASH),
+        None,
+        [(START + 8, CODE_END, 8, ".orc_unwind+0x6")],
+    ),
+    # a declared layout is taken
+    *((made((START, NOTHING)), layout, []) for layout in (OLD, NEW)),
+    (made((START, entry(bits(0, R.NONE)))), OLD, []),  # a call without a register says nothing in the old layout
+]
+
+# an image, the layout that is declared, how it is refused, the offset of that
+UNREAD: list[tuple[Image, OrcLayout | None, type[Exception], str, int | None]] = [
+    *((sized(*sizes), None, MalformedTable, "bytes", 0) for sizes in ((7, 4), (12, 4), (6, 8), (6, 5), (0, 4))),
+    *(
+        (made((START, A_CALL), header=header), None, UnsupportedRule, "names a layout", None)
+        for header in (bytes(20), HASH[:-1], b"")
+    ),
+    (made((START, NOTHING)), None, UnsupportedRule, r"neither a \.orc_header nor an entry", None),
+    # bits that the layout does not have
+    *(
+        (made((START, entry(bits(CALL[layout]))), (START + 4, entry(third))), layout, MalformedTable, "no entry of", 6)
+        for layout, third in (
+            *((OLD, bits(3)), (OLD, bits(0, extra=1 << 11))),
+            *((NEW, bits(5)), (NEW, bits(2, extra=1 << 12)), (NEW, bits(7))),
+        )
+    ),
+    # what the previous SP cannot count from, nor BP
+    *(
+        (made((START, entry(bits(CALL[layout], register)))), layout, MalformedTable, "", 0)
+        for layout in (OLD, NEW)
+        for register in (R.PREVIOUS_SP, 10, 15)
+    ),
+    (made((START, entry(bits(2, R.NONE)))), NEW, MalformedTable, "counts from NONE", 0),
+    *(
+        (made((START, entry(bits(2, bp=register)))), NEW, MalformedTable, "", 0)
+        for register in (R.SP, R.BP_INDIRECT, R.R10, 12)
+    ),
+]
+
+
+@pytest.mark.parametrize(("made_", "layout", "rows"), SAID)
+def test_an_entry_is_for_the_code_up_to_the_next_one(
+    made_: Image, layout: OrcLayout | None, rows: list[tuple[int, int, int, str]]
+) -> None:
+    table = orc_table(made_, layout)
+    assert [(row.start, row.end, row.cfa, row.found_by) for row in table] == [
+        (start, end, RegisterPlus("rsp", offset), place) for start, end, offset, place in rows
     ]
 
 
-def test_entries_are_sorted_whatever_the_linker_did() -> None:
-    table = orc_table(made((START + 4, entry(bits(2), 16)), (START, entry(bits(2), 8))))
-    assert [(row.start, row.cfa) for row in table] == [
-        (START, RegisterPlus("rsp", 8)),
-        (START + 4, RegisterPlus("rsp", 16)),
-    ]
-    assert [row.found_by for row in table] == [".orc_unwind+0x6", ".orc_unwind+0x0"]
-
-
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_an_entry_for_a_gap_gives_way_to_another_one_for_the_same_pc(order: tuple[int, int]) -> None:
-    both = [(START, NOTHING), (START, entry(bits(2), 24))]
-    (row,) = orc_table(made(*(both[i] for i in order)))
-    assert row.cfa == RegisterPlus("rsp", 24)
-
-
-# Which layout.
-
-
-def test_the_header_names_the_layout() -> None:
-    """Type 0 with a register would be the old layout's mark; the header is asked first."""
-    table = orc_table(made((START, entry(bits(0))), (START + 8, entry(bits(2))), header=HASH))
-    assert [row.start for row in table] == [START + 8]
-
-
-@pytest.mark.parametrize("header", [bytes(20), HASH[:-1], b""])
-def test_a_header_that_is_not_known_is_unsupported(header: bytes) -> None:
-    with pytest.raises(UnsupportedRule, match="names a layout"):
-        orc_table(made((START, entry(bits(2))), header=header))
+@pytest.mark.parametrize(("made_", "layout", "error", "said", "offset"), UNREAD)
+def test_what_is_no_table_is_refused(
+    made_: Image, layout: OrcLayout | None, error: type[Exception], said: str, offset: int | None
+) -> None:
+    with pytest.raises(error, match=said) as raised:
+        told(orc_table(made_, layout))
+    assert getattr(raised.value, "offset", None) == offset
 
 
 @LAYOUTS
@@ -106,26 +135,6 @@ def test_without_a_header_the_entries_prove_the_layout(layout: OrcLayout) -> Non
     assert (first.cfa, first.registers["rip"]) == (RegisterPlus("rsp", 8), Offset(-8))
     assert (root.cfa, root.registers) == (None, {"rip": Undefined()})
     assert (root.start, root.end) == (START + 4, START + 8)
-
-
-def test_entries_that_prove_nothing_are_unsupported() -> None:
-    with pytest.raises(UnsupportedRule, match=r"neither a \.orc_header nor an entry"):
-        orc_table(made((START, NOTHING)))
-
-
-def test_a_declared_layout_is_taken() -> None:
-    image_ = made((START, NOTHING))
-    assert len(orc_table(image_, OLD)) == len(orc_table(image_, NEW)) == 0
-
-
-@pytest.mark.parametrize(
-    ("layout", "third"),
-    [(OLD, bits(3)), (OLD, bits(0, extra=1 << 11)), (NEW, bits(5)), (NEW, bits(2, extra=1 << 12)), (NEW, bits(7))],
-)
-def test_bits_that_the_layout_does_not_have_are_malformed(layout: OrcLayout, third: int) -> None:
-    with pytest.raises(MalformedTable, match="no entry of the layout") as raised:
-        told(orc_table(made((START, entry(bits(CALL[layout]))), (START + 4, entry(third))), layout))
-    assert (raised.value.section, raised.value.offset) == (".orc_unwind", 6)
 
 
 # The previous SP.
@@ -157,20 +166,6 @@ def test_what_is_stored_at_sp_is_the_previous_sp_less_its_offset() -> None:
     assert (caller.pc, caller.registers["rsp"]) == (0x1234, 0x8100 + 16)
 
 
-@LAYOUTS
-@pytest.mark.parametrize("register", [R.PREVIOUS_SP, 10, 15])
-def test_the_previous_sp_cannot_count_from_anything_else(layout: OrcLayout, register: int) -> None:
-    with pytest.raises(MalformedTable) as raised:
-        one(bits(CALL[layout], register), layout=layout)
-    assert raised.value.offset == 0
-
-
-def test_a_call_without_a_register_is_malformed_in_the_new_layout_and_says_nothing_in_the_old() -> None:
-    with pytest.raises(MalformedTable, match="counts from NONE"):
-        one(bits(2, R.NONE))
-    assert len(orc_table(made((START, entry(bits(0, R.NONE)))), OLD)) == 0
-
-
 # BP.
 
 
@@ -181,12 +176,6 @@ def test_a_call_without_a_register_is_malformed_in_the_new_layout_and_says_nothi
 )
 def test_bp_stays_or_is_stored(layout: OrcLayout, register: OrcRegister, rule: Rule) -> None:
     assert one(bits(CALL[layout], bp=register), 16, -16, layout=layout).registers["rbp"] == rule
-
-
-@pytest.mark.parametrize("register", [R.SP, R.BP_INDIRECT, R.R10, 12])
-def test_bp_cannot_be_stored_anywhere_else(register: int) -> None:
-    with pytest.raises(MalformedTable):
-        one(bits(2, bp=register))
 
 
 def test_registers_that_the_format_does_not_know_are_unknown() -> None:

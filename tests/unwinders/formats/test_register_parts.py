@@ -18,52 +18,45 @@ def at_cfa(number: int, offset: int) -> bytes:
     return b"\x11" + uleb(number) + sleb(offset // -4)
 
 
-def only(instructions: bytes) -> dict[str, Rule]:
-    (row,) = rows(instructions, DEF_CFA, arch=ARM32, data=-4, ra=14)
-    return dict(row.registers)
+# instructions, and what the last row says of registers
+HALVES: list[tuple[bytes, dict[str, Rule]]] = [
+    # GCC's two halves are one register; the current number of the whole one says the same
+    *(
+        (instructions, {f"d{register}": Offset(-16)})
+        for register in range(8, 16)
+        for low in [S16 + 2 * (register - 8)]
+        for instructions in (
+            at_cfa(low, -16) + at_cfa(low + 1, -12),
+            at_cfa(low + 1, -12) + at_cfa(low, -16),
+            at_cfa(256 + register, -16),
+        )
+    ),
+    # what cannot be put together is unknown, and never unchanged
+    *(
+        (halves, {"d8": whole})
+        for halves, whole in (
+            (at_cfa(80, -16), Undefined()),  # the other half was not saved: together they are no value of the caller's
+            (at_cfa(81, -16), Undefined()),
+            (at_cfa(80, -12) + at_cfa(81, -16), Undefined()),  # the wrong way round
+            (at_cfa(80, -16) + at_cfa(81, -8), Undefined()),
+            (b"\x07\x50\x07\x51", Undefined()),
+            (b"\x07\x50", Undefined()),
+            (b"\x08\x50\x08\x51", SameValue()),
+            (b"\x08\x51", SameValue()),
+            (at_cfa(80, -16) + b"\x08\x51", Undefined()),
+            (at_cfa(80, -16) + at_cfa(81, -12) + at_cfa(264, -16), Undefined()),  # said twice
+        )
+    ),
+    (at_cfa(80, -16) + at_cfa(81, -12) + b"\x44\x06\x50\x06\x51", {}),  # both halves restored
+    # registers that nobody records keep their number: s0 to s15 are d0 to d7, a call may change them
+    (at_cfa(64, -16) + at_cfa(65, -12), {"dwarf64": Offset(-16), "dwarf65": Offset(-12)}),
+]
 
 
-@pytest.mark.parametrize("register", range(8, 16))
-def test_gccs_two_halves_are_one_register(register: int) -> None:
-    low = S16 + 2 * (register - 8)
-    assert only(at_cfa(low, -16) + at_cfa(low + 1, -12)) == {f"d{register}": Offset(-16)}
-    assert only(at_cfa(low + 1, -12) + at_cfa(low, -16)) == {f"d{register}": Offset(-16)}
-
-
-@pytest.mark.parametrize("register", range(8, 16))
-def test_the_current_number_of_the_whole_register_says_the_same(register: int) -> None:
-    assert only(at_cfa(256 + register, -16)) == {f"d{register}": Offset(-16)}
-
-
-@pytest.mark.parametrize(
-    ("halves", "whole"),
-    [
-        (at_cfa(80, -16), Undefined()),  # the other half was not saved: together they are no value of the caller's
-        (at_cfa(81, -16), Undefined()),
-        (at_cfa(80, -12) + at_cfa(81, -16), Undefined()),  # the wrong way round
-        (at_cfa(80, -16) + at_cfa(81, -8), Undefined()),
-        (b"\x07\x50\x07\x51", Undefined()),
-        (b"\x07\x50", Undefined()),
-        (b"\x08\x50\x08\x51", SameValue()),
-        (b"\x08\x51", SameValue()),
-        (at_cfa(80, -16) + b"\x08\x51", Undefined()),
-        (at_cfa(80, -16) + at_cfa(81, -12) + at_cfa(264, -16), Undefined()),  # said twice
-    ],
-)
-def test_what_cannot_be_put_together_is_unknown_and_never_unchanged(halves: bytes, whole: Rule) -> None:
-    assert only(halves) == {"d8": whole}
-
-
-def test_restoring_both_halves_gives_the_register_back() -> None:
-    first, second = rows(
-        at_cfa(80, -16) + at_cfa(81, -12) + b"\x44\x06\x50\x06\x51", DEF_CFA, arch=ARM32, data=-4, ra=14
-    )
-    assert (dict(first.registers), dict(second.registers)) == ({"d8": Offset(-16)}, {})
-
-
-def test_registers_that_nobody_records_keep_their_number() -> None:
-    """s0 to s15 are d0 to d7: a call may change them."""
-    assert only(at_cfa(64, -16) + at_cfa(65, -12)) == {"dwarf64": Offset(-16), "dwarf65": Offset(-12)}
+@pytest.mark.whole
+@pytest.mark.parametrize(("instructions", "rules"), HALVES)
+def test_halves_are_put_together_to_registers(instructions: bytes, rules: dict[str, Rule]) -> None:
+    assert dict(rows(instructions, DEF_CFA, arch=ARM32, data=-4, ra=14)[-1].registers) == rules
 
 
 def test_halves_may_be_counted_from_another_register() -> None:

@@ -20,8 +20,8 @@ from testbed.contract.rows import (
     ValOffset,
 )
 from testbed.conventions import platform
-from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, image, u
+from testbed.words.errors import MalformedTable, UnsupportedRule
+from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, u
 from tests.unwinders.sframes import (
     ADDRESS,
     ATTRIBUTES,
@@ -32,13 +32,12 @@ from tests.unwinders.sframes import (
     SP,
     error,
     fre,
-    made,
     one,
     read,
     section,
 )
 from unwinders.formats.reader import Reader
-from unwinders.formats.sframe import read_functions, read_header, sframe_table
+from unwinders.formats.sframe import read_functions, read_header
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2, 3])
 
@@ -140,6 +139,33 @@ ROWS: list[tuple[list[bytes], Fields, Spans]] = [
     ([fre(0, control(16, stored=False), 8)], FLEXIBLE, [(0, SIZE, RegisterPlus("rip", 8))]),
 ]
 
+FAR = 1 << 40
+OVERLAPPING = [(START, 64, [fre(0, 8)]), (START + 16, 16, [fre(0, 24)])]
+
+# a section, its rows by (start, end, CFA) from START
+SECTIONS: list[tuple[bytes, Spans]] = [
+    (section(), []),
+    (section(*TWO, total=2), [(0, 16, rsp(8)), (16, 32, rsp(8))]),  # the header counts the rows of all functions
+    # A second table behind the first is found by nobody. lld only joins the sections of two objects: so a C program and
+    # its `_start` are one object in our recipes.
+    (section(*TWO) + section((START + 64, 16, [fre(0, 8)])), [(0, 16, rsp(8)), (16, 32, rsp(8))]),
+    (section((START, 16, [fre(0, 8)]), auxiliary=b"?" * 5), [(0, 16, rsp(8))]),  # offsets count from its end
+    # a start counts from its own place or from the section
+    *(
+        (
+            section((START, 16, [fre(0, 8)]), (START + 32, 16, [fre(0, 24)]), version=version, flags=flags),
+            [(0, 16, rsp(8)), (32, 48, rsp(24))],
+        )
+        for version, flags in ((1, 0), (2, 0), (2, 4), (3, 0), (3, 4))
+    ),
+    (section((START + FAR, 16, [fre(0, 8)]), version=3), [(FAR, FAR + 16, rsp(8))]),  # beyond two gigabytes
+    # a table that does not call itself sorted need not be; where functions overlap it has the first, a sorted one the
+    # last
+    (section(*BACKWARDS, flags=4), [(0, 16, rsp(8)), (16, 32, rsp(8))]),
+    (section(*OVERLAPPING, flags=4), [(0, 64, rsp(8))]),
+    (section(*OVERLAPPING, flags=5), [(0, 16, rsp(8)), (16, 32, rsp(24))]),
+]
+
 # words of a flexible row, its CFA, where the return address and rbp are
 FLEXIBLE_ROWS: list[tuple[tuple[int, ...], Rule, Rule, Rule]] = [
     ((control(10, stored=False), 0), RegisterPlus("r10", 0), Offset(-8), SameValue()),
@@ -189,6 +215,11 @@ def test_rows_hold_where_their_function_says(fres: list[bytes], fields: Fields, 
     assert [(row.start - START, row.end - START, row.cfa) for row in one(*fres, **fields)] == spans
 
 
+@pytest.mark.parametrize(("content", "spans"), SECTIONS)
+def test_a_section_has_the_rows_of_its_functions(content: bytes, spans: Spans) -> None:
+    assert [(row.start - START, row.end - START, row.cfa) for row in read(content)] == spans
+
+
 @pytest.mark.parametrize(("words_", "cfa", "ra", "fp"), FLEXIBLE_ROWS)
 def test_flexible_rows_count_from_any_register(words_: tuple[int, ...], cfa: Rule, ra: Rule, fp: Rule) -> None:
     (row,) = one(fre(0, *words_), **FLEXIBLE)
@@ -206,11 +237,6 @@ def test_words_are_places_of_registers(
 # The header.
 
 
-def test_an_image_without_the_section_has_no_unwind_info() -> None:
-    with pytest.raises(NoUnwindInfo, match=r"no \.sframe"):
-        sframe_table(image())
-
-
 @pytest.mark.parametrize("version", [0, 4, 255])
 def test_an_unknown_version_is_unsupported(version: int) -> None:
     with pytest.raises(UnsupportedRule, match=f"version {version}"):
@@ -222,11 +248,6 @@ def test_an_architecture_without_an_abi_number_has_no_table() -> None:
         read(section(), ARM32)
 
 
-def test_offsets_count_from_the_end_of_the_auxiliary_header() -> None:
-    plain, longer = (read(section((START, SIZE, [fre(0, 8)]), auxiliary=b"?" * n)) for n in (0, 5))
-    assert [(r.start, r.end, r.cfa) for r in plain] == [(r.start, r.end, r.cfa) for r in longer]
-
-
 @VERSIONS
 def test_a_section_that_is_cut_off_anywhere_is_malformed(version: int) -> None:
     whole = section((START, SIZE, [fre(0, 8), fre(1, 16, -16)]), version=version, flags=0)
@@ -235,41 +256,7 @@ def test_a_section_that_is_cut_off_anywhere_is_malformed(version: int) -> None:
             read(whole[:end])
 
 
-def test_the_header_counts_the_rows_of_all_functions() -> None:
-    assert len(read(section(*TWO, total=2))) == 2
-    assert read(section()) == ()
-
-
-def test_a_second_table_behind_the_first_is_found_by_nobody() -> None:
-    """lld only joins the sections of two objects: so a C program and its ``_start`` are one object in our recipes."""
-    assert read(section(*TWO) + section((START + 64, 16, [fre(0, 8)]))) == read(section(*TWO))
-
-
 # Function entries.
-
-
-@pytest.mark.parametrize(("version", "flags"), [(1, 0), (2, 0), (2, 4), (3, 0), (3, 4)])
-def test_a_start_counts_from_its_own_place_or_from_the_section(version: int, flags: int) -> None:
-    found = read(section((START, 16, [fre(0, 8)]), (START + 32, 16, [fre(0, 24)]), version=version, flags=flags))
-    assert [(row.start, row.end, row.cfa) for row in found] == [
-        (START, START + 16, rsp(8)),
-        (START + 32, START + 48, rsp(24)),
-    ]
-
-
-def test_version_3_has_starts_beyond_two_gigabytes() -> None:
-    far = START + (1 << 40)
-    assert [row.start for row in read(section((far, 16, [fre(0, 8)]), version=3))] == [far]
-
-
-def test_a_table_that_does_not_call_itself_sorted_need_not_be() -> None:
-    assert [row.start for row in read(section(*BACKWARDS, flags=4))] == [START, START + 16]
-
-
-def test_where_functions_overlap_a_sorted_table_has_the_later_one_and_another_the_first() -> None:
-    overlapping = [(START, 64, [fre(0, 8)]), (START + 16, 16, [fre(0, 24)])]
-    for flags, spans in ((5, [(0, 16), (16, 32)]), (4, [(0, 64)])):
-        assert [(r.start - START, r.end - START) for r in read(section(*overlapping, flags=flags))] == spans
 
 
 def test_version_1_masks_the_pc_with_the_start_of_a_row() -> None:
@@ -305,12 +292,6 @@ def test_registers_that_the_format_does_not_know_are_unknown(arch: Arch) -> None
 def test_a_row_without_words_is_the_outermost_frame(version: int) -> None:
     (row,) = one(fre(0), version=version)
     assert (row.cfa, row.registers) == (None, {"rip": Undefined()})
-
-
-def test_code_before_the_first_row_of_a_function_has_none() -> None:
-    table = sframe_table(made(section((START, 16, [fre(4, 8)]))))
-    assert table.at(START + 3) is None
-    assert table.at(START + 4) is not None
 
 
 # The unwinder.

@@ -58,11 +58,6 @@ def always(the_row: UnwindRow) -> RowFor:
     return lambda frame, loaded: the_row
 
 
-def until_root(the_row: UnwindRow, arch: Arch, root: int) -> RowFor:
-    """The same row everywhere, and the root's at one pc."""
-    return lambda frame, loaded: row(arch, None, Undefined()) if frame.pc == root else the_row
-
-
 # words of the stack, the pc with the root's row; how many frames are found, why the walk stops, what it tells
 WALKS: list[tuple[Sequence[int], int, int, type[UnwindError] | None, str]] = [
     ([0x1010, 0x1020, 0x1030], 0x1030, 4, None, ""),
@@ -79,7 +74,8 @@ WALKS: list[tuple[Sequence[int], int, int, type[UnwindError] | None, str]] = [
 def test_frames_of_one_word(
     arch: Arch, stack: Sequence[int], root: int, count: int, stop: type[UnwindError] | None, told: str
 ) -> None:
-    said = walk(machine(arch, *stack), until_root(popping(arch), arch, root))
+    rows = popping(arch), row(arch, None, Undefined())
+    said = walk(machine(arch, *stack), lambda frame, loaded: rows[frame.pc == root])
     assert [frame.pc for frame in said.frames] == [START, *stack][:count]
     cfas = [STACK + arch.word * (i + 1) for i in range(count)]
     assert [frame.cfa for frame in said.frames] == [*cfas[:-1], None if stop or root > 0 else cfas[-1]]

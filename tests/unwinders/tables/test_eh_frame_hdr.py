@@ -6,7 +6,7 @@ import pytest
 
 from testbed.contract.rows import RegisterPlus
 from testbed.words.errors import MalformedTable, NoUnwindInfo
-from tests.unwinders.frames import START, X86_64, image, u, uleb
+from tests.unwinders.frames import START, u, uleb
 from tests.unwinders.search_tables import FRAME, HEADER, calling, cfa, frame_section, header, indexed, listed
 from unwinders.formats.cfi import cfi_table
 from unwinders.formats.eh_frame_hdr import search_table
@@ -133,50 +133,40 @@ REFUSED: list[tuple[bytes, type[Exception], str]] = [
 ]
 
 
-def test_it_is_said_which_of_its_two_sections_an_image_lacks() -> None:
-    with pytest.raises(NoUnwindInfo, match=r"has no \.eh_frame_hdr$"):
-        search_table(image(X86_64, _eh_frame=(FRAME, frame_section()[0])))
-    with pytest.raises(NoUnwindInfo, match=r"has no \.eh_frame$"):
-        search_table(image(X86_64, _eh_frame_hdr=(HEADER, header(listed()))))
-
-
 @pytest.mark.parametrize(("content", "error", "said"), REFUSED)
 def test_a_section_is_refused(content: bytes, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         search_table(indexed(content))
 
 
-def test_the_pointer_may_be_left_out() -> None:
-    content = b"\x01\xff\x03\x3b" + u(4, 3) + header(listed())[12:]
-    assert cfa(indexed(content), START) == RegisterPlus("rsp", 8)
+# headers that lead to the same rows
+READABLE: list[bytes] = [
+    b"\x01\xff\x03\x3b" + u(4, 3) + header(listed())[12:],  # the pointer may be left out
+    # the count has its own encoding
+    *(
+        b"\x01\x1b" + bytes([kind]) + b"\x3b" + u(4, FRAME - HEADER - 4) + count + header(listed())[12:]
+        for kind, count in (
+            *((0x01, uleb(3)), (0x02, u(2, 3)), (0x03, u(4, 3)), (0x04, u(8, 3)), (0x0B, u(4, 3)), (0x00, u(8, 3))),
+        )
+    ),
+    # and the entries theirs; what lies behind them is none
+    *(
+        b"\x01\x1b\x03"
+        + bytes([kind])
+        + u(4, FRAME - HEADER - 4)
+        + u(4, 3)
+        + b"".join(u(size, pc - base) + u(size, fde - base) for pc, fde in listed())
+        + b"\x11" * 24
+        for kind, size, base in (
+            *((0x3B, 4, HEADER), (0x3A, 2, HEADER), (0x3C, 8, HEADER)),
+            *((0x03, 4, 0), (0x04, 8, 0), (0x00, 8, 0), (0x02, 2, 0)),
+        )
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("encoding", "count"),
-    [(0x01, uleb(3)), (0x02, u(2, 3)), (0x03, u(4, 3)), (0x04, u(8, 3)), (0x0B, u(4, 3)), (0x00, u(8, 3))],
-)
-def test_the_count_has_its_own_encoding(encoding: int, count: bytes) -> None:
-    content = b"\x01\x1b" + bytes([encoding]) + b"\x3b" + u(4, FRAME - HEADER - 4) + count + header(listed())[12:]
-    assert [part.start for part in search_table(indexed(content)).parts] == [0x1000, 0x1040, 0x1080]
-
-
-@pytest.mark.parametrize(
-    ("encoding", "size", "relative"),
-    [
-        (0x3B, 4, True),
-        (0x3A, 2, True),
-        (0x3C, 8, True),
-        (0x03, 4, False),
-        (0x04, 8, False),
-        (0x00, 8, False),
-        (0x02, 2, False),
-    ],
-)
-def test_the_entries_have_their_own_encoding(encoding: int, size: int, relative: bool) -> None:
-    base = HEADER if relative else 0
-    pairs = b"".join(u(size, pc - base) + u(size, fde - base) for pc, fde in listed())
-    content = b"\x01\x1b\x03" + bytes([encoding]) + u(4, FRAME - HEADER - 4) + u(4, 3) + pairs
-    content += b"\x11" * 24  # what lies behind them is none
+@pytest.mark.parametrize("content", READABLE)
+def test_each_field_has_its_own_encoding(content: bytes) -> None:
     assert [row.found_by for row in search_table(indexed(content)).all_rows()] == FOUND
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from testbed.contract.frames import Backtrace
 from testbed.image import Image, LoadedImage, read_elf
 from testbed.trace import Memory, Snapshot
 from tests.unwinders.tables import libraries
@@ -56,11 +55,6 @@ def at_qsort(image: Image) -> Snapshot:
     return Snapshot(arch, registers, Memory.of([(_STACK, content)]), (LoadedImage(image, bias),))
 
 
-def first_frame(image: Image, chosen: str) -> Backtrace:
-    """What an unwinder says of `at_qsort`: the frame of ``qsort``, and its caller's."""
-    return UNWINDERS[chosen].unwind(at_qsort(image))
-
-
 @pytest.mark.parametrize(("arch", "chosen"), CASES)
 def test_only_what_was_asked_for_is_known(arch: str, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Among thousands of functions of the C library one entry is read, and of what it refers to no more either."""
@@ -82,7 +76,7 @@ def test_only_what_was_asked_for_is_known(arch: str, chosen: str, monkeypatch: p
     monkeypatch.setattr(f"{formats}.cfi.entry_at", counted("entry", cfi_entries.entry_at))
     monkeypatch.setattr(f"{formats}.ehabi_rows.entry_row", counted("index entry", ehabi_rows.entry_row))
     image = read_elf(library(arch))
-    assert len(first_frame(image, chosen).frames) == 2
+    assert len(UNWINDERS[chosen].unwind(at_qsort(image)).frames) == 2
     if chosen == "ehabi":
         assert read == [("index entry", 0)]
         assert len(ehabi_rows.exidx_index(image).parts) > 500

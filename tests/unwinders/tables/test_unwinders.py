@@ -104,7 +104,10 @@ def test_it_exists_where_its_sections_do(name: str) -> None:
     assert {row.start for row in chosen.rows(made)} >= {TABLES[name].start}
     for needed in chosen.needs:
         without = {section: made.sections[section] for section in made.sections if section != needed}
-        assert not chosen.applies_to(replace(made, sections=without))
+        lacking_it = replace(made, sections=without)
+        assert not chosen.applies_to(lacking_it)
+        with pytest.raises(NoUnwindInfo, match=f"has no {needed}$"):
+            chosen.rows(lacking_it)
 
 
 @EACH
