@@ -12,7 +12,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import units
 from testbed.words.errors import ToolchainMissing
-from tests.image.executed import ADDR2LINE, EXPLAINED, LLVM, SAME, Compared, compared
+from tests.image.executed import EXPLAINED, LLVM, SAME, Compared, compared
 
 PART = 20
 RECIPES_THERE = sorted({(u.arch, u.recipe) for u in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())})
@@ -37,13 +37,3 @@ def test_every_executed_address_has_the_names_that_the_readers_give(
         assert sum(said.values()) == found.executed
         assert said.keys() - {SAME} <= {why for why, (*readers, _) in EXPLAINED.items() if reader in readers}
     assert LLVM in {reader for reader, _ in found.counts}
-
-
-@pytest.mark.parametrize("arch", ARCHES)
-def test_addresses_of_compiled_programs_are_the_same_more_often_than_excused(arch: str) -> None:
-    """In assembly LLVM takes every label for a name; in what a compiler makes there are few."""
-    found = Compared()
-    for unit in units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES["clang-O2"]]):
-        found.add(compared(unit))
-    assert found.inlined > 0
-    assert 2 * min(found.counts[reader, SAME] for reader in (ADDR2LINE, LLVM)) > found.executed, found.counts

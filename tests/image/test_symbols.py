@@ -18,58 +18,50 @@ from tests.image.debugged import built, compile_by_gcc, tool
 from tests.image.hand_made import BASE, SIZE, image_of
 
 
-def name_at(address: int, *symbols: Symbol) -> str | None:
-    found = symbol_for(image_of(symbols=symbols), address)
-    return found.name if found else None
+def function(name: str, at: int, size: int, **kind: bool) -> Symbol:
+    return Symbol(name, BASE + at, size, True, **kind)
 
 
-def test_the_nearest_function_within_its_size() -> None:
-    f, g = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x20, 0x10, True)
-    assert [name_at(BASE + at, f, g) for at in (0, 0xF, 0x10, 0x1F, 0x20, 0x2F, 0x30)] == [
-        *("f", "f", None, None, "g", "g", None)
-    ]
-    assert name_at(BASE - 1, f, g) is None
-    assert name_at(BASE + SIZE, f, g) is None
+LOCAL, WEAK = function("a", 0, 0x10, local=True), function("bb", 0, 0x10, weak=True)
+LONG, SHORT_ONE = function("global_name", 0, 0x10), function("global", 0, 0x10)
+LABEL = Symbol("label", BASE + 8, 0, False)
+
+# symbols, and which of them names an address, by the distance from BASE
+NAMED: list[tuple[list[Symbol], dict[int, str | None]]] = [
+    # the nearest function within its size
+    (
+        [function("f", 0, 0x10), function("g", 0x20, 0x10)],
+        {-1: None, 0: "f", 0xF: "f", 0x10: None, 0x1F: None, 0x20: "g", 0x2F: "g", 0x30: None, SIZE: None},
+    ),
+    # a function inside another is the nearer, and the outer one goes on behind it
+    (
+        [function("outer", 0, 0x100), function("inner", 0x20, 0x10)],
+        {0x1F: "outer", 0x20: "inner", 0x30: "outer"},
+    ),
+    # of aliases the global before the weak before the local, and then the shorter
+    ([LOCAL, WEAK, LONG, SHORT_ONE], {4: "global"}),
+    ([SHORT_ONE, LONG, WEAK, LOCAL], {4: "global"}),
+    ([LOCAL, WEAK], {4: "bb"}),
+    # a function without a size reaches to the next symbol and no further: where f ends, it does not begin again
+    ([function("hand_written", 0, 0), function("f", 0x40, 0x10)], {0x3F: "hand_written", 0x50: None}),
+    ([function("mark", 0, 0), function("f", 0, 0x10)], {4: "f"}),  # one with a size goes before one without
+    # labels serve where no function does, and data and mapping symbols never
+    ([function("f", 0, 0x10), LABEL], {9: "f"}),
+    ([LABEL], {9: "label"}),
+    ([Symbol("table", BASE + 0x10, 0x20, False, is_data=True)], {0x14: None}),
+    ([Symbol("$d", BASE, 0, False)], {0: None}),
+]
 
 
-def test_a_function_inside_another_is_the_nearer_and_the_outer_one_goes_on_behind_it() -> None:
-    outer, inner = Symbol("outer", BASE, 0x100, True), Symbol("inner", BASE + 0x20, 0x10, True)
-    assert [name_at(BASE + at, outer, inner) for at in (0x1F, 0x20, 0x30)] == ["outer", "inner", "outer"]
+@pytest.mark.parametrize(("symbols", "names"), NAMED)
+def test_a_symbol_names_an_address(symbols: list[Symbol], names: dict[int, str | None]) -> None:
+    image = image_of(symbols=tuple(symbols))
+    found = {at: symbol_for(image, BASE + at) for at in names}
+    assert {at: symbol and symbol.name for at, symbol in found.items()} == names
 
 
-def test_of_aliases_the_global_before_the_weak_before_the_local_and_then_the_shorter() -> None:
-    local = Symbol("a", BASE, 0x10, True, local=True)
-    weak = Symbol("bb", BASE, 0x10, True, weak=True)
-    long, short = Symbol("global_name", BASE, 0x10, True), Symbol("global", BASE, 0x10, True)
-    assert name_at(BASE + 4, local, weak, long, short) == "global"
-    assert name_at(BASE + 4, short, long, weak, local) == "global"
-    assert name_at(BASE + 4, local, weak) == "bb"
-    image = image_of(symbols=(local, weak, Symbol("far", BASE + 0x10, 4, True)))
-    assert set(aliases_of(image, weak)) == {"a", "bb"}
-
-
-def test_a_function_without_a_size_reaches_to_the_next_symbol_and_no_further() -> None:
-    sizeless, sized = Symbol("hand_written", BASE, 0, True), Symbol("f", BASE + 0x40, 0x10, True)
-    assert name_at(BASE + 0x3F, sizeless, sized) == "hand_written"
-    assert name_at(BASE + 0x50, sizeless, sized) is None, "f ended; hand_written does not begin again"
-
-
-def test_one_with_a_size_goes_before_one_without_at_the_same_address() -> None:
-    assert name_at(BASE + 4, Symbol("mark", BASE, 0, True), Symbol("f", BASE, 0x10, True)) == "f"
-
-
-def test_labels_serve_where_no_function_does_and_data_never() -> None:
-    label, data = Symbol("label", BASE + 8, 0, False), Symbol("table", BASE + 0x10, 0x20, False, is_data=True)
-    function = Symbol("f", BASE, 0x10, True)
-    assert name_at(BASE + 9, function, label) == "f"
-    assert name_at(BASE + 9, label) == "label"
-    assert name_at(BASE + 0x14, data) is None
-
-
-def test_mapping_symbols_name_nothing() -> None:
-    assert name_at(BASE, Symbol("$d", BASE, 0, False)) is None
-    for symbol in built("recursion", "arm32", "clang-thumb-O2").symbols:
-        assert not symbol.name.startswith("$")
+def test_names_for_one_function_are_aliases() -> None:
+    assert set(aliases_of(image_of(symbols=(LOCAL, WEAK, function("far", 0x10, 4))), WEAK)) == {"a", "bb"}
 
 
 def test_a_thumb_function_is_found_from_its_first_byte_on() -> None:

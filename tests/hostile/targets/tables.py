@@ -28,7 +28,7 @@ from testbed.image import Image, LoadedImage, Section
 from testbed.image.debug import debug_info
 from testbed.image.go_functions import go_symbols
 from testbed.micro.plans import users_plans
-from testbed.naming.symbolize import symbolize
+from testbed.naming.symbolize import Origin, symbolize
 from testbed.native.compiled import VARIABLE
 from testbed.program.header import parse_header
 from testbed.program.model import program_from_text
@@ -124,7 +124,9 @@ def _read_debug(content: bytes) -> None:
     for problem in info.problems:
         str(problem)
     for snapshot in snapshots:
-        symbolize(snapshot.images, UNWINDERS["fp_chain"].unwind(snapshot))
+        found = UNWINDERS["fp_chain"].unwind(snapshot)
+        named = symbolize(snapshot.images, found).frames
+        assert [each.pc for each in named if each.origin is Origin.PHYSICAL] == [frame.pc for frame in found.frames]
     for function in info.functions[:50]:
         for start, end in function.ranges[:4]:
             info.line_at(start)
