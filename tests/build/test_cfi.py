@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from testbed.build import directives as d
@@ -13,8 +16,6 @@ from testbed.build.tables.cfi_program import (
     encode_procedure,
     encode_rules,
     initial_rules,
-    sleb128,
-    uleb128,
 )
 from testbed.build.tables.eh_frame import write_debug_frame, write_eh_frame
 from testbed.build.tables.escapes import CfaComputed, CfaStoredAt, Computed, NoRule, StoredAt, decode_escape
@@ -70,25 +71,33 @@ def test_an_advance_takes_the_shortest_form(distance: int, encoded: str) -> None
     assert advance(distance).hex(" ") == encoded
 
 
-def test_rules_at_one_place_share_an_advance() -> None:
-    rules: list[tuple[int, d.CfiDirective]] = [
-        (0x1001, d.cfi("def_cfa_offset", 16)),
-        (0x1001, d.cfi("offset", 6, -16)),
-        (0x1004, d.cfi("def_cfa_register", 6)),
-    ]
-    assert encode_procedure(procedure(*rules), X86).hex(" ") == "41 0e 10 86 02 43 0d 06"
-
-
-def test_adjusting_goes_on_from_the_remembered_offset() -> None:
-    """After .cfi_restore_state the CFA's offset is what it was when remembered, not what was set in between."""
-    rules: list[d.CfiDirective] = [
-        d.cfi("adjust_cfa_offset", 8),
-        d.cfi("remember_state"),
-        d.cfi("adjust_cfa_offset", -8),
-        d.cfi("restore_state"),
-        d.cfi("adjust_cfa_offset", 8),
-    ]
-    assert encode_procedure(procedure(*((0x1000, r) for r in rules)), X86).hex(" ") == "0e 10 0a 0e 08 0b 0e 18"
+@pytest.mark.parametrize(
+    ("rules", "encoded"),
+    [
+        # rules at one place share an advance
+        (
+            [
+                (0x1001, d.cfi("def_cfa_offset", 16)),
+                (0x1001, d.cfi("offset", 6, -16)),
+                (0x1004, d.cfi("def_cfa_register", 6)),
+            ],
+            "41 0e 10 86 02 43 0d 06",
+        ),
+        # behind .cfi_restore_state the CFA's offset is what it was when remembered, not what was set in between
+        (
+            [
+                (0x1000, d.cfi("adjust_cfa_offset", 8)),
+                (0x1000, d.cfi("remember_state")),
+                (0x1000, d.cfi("adjust_cfa_offset", -8)),
+                (0x1000, d.cfi("restore_state")),
+                (0x1000, d.cfi("adjust_cfa_offset", 8)),
+            ],
+            "0e 10 0a 0e 08 0b 0e 18",
+        ),
+    ],
+)
+def test_directives_are_encoded_in_a_row(rules: list[tuple[int, d.CfiDirective]], encoded: str) -> None:
+    assert encode_procedure(procedure(*rules), X86).hex(" ") == encoded
 
 
 def test_initial_rules_are_the_abis() -> None:
@@ -134,117 +143,110 @@ def test_each_kind_of_frame_has_one_cie() -> None:
     assert content.count(b"zRS\0\x01\x78\x03\x01\x1b\0") == 1  # no initial rules
 
 
-@pytest.mark.parametrize("value", [0, 1, 63, 64, 127, 128, 300, 1 << 40])
-def test_leb128_reads_back(value: int) -> None:
-    """Decoded here by the definition: seven bits a byte; the sign is bit 6 of the last one."""
-    for encoded, expected, signed in (
-        (uleb128(value), value, False),
-        (sleb128(value), value, True),
-        (sleb128(-value), -value, True),
-    ):
-        decoded = sum((byte & 0x7F) << (7 * i) for i, byte in enumerate(encoded))
-        if signed and encoded[-1] & 0x40:
-            decoded -= 1 << (7 * len(encoded))
-        assert decoded == expected
-        assert all(byte & 0x80 for byte in encoded[:-1])
-        assert not encoded[-1] & 0x80
-
-
 # CFI directives run over a procedure: what holds at each pc, and what the bytes of an escape mean.
 
 
 ENTRY = {16: d.cfi("offset", 16, -8)}
 
 
-def states(*rules: tuple[int, d.CfiDirective]) -> list[CfiState]:
-    return list(cfi_states(procedure(*rules), X86))
+def lasting(*states: CfiState) -> list[CfiState]:
+    """States of x86-64, each up to the next one, the last one to the end of the procedure."""
+    ends = [*(state.start for state in states[1:]), 0x1040]
+    return [replace(state, end=end) for state, end in zip(states, ends, strict=True)]
 
 
-def test_without_directives_the_rules_of_the_abi_hold() -> None:
-    assert states() == [CfiState(0x1000, 0x1040, (7, 8), rules=ENTRY)]
+def state(start: int, cfa: tuple[int, int] | None = (7, 8), **more: Any) -> CfiState:
+    return CfiState(start, 0x1040, cfa, **{"rules": ENTRY, **more})
+
+
+# directives, and the states that they make
+STATES: list[tuple[list[tuple[int, d.CfiDirective]], list[CfiState]]] = [
+    ([], [state(0x1000)]),  # the rules of the ABI
+    # directives that move the CFA
+    *(
+        ([(0x1008, rule)], [state(0x1000), state(0x1008, cfa)])
+        for rule, cfa in (
+            (d.cfi("def_cfa", 6, 16), (6, 16)),
+            (d.cfi("def_cfa_offset", 24), (7, 24)),
+            (d.cfi("def_cfa_register", 6), (6, 8)),
+            (d.cfi("adjust_cfa_offset", -4), (7, 4)),
+        )
+    ),
+    # directives that say where a register is
+    *(
+        ([(0x1000, rule)], [state(0x1000, rules=ENTRY | {6: said})])
+        for rule, said in (
+            (d.cfi("offset", 6, -16), d.cfi("offset", 6, -16)),
+            (d.cfi("rel_offset", 6, 0), d.cfi("offset", 6, -8)),
+            (d.cfi("val_offset", 6, -8), d.cfi("val_offset", 6, -8)),
+            (d.cfi("register", 6, 3), d.cfi("register", 6, 3)),
+            (d.cfi("undefined", 6), d.cfi("undefined", 6)),
+            (d.cfi("same_value", 6), d.cfi("same_value", 6)),
+            (d.cfi("escape", *b"\x10\x06\x02\x76\x00"), StoredAt(6, 6, 0)),
+        )
+    ),
+    # what is restored is what held at entry
+    (
+        [(0x1000, d.cfi("undefined", 16)), (0x1000, d.cfi("same_value", 6)), (0x1000, d.cfi("restore", 16))],
+        [state(0x1000, rules=ENTRY | {6: d.cfi("same_value", 6)})],
+    ),
+    ([(0x1000, d.cfi("same_value", 6)), (0x1000, d.cfi("restore", 6))], [state(0x1000)]),
+    # a remembered state comes back whole
+    (
+        [
+            (0x1004, d.cfi("def_cfa", 6, 16)),
+            (0x1004, d.cfi("remember_state")),
+            (0x1008, d.cfi("def_cfa", 7, 8)),
+            (0x1008, d.cfi("undefined", 6)),
+            (0x100C, d.cfi("restore_state")),
+        ],
+        [
+            state(0x1000),
+            state(0x1004, (6, 16)),
+            state(0x1008, rules=ENTRY | {6: d.cfi("undefined", 6)}),
+            state(0x100C, (6, 16)),
+        ],
+    ),
+    # the signature of a return address is toggled
+    (
+        [(0x1004, d.cfi("negate_ra_state")), (0x1008, d.cfi("negate_ra_state"))],
+        [state(0x1000), state(0x1004, signed=True), state(0x1008)],
+    ),
+    # bytes that are not understood make all that follows opaque
+    (
+        [(0x1004, d.cfi("escape", *b"\x3f")), (0x1008, d.cfi("def_cfa", 7, 8))],
+        [state(0x1000), state(0x1004, opaque=True), state(0x1008, opaque=True)],
+    ),
+    # a CFA in memory is one until the next rule, and so is one that is computed
+    (
+        [(0x1004, d.cfi("escape", *b"\x0f\x03\x76\x78\x06")), (0x1008, d.cfi("def_cfa", 7, 8))],
+        [state(0x1000), state(0x1004, (6, -8), cfa_stored=True), state(0x1008)],
+    ),
+    (
+        [
+            (0x1004, d.cfi("escape", *b"\x0f\x03\x77\x08\x22")),
+            (0x1008, d.cfi("escape", *b"\x16\x06\x01\x30")),
+            (0x100C, d.cfi("def_cfa", 7, 8)),
+            (0x1010, d.cfi("restore", 6)),
+        ],
+        [
+            state(0x1000),
+            state(0x1004, None),
+            state(0x1008, None, rules=ENTRY | {6: Computed(6)}),
+            state(0x100C, rules=ENTRY | {6: Computed(6)}),
+            state(0x1010),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("rules", "states"), STATES)
+def test_directives_make_states(rules: list[tuple[int, d.CfiDirective]], states: list[CfiState]) -> None:
+    assert list(cfi_states(procedure(*rules), X86)) == lasting(*states)
+
+
+def test_on_arm64_the_cfa_is_sp_at_entry() -> None:
     assert list(cfi_states(procedure(), ARM64)) == [CfiState(0x1000, 0x1040, (31, 0))]
-
-
-@pytest.mark.parametrize(
-    ("rule", "cfa"),
-    [
-        (d.cfi("def_cfa", 6, 16), (6, 16)),
-        (d.cfi("def_cfa_offset", 24), (7, 24)),
-        (d.cfi("def_cfa_register", 6), (6, 8)),
-        (d.cfi("adjust_cfa_offset", -4), (7, 4)),
-    ],
-)
-def test_directives_that_move_the_cfa(rule: d.CfiDirective, cfa: tuple[int, int]) -> None:
-    before, after = states((0x1008, rule))
-    assert (before.start, before.end, before.cfa) == (0x1000, 0x1008, (7, 8))
-    assert (after.start, after.end, after.cfa) == (0x1008, 0x1040, cfa)
-
-
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        (d.cfi("offset", 6, -16), d.cfi("offset", 6, -16)),
-        (d.cfi("rel_offset", 6, 0), d.cfi("offset", 6, -8)),
-        (d.cfi("val_offset", 6, -8), d.cfi("val_offset", 6, -8)),
-        (d.cfi("register", 6, 3), d.cfi("register", 6, 3)),
-        (d.cfi("undefined", 6), d.cfi("undefined", 6)),
-        (d.cfi("same_value", 6), d.cfi("same_value", 6)),
-        (d.cfi("escape", *b"\x10\x06\x02\x76\x00"), StoredAt(6, 6, 0)),
-    ],
-)
-def test_directives_that_say_where_a_register_is(rule: d.CfiDirective, said: object) -> None:
-    (state,) = states((0x1000, rule))
-    assert state.rules == ENTRY | {6: said}
-
-
-def test_restore_is_what_held_at_entry() -> None:
-    (state,) = states(
-        (0x1000, d.cfi("undefined", 16)), (0x1000, d.cfi("same_value", 6)), (0x1000, d.cfi("restore", 16))
-    )
-    assert state.rules == ENTRY | {6: d.cfi("same_value", 6)}
-    assert states((0x1000, d.cfi("same_value", 6)), (0x1000, d.cfi("restore", 6)))[0].rules == ENTRY
-
-
-def test_a_remembered_state_comes_back_whole() -> None:
-    rules = [
-        (0x1004, d.cfi("def_cfa", 6, 16)),
-        (0x1004, d.cfi("remember_state")),
-        (0x1008, d.cfi("def_cfa", 7, 8)),
-        (0x1008, d.cfi("undefined", 6)),
-        (0x100C, d.cfi("restore_state")),
-    ]
-    first, framed, left, again = states(*rules)
-    assert [first.cfa, framed.cfa, left.cfa, again.cfa] == [(7, 8), (6, 16), (7, 8), (6, 16)]
-    assert (again.start, again.rules) == (0x100C, framed.rules)
-    with pytest.raises(BuildError, match=r"without \.cfi_remember_state"):
-        states((0x1004, d.cfi("restore_state")))
-
-
-def test_the_signature_of_a_return_address_is_toggled() -> None:
-    found = list(cfi_states(procedure((0x1004, d.cfi("negate_ra_state")), (0x1008, d.cfi("negate_ra_state"))), ARM64))
-    assert [state.signed for state in found] == [False, True, False]
-
-
-def test_bytes_that_are_not_understood_make_all_that_follows_opaque() -> None:
-    found = states((0x1004, d.cfi("escape", *b"\x3f")), (0x1008, d.cfi("def_cfa", 7, 8)))
-    assert [state.opaque for state in found] == [False, True, True]
-
-
-def test_a_cfa_in_memory_is_one_until_the_next_rule() -> None:
-    found = states((0x1004, d.cfi("escape", *b"\x0f\x03\x76\x78\x06")), (0x1008, d.cfi("def_cfa", 7, 8)))
-    assert [(state.cfa, state.cfa_stored) for state in found] == [((7, 8), False), ((6, -8), True), ((7, 8), False)]
-
-
-def test_what_is_computed_is_so_until_the_next_rule() -> None:
-    found = states(
-        (0x1004, d.cfi("escape", *b"\x0f\x03\x77\x08\x22")),
-        (0x1008, d.cfi("escape", *b"\x16\x06\x01\x30")),
-        (0x100C, d.cfi("def_cfa", 7, 8)),
-        (0x1010, d.cfi("restore", 6)),
-    )
-    assert [state.cfa for state in found] == [(7, 8), None, None, (7, 8), (7, 8)]
-    assert [state.rules.get(6) for state in found] == [None, None, Computed(6), Computed(6), None]
-    assert not any(state.opaque for state in found)
 
 
 @pytest.mark.parametrize(

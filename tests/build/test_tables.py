@@ -84,28 +84,28 @@ def test_three_opcode_bytes_fit_the_index_and_four_do_not() -> None:
     assert words(tables.table) == [0x81018009, 0x8480B0B0, 0]
 
 
-def test_a_function_that_cannot_be_unwound_has_no_opcodes() -> None:
-    tables = write_exception_tables([HandledFunction(HERE, 0x1000, cant_unwind=True)], 0x1010, 0x2000, 0x3000)
-    assert words(tables.index)[:2] == [prel31(0x1000, 0x2000), 1]
-    assert tables.table == b""
+SAVED = ((HERE, d.Save(R4 | LR)),)
+IN_TABLE = prel31(0x3000, 0x2004)
+
+# a function, the second word of its index entry, the table
+ENTRIES: list[tuple[HandledFunction, int, list[int]]] = [
+    (HandledFunction(HERE, 0x1000, cant_unwind=True), 1, []),
+    # a personality routine is followed by opcodes and its data
+    (
+        HandledFunction(HERE, 0x1000, SAVED, personality=0x1800, handler_data=(5, 6)),
+        IN_TABLE,
+        [prel31(0x1800, 0x3000), 0x00A8B0B0, 5, 6],
+    ),
+    (HandledFunction(HERE, 0x1000, SAVED, handler_data=(5,)), IN_TABLE, [0x80A8B0B0, 5]),  # not in the index, so short
+    (HandledFunction(HERE, 0x1000, ((HERE, d.Save(R4)),), model=2), IN_TABLE, [0x8200A0B0, 0]),  # as it is asked for
+]
 
 
-def test_a_personality_routine_is_followed_by_opcodes_and_its_data() -> None:
-    one = HandledFunction(HERE, 0x1000, ((HERE, d.Save(R4 | LR)),), personality=0x1800, handler_data=(5, 6))
+@pytest.mark.parametrize(("one", "entry", "table"), ENTRIES)
+def test_an_entry_is_in_the_index_or_in_the_table(one: HandledFunction, entry: int, table: list[int]) -> None:
     tables = write_exception_tables([one], 0x1010, 0x2000, 0x3000)
-    assert words(tables.table) == [prel31(0x1800, 0x3000), 0x00A8B0B0, 5, 6]
-
-
-def test_handler_data_moves_a_short_entry_into_the_table() -> None:
-    one = HandledFunction(HERE, 0x1000, ((HERE, d.Save(R4 | LR)),), handler_data=(5,))
-    tables = write_exception_tables([one], 0x1010, 0x2000, 0x3000)
-    assert words(tables.index)[1] == prel31(0x3000, 0x2004)
-    assert words(tables.table) == [0x80A8B0B0, 5]
-
-
-def test_a_model_that_is_asked_for_is_taken() -> None:
-    one = HandledFunction(HERE, 0x1000, ((HERE, d.Save(R4)),), model=2)
-    assert words(write_exception_tables([one], 0x1010, 0x2000, 0x3000).table) == [0x8200A0B0, 0]
+    assert words(tables.index)[:2] == [prel31(0x1000, 0x2000), entry]
+    assert words(tables.table) == table
 
 
 def test_prel31_keeps_the_top_bit_clear() -> None:
@@ -160,10 +160,6 @@ def parts(procedures: list[Procedure], arch: Arch = X86) -> tuple[bytes, bytes, 
     return content[:28], content[28 : 28 + 20 * count], content[28 + 20 * count :]
 
 
-def rows(*rules: tuple[int, d.CfiDirective], arch: Arch = X86, end: int = 0x1040) -> str:
-    return parts([procedure(*rules, end=end)], arch)[2].hex(" ")
-
-
 def test_the_header_names_version_abi_and_fixed_places() -> None:
     header = parts([procedure(*PUSHED)])[0]
     assert header.hex(" ") == ("e2 de 02 05 03 00 f8 00 01 00 00 00 02 00 00 00 07 00 00 00 00 00 00 00 14 00 00 00")
@@ -178,35 +174,31 @@ def test_an_entry_is_a_distance_a_size_and_where_its_rows_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("arch", "rules", "said"),
     [
-        ((), "00 03 08"),
-        (PUSHED, "00 03 08 01 05 10 f0"),
-        (((0x1004, d.cfi("def_cfa", 6, 16)), (0x1004, d.cfi("offset", 6, -16))), "00 03 08 04 04 10 f0"),
-        (((0x1004, d.cfi("def_cfa_offset", 0x80)),), "00 03 08 04 23 80 00"),
-        (((0x1004, d.cfi("def_cfa_offset", 0x8000)),), "00 03 08 04 43 00 80 00 00"),
-        (((0x1000, d.cfi("undefined", 16)),), "00 01"),
-        (((0x1004, d.cfi("offset", 3, -16)),), "00 03 08"),  # a register that it does not know changes nothing
-        (((0x1004, d.cfi("escape", *b"\x2e\x10")),), "00 03 08"),
+        (X86, (), "00 03 08"),
+        (X86, PUSHED, "00 03 08 01 05 10 f0"),
+        (X86, ((0x1004, d.cfi("def_cfa", 6, 16)), (0x1004, d.cfi("offset", 6, -16))), "00 03 08 04 04 10 f0"),
+        (X86, ((0x1004, d.cfi("def_cfa_offset", 0x80)),), "00 03 08 04 23 80 00"),
+        (X86, ((0x1004, d.cfi("def_cfa_offset", 0x8000)),), "00 03 08 04 43 00 80 00 00"),
+        (X86, ((0x1000, d.cfi("undefined", 16)),), "00 01"),
+        (X86, ((0x1004, d.cfi("offset", 3, -16)),), "00 03 08"),  # a register that it does not know changes nothing
+        (X86, ((0x1004, d.cfi("escape", *b"\x2e\x10")),), "00 03 08"),
+        (ARM64, (), "00 03 00"),
+        (
+            ARM64,
+            tuple(
+                (0x1004, d.cfi(*said)) for said in (("def_cfa_offset", 32), ("offset", 30, -24), ("offset", 29, -32))
+            ),
+            "00 03 00 04 07 20 e8 e0",
+        ),
+        (ARM64, ((0x1004, d.cfi("def_cfa_offset", 16)), (0x1004, d.cfi("offset", 30, -8))), "00 03 00 04 05 10 f8"),
+        (ARM64, ((0x1004, d.cfi("negate_ra_state")),), "00 03 00 04 83 00"),
+        (ARM64, ((0x1000, d.cfi("undefined", 30)),), "00 01"),
     ],
 )
-def test_rows_on_x86_64(rules: tuple[tuple[int, d.CfiDirective], ...], said: str) -> None:
-    assert rows(*rules) == said
-
-
-@pytest.mark.parametrize(
-    ("rules", "said"),
-    [
-        ((), "00 03 00"),
-        (tuple((0x1004, d.cfi(*said)) for said in (("def_cfa_offset", 32), ("offset", 30, -24), ("offset", 29, -32))),
-         "00 03 00 04 07 20 e8 e0"),
-        (((0x1004, d.cfi("def_cfa_offset", 16)), (0x1004, d.cfi("offset", 30, -8))), "00 03 00 04 05 10 f8"),
-        (((0x1004, d.cfi("negate_ra_state")),), "00 03 00 04 83 00"),
-        (((0x1000, d.cfi("undefined", 30)),), "00 01"),
-    ],
-)  # fmt: skip
-def test_rows_on_arm64(rules: tuple[tuple[int, d.CfiDirective], ...], said: str) -> None:
-    assert rows(*rules, arch=ARM64) == said
+def test_rows(arch: Arch, rules: tuple[tuple[int, d.CfiDirective], ...], said: str) -> None:
+    assert parts([procedure(*rules)], arch)[2].hex(" ") == said
 
 
 @pytest.mark.parametrize(("size", "kind", "start"), [(0xFF, 0, 1), (0x100, 1, 2), (0x10000, 2, 4)])
@@ -216,31 +208,32 @@ def test_the_size_of_a_function_decides_how_wide_starts_are(size: int, kind: int
     assert content == bytes(start) + b"\x03\x08"
 
 
-@pytest.mark.parametrize(
-    ("arch", "rule"),
-    [
-        (X86, d.cfi("def_cfa", 10, 0)),
-        (X86, d.cfi("escape", *b"\x0f\x03\x76\x78\x06")),
-        (X86, d.cfi("escape", *b"\x16\x06\x01\x30")),
-        (X86, d.cfi("offset", 16, -16)),
-        (X86, d.cfi("register", 16, 1)),
-        (X86, d.cfi("val_offset", 6, -16)),
-        (X86, d.cfi("undefined", 6)),
-        (ARM64, d.cfi("offset", 29, -16)),  # the frame pointer without the link register
-        (ARM64, d.cfi("register", 30, 17)),
-    ],
-)
-def test_a_function_of_which_one_row_cannot_be_said_is_left_out_whole(arch: Arch, rule: d.CfiDirective) -> None:
-    kept = procedure(start=0x2000, end=0x2010)
-    _, entries, _ = parts([procedure((0x1008, rule)), kept], arch)
+# functions that are left out whole: one row cannot be said, or they are frames of signals
+LEFT_OUT: list[tuple[Arch, Procedure]] = [
+    *(
+        (arch, procedure((0x1008, rule)))
+        for arch, rule in (
+            (X86, d.cfi("def_cfa", 10, 0)),
+            (X86, d.cfi("escape", *b"\x0f\x03\x76\x78\x06")),
+            (X86, d.cfi("escape", *b"\x16\x06\x01\x30")),
+            (X86, d.cfi("offset", 16, -16)),
+            (X86, d.cfi("register", 16, 1)),
+            (X86, d.cfi("val_offset", 6, -16)),
+            (X86, d.cfi("undefined", 6)),
+            (ARM64, d.cfi("offset", 29, -16)),  # the frame pointer without the link register
+            (ARM64, d.cfi("register", 30, 17)),
+        )
+    ),
+    (X86, replace(procedure(), signal_frame=True)),
+    (X86, replace(procedure(), return_column=3)),
+]
+
+
+@pytest.mark.parametrize(("arch", "left"), LEFT_OUT)
+def test_a_function_that_cannot_be_said_is_left_out_whole(arch: Arch, left: Procedure) -> None:
+    _, entries, _ = parts([left, procedure(start=0x2000, end=0x2010)], arch)
     assert len(entries) == 20
     assert struct.unpack_from("<i", entries)[0] == 0x2000 - (ADDRESS + 28)
-
-
-def test_a_signal_frame_is_left_out() -> None:
-    assert parts([replace(procedure(), signal_frame=True)])[1] == b""
-    assert parts([replace(procedure(), return_column=3)])[1] == b""
-    assert parts([])[0][8:20] == bytes(12)
 
 
 # `.orc_unwind` as we write it, spelled out from Linux 6.4's orc_types.h; and what it cannot say.

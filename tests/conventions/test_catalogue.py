@@ -148,39 +148,61 @@ def at(made: Image, name: str) -> tuple[str, str]:
     return choice.convention.name, choice.why
 
 
-@pytest.mark.parametrize(
-    ("arch", "name", "convention"),
-    [
-        ("x86_64", "plain", "sysv"),
-        ("x86_64", "runtime.memmove.abi0", "go_abi0"),
-        ("x86_64", "camlStdlib__map_1", "ocaml"),
-        ("x86_64", "camlStdlib$map_1", "ocaml"),
-        ("x86_64", "caml_call_gc", "sysv"),  # of a file without OCaml code
-        ("x86_64", "__svml_sin4", "svml"),
-        ("x86_64", "_ZGVnN2v_f", "sysv"),  # arm64's
-        ("arm64", "_ZGVnN2v_f", "aarch64_vector_pcs"),
-        ("arm64", "__svml_sin4", "aapcs64"),
-        ("arm32", "camlStdlib__map_1", "ocaml"),
-    ],
-)
-def test_a_name_shows_a_convention(arch: str, name: str, convention: str) -> None:
-    found, why = at(image(arch), name)
+C_AND_GO = image("x86_64", ".gopclntab", symbols=("_start", "runtime.text", "main.run", "runtime.etext", "crosscall1"))
+SAID_TWICE = image("x86_64", ".gopclntab", said=("caml*=preserve_none", "camlS*=sysv-rbx"))
+PLATFORM = ""  # and why not the platform's: None where any reason will do
+
+# a file, a function of it, its convention, and why
+FOLLOWED: list[tuple[Image, str, str, str | None]] = [
+    # a name shows a convention
+    *(
+        (image(arch), name, convention, why)
+        for arch, name, convention, why in (
+            ("x86_64", "plain", "sysv", PLATFORM),
+            ("x86_64", "runtime.memmove.abi0", "go_abi0", None),
+            ("x86_64", "camlStdlib__map_1", "ocaml", None),
+            ("x86_64", "camlStdlib$map_1", "ocaml", None),
+            ("x86_64", "caml_call_gc", "sysv", PLATFORM),  # of a file without OCaml code
+            ("x86_64", "__svml_sin4", "svml", None),
+            ("x86_64", "_ZGVnN2v_f", "sysv", PLATFORM),  # arm64's
+            ("arm64", "_ZGVnN2v_f", "aarch64_vector_pcs", None),
+            ("arm64", "__svml_sin4", "aapcs64", PLATFORM),
+            ("arm32", "camlStdlib__map_1", "ocaml", None),
+        )
+    ),
+    # a file of Go shows it; a symbol comes before the file; arm32 has no other one
+    *(
+        (image(arch, section), name, convention, f"the file has {section}" if why else None)
+        for section in (".gopclntab", ".note.go.buildid")
+        for arch, name, convention, why in (
+            ("x86_64", "plain", "go", True),
+            ("x86_64", "main.run", "go", True),
+            ("x86_64", "runtime.memmove.abi0", "go_abi0", False),
+            ("x86_64", "camlStdlib__map_1", "ocaml", False),
+            ("arm32", "plain", "go_abi0", True),
+        )
+    ),
+    # code of C in a file of Go is its platform's
+    *((C_AND_GO, name, convention, None) for name, convention in (("_start", "sysv"), ("main.run", "go"))),
+    (C_AND_GO, "crosscall1", "sysv", None),
+    # what is said comes before all, and the last that fits counts
+    (SAID_TWICE, "camlStdlib__map_1", "sysv-rbx", "it was said"),
+    (SAID_TWICE, "caml_call_gc", "preserve_none", "it was said"),
+    (SAID_TWICE, "plain", "go", None),
+    # what is said of a file holds in that file, and what another architecture has is said of that
+    (image("x86_64", said=("a!main.*=ocaml",)), "main.run", "ocaml", None),
+    (image("x86_64", said=("lib*!main.*=ocaml",)), "main.run", "sysv", None),
+    (image("x86_64", said=("?!=ocaml",)), "plain", "ocaml", None),
+    (image("arm32", said=("plain=preserve_most",)), "plain", "aapcs", PLATFORM),
+]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("made", "name", "convention", "why"), FOLLOWED)
+def test_a_function_follows_a_convention(made: Image, name: str, convention: str, why: str | None) -> None:
+    found, because = at(made, name)
     assert found == convention
-    assert (why == "") == (convention in ("sysv", "aapcs64", "aapcs")), "why, where it is not the platform's"
-
-
-@pytest.mark.parametrize("section", [".gopclntab", ".note.go.buildid"])
-def test_a_file_of_go_shows_it(section: str) -> None:
-    of_go = image("x86_64", section)
-    assert at(of_go, "plain") == at(of_go, "main.run") == ("go", f"the file has {section}")
-    assert at(of_go, "runtime.memmove.abi0")[0] == "go_abi0", "a symbol comes before the file"
-    assert at(of_go, "camlStdlib__map_1")[0] == "ocaml"
-    assert at(image("arm32", section), "plain") == ("go_abi0", f"the file has {section}"), "it has no other one there"
-
-
-def test_code_of_c_in_a_file_of_go_is_its_platforms() -> None:
-    made = image("x86_64", ".gopclntab", symbols=("_start", "runtime.text", "main.run", "runtime.etext", "crosscall1"))
-    assert [at(made, name)[0] for name in ("_start", "main.run", "crosscall1")] == ["sysv", "go", "sysv"]
+    assert because == why if why is not None else because or found == "sysv", "why, where it is not the platform's"
 
 
 def test_code_of_c_in_a_stripped_file_of_go_lies_outside_of_gos_table() -> None:
@@ -189,26 +211,9 @@ def test_code_of_c_in_a_stripped_file_of_go_lies_outside_of_gos_table() -> None:
     assert (inside.convention.name, outside.convention.name) == ("go", "sysv")
 
 
-def test_what_is_said_comes_before_all_and_the_last_that_fits_counts() -> None:
-    made = image("x86_64", ".gopclntab", said=("caml*=preserve_none", "camlS*=sysv-rbx"))
-    assert at(made, "camlStdlib__map_1") == ("sysv-rbx", "it was said")
-    assert at(made, "caml_call_gc") == ("preserve_none", "it was said")
-    assert at(made, "plain")[0] == "go"
-
-
-def test_what_is_said_of_a_file_holds_in_that_file() -> None:
-    assert at(image("x86_64", said=("a!main.*=ocaml",)), "main.run")[0] == "ocaml"
-    assert at(image("x86_64", said=("lib*!main.*=ocaml",)), "main.run")[0] == "sysv"
-    assert at(image("x86_64", said=("?!=ocaml",)), "plain")[0] == "ocaml"
-
-
 def test_what_is_said_of_all_is_said_of_code_without_a_name() -> None:
     assert chosen(image("x86_64", symbols=(), said=("ocaml",)), 0x5000).convention.name == "ocaml"
     assert chosen(image("x86_64", symbols=(), said=("f*=ocaml",)), 0x5000).convention.name == "sysv"
-
-
-def test_what_another_architecture_has_is_said_of_that() -> None:
-    assert at(image("arm32", said=("plain=preserve_most",)), "plain") == ("aapcs", "")
 
 
 def test_a_variant_symbol_shows_vector_calls() -> None:

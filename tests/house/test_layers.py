@@ -135,47 +135,30 @@ def test_only_the_composition_roots_know_programs_and_unwinders(path: Path) -> N
             assert top == own, f"{relative(path)} imports {module}"
 
 
-@pytest.mark.parametrize("path", modules("unwinders"), ids=relative)
-def test_an_unwinder_sees_only_the_contract(path: Path) -> None:
-    for module in imported(path):
-        other = room(module)
-        if module.split(".")[0] == "testbed":
-            assert other in CONTRACT, f"{relative(path)} imports {module}"
+# A folder, the only rooms that it may know (None: any), and what it may not know: rooms, packages, modules.
+SIGHT: list[tuple[str, frozenset[str] | None, set[str]]] = [
+    ("unwinders", CONTRACT, set()),
+    # the truth knows no unwinder, no rows and no disassembler, nor the second witness
+    (
+        "testbed/truth",
+        None,
+        {"contract", "verdicts", "runs", "campaign", "build", "witness", "disassembly"}
+        | {"capstone", "keystone", "elftools", "unwinders"},
+    ),
+    # the second witness knows what was recorded, and what a program file says
+    ("testbed/witness", frozenset(["arch", "words", "image", "trace", "witness"]), set()),
+    # the second readers of tables know nothing of the first, of what writes tables, of how rows are told to an unwinder
+    ("testbed/rereading", frozenset(["words", "arch", "image", "conventions", "rereading"]), set()),
+    ("testbed/build/tables", None, {"contract", "unwinders", "elftools"}),  # writers share nothing with the readers
+]
 
 
-@pytest.mark.parametrize("path", modules("testbed/truth"), ids=relative)
-def test_the_truth_knows_no_unwinder_no_rows_and_no_disassembler(path: Path) -> None:
-    for module in imported(path):
-        assert room(module) not in ("contract", "verdicts", "runs", "campaign", "build"), module
-        assert module.split(".")[0] not in ("capstone", "keystone", "elftools", "unwinders"), module
-        assert "disassembly" not in module, module
-
-
-@pytest.mark.parametrize("path", modules("testbed/rereading"), ids=relative)
-def test_the_second_readers_of_tables_know_nothing_of_the_first(path: Path) -> None:
-    """And of nothing that tables are written with, nor of how rows are told to an unwinder."""
-    for module in imported(path):
-        if module.split(".")[0] == "testbed":
-            assert room(module) in ("words", "arch", "image", "conventions", "rereading"), (
-                f"{relative(path)} imports {module}"
-            )
-
-
-SEEN_BY_BOTH_WITNESSES = frozenset(["arch", "words", "image", "trace"])
-
-
-@pytest.mark.parametrize("path", modules("testbed/witness"), ids=relative)
-def test_the_second_witness_knows_nothing_of_the_first(path: Path) -> None:
-    """And of nothing that the first one is made with: only what was recorded, and what a program file says."""
-    for module in imported(path):
-        if module.split(".")[0] == "testbed":
-            assert room(module) in SEEN_BY_BOTH_WITNESSES | {"witness"}, f"{relative(path)} imports {module}"
-
-
-@pytest.mark.parametrize("path", modules("testbed/truth"), ids=relative)
-def test_the_first_witness_knows_nothing_of_the_second(path: Path) -> None:
-    for module in imported(path):
-        assert room(module) != "witness", f"{relative(path)} imports {module}"
+@pytest.mark.parametrize(("folder", "only", "never"), SIGHT)
+def test_a_folder_sees_only_what_it_may(folder: str, only: frozenset[str] | None, never: set[str]) -> None:
+    for path in modules(folder):
+        for module in imported(path):
+            assert only is None or room(module) in {None, *only}, f"{relative(path)} imports {module}"
+            assert not never & set(module.split(".")), f"{relative(path)} imports {module}"
 
 
 def test_the_two_witnesses_have_no_function_in_common() -> None:
@@ -191,13 +174,6 @@ def test_the_two_witnesses_have_no_function_in_common() -> None:
 
     one, other = bodies("testbed/truth"), bodies("testbed/witness")
     assert not [(one[body], other[body]) for body in one.keys() & other.keys()]
-
-
-@pytest.mark.parametrize("path", modules("testbed/build/tables"), ids=relative)
-def test_table_writers_share_nothing_with_the_readers(path: Path) -> None:
-    for module in imported(path):
-        assert room(module) not in ("contract",), module
-        assert module.split(".")[0] not in ("unwinders", "elftools"), module
 
 
 @pytest.mark.parametrize(
