@@ -190,10 +190,18 @@ def keep() -> Path:
 
 
 @pytest.mark.usefixtures("judged_units")
-@pytest.mark.parametrize("name", ["testbed", "unwinders"])
-def test_edited_code_makes_a_result_void(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        *(("code_of", {package: "edited"}) for package in ("testbed", "unwinders")),
+        ("versions_of", {}),  # another library
+    ],
+)
+def test_edited_code_and_another_library_make_a_result_void(
+    monkeypatch: pytest.MonkeyPatch, what: str, instead: dict[str, str]
+) -> None:
     path = keep()
-    monkeypatch.setattr(results, "code_of", lambda package: f"edited {package}" if package == name else "as it was")
+    monkeypatch.setattr(results, what, lambda of: instead.get(str(of), f"{of} as it is now"))
     assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None
     results.judge_and_keep(UNIT, PROGRAMS, CHOSEN)
     assert list(results.RESULTS.folder.iterdir()) == [path], "the new result replaces the old one"
@@ -212,23 +220,6 @@ def test_the_hash_of_a_package_follows_every_file_of_it(monkeypatch: pytest.Monk
     (package / "inner" / "two.py").write_text("VALUE = 2\n")
     assert code_of.__wrapped__(package.name) != before
     assert code_of("__main__") == code_of("no_such_package") == ""
-
-
-@pytest.mark.usefixtures("judged_units")
-def test_another_library_makes_a_result_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep()
-    monkeypatch.setattr(results, "versions_of", lambda libraries: tuple(f"{library} 99" for library in libraries))
-    assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None
-
-
-@pytest.mark.usefixtures("judged_units")
-def test_a_damaged_result_is_judged_again() -> None:
-    path = keep()
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1])
-    assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None
-    results.judge_and_keep(UNIT, PROGRAMS, CHOSEN)
-    assert path.read_bytes() == whole
 
 
 @pytest.mark.usefixtures("judged_units")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -10,7 +9,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from programs import PROGRAMS
@@ -18,12 +16,10 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.cli import COMMANDS, MOVED
-from testbed.report.json_forms import schema
 from testbed.runs.files import save_run
 from testbed.runs.run import run_program
 from tests.cli.command import Testbed, data_of, tells
 from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
-from unwinders import UNWINDERS
 
 
 @pytest.mark.parametrize(
@@ -46,11 +42,6 @@ def test_run_json_follows_its_schema_and_adds_up(testbed: Testbed, arch: str, re
         names.append(data["activations"][deepest]["caller"])
         deepest = data["activations"][deepest]["outer"]
     assert names[-1] == "_start" and len(names) > 1
-
-
-def test_run_chooses_unwinders_by_glob(testbed: Testbed) -> None:
-    data = json.loads(testbed("run", "leaf_call", "--arch", "arm64", "-u", "fp_*", "--json").out)
-    assert set(data["summary"]) == {name for name in UNWINDERS if name.startswith("fp_")}
 
 
 def test_run_writes_a_page_and_a_picture(testbed: Testbed, tmp_path: Path) -> None:
@@ -249,12 +240,6 @@ def test_a_folder_of_vectors_that_is_a_pipe_is_told(testbed: Testbed, tmp_path: 
     os.mkfifo(tmp_path / "pipe")
     said = testbed("export", "--vectors", str(tmp_path / "pipe"))
     assert (said.status, said.err) == (2, f"error: {tmp_path / 'pipe'} exists, and is no folder: name a new one\n")
-
-
-def test_a_score_says_which_schema_it_has(testbed: Testbed) -> None:
-    data = json.loads(testbed("score", "--json", "-a", "arm64").out)
-    assert data["schema"] == 2
-    jsonschema.validate(data, schema("score"))
 
 
 @pytest.mark.parametrize("script", ["docs/random_flags.py", "docs/heat_map.py", "docs/regenerate.py"])

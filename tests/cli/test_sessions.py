@@ -103,6 +103,14 @@ SESSIONS: Mapping[str, tuple[Mapping[str, str], Sequence[Step]]] = {
             Step("run leaf_call -u broken_of_mine:NAME", 2, err=["/broken_of_mine.py:2"]),
         ],
     ),
+    "unwinders are chosen by glob": (
+        {},
+        [
+            Step(
+                "run leaf_call --arch arm64 -u 'fp_*'", out=["fp_chain", "fp_chain_entry"], lacks=["eh_frame", "sframe"]
+            )
+        ],
+    ),
     "an exported file stays unless forced": (
         {},
         [

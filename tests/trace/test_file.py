@@ -31,7 +31,7 @@ from testbed.runs.long import judge_long, watch_chunks
 from testbed.runs.run import run_program
 from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace import compact_columns as trace_columns
-from testbed.trace.file import load_trace, load_trace_and_notes, save_trace
+from testbed.trace.file import load_trace, load_trace_and_notes, save_chunks, save_trace
 from testbed.trace.file_blocks import MAGIC, VERSION, Blocks, write_blocks
 from testbed.trace.native import PAGE
 from testbed.trace.rolling_memory import RollingMemory
@@ -85,12 +85,10 @@ def test_a_run_comes_back_with_its_truth_and_its_verdicts(name: str, arch: str, 
 
 @pytest.mark.parametrize("rows", [1, 7, 100])
 def test_the_length_of_chunks_changes_nothing(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import testbed.trace.file as file
-
-    monkeypatch.setattr(file, "CHUNK", rows)
+    monkeypatch.setattr("testbed.trace.file.CHUNK", rows)
     run = ran("leaf_call", "arm64", "clang-asm")
-    file.save_trace(run.trace, tmp_path / "small")
-    same_trace(file.load_trace(tmp_path / "small"), run.trace)
+    save_trace(run.trace, tmp_path / "small")
+    same_trace(load_trace(tmp_path / "small"), run.trace)
 
 
 def test_any_values_come_back() -> None:
@@ -204,9 +202,7 @@ def test_the_header_says_in_plain_text_what_the_file_is(whole: Path) -> None:
 
 @pytest.mark.parametrize("isa", ["x86_64", "a32"])
 def test_only_what_is_touched_is_read(isa: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import testbed.trace.file as file
-
-    monkeypatch.setattr(file, "CHUNK", 100)
+    monkeypatch.setattr("testbed.trace.file.CHUNK", 100)
     trace = record(image_of(isa, STORES[isa] if isa != "x86_64" else MIXING))
     save_trace(trace, tmp_path / "file")
     read: list[bytes] = []
@@ -234,14 +230,12 @@ def test_only_what_is_touched_is_read(isa: str, tmp_path: Path, monkeypatch: pyt
 def test_pieces_of_any_length_are_the_file_of_the_whole(
     rows: int, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import testbed.trace.file as file
-
-    monkeypatch.setattr(file, "CHUNK", rows)
+    monkeypatch.setattr("testbed.trace.file.CHUNK", rows)
     run = ran("recursion", "arm64", "clang-O2")
-    last = file.save_chunks(record_chunks(run.built.image, chunk=chunk), tmp_path / "pieces", notes={"a": "b"})
+    last = save_chunks(record_chunks(run.built.image, chunk=chunk), tmp_path / "pieces", notes={"a": "b"})
     assert last.end == run.trace.end
-    same_trace(file.load_trace(tmp_path / "pieces").load(), run.trace)
-    file.save_trace(run.trace, tmp_path / "whole", notes={"a": "b"})
+    same_trace(load_trace(tmp_path / "pieces").load(), run.trace)
+    save_trace(run.trace, tmp_path / "whole", notes={"a": "b"})
     here, there = (blocks_of(tmp_path / name) for name in ("pieces", "whole"))
     assert sorted(here) == sorted(there)
     assert Blocks(tmp_path / "pieces").header == Blocks(tmp_path / "whole").header
@@ -249,9 +243,7 @@ def test_pieces_of_any_length_are_the_file_of_the_whole(
 
 @pytest.mark.parametrize("rows", [3, 16, 1 << 16])
 def test_a_file_is_a_run_in_pieces(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import testbed.trace.file as file
-
-    monkeypatch.setattr(file, "CHUNK", rows)
+    monkeypatch.setattr("testbed.trace.file.CHUNK", rows)
     run = ran("recursion", "arm64", "clang-O2")
     save_run(run, tmp_path / "file")
     saved, built = open_run(tmp_path / "file")
