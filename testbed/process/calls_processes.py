@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 import struct
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -109,8 +108,6 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
         inherited_writes=process.inherited_writes + recorder.writes,
         alarm=None,
         piece_start=recorder.total,
-        calls=Counter(),
-        refused=[],
         resumed=[(first, step) for who, step in process.resumed if who is thread],
         notes=[],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +18,8 @@ from testbed.process.known_files import FileReading
 from testbed.process.open_files import OutputStream
 from testbed.process.running import run_on
 from testbed.process.starting import BUDGET, ENVIRONMENT, MOST_MEMORY, ProcessInputs, shown_files, started
-from testbed.process.state import Process, RefusedCall
+from testbed.process.state import Process, ProcessEnds
+from testbed.process.threads import GuestThread, RefusedCall
 from testbed.process.tracks import Track, WholeRecording, tracks_of
 from testbed.trace import Writes
 from testbed.words.errors import ImageError
@@ -31,9 +33,9 @@ class ProcessRun:
     ``status`` is its exit status, or None where it did not exit: ``why`` says what ended it then, and ``signal`` is the
     signal that did, or 0. What ran until then is whole. ``calls`` counts its system calls, ``refused`` are those
     that it was not let do; ``notes`` say what else is worth knowing. ``children`` are the other programs that were
-    executed, in the order in which they began, of all processes: each with its ``number`` and that of its ``parent``.
-    A child has no output of its own. ``becomes`` is the program that its process goes on as, by execve: ``status`` is
-    that one's then.
+    executed, by process, in the order in which these began: each with its ``number`` and that of its ``parent``. A
+    vforked child is one of them until it becomes a program. A child has no output of its own. ``becomes`` is the
+    program that its process goes on as, by execve: ``status`` is that one's then.
     """
 
     path: Path
@@ -161,35 +163,46 @@ def finished(
     return replace(run, made=tuple, children=tuple(replace(each, made=tuple) for each in run.children))
 
 
-def _run_of(process: Process, streams: tuple[OutputStream, OutputStream] | None, seed: int) -> ProcessRun:
-    """What became of one program that a process executed; ``streams`` are the run's own, for the first one."""
-    kernel, last = process.kernel, process
-    while last.ends is not None and last.ends.becomes is not None:
-        last = last.ends.becomes
-    own, ends = process.ends, last.ends
-    assert own is not None and ends is not None
+def _run_of(
+    process: Process, streams: tuple[OutputStream, OutputStream] | None, seed: int, vforked: GuestThread | None = None
+) -> ProcessRun:
+    """What became of one program that a process executed, or of a vforked child of it with its memory.
+
+    ``streams`` are the run's own, for the first one.
+    """
+    every, own = process.kernel.processes, process.ends
+    assert own is not None
+    threads = [vforked] if vforked else [thread for thread in process.threads if not thread.vfork_child]
+    ends, becomes = own, own.becomes
+    if vforked:
+        becomes = next((each for each in every if each.number == vforked.number), None)
+        ends = own if vforked.status is None else ProcessEnds(vforked.status)
+    last = becomes
+    while last is not None and last.ends is not None:
+        ends, last = last.ends, last.ends.becomes
 
     def tracks() -> tuple[Track, ...]:
-        return tracks_of(whole_of(process, seed), process.threads, own.end, process.current)
+        return tracks_of(whole_of(process, seed), threads, own.end, process.current)
 
-    followers = [each for each in kernel.processes if each is not process] if streams else []
+    children = [_run_of(p, None, seed, t) for p in every for t in p.threads if t.vfork_child] if streams else []
+    children += [_run_of(each, None, seed) for each in every if each is not process] if streams else []
     return ProcessRun(
         process.files[process.path].path,
         process.arguments,
         process.arch,
         tuple(process.images),
         tracks,
-        process.own_steps,
+        sum(thread.steps for thread in threads),
         ends.status,
         ends.detail,
         ends.signal,
         bytes(streams[0].data) if streams else b"",
         bytes(streams[1].data) if streams else b"",
-        dict(process.calls),
-        tuple(process.refused),
-        tuple(process.notes),
-        process.number,
-        process.begun_by,
-        own.becomes.path if own.becomes else "",
-        tuple(_run_of(each, None, seed) for each in followers),
+        dict(sum((thread.calls for thread in threads), Counter())),
+        tuple(refused for thread in threads for refused in thread.refused),
+        () if vforked else tuple(process.notes),
+        vforked.number if vforked else process.number,
+        process.number if vforked else process.begun_by,
+        becomes.path if becomes else "",
+        tuple(sorted(children, key=lambda child: child.number)),
     )

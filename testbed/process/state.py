@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -34,20 +33,6 @@ class SignalAction:
     flags: int = 0
     restorer: int = 0
     mask: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedCall:
-    """A system call that this kernel does not do, and said so: which, what the program got, and where it was made.
-
-    ``path``: of an open, what the host has there and the run does not show.
-    """
-
-    name: str
-    error: str
-    step: int
-    pc: int
-    path: str = ""
 
 
 class ProcessEnds(Exception):
@@ -176,8 +161,6 @@ class Process:
     alarm: int | None = None  # when SIGALRM comes
     umask: int = 0o22
     piece_start: int = 0  # the step at which the running thread came to run
-    calls: Counter[str] = field(default_factory=Counter)
-    refused: list[RefusedCall] = field(default_factory=list)
     resumed: list[tuple[GuestThread, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 

@@ -14,7 +14,8 @@ from testbed.arch import PerArch
 from testbed.image import describe
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
-from testbed.process.state import KernelCall, Process, ProcessEnds, RefusedCall
+from testbed.process.state import KernelCall, Process, ProcessEnds
+from testbed.process.threads import RefusedCall
 
 # The names of system calls by number, per architecture.
 #
@@ -198,7 +199,7 @@ def begin_call(process: Process) -> None:
     number = recorder[abi.number]
     name = CALL_NAMES[process.arch.name].get(number, "")
     arguments = tuple(recorder[register] for register in abi.arguments)
-    process.calls[name or f"number {number}"] += 1
+    process.current.calls[name or f"number {number}"] += 1
     process.current.call = (name, arguments, recorder[abi.result], recorder.last_pc())
     for register, source in abi.returns:
         recorder[register] = recorder[source]
@@ -227,7 +228,9 @@ def perform(process: Process) -> int | None:
 
 
 def note_refused(process: Process, name: str, refusal: Refusal, pc: int) -> None:
-    """Keep that a call was refused, why, at which step and pc; of the first ones only, and of a path once."""
-    again = refusal.path and any(refusal.path == each.path for each in process.refused)
-    if len(process.refused) < MOST_REFUSED and not again:
-        process.refused.append(RefusedCall(name, str(refusal), process.recorder.total - 1, pc, refusal.path))
+    """Keep that a call was refused, why, at which step of its thread and pc: the first ones, of a path once."""
+    thread = process.current
+    told, step = thread.refused, thread.steps + process.recorder.total - process.piece_start - 1
+    again = refusal.path and any(refusal.path == each.path for each in told)
+    if len(told) < MOST_REFUSED and not again:
+        told.append(RefusedCall(name, str(refusal), step, pc, refusal.path))

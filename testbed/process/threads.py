@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -32,11 +33,27 @@ class MustWait(Exception):
         self.wait = wait
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """A system call that this kernel does not do, and said so: which, what the program got, and where it was made.
+
+    ``path``: of an open, what the host has there and the run does not show.
+    """
+
+    name: str
+    error: str
+    step: int
+    pc: int
+    path: str = ""
+
+
 @dataclass(eq=False, slots=True)
 class GuestThread:
     """One thread. ``context`` is its processor state while another one runs; ``pieces`` are the steps it executed.
 
-    ``after`` are steps of another thread that this one's own follow, as those of a vfork's parent: its stack is theirs.
+    A vforked child is a process that is kept here, with its parent's memory, until it becomes a program or exits.
+    ``calls`` counts its system calls, ``refused`` are those that it was not let do. ``after`` are steps of another
+    thread that this one's own follow, as those of a vfork's parent: its stack is theirs.
     """
 
     number: int
@@ -54,6 +71,13 @@ class GuestThread:
     waited_for: bool = False
     call: tuple[str, tuple[int, ...], int, int] | None = None  # name, arguments, result register before, pc
     status: int | None = None  # of its exit
+    calls: Counter[str] = field(default_factory=Counter)
+    refused: list[RefusedCall] = field(default_factory=list)
+
+    @property
+    def steps(self) -> int:
+        """How many it executed."""
+        return sum(end - first for first, end in self.pieces)
 
     @property
     def wait_status(self) -> int | None:

@@ -55,9 +55,7 @@ class WatchedThread:
 
     @property
     def activations(self) -> int:
-        """How many were opened at these steps; with all that there are, where it is a whole thread."""
-        if self.ends is None:
-            return len(self.watched.activations)
+        """How many were opened at these steps."""
         opened = self.watched.activations.opened
         return int(((opened >= self.begins) & (opened < self.stop)).sum())
 

@@ -143,7 +143,7 @@ ProcessForm = TypedDict(
         "children": Annotated[
             tuple[ChildForm, ...],
             taken("run.children"),
-            "The other programs that its processes executed, in the order in which they began; they are not judged.",
+            "The other programs that its processes executed, in the order of their numbers; they are not judged.",
         ],
         "unwinders": tuple[SharesForm, ...],
         "profiles": Annotated[tuple[ProfileForm, ...], "With --sample."],

@@ -26,7 +26,7 @@ MOST_CHILDREN, MOST_NAME = 20, 60  # programs of other processes, and characters
 
 def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> RenderableType:
     """All that is said of a process: first what each unwinder shows in the program's own code, by function."""
-    parts: list[RenderableType] = [_title(process), *_threads(process), *map(Text, _children(process.run))]
+    parts: list[RenderableType] = [_title(process), *_threads(process), *_children(process.run)]
     if shares:
         parts += _summary(process, shares)
         parts += _functions(process, shares)
@@ -54,15 +54,7 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
     most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])
     made = count(sum(calls.values()), "system call") + (f": {most}" if calls else "")
     yield Text(f"calls   {made}" + (", ..." if len(calls) > 8 else ""))
-    images = process.run.images
-    linker = [each for each, part in zip(images, parts_of(images), strict=True) if part is CodePart.LINKER]
-    for refused in process.run.refused:
-        if refused.path and image_covering(images, refused.pc) in linker:  # it looks for what is seldom there
-            continue
-        where = describe(process.run.images, refused.pc)
-        said = f"refused {refused.name} at {where}, step {refused.step}: {refused.error}"
-        path = printable(refused.path)
-        yield Text(f"{said}, {path} is not shown (--folder {path}={path})" if path else said, "yellow")
+    yield from _refused(process.run, "")
     for convention in process.run.conventions:
         yield Text(f"judged  {convention}")
     for note in process.run.notes:
@@ -73,18 +65,32 @@ def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
         yield Text(f"ended   {process.run.why}; what ran until then is judged", "bold yellow")
 
 
-def _children(run: ProcessRun) -> Iterator[str]:
+def _refused(run: ProcessRun, whose: str) -> Iterator[Text]:
+    """The system calls that a program was not let do, but for what a dynamic linker seldom finds."""
+    linker = [each for each, part in zip(run.images, parts_of(run.images), strict=True) if part is CodePart.LINKER]
+    for refused in run.refused:
+        if refused.path and image_covering(run.images, refused.pc) in linker:
+            continue
+        said = f"refused {refused.name} at {describe(run.images, refused.pc)}, step {refused.step}{whose}"
+        path = printable(refused.path)
+        shown = f", {path} is not shown (--folder {path}={path})" if path else ""
+        yield Text(f"{said}: {refused.error}{shown}", "yellow")
+
+
+def _children(run: ProcessRun) -> Iterator[Text]:
     """The programs that other processes of the run executed, and what the first process became."""
     if run.becomes:
-        yield f"becomes {run.becomes}, by execve"
+        yield Text(f"becomes {run.becomes}, by execve")
     for child in run.children[:MOST_CHILDREN]:
-        name = " ".join((child.path.name, *child.arguments[1:]))
+        name = printable(" ".join((child.path.name, *child.arguments[1:])))
         name = name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 3]}..."
         how = f"goes on as {child.becomes}" if child.becomes else child.ending
-        yield f"process {child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}"
-    if len(run.children) > MOST_CHILDREN:
-        rest = run.children[MOST_CHILDREN:]
-        yield f"and {len(rest)} other programs of processes, {count(sum(each.steps for each in rest), 'step')}"
+        yield Text(f"process {child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}")
+        yield from _refused(child, f" of process {child.number}")
+    if rest := run.children[MOST_CHILDREN:]:
+        refused = sum(any(_refused(each, "")) for each in rest)
+        steps = f"{count(sum(each.steps for each in rest), 'step')}" + f", {refused} with refused calls" * bool(refused)
+        yield Text(f"and {count(len(rest), 'other program')} of processes, {steps} (--json has them)")
 
 
 def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:

@@ -70,10 +70,14 @@ def test_a_vforked_child_has_its_parents_memory_and_its_own_descriptors(target: 
     """qemu-user makes a fork of it, whose memory is a copy, so the kernel's own answer is written here."""
     run = ran("vforked", target, link)
     assert (run.stdout, run.status) == (b"33 33 31\n", 0)
-    assert [track.begins > 0 for track in run.tracks] == [False, True, True]
-    parent, child = run.tracks[0].trace, run.tracks[1].trace
-    assert np.array_equal(child.registers[: run.tracks[1].begins], parent.registers[: run.tracks[1].begins])
-    assert child.end == Exited(33)
+    (parent,), children = run.tracks, run.children
+    assert parent.begins == 0 and len(parent.trace) == run.steps
+    assert [(child.parent, child.ending) for child in children] == [(run.number, "exit 33")] * 2
+    for child in children:
+        (track,) = child.tracks
+        assert len(track.trace) - track.begins == child.steps and dict(child.calls) == {"close": 1, "exit_group": 1}
+        assert np.array_equal(track.trace.registers[: track.begins], parent.trace.registers[: track.begins])
+        assert track.trace.end == Exited(33)
 
 
 def columns(run: ProcessRun) -> list[bytes]:
@@ -493,7 +497,7 @@ def test_memory_at_every_system_call(name: str, target: str, link: str, monkeypa
 
     monkeypatch.setattr(process_run, "tracks_of", noticed)
     run = process_run.run_process(built(name, target, link))
-    traces = {track.thread: track.trace for track in run.tracks}
+    traces = {track.thread: track.trace for each in (run, *run.children) for track in each.tracks}
     compared = 0
     for thread, step, found in seen:
         own = int(own_steps(dict(whole)[thread], np.array([step]))[0])

@@ -167,19 +167,14 @@ SAMPLED = _share("gdb", sampled=True, exact=25, stopped=5)
 DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
 
 
+def _run(calls: dict[str, int]) -> SimpleNamespace:
+    said = {"path": Path("/bin/server"), "images": (), "status": 0, "why": "", "ending": "exit 127"}
+    return SimpleNamespace(**said, calls=calls, refused=(), notes=(), conventions=())
+
+
 class _Process:
     threads = ()
-    run = SimpleNamespace(
-        path=Path("/bin/server"),
-        images=(),
-        calls={},
-        refused=(),
-        notes=(),
-        conventions=(),
-        status=0,
-        why="",
-        ending="exit 127",
-    )
+    run = _run({})
 
 
 PROCESS = cast(CountedProcess, _Process())
@@ -218,10 +213,7 @@ def test_the_answer_is_about_your_code(shares: list[UnwinderShare], said: str) -
 
 
 def _system_calls(calls: dict[str, int]) -> Group:
-    run = SimpleNamespace(
-        images=(), calls=calls, refused=(), notes=(), conventions=(), status=0, why="", ending="exit 127"
-    )
-    return Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=run))))
+    return Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=_run(calls)))))
 
 
 PARTS = {
