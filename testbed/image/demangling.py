@@ -74,8 +74,15 @@ def brief(name: str) -> str:
     ``std::vector<..>::push_back``. Only a C++ or Rust name (it has a ``::``) is made shorter. What stands in a file, as
     JSON, keeps the whole name.
     """
-    if len(name) <= FITS or "::" not in name:
-        return name
+    return name if len(name) <= FITS or "::" not in name else _shortened(name)
+
+
+def bare(name: str) -> str:
+    """A readable name without parameters, result and templates, ``std::vector::push_back``, as debuggers take it."""
+    return _shortened(name).replace("<..>", "") if "::" in name or "(" in name else name
+
+
+def _shortened(name: str) -> str:
     kept: list[str] = []
     depth = 0
     for word in _NAME_PARTS.findall(name.replace("(anonymous namespace)", _ANONYMOUS)):

@@ -15,8 +15,9 @@ Mapping symbols (``$a``, ``$t``, ``$x``, ``$d``) name nothing. Source: System V 
 from __future__ import annotations
 
 from bisect import bisect_right
+from difflib import get_close_matches
 
-from testbed.image.demangling import brief, demangled, whole_function, without_parameters
+from testbed.image.demangling import bare, brief, demangled, whole_function, without_parameters
 from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering, once_per_image
 
 MOST_NESTED = 1 << 12  # symbols inside another one that are looked through: more is damage
@@ -87,15 +88,26 @@ def aliases_of(image: Image, symbol: Symbol) -> tuple[str, ...]:
 
 
 def named_so(image: Image, name: str) -> tuple[Symbol, ...]:
-    """All code that people call so: by the linker's name, else the readable one, whole, brief, without parameters."""
+    """All code that people call so.
+
+    By the linker's name, else the readable one, whole, brief or without parameters; else without templates and
+    namespaces, as gdb's ``break`` takes a name.
+    """
     if (symbol := image.symbol_named(name)) is not None:
         return (symbol,) if segment_of(_lookup(image).code, symbol.address) else ()
-    return tuple(s for s in _named_code(image) if name in _readable_names(s))
+    code = _named_code(image)
+    found = tuple(s for s in code if name in _readable_names(s))
+    return found or tuple(s for s in code if f"::{bare(readable(s))}".endswith(f"::{name}"))
 
 
-def code_names(image: Image) -> tuple[str, ...]:
-    """The readable names of an image's code, without parameters."""
-    return tuple(dict.fromkeys(without_parameters(readable(symbol)) for symbol in _named_code(image)))
+def near_names(image: Image, name: str, most: int = 3) -> tuple[str, ...]:
+    """The names of code that are nearest to one, brief: by their last parts, without namespaces."""
+    by_last: dict[str, dict[str, None]] = {}
+    for readable_name in map(readable, _named_code(image)):
+        by_last.setdefault(bare(readable_name).rpartition("::")[2], {})[brief(without_parameters(readable_name))] = None
+    last = name.rpartition("::")[2]
+    near = (full for each in get_close_matches(last, by_last, n=most, cutoff=0.5) for full in by_last[each])
+    return tuple(near)[:most]
 
 
 def _named_code(image: Image) -> list[Symbol]:

@@ -171,7 +171,7 @@ def look_ahead(image: Image, location: str) -> str:
     place = place_of(location)
     if addresses_at(image, place):
         return ""
-    why = f"{location[:60]}: {missing(image, place)}"
+    why = f"{location[:60]}: {missing([image], place)}"
     if ".interp" not in image.sections:
         raise UsageError(why)
     return why
@@ -190,7 +190,7 @@ def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:
             known = ", ".join(str(thread.number) for thread in process.threads)
             raise UsageError(f"{location}: no thread {number}; there are {known}")
         return runs[0], runs[0].step_at(place)
-    refused: list[tuple[int, UsageError]] = []
+    refused: list[tuple[tuple[int, int], UsageError]] = []
     for run in runs:
         try:
             return run, run.step_at(location)

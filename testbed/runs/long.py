@@ -18,7 +18,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
 from testbed.runs.judging import judge
-from testbed.runs.run import Run, failure_of, visited
+from testbed.runs.run import Run, executed_near, failure_of, visited
 from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Checkpoint, Chunks
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
@@ -189,14 +189,15 @@ class LongRun:
                 raise UsageError(f"{location[:60]}: this run has the steps @0 to @{len(self) - 1}")
             self.piece(int(location[1:]))
             return int(location[1:])
-        seen, pcs = 0, list[int]()
+        seen, pcs, near = 0, list[int](), dict[int, int]()
         for run, window in self.pieces():
             pcs, visit = run.located(location)
             found = np.flatnonzero(np.isin(run.trace.pc[window.start : window.stop], np.array(pcs, np.uint64)))
             if seen < visit <= seen + len(found):
                 return window.first + int(found[visit - seen - 1])
             seen += len(found)
-        raise UsageError(visited(location, pcs, seen))
+            near |= executed_near(run.trace, pcs)
+        raise UsageError(visited(location, pcs, seen, run.trace, dict(sorted(near.items()))))
 
     @property
     def failure(self) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from testbed.image import Image
 from testbed.image.debug import debug_info
-from testbed.image.symbols import code_names, named_so
+from testbed.image.symbols import named_so, near_names
 from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
 
@@ -48,12 +48,17 @@ def addresses_at(image: Image, place: AskedPlace) -> list[int]:
     return sorted(row.start for row in _rows(image, place.name) if row.line.line == place.line)
 
 
-def missing(image: Image, place: AskedPlace) -> str:
-    """Why a place is not in a file, with what is near."""
+def missing(images: Sequence[Image], place: AskedPlace) -> str:
+    """Why a place is in none of some files, with what is near: in the first one, else in those behind it."""
+    image = images[0]
     if place.line is None and image.symbol_named(place.name) is not None:
         return f"{place.name!r} is no code"
     if place.line is None:
-        return f"no symbol {place.name!r}; {nearest(place.name, code_names(image))}"
+        found = ((each, near_names(each, place.name)) for each in images)
+        file, close = next((each for each in found if each[1]), (image, ()))
+        where, of = (f" in {image} or its libraries", f" of {file}") if len(set(images)) > 1 else ("", "")
+        said = f"did you mean {', '.join(close)}{of}?" if close else "no name is near it"
+        return f"no symbol {place.name!r}{where}; {said}"
     wanted = place.line
     if lines := sorted({row.line.line for row in _rows(image, place.name)} - {0}, key=lambda n: abs(n - wanted)):
         near = ", ".join(map(str, sorted(lines[:3])))

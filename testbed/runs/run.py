@@ -128,15 +128,16 @@ class Run:
         pcs, visit = self.located(location)
         visits = self._visits_of(pcs)
         if not 1 <= visit <= len(visits):
-            raise UsageError(visited(location, pcs, len(visits)))
+            raise UsageError(visited(location, pcs, len(visits), self.trace, executed_near(self.trace, pcs)))
         return visits[visit - 1]
 
-    def times(self, location: str) -> int:
-        """How often a location is executed; 0 where there is none."""
+    def times(self, location: str) -> tuple[int, int]:
+        """How often a location is executed, and how many instructions near it are; 0 where there is none."""
         try:
-            return len(self._visits_of(self.located(location)[0]))
+            pcs = self.located(location)[0]
         except UsageError:
-            return 0
+            return 0, 0
+        return len(self._visits_of(pcs)), len(executed_near(self.trace, pcs))
 
     def located(self, location: str) -> tuple[list[int], int]:
         """The pcs and the visit that a location names, in the first file that has it. Raises UsageError for none."""
@@ -144,7 +145,7 @@ class Run:
         for loaded in self.files:
             if found := addresses_at(loaded.image, place):
                 return [address + loaded.bias for address in found], place.visit
-        raise UsageError(f"{location[:60]}: {missing(self.built.image, place)}")
+        raise UsageError(f"{location[:60]}: {missing([each.image for each in self.files], place)}")
 
     def _visits_of(self, pcs: Sequence[int]) -> Sequence[int]:
         return sorted(step for pc in set(pcs) for step in self._visits.get(pc, ()))
@@ -300,10 +301,27 @@ class Run:
             raise TestbedError(why) from error
 
 
-def visited(location: str, pcs: Sequence[int], visits: int) -> str:
-    """Why a visit that was asked for does not exist."""
+NEAR = 16  # bytes from a place that was asked for
+
+
+def executed_near(trace: Trace, pcs: Sequence[int]) -> Mapping[int, int]:
+    """Where instructions begin near some places that were executed, in order, each with its size."""
+    near = np.zeros(len(trace), np.bool_)
+    for pc in pcs:
+        near |= trace.pc - np.uint64(pc) + np.uint64(NEAR) <= np.uint64(2 * NEAR)
+    found, first = np.unique(trace.pc[near], return_index=True)
+    return dict(zip(found.tolist(), trace.sizes[near][first].tolist(), strict=True))
+
+
+def visited(location: str, pcs: Sequence[int], visits: int, trace: Trace, near: Mapping[int, int]) -> str:
+    """Why a visit that was asked for does not exist; of what is never executed, what is executed ``near`` it."""
     times = {0: "never executed", 1: "executed once"}.get(visits, f"executed {visits} times")
-    return f"{location}: pc {' or '.join(f'{pc:#x}' for pc in pcs[:3])} is {times} in this run"
+    said = f"{location}: pc {' or '.join(f'{pc:#x}' for pc in pcs[:3])} is {times} in this run"
+    if visits or not near:
+        return said
+    around = next((at for at, size in near.items() for pc in pcs if at < pc < at + size), None)
+    inside = f": it lies inside the instruction at {describe(trace.images, around)}" if around is not None else ""
+    return f"{said}{inside}; near it are executed {', '.join(describe(trace.images, at) for at in near)}"
 
 
 def failure_of(built: Built, end: Exited | EmulationError) -> str:

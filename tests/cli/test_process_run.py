@@ -153,15 +153,15 @@ def test_a_place_is_named_as_reports_print_it_or_by_its_line(testbed: Testbed, p
     program = str(places / "kv")
     mix = tells(testbed, 0, ("run", program, "-u", "eh_frame", "--at", "_ZN2kv3mixEj")).out
     assert "kv::mix(unsigned int)   " in mix
-    for same in ("kv::mix", "kv::mix(unsigned int)", "kv.cpp:2", "places0/kv.cpp:2#1"):
+    for same in ("mix", "kv::mix", "kv::mix(unsigned int)", "kv.cpp:2", "places0/kv.cpp:2#1"):
         assert testbed("run", program, "-u", "eh_frame", "--at", same).out == mix, same
-    assert "int kv::twice<int>(int)   " in tells(testbed, 0, ("run", program, "--at", "kv::twice<int>")).out
+    assert "int kv::twice<int>(int)   " in tells(testbed, 0, ("run", program, "--at", "kv::twice")).out
 
 
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ("mix", "no symbol 'mix'; did you mean kv::mix"),
+        ("mxi", "no symbol 'mxi'; did you mean kv::mix, "),
         ("edge", "'edge' is no code"),
         ("kv.cpp:4", "line 4 of kv.cpp has no code; the nearest that have some: 2, 3, 6"),
         ("nosuch.cpp:3", "no line of 'nosuch.cpp'"),
@@ -184,7 +184,9 @@ def test_a_place_that_does_not_exist_is_told_before_the_run(
 
 def test_of_a_program_with_libraries_it_is_told_before_and_they_are_looked_in(testbed: Testbed, places: Path) -> None:
     said = tells(testbed, 2, ("run", str(places / "kv"), "--at", "nosuch"), err=["The libraries are looked in as well"])
-    assert said.err.count("no symbol 'nosuch'") == 2 and "__TMC_END__" not in said.err and "_edata" not in said.err
+    assert "no symbol 'nosuch'; no name is near it" in said.err and "'nosuch' in kv or its libraries; " in said.err
+    tells(testbed, 2, ("run", str(places / "kv"), "--at", "mallco"), err=["did you mean", " of libc.so.6?"])
+    assert "__TMC_END__" not in said.err and "_edata" not in said.err
     tells(testbed, 0, ("run", str(places / "kv"), "--at", "__libc_start_main", "-u", "eh_frame"))
 
 
@@ -245,21 +247,42 @@ def test_a_page_steps_through_the_first_thread(
         tells(testbed, 2, asked, err=["a page shows up to 2,000 steps"])
 
 
-def test_a_file_that_the_host_has_and_the_run_does_not_show_is_told_once_with_its_place(
+OPENS = """
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    open("there", 0), open("there", 0), open("missing", 0);
+    if (!fork()) open("forked", 0), _exit(3);
+    wait(0);
+    if (!vfork()) open("vforked", 0), _exit(4);
+    wait(0);
+}
+"""
+
+
+def test_a_file_that_the_host_has_and_the_run_does_not_show_is_told_once_with_its_place_of_children_too(
     testbed: Testbed, tmp_path: Path
 ) -> None:
-    (tmp_path / "there").write_text("x")
-    opens = "".join(f'open("{tmp_path}/{name}", 0); ' for name in ("there", "there", "missing"))
-    (tmp_path / "opens.c").write_text(f"#include <fcntl.h>\nint main(void) {{ {opens} return 0; }}\n")
+    for name in ("there", "forked", "vforked"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "opens.c").write_text(OPENS.replace('open("', f'open("{tmp_path}/'))
     program = tmp_path / "opens"
     subprocess.run(["gcc", "-static", "-o", program, tmp_path / "opens.c"], check=True)
     said = "".join(tells(testbed, 0, ("run", str(program), "-u", "eh_frame")).out.split())
     shown = f"--folder {tmp_path}/there={tmp_path}/there"
     told = f"ENOENT, {tmp_path}/there is not shown ({shown})"
-    assert said.count("refusedopen") == 1 and told.replace(" ", "") in said
-    (refused,) = json.loads(testbed("run", str(program), "-u", "eh_frame", "--json").out)["refused"]
-    assert (refused["path"], refused["error"]) == (f"{tmp_path}/there", "ENOENT")
-    assert "refused" not in testbed("run", str(program), "-u", "eh_frame", *shown.split()).out
+    assert said.count("refusedopen") == 3 and told.replace(" ", "") in said
+    for number, name, status in ((5229, "forked", 3), (5230, "vforked", 4)):
+        assert re.search(rf"process{number},of5228:opens:\d\d?\d?steps,exit{status}refusedopen", said)
+        assert re.search(rf"ofprocess{number}:ENOENT,{tmp_path}/{name}isnotshown", said)
+    data = json.loads(testbed("run", str(program), "-u", "eh_frame", "--json").out)
+    assert len(data["threads"]) == 1 and [child["status"] for child in data["children"]] == [3, 4]
+    for each, name in zip((data, *data["children"]), ("there", "forked", "vforked"), strict=True):
+        (refused,) = each["refused"]
+        assert (refused["path"], refused["error"]) == (f"{tmp_path}/{name}", "ENOENT")
+        assert refused["step"] < each["steps"]
+    assert testbed("run", str(program), "-u", "eh_frame", *shown.split()).out.count("refused") == 2
 
 
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
