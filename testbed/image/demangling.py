@@ -77,6 +77,11 @@ def brief(name: str) -> str:
     return name if len(name) <= FITS or "::" not in name else _shortened(name)
 
 
+def last_part(name: str) -> str:
+    """The function's own name of a readable one, ``push_back``: what stands behind its namespaces and classes."""
+    return bare(name).rpartition("::")[2]
+
+
 def bare(name: str) -> str:
     """A readable name without parameters, result and templates, ``std::vector::push_back``, as debuggers take it."""
     return _shortened(name).replace("<..>", "") if "::" in name or "(" in name else name

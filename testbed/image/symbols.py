@@ -17,7 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from difflib import get_close_matches
 
-from testbed.image.demangling import bare, brief, demangled, whole_function, without_parameters
+from testbed.image.demangling import bare, brief, demangled, last_part, whole_function, without_parameters
 from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering, once_per_image
 
 MOST_NESTED = 1 << 12  # symbols inside another one that are looked through: more is damage
@@ -104,7 +104,7 @@ def near_names(image: Image, name: str, most: int = 3) -> tuple[str, ...]:
     """The names of code that are nearest to one, brief: by their last parts, without namespaces."""
     by_last: dict[str, dict[str, None]] = {}
     for readable_name in map(readable, _named_code(image)):
-        by_last.setdefault(bare(readable_name).rpartition("::")[2], {})[brief(without_parameters(readable_name))] = None
+        by_last.setdefault(last_part(readable_name), {})[brief(without_parameters(readable_name))] = None
     last = name.rpartition("::")[2]
     near = (full for each in get_close_matches(last, by_last, n=most, cutoff=0.5) for full in by_last[each])
     return tuple(near)[:most]

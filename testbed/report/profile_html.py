@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.text import Text
 
-from testbed.image.demangling import brief
+from testbed.image.demangling import brief, last_part
 from testbed.process import ProcessRun
 from testbed.profiling.samples import Mark, Marked, SampledProfile
 from testbed.report.page import page_text, render_page
@@ -27,7 +27,6 @@ from testbed.words.printable import printable
 MOST_FUNCTIONS = 24  # of the program, in a page's table
 MOST_ROWS = 128  # frames on top of each other
 LEAST = 0.0015  # of a graph's width, that a box has to be drawn
-READ = 0.02  # of it, that a name has room in the box
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,8 @@ def _boxes(node: _FlameFrame, own: frozenset[str], whole: int, left: int = 0, ro
                 "left": f"{100 * left / whole:.3f}",
                 "width": f"{100 * inner.count / whole:.3f}",
                 "row": row,
-                "name": printable(brief(name)) if inner.count >= READ * whole else "",
+                "name": printable(last_part(name)),
+                "brief": printable(brief(name)),
                 "whole": printable(name),
                 "kinds": " ".join(filter(None, kinds)),
                 "title": f"{printable(name)}: {share(inner.count, whole)}{f', {mark.value}' if mark.value else ''}",

@@ -26,6 +26,7 @@ from testbed.report.step_view import Move, moved
 from testbed.runs.judging import judge_all
 from tests.cli.command import Step, Testbed, data_of, session, tells
 from tests.process.builds import built
+from tests.report.chromium import opened
 from unwinders import UNWINDERS
 from unwinders.rows import walk
 
@@ -56,8 +57,17 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
     assert text.count('class="flame"') == 6 and "<script src" not in text and "http" not in text
     assert "own lost" in text and 'data-name="deep"' in text and ">main</div>" in text
     assert "of all samples have none" in text and 'data-name="_start"' not in text
-    true = text[text.index('class="flame"') : text.index("fp_chain</h2>")]
+    true = text[text.index('class="flame"') : text.index("fp_chain <button")]
     assert "lost" not in true and "invented" not in true
+    with opened(page) as shown:
+        box = shown.locator(".flame").first.locator('[data-name="deep"]').first
+        wide = "box => box.clientWidth / box.parentElement.clientWidth"
+        before = box.evaluate(wide)
+        box.click()
+        assert before < 0.9 and box.evaluate(wide) > 0.99 and shown.locator(".all:visible").count() == 1
+        assert shown.locator(".flame").first.locator('.box[data-name="main"]').first.evaluate(wide) > 0.99
+        shown.keyboard.press("Escape")
+        assert box.evaluate(wide) == before and shown.locator(".all:visible").count() == 0
     assert "--sample N" in testbed("run", str(plain), "--against", str(linked)).err
 
 
