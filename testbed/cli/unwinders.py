@@ -16,7 +16,7 @@ import click
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.referee import REFEREE_OF, REFEREES, present
-from testbed.words.catalogue import joined, matching, nearest
+from testbed.words.catalogue import joined, matches, matching, nearest
 from testbed.words.errors import UsageError
 from testbed.words.table_formats import TABLE_FORMATS
 from unwinders import UNWINDERS
@@ -135,6 +135,8 @@ def _of_everybody(patterns: Sequence[str]) -> list[Unwinder]:
     try:
         return matching(all_unwinders(), patterns, "unwinder")
     except UsageError as error:
+        for name in (each for each in REFEREE_OF for pattern in patterns if matches(each, [pattern, f"{pattern}*"])):
+            _say_if_missing(name)
         modules = [pattern.removesuffix(".py") for pattern in patterns]
         here = next((name for name in modules if name.isidentifier() and Path(f"{name}.py").is_file()), None)
         if here is None:

@@ -157,13 +157,12 @@ def line_of(images: Sequence[LoadedImage], code: ProcessCode) -> str:
 
 def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> Iterator[RenderableType]:
     """Where an unwinder goes wrong: at frames of the program's own files, and all that nothing explains."""
-    images = process.run.images
-    parts = {each.image.path: (each.image, part) for each, part in zip(images, parts_of(images), strict=True)}
+    parts = _parts(process)
     places = sorted((place for place in each.places if place.not_right), key=lambda place: -place.not_right)
     told = [place for place in places if not place.explained or _part_of(place, parts) is CodePart.OWN]
     elsewhere = [place for place in places if place not in told]
     if told:
-        yield Text.assemble((f"\n{each.name}", "bold"), " is not right at frames of:")
+        yield Text.assemble((f"\n{each.name}", "bold"), " is not right at frames of, anywhere on the stack:")
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", min_width=11)
         for place in told[:MOST_PLACES]:
@@ -180,6 +179,11 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
 def _more(places: Sequence[WrongPlace], head: str, noun: str) -> Text:
     steps = count(sum(place.not_right for place in places), "step")
     return Text(f"{head} {count(len(places), noun)}, {steps} (--json has them)", "dim")
+
+
+def _parts(process: WatchedProcess | CountedProcess) -> Mapping[Path, tuple[Image, CodePart]]:
+    images = process.run.images
+    return {each.image.path: (each.image, part) for each, part in zip(images, parts_of(images), strict=True)}
 
 
 def _part_of(place: WrongPlace, parts: Mapping[Path, tuple[Image, CodePart]]) -> CodePart:
@@ -222,10 +226,13 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[Un
     dead = "".join(f"; {each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
     if not worst.of(CodePart.OWN).lies:
         return Text(f"\n{said}, and nobody lies there{dead}.", "bold")
-    most = max(filter(_is_own, worst.code), key=lambda each: each.lies)
+    parts = _parts(process)
+    own = [place for place in worst.places if place.lies and _part_of(place, parts) is CodePart.OWN]
+    most = max(own, key=lambda place: place.lies, default=None)
+    where = f", most at frames of {brief(most.function)}" if most else ""
     lies = share(worst.of(CodePart.OWN).lies, worst.of(CodePart.OWN).steps)
     liar = "it" if worst is best else worst.name
-    return Text(f"\n{said}; {liar} lies at {lies}, most in {brief(most.code.function)}{dead}.", "bold")
+    return Text(f"\n{said}; {liar} lies at {lies}{where}{dead}.", "bold")
 
 
 def _rightly(each: UnwinderShare) -> str:

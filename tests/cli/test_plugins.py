@@ -339,6 +339,9 @@ def test_run_and_backtrace_take_real_unwinders_by_name(testbed: Testbed, monkeyp
                 (command, "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw"),
                 err=[f"libdw needs libdw, which is not installed: {absent.package}"],
             )
+        patched.setattr("testbed.cli.unwinders.present", lambda patterns=(): {})
+        tells(testbed, 2, ("run", "leaf_call", "-u", "lib*w"), err=["libdw needs libdw, which is not installed"])
+        tells(testbed, 2, ("run", "leaf_call", "-u", "libd"), err=["libdw needs libdw, which is not installed"])
     if REFEREES["libdw"].find() is None:
         pytest.skip("libdw is not installed: apt-get install libdw1")
     assert "libdw     exact" in testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw").out

@@ -161,7 +161,8 @@ def _share(name: str, *, sampled: bool = False, **outcomes: int) -> UnwinderShar
     return UnwinderShare(kinds, name=name, sampled=sampled, code=(own,))
 
 
-LIES = _share("stack_scan", exact=70, skipped=30)
+FRAMES = WrongPlace("work", "server", "", 30, 30, 3, 1, "f"), WrongPlace("main", "server", "", 90, 9, 3, 1, "f")
+LIES = replace(_share("stack_scan", exact=70, skipped=30), places=FRAMES)
 ALL_EXACT, STOPS = _share("eh_frame", exact=100), _share("orc", exact=90, stopped=10)
 SAMPLED = _share("gdb", sampled=True, exact=25, stopped=5)
 DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
@@ -199,13 +200,16 @@ def printed(part: object) -> str:
         ),
         (
             [STOPS, LIES],
-            "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most in main.",
+            "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most at frames of work.",
         ),
         (
             [UnwinderShare(name="eh_frame", sampled=False)],
             "No step of your code was judged; the process ended with exit 127.",
         ),
-        ([LIES], "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in main."),
+        (
+            [LIES],
+            "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most at frames of work.",
+        ),
     ],
 )
 def test_the_answer_is_about_your_code(shares: list[UnwinderShare], said: str) -> None:
