@@ -275,7 +275,7 @@ class _CommandGroup(_ListedCommands):
 def cli() -> None:
     """The referee of stack unwinders.
 
-    Small programs for x86_64, arm64 and arm32 run in an emulator. At every instruction, every unwinding unwinder
+    Small programs for x86_64, arm64 and arm32 run in an emulator. At every instruction, every unwinder
     is asked for the call stack, and judged against the stack that the emulator watched.
 
     \b

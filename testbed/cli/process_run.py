@@ -146,7 +146,10 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         in_pieces = _in_pieces(options, own, named, budget) if options.chunk or budget > BUDGET else None
     except NotInPieces as why:
         in_pieces = None
-        click.echo(f"{str(why).partition(',')[0]}: held whole, up to {min(budget, BUDGET):,} steps.", err=True)
+        click.echo(
+            f"{str(why).partition(',')[0]}: held whole, and at most {BUDGET:,} steps.",
+            err=True,
+        )
     if in_pieces is not None:
         process, shares = in_pieces
         applicable: list[Unwinder] = []

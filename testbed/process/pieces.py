@@ -150,8 +150,7 @@ def run_in_pieces(
 ) -> LongProcess:
     """Run a program as `testbed.process.run_process` does, ``piece`` steps at a time, and keep no step.
 
-    Raises NotInPieces where signals are handled or a child goes on on its parent's stack: such a run is held whole. Of
-    a forked child no step is kept.
+    Raises NotInPieces where signals are handled: such a run is held whole. Of no child a step is kept.
     """
     assert piece >= LEAST
     reading = FileReading(debug, conventions)
@@ -166,8 +165,6 @@ def run_in_pieces(
         if not each.sizes.all():
             raise NotInPieces(f"{image.path.name} handles a signal, so it cannot be run in pieces: leave out --chunk")
     process, run, end = last[0]
-    if any(thread.after for thread in process.threads):
-        raise NotInPieces(f"{image.path.name} calls vfork, so it cannot be run in pieces: leave out --chunk")
     threads = tuple(
         LongThread(
             thread.number,
@@ -176,7 +173,7 @@ def run_in_pieces(
             tuple(own_steps(thread.pieces, np.array(taken.get(thread.number, ()), np.int64)).tolist()),
         )
         for thread in process.threads
-        if thread.pieces
+        if thread.pieces and not thread.vfork_child
     )
     return LongProcess(run, threads, tuple(process.memory.initial), image, inputs, piece)
 

@@ -30,7 +30,6 @@ _VERBS = {
     const.UC_MEM_WRITE_PROT: "writes",
 }
 _MAP_ERROR, _ACCESS_ERROR = 1, 2
-USED_UP = "its steps are used up: raise the budget (--budget N), or it never ends"
 _LONGEST = 15  # bytes of an instruction
 
 
@@ -135,7 +134,7 @@ def run_on(kernel: Kernel) -> Iterator[Process]:
             try:
                 _execute(process)
                 if len(kernel.processes) > 1 and not kernel.left:
-                    raise RunIsOver(USED_UP)
+                    raise _used_up(kernel)
             except ProcessEnds as ends:
                 end_process(process, ends)
             if process.ends is not None or not recorder.cut_short:
@@ -157,7 +156,7 @@ def _execute(process: Process) -> None:
     status = recorder.execute(recorder.next_address())
     entered = recorder.kernel_stops.entered
     if recorder.state.over:
-        raise RunIsOver(USED_UP)
+        raise _used_up(process.kernel)
     if recorder.reads_clock:
         _read_clock(process)
     elif isinstance(entered, Called):
@@ -176,6 +175,11 @@ def _execute(process: Process) -> None:
         process.kernel.turn_is_over |= not recorder.cut_short
     else:
         raise ProcessEnds(None, f"the emulator stopped by itself (Unicorn status {status})")
+
+
+def _used_up(kernel: Kernel) -> RunIsOver:
+    more = f"--budget {10 * kernel.budget} lets it make ten times as many"
+    return RunIsOver(f"its {kernel.budget:,} steps are used up; {more}")
 
 
 def _call(process: Process) -> None:
