@@ -148,7 +148,29 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     swept = swept._replace(led=led, doubted=doubted, returning=returning)
     made = rows_held(swept, machine, much)
     _hold_to_own_conventions(image, made)
+    _leave_given_frames(made)
     return made
+
+
+def _leave_given_frames(made: StaticPass) -> None:
+    """Say of what is suspect, and counts a CFA from an argument, that nobody can tell: that frame is none on its stack.
+
+    Where nothing is known to lead to a place, what a row says of SP there is believed of the function's own stack.
+    """
+    for i in np.flatnonzero(made.out[:, room.VERDICT] == room.SUSPECT).tolist():
+        record, entry = recorded(made, i), made.swept.entries[i]
+        own = made.swept.rows[entry[entries.FIRST_ROW] : entry[entries.LAST_ROW]]
+        which = np.maximum(np.searchsorted(own[:, rows.PC], record[:, room.RECORD_PC], side="right") - 1, 0)
+        registers = [rows.kept_register(row, made.machine.which) for row in own[:, rows.CFA_REGISTER].tolist()]
+        places = np.array(registers, np.int64)[which]
+        held = record[np.arange(len(record)), room.RECORD_STATE + np.maximum(places, 0)]
+        given = (places >= 0) & (held >> KIND == codes.CALLERS) & ~np.isin(held & 0xFF, made.machine.kept)
+        if given.any():
+            at = int(np.flatnonzero(given)[0])
+            said = {room.VERDICT: room.CANNOT_TELL, room.ABOUT: room.CFA_FOUND, room.OUT_FROM: -1, room.ALL_FOUND: 0}
+            said |= {room.OUT_AT: record[at, room.RECORD_PC], room.OUT_HELD: held[at], room.AT_CALLS: 0}
+            said |= {room.OUT_ROW: entry[entries.FIRST_ROW] + which[at]}
+            made.out[i, [*said]] = [*said.values()]
 
 
 def _hold_to_own_conventions(image: Image, made: StaticPass) -> None:
