@@ -22,12 +22,12 @@ from testbed.checks.readers import Readers
 from testbed.image import Image, read_image
 from testbed.sweep.model import AskedEntry, CalledEntry, EntryAnswer, ExecutedAnswer, Sample
 from testbed.sweep.native import entries
-from testbed.sweep.static_pass import jumpers
-from testbed.sweep.sweep_file import TABLES, agreeing
+from testbed.sweep.static_pass import TABLES, jumpers
+from testbed.sweep.sweep_file import agreeing
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import TestbedError
+from testbed.words.table_formats import BY_SECTION
 
-_UNWINDERS = {".eh_frame": "eh_frame", ".debug_frame": "debug_frame"}
 _ABOUT_ROWS = (FindingKind.WRONG_ROW, FindingKind.NO_ROW, FindingKind.NO_EPILOGUE_ROWS, FindingKind.OTHER_ENTRY)
 
 
@@ -40,7 +40,7 @@ class _CallsOfFile:
 
     def ways(self, section: str, *, forced: bool) -> set[tuple[int, int]]:
         """The ways by which control came to instructions whose rows were right."""
-        name = _UNWINDERS[section]
+        name = BY_SECTION[section].name
         right = (each for result in self.results for each in result.tables[name].right)
         return {tuple(way) for each in right for way in (each.forced if forced else each.natural).tolist()}
 
@@ -78,7 +78,7 @@ def not_decided(asked: AskedEntry, why: str) -> CalledEntry:
 def _call(image: Image, path: Path, asked: Sequence[AskedEntry], readers: Readers, jobs: int) -> _CallsOfFile:
     """Call the functions that some entries are for, or whose parts they are."""
     starts = {each.start for each in asked} | _callers_of_parts(image, asked)
-    tables = tuple(dict.fromkeys(_UNWINDERS[each.section] for each in asked))
+    tables = tuple(dict.fromkeys(BY_SECTION[each.section].name for each in asked))
     options = CheckOptions(functions=tuple(f"{start:#x}" for start in sorted(starts)), tables=tables)
     this = opened(path, path, options, readers)
     chosen = [piece for piece in this.pieces if piece.is_entry and fits(piece, options.functions)]

@@ -23,12 +23,11 @@ from testbed.image import Image
 from testbed.sweep.native import entries, room, rows
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
 from testbed.sweep.native.state import FIRST_WORD, REGISTER_COUNT, WORDS
-from testbed.sweep.static_pass import StaticPass, recorded, register_name, said_and_there, static_pass
+from testbed.sweep.static_pass import TABLES, StaticPass, recorded, register_name, said_and_there, static_pass
 from testbed.words.errors import UnwindError
-from testbed.words.table_formats import AT_CALLS, TABLE_FORMATS
+from testbed.words.table_formats import TABLE_FORMATS
 
-_READ = (".eh_frame", ".debug_frame")
-NOT_READ = "the static pass reads these two of linked ELF files only: .eh_frame and .debug_frame"
+NOT_READ = f"the static pass reads these of linked ELF files only: {', '.join(TABLES)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,7 @@ def _is_of_cfa(value: int) -> bool:
 def read_statically(image: Image, name: str, table: RowTable) -> StaticReading | None:
     """A table as the static pass reads it; None for a format or a file that it does not read."""
     section = image.sections.get(TABLE_FORMATS[name].section)
-    if section is None or section.name not in _READ or image.relocatable:
+    if section is None or section.name not in TABLES or image.relocatable:
         return None
     if image.content[section.offset : section.offset + len(section.data)] != section.data:
         return None  # out of another file, or packed in this one
@@ -162,6 +161,6 @@ def read_statically(image: Image, name: str, table: RowTable) -> StaticReading |
 def doubted_ways(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> Iterator[tuple[int, int]]:
     """The ways, (from, to), on which a row is wrong by the instructions: what is executed may say so, or acquit."""
     for name, table in tables.items():
-        if isinstance(table, RowTable) and name not in AT_CALLS and (made := read_statically(image, name, table)):
+        if isinstance(table, RowTable) and (made := read_statically(image, name, table)):
             out = made.made.out[made.made.out[:, room.VERDICT] == room.SUSPECT]
             yield from map(tuple, out[:, [room.OUT_FROM, room.OUT_AT]].tolist())

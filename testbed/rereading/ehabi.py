@@ -9,6 +9,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from testbed.arch import Arch
 from testbed.image import Image, Segment
@@ -18,6 +19,7 @@ from testbed.rereading.table_bytes import TableBytes
 
 _CANTUNWIND = 1
 _COMPACT = 1 << 31
+_MOST_WORDS = 2 + 255  # of an entry: the personality routine, and a number of eight bits says how many more there are
 _CORE = [f"r{i}" for i in range(13)] + ["sp", "lr", "pc"]
 
 
@@ -28,10 +30,7 @@ def exidx(image: Image) -> SecondReader:
     none, whatever other functions linkers have joined to its entry.
     """
     section, arch, segments = image.sections[".ARM.exidx"], image.arch, image.segments
-    count, first = len(section.data) // 8, _first_function(image)
-    if len(section.data) % 8:
-        raise ValueError("no pairs of words")
-    starts = [_prel31(section.data, 8 * i, section.address) for i in range(count)]
+    first, starts = _first_function(image), entry_starts(image)
     ends = [*starts[1:], max((s.address + s.size for s in segments if s.executable), default=0)]
 
     def row_at(pc: int) -> SecondRow | NoRow:
@@ -42,14 +41,22 @@ def exidx(image: Image) -> SecondReader:
         if second == _CANTUNWIND:
             if pc in first:
                 return SecondRow(arch, starts[i], ends[i], 8 * i, None, Lost(), {})
-            return NoRow("the entry says EXIDX_CANTUNWIND")
+            return NoRow("the entry says EXIDX_CANTUNWIND", is_said=True)
         if second & _COMPACT:
             words: Sequence[int] = [second]
         else:
-            words = list(_words(segments, _prel31(section.data, 8 * i + 4, section.address)))
+            words = list(islice(_words(segments, _prel31(section.data, 8 * i + 4, section.address)), _MOST_WORDS))
         return _executed(arch, starts[i], ends[i], 8 * i, _instructions(words))
 
     return row_at
+
+
+def entry_starts(image: Image) -> list[int]:
+    """Where the code of each entry of ``.ARM.exidx`` begins. Raises ValueError where those are no pairs of words."""
+    section = image.sections[".ARM.exidx"]
+    if len(section.data) % 8:
+        raise ValueError("no pairs of words")
+    return [_prel31(section.data, at, section.address) for at in range(0, len(section.data), 8)]
 
 
 def _first_function(image: Image) -> range:
@@ -125,7 +132,7 @@ def _executed(arch: Arch, start: int, end: int, place: int, code: bytes) -> Seco
     while left.left and (op := left.number(1)) != 0xB0:  # finish
         operand = left.number(1) if 0x80 <= op < 0x90 or op in _WITH_OPERAND else 0
         if op == 0x80 and operand == 0:
-            return NoRow("the entry refuses to unwind")
+            return NoRow("the entry refuses to unwind", is_said=True)
         if op == 0xB2:
             registers.move(0x204 + (left.leb128() << 2))
         else:

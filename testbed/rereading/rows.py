@@ -87,9 +87,13 @@ class SecondRow:
 
 @dataclass(frozen=True, slots=True)
 class NoRow:
-    """There is no row for a pc, or this reader cannot read it; ``reason`` is a sentence without its full stop."""
+    """There is no row for a pc, or this reader cannot read it; ``reason`` is a sentence without its full stop.
+
+    ``is_said``: an entry is there, and refuses.
+    """
 
     reason: str
+    is_said: bool = False
 
     def __str__(self) -> str:
         return self.reason

@@ -1,4 +1,4 @@
-"""The static pass over one file: every entry of `.eh_frame` or `.debug_frame` agrees, is suspect, or cannot be told.
+"""The static pass over one file: every entry of a table agrees, is suspect, or cannot be told.
 
 What is found is in columns of numbers; the words for it stand below.
 """
@@ -6,7 +6,7 @@ What is found is in columns of numbers; the words for it stand below.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,10 +18,15 @@ from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image, once_per_image
 from testbed.native.compiled import sooner
-from testbed.sweep.native import check, codes, conform, entries, room, rows, state
+from testbed.rereading import NoRow, Plus, SecondRow, Word, reread
+from testbed.rereading.ehabi import entry_starts
+from testbed.sweep.native import check, codes, conform, entries, flow, room, rows, state
 from testbed.sweep.native.codes import CFA_BASE, KIND, SIGNED
 from testbed.sweep.native.room import MachineNumbers, SweptFile, WorkRoom
+from testbed.words.errors import ImageError
+from testbed.words.table_formats import BY_SECTION
 
+TABLES = (".eh_frame", ".debug_frame", ".ARM.exidx")  # the sections that the pass reads
 _ROUNDS = 3
 MOST_DEBUG_INFO = 1 << 20  # bytes
 _NUMBERS = PerArch({"x86_64": codes.X86_64, "arm64": codes.ARM64, "arm32": codes.ARM32})
@@ -103,6 +108,8 @@ def recorded(made: StaticPass, i: int) -> NDArray[np.int64]:
 
 def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The CIEs, the entries in order of their code, and the rows of a section."""
+    if BY_SECTION[name].at_calls:
+        return _read_index(image, name)
     section = image.sections[name]
     table = entries.SectionInFile(
         np.frombuffer(image.content, np.uint8),
@@ -133,13 +140,54 @@ def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.
     return cies, found, np.ascontiguousarray(told[: progress[1]])
 
 
+def _read_index(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """As `read_tables` does, of `.ARM.exidx`: an entry has one row, and what says that it has no caller has none.
+
+    Linkers join entries that say the same. Where a function is known to begin, one begins here.
+    """
+    try:
+        index = entry_starts(image)
+    except ValueError as error:
+        raise ImageError(image.path, image.sections[name].offset, f"{name} cannot be read: {error}") from error
+    functions = (each.address for each in image.symbols if each.is_function and index and each.address > index[0])
+    starts = sorted({*index, *functions})
+    ends = [*starts[1:], max((each.address + each.size for each in image.segments if each.executable), default=0)]
+    which, nothing = machine_numbers(image.arch).which, np.zeros(rows.RULES + rows.REGISTERS[codes.ARM32], np.int64)
+    cies = np.zeros((1, entries.CIE_COLUMNS), np.int64)
+    found, told = list[tuple[int, ...]](), list[NDArray[np.int64]]()
+    for start, end in zip(starts, ends, strict=True):
+        said = reread(image, name, start)
+        if isinstance(said, NoRow) and said.is_said:
+            continue
+        row = _row_of(image.arch, start, said, which)
+        state = entries.READ if row is not None else entries.BAD_ROWS
+        found.append((start, end, 0, 0, 0, 0, state, len(told), len(told) + 1))
+        told.append(nothing if row is None else row)
+    return cies, np.array(found, np.int64).reshape(-1, entries.ENTRY_COLUMNS), np.array([nothing, *told])[1:]
+
+
+def _row_of(arch: Arch, start: int, said: SecondRow | NoRow, which: int) -> NDArray[np.int64] | None:
+    """A row of the second reader's as columns of `testbed.sweep.native.rows`; None where these cannot say it."""
+    if isinstance(said, NoRow) or not isinstance(said.cfa, Plus) or said.cfa.base not in arch.by_name:
+        return None
+    row = np.zeros(rows.RULES + rows.REGISTERS[which], np.int64)
+    row[rows.PC], row[rows.CFA_OFFSET] = start, said.cfa.offset
+    row[rows.CFA_REGISTER] = arch.by_name[str(said.cfa.base)].dwarf or 0
+    for name, rule in {**said.registers, arch.return_address: said.return_address}.items():
+        if isinstance(rule, Word) and isinstance(rule.at, Plus) and rule.at.base == said.cfa.base:
+            rows.set_rule(row, arch.by_name[name].dwarf, rows.AT_CFA, rule.at.offset - said.cfa.offset, which)
+        elif rule != Plus(name):
+            return None
+    return row
+
+
 @once_per_image
 def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
-    """What the instructions of a file say of its rows."""
+    """What the instructions of a file say of its rows; `.ARM.exidx` is only held against where functions call."""
     machine = machine_numbers(image.arch)
     cies, found, told = read_tables(image, name)
-    nothing = np.zeros(0, np.int64)
-    swept = SweptFile(*_code_of(image), found, cies, told, nothing, nothing, *_lists(found, calls=0))
+    nothing, at_calls = np.zeros(0, np.int64), BY_SECTION[name].at_calls
+    swept = SweptFile(*_code_of(image), found, cies, told, at_calls, nothing, nothing, *_lists(found, calls=0))
     ends, called = np.zeros(len(found) + 1, np.int64), np.zeros(len(image.content) // 5 + 1, np.int64)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
     ended, calls = sooner(check.survey, much)(swept, work_room(), machine, ends, called)
@@ -147,6 +195,8 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     swept = swept._replace(endless=np.unique(ends[:ended]), called=np.unique(called[:calls]))
     swept = swept._replace(led=led, doubted=doubted, returning=returning)
     made = rows_held(swept, machine, much)
+    if at_calls:
+        _doubt_instruction_sets(image, made)
     _hold_to_own_conventions(image, made)
     _leave_given_frames(made)
     return made
@@ -173,6 +223,21 @@ def _leave_given_frames(made: StaticPass) -> None:
             made.out[i, [*said]] = [*said.values()]
 
 
+def _doubt_instruction_sets(image: Image, made: StaticPass) -> None:
+    """Take back what contradicts a row where no symbol says the instruction set: of a stripped file that is a guess."""
+    if image.data_marks:  # its mapping symbols are there
+        return
+    told = [address for address, _ in image.isa_marks]
+    for i in np.flatnonzero(made.out[:, room.VERDICT] == room.SUSPECT).tolist():
+        if int(made.swept.entries[i, entries.START]) not in told:
+            _not_known(made, i, room.NO_SET, int(made.swept.entries[i, entries.START]))
+
+
+def _not_known(made: StaticPass, i: int, why: int, pc: int) -> None:
+    made.out[i, [room.VERDICT, room.ABOUT, room.OUT_AT]] = room.CANNOT_TELL, why, pc
+    made.out[i, room.ALL_FOUND] = made.out[i, room.AT_CALLS] = 0
+
+
 def _hold_to_own_conventions(image: Image, made: StaticPass) -> None:
     """Compare once more what is doubted, by the convention that its function follows where that is not the platform's.
 
@@ -189,7 +254,7 @@ def _hold_to_own_conventions(image: Image, made: StaticPass) -> None:
     for its, some in of.items():
         machine = machine_numbers(image.arch, its)
         sooner(check.check_entries, len(some))(made.swept, np.array(some), work_room(), machine, made.out)
-    if of:
+    if of and not made.swept.at_calls:
         sooner(check.doubt_parts, len(made.out))(made.swept, made.machine, made.out)
 
 
@@ -205,13 +270,41 @@ def rows_held(swept: SweptFile, machine: MachineNumbers, much: int) -> StaticPas
         if not len(asked):
             break
         swept = swept._replace(endless=endless)
-    sooner(check.doubt_parts, len(out))(swept, machine, out)
-    return StaticPass(swept, machine, out)
+    made = StaticPass(swept, machine, out)
+    if swept.at_calls:
+        for i in np.flatnonzero(out[:, room.VERDICT] == room.SUSPECT).tolist():
+            _doubt_calls(made, i)
+    else:
+        sooner(check.doubt_parts, len(out))(swept, machine, out)
+    return made
+
+
+def _doubt_calls(made: StaticPass, i: int) -> None:
+    """Take back that a row is wrong, if it is right where the calls before do not come back.
+
+    A table for calls has no row that begins behind one, and a function that nobody names may begin there.
+    """
+    swept, given, out = made.swept, work_room(), np.zeros((i + 1, room.OUT_COLUMNS), np.int64)
+    out[i] = made.out[i]
+    while out[i, room.VERDICT] == room.SUSPECT:
+        walked = recorded(replace(made, swept=swept), i)[:, room.RECORD_PC]
+        for pc in sorted(walked[walked < out[i, room.OUT_AT]].tolist(), reverse=True):
+            begin, end = room.place_in_file(swept.segments, pc)
+            _, way, target, _ = flow.decode(made.machine.which, swept, begin, end, pc, given.fields, given.operations)
+            if way in (codes.CALL, codes.CALL_AWAY) and target not in swept.endless:
+                break
+        else:
+            return
+        swept = swept._replace(endless=np.union1d(swept.endless, [target]))
+        sooner(check.check_entries, len(walked))(swept, np.array([i]), given, made.machine, out)
+    _not_known(made, i, room.MAY_NOT_RETURN, pc)
 
 
 def is_part(made: StaticPass, i: int) -> bool:
     """Whether an entry's first row is no function's: it is a part of one, or begins in the midst of a frame."""
     entry = made.swept.entries[i]
+    if made.swept.at_calls:
+        return bool(made.swept.led[i] > room.BY_NOBODY)
     if entry[entries.FIRST_ROW] >= entry[entries.LAST_ROW]:
         return False
     return not conform.begins_function(made.swept.rows[entry[entries.FIRST_ROW]], made.machine)
@@ -223,7 +316,7 @@ def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArra
     if not len(found):
         return found
     nothing = np.zeros(0, np.int64)
-    swept = SweptFile(*_code_of(image), found, found, found, nothing, nothing, *_lists(found, calls=0))
+    swept = SweptFile(*_code_of(image), found, found, found, False, nothing, nothing, *_lists(found, calls=0))
     into = np.zeros(len(found), np.uint8)
     ranges = np.array(asked, np.int64).reshape(-1, 2)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
@@ -272,6 +365,7 @@ _REASONS = {
     room.IN_SIGNAL: "a frame that the kernel makes for a signal",
     room.LEAVES_BADLY: "a way to a row for another frame, perhaps for a case that never comes",
     room.NO_PART: "its first row is that of a part of a function, and nothing leads to it so",
+    room.NO_SET: "code whose instruction set the file does not tell",
     room.BAD_TABLE: "an entry that breaks the format, or says what is not known",
 }
 _RULES = {

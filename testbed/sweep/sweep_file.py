@@ -14,11 +14,10 @@ from testbed.image.debug.entries import read_units
 from testbed.image.file_bytes import file_content
 from testbed.sweep.model import AskedEntry, DoubtfulEntry, EntryAnswer, Sample, SweptContent
 from testbed.sweep.native import entries, room
-from testbed.sweep.static_pass import MOST_DEBUG_INFO, StaticPass, cause_of, is_part, sentence_of, static_pass
+from testbed.sweep.static_pass import MOST_DEBUG_INFO, TABLES, StaticPass, cause_of, is_part, sentence_of, static_pass
 from testbed.words.errors import ImageError, TestbedError
 from testbed.words.printable import printable
 
-TABLES = (".eh_frame", ".debug_frame")
 ELF = b"\x7fELF"
 _ANSWERS = {room.SUSPECT: EntryAnswer.SUSPECT, room.CANNOT_TELL: EntryAnswer.CANNOT_TELL}
 

@@ -23,8 +23,8 @@ from testbed.cli.table_readers import READERS
 from testbed.image import Image, read_image
 from testbed.sweep.model import AskedEntry, CalledEntry, EntryAnswer, ExecutedAnswer, Sample, SweptContent
 from testbed.sweep.native import room, rows
-from testbed.sweep.static_pass import static_pass
-from testbed.sweep.sweep_file import TABLES, checksum_of, sweep_file
+from testbed.sweep.static_pass import TABLES, static_pass
+from testbed.sweep.sweep_file import checksum_of, sweep_file
 from testbed.words.errors import TestbedError
 from tests.checks import declared_cases
 from tests.checks.declared_cases import DeclaredCase, cases_of
@@ -78,6 +78,22 @@ def test_what_is_said(case: DeclaredCase, tmp_path: Path, request: pytest.Fixtur
         case.source.write_text(new, encoding="utf-8")
         return
     assert said == case.said
+
+
+def test_nothing_is_contradicted_where_the_instruction_set_is_a_guess(tmp_path: Path) -> None:
+    case = next(
+        each for each in CASES if each.source.stem == "exception_index.arm32" and each.name == "a save is not told"
+    )
+    (source := tmp_path / "code.S").write_text(case.text, encoding="utf-8")
+    with program_file(source, case.options.arch, case.options.flags) as built:
+        image = read_image(built)
+    verdicts = static_pass(image, ".ARM.exidx").out[:, room.VERDICT]
+    assert room.SUSPECT in verdicts
+    thumb = next(isa for _, isa in image.isa_marks if isa.name == "thumb")
+    stripped = replace(image, isa_marks=((0, thumb),), data_marks=frozenset())
+    found = static_pass(stripped, ".ARM.exidx").out
+    assert [room.CANNOT_TELL, room.NO_SET] in found[:, [room.VERDICT, room.ABOUT]].tolist()
+    assert (found[:, room.VERDICT] == room.SUSPECT).sum() == 0
 
 
 @pytest.mark.parametrize("case", RIGHT, ids=lambda case: f"{case.source.stem}, {case.name}")

@@ -16,6 +16,7 @@ from testbed.sweep.native.codes import (
     CALL,
     CALL_AWAY,
     CALLERS,
+    DATA,
     JUMP,
     KIND,
     MOST_OPERATIONS,
@@ -103,14 +104,14 @@ from testbed.sweep.native.room import (
     place_in_file,
 )
 from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME, UNSAID
-from testbed.sweep.native.state import DOUBTED, IS_ASSUMED, IS_WHOLE, REGISTER_COUNT, copy_state
+from testbed.sweep.native.state import BELIEVED, DOUBTED, IS_ASSUMED, IS_WHOLE, REGISTER_COUNT, SHOWN, copy_state
 
 MOST_ROUNDS = 500
 
 
 @compiled(pays_from=150000)
 def survey(swept: Any, room: Any, machine: Any, ends: Any, called: Any) -> Any:
-    """What the ends of entries say: a call that nothing follows does not come back. Also all that is called directly.
+    """What the ends of code say: a call that nothing follows, or data, does not come back. And all that is called.
 
     Fills in targets; how many of each.
     """
@@ -126,6 +127,8 @@ def survey(swept: Any, room: Any, machine: Any, ends: Any, called: Any) -> Any:
             pc = entry[START] + at - begin
             length, flow, target, _ = decode(machine.which, swept, at, begin + size, pc, room.fields, room.operations)
             if length == 0:
+                if is_data(pc, swept):
+                    ended = list_end(last, ends, ended)
                 last, length = 0, machine.step
             elif flow in (CALL, CALL_AWAY):
                 last = target
@@ -135,10 +138,24 @@ def survey(swept: Any, room: Any, machine: Any, ends: Any, called: Any) -> Any:
             elif flow != NOTHING:
                 last = 0
             at += length
-        if last != 0 and ended < len(ends):
-            ends[ended] = last
-            ended += 1
+        ended = list_end(last, ends, ended)
     return ended, calls
+
+
+@compiled(inline=True)
+def is_data(pc: Any, swept: Any) -> Any:
+    """Whether data that lies among code is said to be at a place."""
+    mode = last_not_above(swept.modes, 0, 0, len(swept.modes), pc)
+    return mode >= 0 and swept.modes[mode, 1] == DATA
+
+
+@compiled(inline=True)
+def list_end(last: Any, ends: Any, ended: Any) -> Any:
+    """Write down what was called by an instruction that nothing follows, if one did; how many there are then."""
+    if last == 0 or ended >= len(ends):
+        return ended
+    ends[ended] = last
+    return ended + 1
 
 
 @compiled(pays_from=150000)
@@ -277,10 +294,16 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
     pc = room.head_pc[head]
     if is_among(swept.called, pc):  # who calls it takes it for a function
         enter(room.states[head], machine)
+        room.states[head][IS_ASSUMED] = BELIEVED if swept.at_calls else SHOWN  # data may look like a call
         room.pending[head] = 1
         return
     row = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], pc), entry[FIRST_ROW])
     edge = room.spare[ON_EDGE]
+    if swept.at_calls:  # its row does not say what is known here
+        believe(room.states[head], swept.rows[row], pc, swept, room, machine)
+        room.states[head][IS_ASSUMED], room.pending[head] = BELIEVED, 1
+        room.counts[UNLED_HEADS] += 1
+        return
     for k in range(2):
         counter, which = (AT_JUMPS, JUMP_STATE) if k == 0 else (AT_LEAF_JUMPS, LEAF_STATE)
         if room.counts[counter] > 0:
@@ -372,11 +395,14 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
     number = last_not_above(swept.entries, START, 0, len(swept.entries), entry[START])
     is_called = is_among(swept.called, entry[START]) and swept.led[number] == BY_NOBODY
     is_function = begins_function(swept.rows[row], machine) or is_called or swept.led[number] == AS_FUNCTION
+    if swept.at_calls:
+        is_function = swept.led[number] <= BY_NOBODY
     room.counts[LEADER] = BY_FUNCTION if is_function else number + 1
     if is_function:
         enter(room.states[0], machine)
     else:
         believe(room.states[0], swept.rows[row], max(first, entry[START]), swept, room, machine)
+        room.states[0][IS_ASSUMED] = BELIEVED if swept.at_calls else SHOWN
     room.pending[0] = 1
     if first > entry[START] and row != entry[FIRST_ROW]:
         room.head_pc[0], room.marks[0] = first, -1
@@ -410,10 +436,11 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
 
     A register that is changed where the function ends is not the callers' to keep: the function has a convention of
     its own. What its rows say where they say "same value" is no mistake. Where it is perhaps changed at each end, that
-    is not known.
+    is not known. Where rows hold at calls only, ways go wrong behind those that do not come back: a register that is
+    given back at any end is the callers'.
     """
     perhaps = room.counts[PERHAPS_AT_EXIT] & ~room.counts[KEPT_AT_EXIT]
-    out[PRIVATE] = room.counts[CHANGED_AT_EXIT]
+    out[PRIVATE] = room.counts[CHANGED_AT_EXIT] & ~(room.counts[KEPT_AT_EXIT] if swept.at_calls else 0)
     out[VERDICT], out[ABOUT], out[ALL_FOUND], out[AT_CALLS] = AGREES, 0, 0, 0
     out[INSTRUCTIONS], out[RETURNS], out[UNLED] = room.counts[WALKED], room.counts[EXITS], room.counts[UNLED_HEADS]
     best = -1

@@ -32,6 +32,7 @@ from testbed.sweep.native.room import (
     EXITS,
     FINE,
     IN_TURN,
+    IS_CALL,
     KEPT_AT_EXIT,
     LANDED,
     LEAVES_BADLY,
@@ -79,6 +80,8 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     Where perhaps nobody comes this way, the row is perhaps for others: ANOTHERS. Only a row that begins on this way and
     agrees shows that somebody comes; and a row that agreed up to an instruction is wrong behind that, whoever comes.
     """
+    if swept.at_calls and not room.counts[IS_CALL]:
+        return FINE, FINE
     row = swept.rows[which]
     begins, is_led = row[PC] == pc, came[0] >= 0
     is_doubted = begins and came[1] == CALLED  # perhaps nobody comes back

@@ -177,6 +177,8 @@ def leave(state: Any, target: Any, came: Any, swept: Any, room: Any, machine: An
     edge = room.spare[ON_EDGE]
     copy_state(edge, state)
     is_function = target == other[START] and begins_function(swept.rows[row], machine)
+    if swept.at_calls:
+        is_function = state[machine.stack] == place(CFA_BASE, machine.entry)
     if not is_function:
         enter_part(edge, which, row, target, came, swept, room, machine)
         room.counts[EXITS] += 1
@@ -262,6 +264,10 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
             pc - entry[START], pc, entry, place_of_code, swept, room, machine
         )
         is_call = flow in (CALL, CALL_AWAY)
+        if swept.at_calls:
+            is_due, sureness = is_call, FINE
+            if is_call:  # the row is for who is called
+                state[machine.return_address] = OTHER << KIND
         if is_due or (is_call and sureness == CONTRADICTED):
             room.counts[IS_CALL], room.counts[WRONG_NOW] = is_call, 0
             of_cfa, of_registers = conform(state, swept, row, pc, (before, way), room, machine)

@@ -20,7 +20,7 @@ CFA_FOUND, REGISTER_FOUND = 0, 1
 (NO_INSTRUCTION, MAY_NOT_RETURN, NOT_ENDING, TOO_LARGE, NO_CODE, IN_SIGNAL, BAD_TABLE, LEAVES_BADLY, NO_PART) = range(
     41, 50
 )
-FOUND_ROWS = 50
+NO_SET, FOUND_ROWS = 50, 51
 # Of what is surely wrong, IS_FIRST says that it was right before the instruction that control came from.
 SURENESS, AT, FROM, WAY, HELD, ROW_OF, IS_FIRST = range(7)
 FOUND_COLUMNS = 7
@@ -68,8 +68,8 @@ class MachineNumbers(NamedTuple):
 
 class SweptFile(NamedTuple):
     """The file, its segments (address, place, size), what its code is from an address on (of an ARM32 file: see
-    `codes.A32`), its entries in order of their code, their rows; what never comes back when it is called, and what is
-    called, ascending.
+    `codes.A32`), its entries in order of their code, their rows, whether these hold where functions call only; what
+    never comes back when it is called, and what is called, ascending.
 
     To be filled in: the parts that somebody jumps to with what their rows say; what was called where the code behind is
     for another frame, and where it is reached from there only: the first number says how many."""
@@ -80,6 +80,7 @@ class SweptFile(NamedTuple):
     entries: NDArray[np.int64]
     cies: NDArray[np.int64]
     rows: NDArray[np.int64]
+    at_calls: bool
     endless: NDArray[np.int64]
     called: NDArray[np.int64]
     led: NDArray[np.int64]  # by entry: who leads there as its first row says: see `BY_NOBODY`
