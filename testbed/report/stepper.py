@@ -116,8 +116,9 @@ def write_unit_stepper(
 
 MOST_CHANGES = 3
 # What an instruction did in front of which a clause failed and behind which it holds, and the other way round.
+_OF_POINTER = ("leads", "zero", "mapped")
 _DID = {
-    **dict.fromkeys(("leads", "zero", "mapped"), ("links the frame record", "unlinks the frame record")),
+    **dict.fromkeys(_OF_POINTER, ("links the frame record", "unlinks the frame record")),
     **dict.fromkeys(
         ("first", "reached", "room"), ("stores the return address", "takes the return address off the stack")
     ),
@@ -175,9 +176,16 @@ def _told(run: Run, verdicts: Sequence[Verdict], before: int, after: int) -> str
     wrong = verdicts[before] if found else verdicts[after]
     head = f"sees {{of}} from {_where(run, after)} on" if found else f"loses {{of}} at {_where(run, after)}"
     instruction = run.instruction(before).replace("{", "{{").replace("}", "}}")
-    if wrong.clause in _DID:
-        return f"{head}: `{instruction}` {_DID[wrong.clause][not found]}"
-    return f"{head}, behind `{instruction}`"
+    if wrong.clause not in _DID:
+        return f"{head}, behind `{instruction}`"
+    if wrong.clause in _OF_POINTER and not _moves_pointer(run, before, after):
+        return f"{head}, behind `{instruction}`: {_why(run, before if found else after, wrong)}"
+    return f"{head}: `{instruction}` {_DID[wrong.clause][not found]}"
+
+
+def _moves_pointer(run: Run, before: int, after: int) -> bool:
+    columns = [run.arch.index[name] for name in run.arch.frame_pointers]
+    return bool((run.trace.registers[before, columns] != run.trace.registers[after, columns]).any())
 
 
 def _where(run: Run, step: int) -> str:

@@ -287,6 +287,15 @@ HEAR = "goes wrong at middle, 1 frame further out: "
             "loses it at leaf+0x14: `ldp x29, x30, [sp], #0x10` takes the return address off the stack",
         ),
         ("leaf_call", "arm64", "qi_stack_frame", f"{HEAR}the pointer 0x7ffffffeffc0 leads to middle+0x10 (leaf"),
+        (
+            "leaf_call",
+            "arm64",
+            "fp_chain_entry",
+            "loses leaf's caller at leaf+0x4, behind `stp x29, x30, [sp, #-0x10]!`: x29 leads to main+0x10 (middle's "
+            "return address), and the caller goes on at middle+0x10: leaf has not linked its record yet (`mov x29, sp` "
+            "runs next); sees it from leaf+0x8 on: `mov x29, sp` links the frame record; "
+            "loses it at leaf+0x14: `ldp x29, x30, [sp], #0x10` unlinks the frame record",
+        ),
         ("leaf_no_frame", "arm32", "fp_chain", "never sees leaf's caller: r11 leads to _start+0x10 (main"),
         ("no_table", "x86_64", "eh_frame", "never sees"),
     ],
