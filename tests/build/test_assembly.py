@@ -31,13 +31,6 @@ def read(text: str, isa: str = "a32") -> list[object]:
     return list(read_assembly(source, arch, chosen).statements)
 
 
-def built(text: str, isa: str = "x86_64") -> bytes:
-    arch = X86 if isa == "x86_64" else ARM32
-    chosen = arch.isa_named(isa)
-    assert chosen is not None
-    return assemble_program(program_from_text("t", arch, text, isa=isa).sources[isa], arch, chosen)
-
-
 def test_labels_comments_and_instructions() -> None:
     found = read("f: .Lg: add r0, r0, #1 // more\n.arm\n.thumb\n  bx lr\n")
     assert [(type(s).__name__, getattr(s, "name", "")) for s in found[:2]] == [("Label", "f"), ("Label", ".Lg")]
@@ -155,7 +148,7 @@ def test_what_is_not_understood_is_named_with_its_place(text: str, message: str)
 )
 def test_what_does_not_assemble_is_named_with_its_place(text: str, message: str) -> None:
     with pytest.raises(BuildError, match=rf"t\.x86_64\.S:({message}| ?{message[2:]})"):
-        built(text)
+        assembled_by_keystone("x86_64", text)
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,7 @@ LEFT_OUT: list[tuple[Arch, Procedure]] = [
             (X86, d.cfi("register", 16, 1)),
             (X86, d.cfi("val_offset", 6, -16)),
             (X86, d.cfi("undefined", 6)),
+            (X86, d.cfi("def_cfa_offset", 0x7FFF_FFFF_FFFF_FFFF)),  # there is no room for it
             (ARM64, d.cfi("offset", 29, -16)),  # the frame pointer without the link register
             (ARM64, d.cfi("register", 30, 17)),
         )

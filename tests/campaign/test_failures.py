@@ -7,9 +7,7 @@ import multiprocessing.context
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +28,6 @@ from testbed.native import machine_code
 from testbed.trace import Snapshot
 from testbed.words.errors import TestbedError
 from testbed.words.own_files import code_of
-from tests.words.alive import are_gone
 from unwinders import UNWINDERS
 
 UNIT = Unit("leaf_call", "arm64", "clang-asm")
@@ -262,7 +259,7 @@ def test_an_unwinder_of_the_same_name_from_elsewhere_is_another() -> None:
     assert results.kept_result(UNIT, PROGRAMS, [UNWINDERS["fp_chain"]]) is not None
 
 
-# A worker that is killed costs no result; a parent that is killed leaves no worker; no semaphores are needed.
+# A worker that is killed costs no result; no semaphores are needed.
 
 
 JOBS = 2
@@ -313,26 +310,3 @@ def test_a_job_that_kills_its_worker_each_time_costs_its_own_result() -> None:
     assert sorted(next(judging) for _ in range(5)) == [*"01345"]
     with pytest.raises(TestbedError, match=r"^2: the process"):
         next(judging)
-
-
-_PARENT = """
-import os, sys, time
-from pathlib import Path
-from testbed.campaign.matrix import judge_units
-def work(job):
-    Path(sys.argv[1], str(os.getpid())).touch()
-    time.sleep(60)
-list(judge_units(range(2), work, jobs=2))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent is gone")
-def test_workers_of_a_matrix_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", _PARENT, tmp_path])
-    until = time.monotonic() + 60
-    while len(list(tmp_path.iterdir())) < JOBS and time.monotonic() < until:
-        time.sleep(0.02)
-    workers = [int(path.name) for path in tmp_path.iterdir()]
-    parent.kill()
-    parent.wait()
-    assert len(workers) == JOBS and are_gone(workers)

@@ -347,30 +347,31 @@ def function(name: str, address: int, size: int) -> Symbol:
     return Symbol(name, address, size, is_function=True)
 
 
-def test_a_function_with_a_size() -> None:
-    assert span_at(image(function("f", 0x1010, 0x20)), 0x102F) == CodeSpan("f", 0x1010, 0x1030)
+F, G = function("f", 0x1010, 0x10), function("g", 0x1040, 4)
+NAMES = (
+    Symbol("entry", 0x1020, 0, is_function=False),
+    Symbol("here", 0x1028, 0, is_function=False, local=True),
+    Symbol("table", 0x1030, 8, is_function=False, is_data=True),
+)
+WITHOUT_A_SIZE = (function("f", 0x1010, 0), Symbol("loop", 0x1018, 0, is_function=False), G)
+
+# symbols, an address, the code that it is in
+SPANS: list[tuple[tuple[Symbol, ...], int, CodeSpan]] = [
+    ((F,), 0x101F, CodeSpan("f", 0x1010, 0x1020)),
+    # a function without a size reaches to the next one
+    *((WITHOUT_A_SIZE, pc, CodeSpan("f", 0x1010, 0x1040)) for pc in (0x1010, 0x103F)),
+    ((function("f", 0x1010, 0),), 0x10FF, CodeSpan("f", 0x1010, 0x1100)),
+    (NAMES, 0x1034, CodeSpan("entry", 0x1020, 0x1100)),  # a name that nobody marked as a function
+    # code without a name lies between functions
+    ((F, G), 0x1024, CodeSpan("", 0x1020, 0x1040)),
+    ((F, G), 0x1044, CodeSpan("", 0x1044, 0x1100)),
+    ((F, G), 0x5000, CodeSpan("", 0x5000, 0x5001)),
+]
 
 
-def test_a_function_without_a_size_reaches_to_the_next_one() -> None:
-    code = image(function("f", 0x1010, 0), Symbol("loop", 0x1018, 0, is_function=False), function("g", 0x1040, 4))
-    assert span_at(code, 0x1010) == span_at(code, 0x103F) == CodeSpan("f", 0x1010, 0x1040)
-    assert span_at(image(function("f", 0x1010, 0)), 0x10FF) == CodeSpan("f", 0x1010, 0x1100)
-
-
-def test_a_name_that_nobody_marked_as_a_function() -> None:
-    code = image(
-        Symbol("entry", 0x1020, 0, is_function=False),
-        Symbol("here", 0x1028, 0, is_function=False, local=True),
-        Symbol("table", 0x1030, 8, is_function=False, is_data=True),
-    )
-    assert span_at(code, 0x1034) == CodeSpan("entry", 0x1020, 0x1100)
-
-
-def test_code_without_a_name_lies_between_functions() -> None:
-    code = image(function("f", 0x1010, 0x10), function("g", 0x1040, 4))
-    assert span_at(code, 0x1024) == CodeSpan("", 0x1020, 0x1040)
-    assert span_at(code, 0x1044) == CodeSpan("", 0x1044, 0x1100)
-    assert span_at(code, 0x5000) == CodeSpan("", 0x5000, 0x5001)
+@pytest.mark.parametrize(("symbols", "pc", "span"), SPANS)
+def test_code_is_in_a_function_or_between_two(symbols: tuple[Symbol, ...], pc: int, span: CodeSpan) -> None:
+    assert span_at(image(*symbols), pc) == span
 
 
 # Two tables of one file that contradict each other, where nothing was executed.

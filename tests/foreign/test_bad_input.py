@@ -219,30 +219,37 @@ def test_each_mistake_in_json_is_named_by_its_place(
     assert said in error and str(path) in error
 
 
+WHOLE = {"rip": 0, "rsp": 8, "rbp": 0}
+# what is wrong, and what differs from a snapshot that is right
+WRONG_PARTS: list[tuple[str, dict[str, Any]]] = [
+    ("no register 'eip'", {"registers": WHOLE | {"eip": 1}}),
+    ("no value for rsp", {"registers": {"rip": 0, "rbp": 0}}),
+    ("64 bits", {"registers": WHOLE | {"rax": 1 << 64}}),
+    ("overlap", {"memory": [(0, b"ab"), (1, b"c")]}),
+    *(("is no range of addresses", {"mappings": [wrong]}) for wrong in ((2, 1), (0, 1 << 65), (-1, 4))),
+    ("x86_64 signs no return addresses", {"pac_mask": 0x7F << 48}),
+    *(
+        ("no mask of signature bits", {"arch": "arm64", "registers": {"pc": 0, "sp": 0}, "pac_mask": mask})
+        for mask in ((1 << 48) - 1, 1 << 64)  # the first has the address's bits instead of the others
+    ),
+]
+
+
 def test_from_parts_says_what_is_wrong() -> None:
-    whole = {"rip": 0, "rsp": 8, "rbp": 0}
-    for said, registers, memory in (
-        ("no register 'eip'", whole | {"eip": 1}, []),
-        ("no value for rsp", {"rip": 0, "rbp": 0}, []),
-        ("64 bits", whole | {"rax": 1 << 64}, []),
-        ("overlap", whole, [(0, b"ab"), (1, b"c")]),
-    ):
+    right: dict[str, Any] = {"arch": "amd64", "registers": WHOLE, "memory": [(8, bytes(8))], "images": []}
+    for said, wrong in WRONG_PARTS:
         with pytest.raises(UsageError, match=re.escape(said)):
-            Snapshot.from_parts(arch="x86_64", registers=registers, memory=memory, images=[])
-    assert Snapshot.from_parts(arch="amd64", registers=whole, memory=[(8, bytes(8))], images=[]).sp == 8
+            Snapshot.from_parts(**right | wrong)
+    whole = Snapshot.from_parts(**right)
+    assert (whole.sp, whole.pac_mask) == (8, None)
 
 
 # A dump may name any file: only those below the folders that the user gave are opened.
 
 
-@pytest.fixture(scope="module")
-def named_snapshot() -> Snapshot:
-    return small()
-
-
-def naming(named_snapshot: Snapshot, folder: Path, name: str) -> Path:
+def naming(snapshot: Snapshot, folder: Path, name: str) -> Path:
     """A dump whose only module is called that, in a folder of its own."""
-    data = snapshot_data(named_snapshot)
+    data = snapshot_data(snapshot)
     data["images"][0]["path"] = name
     (folder / "dump").mkdir(parents=True, exist_ok=True)
     (folder / "dump" / "a.json").write_text(json.dumps(data))
@@ -255,9 +262,9 @@ def refused_file(path: Path, places: Places | None = None) -> str:
     return str(caught.value)
 
 
-def test_an_absolute_name_is_opened_only_below_the_sysroot(named_snapshot: Snapshot, tmp_path: Path) -> None:
-    file = named_snapshot.images[0].image.path.resolve()
-    dump = naming(named_snapshot, tmp_path, str(file))
+def test_an_absolute_name_is_opened_only_below_the_sysroot(snapshot: Snapshot, tmp_path: Path) -> None:
+    file = snapshot.images[0].image.path.resolve()
+    dump = naming(snapshot, tmp_path, str(file))
     assert "--sysroot /" in refused_file(dump)
     assert read_snapshot(dump, Places(sysroot=Path("/"))).snapshot.images[0].image.path == file
     assert "--sysroot /" in refused_file(dump, Places(sysroot=tmp_path))
@@ -266,8 +273,8 @@ def test_an_absolute_name_is_opened_only_below_the_sysroot(named_snapshot: Snaps
 @pytest.mark.parametrize(
     "name", ["../secret", "/../secret", "x/../../secret", "link", "/link", "folder/secret", ".", ""]
 )
-def test_no_name_leads_out_of_a_folder(named_snapshot: Snapshot, tmp_path: Path, name: str) -> None:
-    content = named_snapshot.images[0].image.path.read_bytes()
+def test_no_name_leads_out_of_a_folder(snapshot: Snapshot, tmp_path: Path, name: str) -> None:
+    content = snapshot.images[0].image.path.read_bytes()
     (tmp_path / "secret").write_bytes(content)
     root = tmp_path / "root"
     for folder in (root, tmp_path / "dump"):
@@ -275,27 +282,25 @@ def test_no_name_leads_out_of_a_folder(named_snapshot: Snapshot, tmp_path: Path,
         (folder / "x").mkdir()
         (folder / "link").symlink_to(tmp_path / "secret")
         (folder / "folder").symlink_to(tmp_path)
-    refused_file(naming(named_snapshot, tmp_path, name), Places(sysroot=root))
+    refused_file(naming(snapshot, tmp_path, name), Places(sysroot=root))
     assert below(root, name) is None
 
 
-def test_links_inside_a_folder_are_followed(named_snapshot: Snapshot, tmp_path: Path) -> None:
+def test_links_inside_a_folder_are_followed(snapshot: Snapshot, tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / "usr" / "lib").mkdir(parents=True)
     (root / "lib").symlink_to("usr/lib")
-    (root / "usr" / "lib" / "a.so").write_bytes(named_snapshot.images[0].image.path.read_bytes())
-    found = read_snapshot(naming(named_snapshot, tmp_path, "/lib/a.so"), Places(sysroot=root))
+    (root / "usr" / "lib" / "a.so").write_bytes(snapshot.images[0].image.path.read_bytes())
+    found = read_snapshot(naming(snapshot, tmp_path, "/lib/a.so"), Places(sysroot=root))
     assert found.snapshot.images[0].image.path == root / "lib" / "a.so"
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "/" + "d/" * 5000 + "x", "\x1b[31mred", "a\nb"])
-def test_odd_names_are_told_on_one_line(named_snapshot: Snapshot, tmp_path: Path, name: str) -> None:
-    said = refused_file(naming(named_snapshot, tmp_path, name), Places(sysroot=tmp_path))
+def test_odd_names_are_told_on_one_line(snapshot: Snapshot, tmp_path: Path, name: str) -> None:
+    said = refused_file(naming(snapshot, tmp_path, name), Places(sysroot=tmp_path))
     assert said.isprintable() and len(said) < 2500
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\0b"])
-def test_what_no_file_can_be_called_is_a_mistake_of_the_dump(
-    named_snapshot: Snapshot, tmp_path: Path, name: str
-) -> None:
-    assert "it needs a path" in refused_file(naming(named_snapshot, tmp_path, name))
+def test_what_no_file_can_be_called_is_a_mistake_of_the_dump(snapshot: Snapshot, tmp_path: Path, name: str) -> None:
+    assert "it needs a path" in refused_file(naming(snapshot, tmp_path, name))

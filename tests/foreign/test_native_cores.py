@@ -28,7 +28,7 @@ from testbed.naming.symbolize import symbolize
 from testbed.remote.snapshot_target import answer, layout
 from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
-from testbed.words.errors import SnapshotFileError, UsageError
+from testbed.words.errors import SnapshotFileError
 from tests.foreign.small import small
 from unwinders import UNWINDERS
 
@@ -374,18 +374,3 @@ def test_a_debugger_is_told_the_snapshots_mask(bits: int) -> None:
     unknown = replace(snapshot, pac_mask=None)
     assert answer(unknown, f"p{names.index('pauth_cmask'):x}") == "xx" * 8
     assert "addressing_bits" not in (answer(unknown, "qHostInfo") or "")
-
-
-@pytest.mark.parametrize(
-    ("arch", "mask", "said"),
-    [
-        ("arm64", (1 << 48) - 1, "no mask of signature bits"),  # the address's bits instead of the others
-        ("arm64", 1 << 64, "no mask of signature bits"),
-        ("x86_64", 0x7F << 48, "x86_64 signs no return addresses"),
-    ],
-)
-def test_a_mask_that_cannot_be_one_is_refused(arch: str, mask: int, said: str) -> None:
-    registers = {ARCHES[arch].pc: 0, ARCHES[arch].sp: 0}
-    with pytest.raises(UsageError, match=said):
-        Snapshot.from_parts(arch=arch, registers=registers, memory=[], images=[], pac_mask=mask)
-    assert Snapshot.from_parts(arch=arch, registers=registers, memory=[], images=[]).pac_mask is None

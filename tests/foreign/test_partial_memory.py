@@ -175,14 +175,6 @@ def test_a_logger_cannot_know_what_it_would_have_read(name: str) -> None:
     assert UNWINDERS[name].unwind(Snapshot.from_parts(**given, mappings=there)).stopped is not None
 
 
-@pytest.mark.parametrize("arch", ARCHES)
-def test_a_range_that_is_none_is_refused(arch: str) -> None:
-    given = dict(arch=arch, registers={ARCHES[arch].pc: 0, ARCHES[arch].sp: 0}, memory=[], images=[])
-    for start, end in ((2, 1), (0, 1 << 65), (-1, 4)):
-        with pytest.raises(UsageError, match=r"mappings: .* is no range of addresses"):
-            Snapshot.from_parts(**given, mappings=[(start, end)])
-
-
 # Registers that a file does not have are unknown when it is read, and no file is written that would make them zero.
 
 FLOATING = [f"d{i}" for i in range(8, 16)]

@@ -125,25 +125,6 @@ def test_one_that_never_answers_is_stopped(mode: str, run: Run) -> None:
     assert time.monotonic() - before < 300
 
 
-def test_what_it_forked_ends_with_it(run: Run, tmp_path: Path) -> None:
-    program = ForeignProgram(command("forks", str(tmp_path / "pid")), SOON)
-    program.greet()
-    program.unwind(run.trace.snapshot(5))
-    group = int((tmp_path / "pid").read_text())
-    until = time.monotonic() + 60
-    while _lives(group) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not _lives(group)
-
-
-def _lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def test_an_answer_too_many_is_found_at_the_next_snapshot(run: Run) -> None:
     program = ForeignProgram(command("twice"), 20)
     program.greet()

@@ -81,24 +81,33 @@ def test_what_cannot_be_read_is_no_row(instructions: bytes) -> None:
     assert one(instructions).startswith("no row: the second reader cannot read .debug_frame")
 
 
-def test_factors_widths_and_the_default_of_the_link_register() -> None:
-    said = "CFA sp+0x8, returns to lr, d8 [CFA-0x8], s18 [CFA-0x10]"
-    assert one(b"\x42\x0e\x08\x05\x88\x02\x02\x05\x52\x04", b"\x0c\x0d\x00", arch=ARM32, code=4, data=-4, ra=14) == said
-    assert one(b"", b"\x0c\x1f\x00\x2d", arch=ARM64, ra=30) == "CFA sp, returns to x30, signed"
-    assert one(b"\x2d", b"\x0c\x1f\x00\x2d", arch=ARM64, ra=30) == "CFA sp, returns to x30"
-    assert one(b"\x2c", b"\x0c\x1f\x00", arch=ARM64, ra=30) == "CFA sp, returns to x30, signed"  # with the pc
+AT_SP, OF_ARM64, OF_ARM32 = b"\x0c\x1f\x00", {"arch": ARM64, "ra": 30}, {"arch": ARM32, "ra": 14}
 
 
-def test_the_register_that_returns_need_not_be_the_link_register() -> None:
-    """It holds what calls preserve, but for its own: the call wrote over that."""
-    assert one(b"", b"\x0c\x0d\x00", arch=ARM32, ra=5) == "CFA sp, returns to r5, r5 lost"
-    assert one(b"", b"\x0c\x07\x08", ra=2) == "no row: the row does not say where the return address is"
-
-
-def test_a_signals_frame_may_be_an_ordinary_function() -> None:
-    """What it interrupted had a link register of its own, of which the row says nothing."""
-    said = one(b"", b"\x0c\x1f\x00", arch=ARM64, ra=30, augmentation=b"S")
-    assert said == "CFA sp, returns to x30, signal"
+@pytest.mark.parametrize(
+    ("instructions", "initial", "kind", "said"),
+    [
+        # factors, widths
+        (
+            b"\x42\x0e\x08\x05\x88\x02\x02\x05\x52\x04",
+            b"\x0c\x0d\x00",
+            {**OF_ARM32, "code": 4, "data": -4},
+            "CFA sp+0x8, returns to lr, d8 [CFA-0x8], s18 [CFA-0x10]",
+        ),
+        (b"", AT_SP + b"\x2d", OF_ARM64, "CFA sp, returns to x30, signed"),
+        (b"\x2d", AT_SP + b"\x2d", OF_ARM64, "CFA sp, returns to x30"),
+        (b"\x2c", AT_SP, OF_ARM64, "CFA sp, returns to x30, signed"),  # with the pc
+        # The register that returns need not be the link register. It holds what calls preserve, but for its own: the
+        # call wrote over that.
+        (b"", b"\x0c\x0d\x00", {"arch": ARM32, "ra": 5}, "CFA sp, returns to r5, r5 lost"),
+        (b"", b"\x0c\x07\x08", {"ra": 2}, "no row: the row does not say where the return address is"),
+        # A signal's frame may be an ordinary function: what it interrupted had a link register of its own, of which the
+        # row says nothing.
+        (b"", AT_SP, {**OF_ARM64, "augmentation": b"S"}, "CFA sp, returns to x30, signal"),
+    ],
+)
+def test_what_a_cie_says_counts(instructions: bytes, initial: bytes, kind: dict[str, Any], said: str) -> None:
+    assert one(instructions, initial, **kind) == said
 
 
 @pytest.mark.parametrize(("version", "augmentation"), [(2, b""), (5, b""), (1, b"eh"), (1, b"zXR")])
@@ -284,26 +293,33 @@ def test_sframe_rows_by_their_starts(version: int, flags: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("size", [1, 2, 4])
-def test_sframe_widths(size: int) -> None:
-    fre = sframes.fre(8, 16, -16, size=size, width=size, base=sframes.FP)
-    assert sframe(fre, info={1: 0, 2: 1, 4: 2}[size]) == "CFA rbp+0x10, returns to [CFA-0x8], rbp [CFA-0x10]"
+fre = sframes.fre
+KEPT = "CFA sp+0x20, returns to x30, x29 x29"
 
 
-def test_sframe_places_of_the_return_address_and_of_the_frame_pointer() -> None:
-    rows = [sframes.fre(0, *words) for words in ((32,), (32, -16), (32, -24, -32), (32, 0, -32))]
-    assert [sframe(row, arch=ARM64) for row in rows] == [
-        "CFA sp+0x20, returns to x30, x29 x29",
-        "CFA sp+0x20, returns to [CFA-0x10], x29 x29",
-        "CFA sp+0x20, returns to [CFA-0x18], x29 [CFA-0x20]",
-        "CFA sp+0x20, returns to x30, x29 [CFA-0x20]",
-    ]
-    assert sframe(rows[0], arch=ARM64, fp=-16, ra=-8) == "CFA sp+0x20, returns to [CFA-0x8], x29 [CFA-0x10]"
-    assert sframe(sframes.fre(0, 0, extra=0x80), arch=ARM64) == "CFA sp, returns to x30, x29 x29, signed"
+@pytest.mark.parametrize(
+    ("row", "fields", "said"),
+    [
+        *(
+            (fre(8, 16, -16, size=size, width=size, base=sframes.FP), {"info": info}, said)
+            for size, info in ((1, 0), (2, 1), (4, 2))
+            for said in ["CFA rbp+0x10, returns to [CFA-0x8], rbp [CFA-0x10]"]
+        ),
+        # places of the return address and of the frame pointer
+        (fre(0, 32), {"arch": ARM64}, KEPT),
+        (fre(0, 32, -16), {"arch": ARM64}, "CFA sp+0x20, returns to [CFA-0x10], x29 x29"),
+        (fre(0, 32, -24, -32), {"arch": ARM64}, "CFA sp+0x20, returns to [CFA-0x18], x29 [CFA-0x20]"),
+        (fre(0, 32, 0, -32), {"arch": ARM64}, "CFA sp+0x20, returns to x30, x29 [CFA-0x20]"),
+        (fre(0, 32), {"arch": ARM64, "fp": -16, "ra": -8}, "CFA sp+0x20, returns to [CFA-0x8], x29 [CFA-0x10]"),
+        (fre(0, 0, extra=0x80), {"arch": ARM64}, "CFA sp, returns to x30, x29 x29, signed"),
+        (fre(0), {}, "CFA None, returns to lost"),  # the outermost frame
+    ],
+)
+def test_words_of_an_sframe_row_are_places(row: bytes, fields: dict[str, Any], said: str) -> None:
+    assert sframe(row, **fields) == said
 
 
 def test_sframe_the_outermost_frame_blocks_and_what_is_no_table() -> None:
-    assert sframe(sframes.fre(0)) == "CFA None, returns to lost"
     assert [sframe(FIRST, SECOND, at=at, info=0x10, block=16)[:12] for at in (0x17, 0x18, 0x20)] == [
         *("CFA rsp+0x8,", "CFA rsp+0x10", "CFA rsp+0x8,")
     ]
@@ -331,42 +347,34 @@ SAVED = "r12 [rsp+0x28], r13 [rsp+0x20], r14 [rsp+0x18], r15 [rsp+0x10], rbp [rs
 
 
 @pytest.mark.parametrize(
-    ("bits", "said"),
+    ("bits", "others", "said"),
     [
-        (5 | CALL, "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp"),
-        (4 | CALL, "CFA rbp+0x10, returns to [rbp+0x8], rbp rbp"),
-        (2 | CALL, "CFA rdx, returns to [rdx-0x8], rbp rbp"),
-        (3 | CALL, "CFA rdi, returns to [rdi-0x8], rbp rbp"),
-        (6 | CALL, "CFA r10, returns to [r10-0x8], rbp rbp"),
-        (7 | CALL, "CFA r13, returns to [r13-0x8], rbp rbp"),
-        (8 | CALL, "CFA [rbp+0x10], returns to [[rbp+0x10]-0x8], rbp rbp"),
-        (9 | CALL, "CFA [rsp]+0x10, returns to [[rsp]+0x8], rbp rbp"),
-        (5 | 1 << 4 | CALL, "CFA rsp+0x10, returns to [rsp+0x8], rbp [rsp]"),
-        (5 | 4 << 4 | CALL, "CFA rsp+0x10, returns to [rsp+0x8], rbp [rbp-0x10]"),
-        (5 | CALL | 1 << 11, "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp, signal"),
-        (5 | 3 << 8 | 1 << 11, f"CFA [rsp+0xa8], returns to [rsp+0x90], {SAVED}, signal"),
-        (5 | 4 << 8 | 1 << 11, "CFA [rsp+0x28], returns to [rsp+0x10], rbp rbp, signal"),
-        (1 << 8, "CFA None, returns to lost"),
-        (0, "no row: the entry says that nothing is known here"),
-        (10 | CALL, "no row: the second reader cannot read .orc_unwind: 10"),
+        (5 | CALL, [], "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp"),
+        (4 | CALL, [], "CFA rbp+0x10, returns to [rbp+0x8], rbp rbp"),
+        (2 | CALL, [], "CFA rdx, returns to [rdx-0x8], rbp rbp"),
+        (3 | CALL, [], "CFA rdi, returns to [rdi-0x8], rbp rbp"),
+        (6 | CALL, [], "CFA r10, returns to [r10-0x8], rbp rbp"),
+        (7 | CALL, [], "CFA r13, returns to [r13-0x8], rbp rbp"),
+        (8 | CALL, [], "CFA [rbp+0x10], returns to [[rbp+0x10]-0x8], rbp rbp"),
+        (9 | CALL, [], "CFA [rsp]+0x10, returns to [[rsp]+0x8], rbp rbp"),
+        (5 | 1 << 4 | CALL, [], "CFA rsp+0x10, returns to [rsp+0x8], rbp [rsp]"),
+        (5 | 4 << 4 | CALL, [], "CFA rsp+0x10, returns to [rsp+0x8], rbp [rbp-0x10]"),
+        (5 | CALL | 1 << 11, [], "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp, signal"),
+        (5 | 3 << 8 | 1 << 11, [], f"CFA [rsp+0xa8], returns to [rsp+0x90], {SAVED}, signal"),
+        (5 | 4 << 8 | 1 << 11, [], "CFA [rsp+0x28], returns to [rsp+0x10], rbp rbp, signal"),
+        (1 << 8, [], "CFA None, returns to lost"),
+        (0, [], "no row: the entry says that nothing is known here"),
+        (10 | CALL, [], "no row: the second reader cannot read .orc_unwind: 10"),
+        # of the older layout
+        (OLD, [OLD], "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp"),
+        (5 | 1 << 8, [OLD], f"CFA [rsp+0xa8], returns to [rsp+0x90], {SAVED}, signal"),
+        (5 | 2 << 8, [OLD], "CFA [rsp+0x28], returns to [rsp+0x10], rbp rbp, signal"),
+        (1 << 10, [OLD], "CFA None, returns to lost"),
+        (0, [OLD], "no row: the entry says that nothing is known here"),
     ],
 )
-def test_orc_entries(bits: int, said: str) -> None:
-    assert orc(bits) == said
-
-
-@pytest.mark.parametrize(
-    ("bits", "said"),
-    [
-        (OLD, "CFA rsp+0x10, returns to [rsp+0x8], rbp rbp"),
-        (5 | 1 << 8, f"CFA [rsp+0xa8], returns to [rsp+0x90], {SAVED}, signal"),
-        (5 | 2 << 8, "CFA [rsp+0x28], returns to [rsp+0x10], rbp rbp, signal"),
-        (1 << 10, "CFA None, returns to lost"),
-        (0, "no row: the entry says that nothing is known here"),
-    ],
-)
-def test_orc_entries_of_the_older_layout(bits: int, said: str) -> None:
-    assert orc(bits, others=[OLD]) == said
+def test_orc_entries(bits: int, others: list[int], said: str) -> None:
+    assert orc(bits, others=others) == said
 
 
 # Compact unwind.

@@ -65,27 +65,30 @@ def test_what_is_wrong_first_and_at_which_frame_it_went_wrong(
     assert (outcome, depth, difference, list(frames)) == expected
 
 
+LAPS = (1, 7, 7, 7, 7, 3)
+
+
 @pytest.mark.parametrize(
-    ("answer", "frames"),
+    ("pcs", "answer", "frames"),
     [
-        (said(1, 7, 7, 7, 3), [3, 2, 1, 0]),  # one of four laps is missing: any of these frames may have lost it
-        (said(1, 7, 7, 7, 7, 7, 3), [4, 3, 2, 1, 0]),  # and one too many may have come from any
-        (said(1, 7, 7, 7, 3, cfa_3=0x40, cfa_2=0x30), [3]),  # who claims more than a pc can be told from its neighbours
-        (said(1, 7, 7, 7, 3, cfa_2=0x30), [3, 2]),
-        (said(1, 7, 7, 7, 7), [4, 3, 2, 1, 0]),
+        (LAPS, said(1, 7, 7, 7, 3), [3, 2, 1, 0]),  # one of four laps is missing: any of these frames may have lost it
+        (LAPS, said(1, 7, 7, 7, 7, 7, 3), [4, 3, 2, 1, 0]),  # and one too many may have come from any
+        (
+            LAPS,
+            said(1, 7, 7, 7, 3, cfa_3=0x40, cfa_2=0x30),
+            [3],
+        ),  # who claims more than a pc can be told from its neighbours
+        (LAPS, said(1, 7, 7, 7, 3, cfa_2=0x30), [3, 2]),
+        (LAPS, said(1, 7, 7, 7, 7), [4, 3, 2, 1, 0]),
+        ((7, 7, 3), said(7, 7, 4), [1]),  # one return address that is the interrupted pc is not repeated
+        # Recursion at its return address: no frame further in than the innermost may be the one.
+        ((7, 7, 7, 3), said(7, 7, 4), [1, 0]),
     ],
 )
-def test_among_equal_return_addresses_any_frame_may_be_the_one(answer: Backtrace, frames: list[int]) -> None:
-    assert list(compare(ARCH, true(1, 7, 7, 7, 7, 3), answer)[3]) == frames
-
-
-def test_one_return_address_that_is_the_interrupted_pc_is_not_repeated() -> None:
-    assert list(compare(ARCH, true(7, 7, 3), said(7, 7, 4))[3]) == [1]
-
-
-def test_no_frame_further_in_than_the_innermost_may_be_the_one() -> None:
-    """Recursion at its return address: the interrupted pc is among the repeated ones."""
-    assert list(compare(ARCH, true(7, 7, 7, 3), said(7, 7, 4))[3]) == [1, 0]
+def test_among_equal_return_addresses_any_frame_may_be_the_one(
+    pcs: tuple[int, ...], answer: Backtrace, frames: list[int]
+) -> None:
+    assert list(compare(ARCH, true(*pcs), answer)[3]) == frames
 
 
 def test_a_stop_after_hundreds_of_frames_is_told() -> None:

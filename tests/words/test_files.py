@@ -87,28 +87,6 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
-def test_folders_are_made_for_this_user_alone_whatever_new_files_are_like(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        own_folder(tmp_path / "a" / "b")
-    finally:
-        os.umask(before)
-    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "a", tmp_path / "a" / "b")] == [0o700, 0o700]
-
-
-@pytest.mark.parametrize("mode", [0o666, 0o602, 0o777])
-@pytest.mark.parametrize("what", ["file", "folder"])
-def test_what_others_may_write_is_not_taken(kept: Path, mode: int, what: str) -> None:
-    changed = kept if what == "file" else kept.parent
-    changed.chmod(mode | 0o700)
-    assert f"{changed} is not used: other users may write it" in distrusted(changed)
-    with pytest.raises(PermissionError, match="other users may write it"):
-        own_bytes(kept)
-    if what == "folder":
-        with pytest.raises(PermissionError):
-            own_folder(kept.parent)
-
-
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_what_belongs_to_another_user_is_not_taken(kept: Path, what: str, given_away: Given) -> None:
     given_away(kept if what == "file" else kept.parent)
