@@ -90,11 +90,8 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def may_have_tables(path: Path) -> bool:
-    return any(name in path.read_text(encoding="utf-8") for name in TYPES)
-
-
-TABLES = [table for path in filter(may_have_tables, FILES) for table in tables_in(path, tree_of(path))]
+MAY_HAVE_TABLES = [path for path in FILES if any(name in path.read_text(encoding="utf-8") for name in TYPES)]
+TABLES = [table for path in MAY_HAVE_TABLES for table in tables_in(path, tree_of(path))]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=str)

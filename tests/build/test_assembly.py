@@ -15,7 +15,7 @@ from testbed.build.expressions import Expression, Place
 from testbed.build.keystone import KEYSTONE, KeystoneIsa, call_keystone
 from testbed.build.link import assemble_program
 from testbed.build.recipes import RECIPES
-from testbed.build.statements import Cfi, Data, Ehabi, Fill, Label, SourceInstruction
+from testbed.build.statements import Cfi, Data, Ehabi, Fill, SourceInstruction
 from testbed.program.model import program_from_text
 from testbed.words.errors import BuildError
 from tests.build.spelled import assembled, spellings
@@ -174,10 +174,6 @@ def test_a_wrong_expression_is_an_error(text: str) -> None:
     place = Place(program_from_text("t", X86, "nop").sources["x86_64"].path, 4, 2)
     with pytest.raises(BuildError, match=r"t\.x86_64\.S:4:2: "):
         Expression(place, text).constant()
-
-
-def test_labels_are_read_before_any_statement() -> None:
-    assert [type(s) for s in read("a:\nb: nop")] == [Label, Label, SourceInstruction]
 
 
 # keystone's known defects, each fenced in: what it gets wrong must not get through.

@@ -134,25 +134,23 @@ MAIN = "int main(void) { return 0; }\n"
 gcc = pytest.mark.skipif(not is_installed(ARCH), reason="GCC 12 is missing: apt-get install gcc-12")
 
 
-def _c_by_clang(source: Source, arch: Arch, isa: Isa) -> bytes:
-    return compile_c(source, arch, isa, ("-O1",), START[isa.name])
-
-
-def _c_by_gcc(source: Source, arch: Arch, isa: Isa) -> bytes:
-    return compile_gcc(source, arch, isa, ("-O1",), START[isa.name])
-
-
-def _by_clang(source: Source, arch: Arch, isa: Isa) -> bytes:
-    return assemble(source, arch, isa, ())
-
-
-def _by_gnu(source: Source, arch: Arch, isa: Isa) -> bytes:
-    return assemble_gnu(source, arch, isa, ())
-
-
 Builder = Callable[[Source, Arch, Isa], bytes]
-ASSEMBLERS = pytest.mark.parametrize("builder", [_by_clang, pytest.param(_by_gnu, marks=gcc)])
-COMPILERS = pytest.mark.parametrize("builder", [_c_by_clang, pytest.param(_c_by_gcc, marks=gcc)])
+ASSEMBLERS = pytest.mark.parametrize(
+    "builder",
+    [
+        pytest.param(lambda source, arch, isa: assemble(source, arch, isa, ()), id="clang"),
+        pytest.param(lambda source, arch, isa: assemble_gnu(source, arch, isa, ()), id="gnu", marks=gcc),
+    ],
+)
+COMPILERS = pytest.mark.parametrize(
+    "builder",
+    [
+        pytest.param(lambda source, arch, isa: compile_c(source, arch, isa, ("-O1",), START[isa.name]), id="clang"),
+        pytest.param(
+            lambda source, arch, isa: compile_gcc(source, arch, isa, ("-O1",), START[isa.name]), id="gcc", marks=gcc
+        ),
+    ],
+)
 
 
 def source(folder: Path, name: str, text: str) -> Source:

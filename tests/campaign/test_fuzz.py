@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.fuzz import FuzzFinding, cases, failures, judge_case, shrunk, smaller
+from testbed.campaign.fuzz import cases, failures, judge_case, shrunk, smaller
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
 from testbed.campaign.results import Cell, Difference, Unit, UnitResult
 from testbed.cli import cli
@@ -50,13 +50,9 @@ LARGE = "f120r3pi1c2+f64r1ms1c2i3+f24a3r2+f8d"  # function 1 has the frame; it i
 CASE = Unit(f"gen:{LARGE}", "arm64", "keystone")
 
 
-def finding_of(case: Unit, unwinder: Unwinder) -> FuzzFinding:
-    (failure,) = failures(judge_case(case, [unwinder]))
-    return shrunk(case, shape_named(case.program.partition(":")[2]), failure, [unwinder])
-
-
 def test_an_unwinder_that_lies_at_one_frame_size_is_shrunk_to_that_frame_in_a_function_that_calls() -> None:
-    found = finding_of(CASE, LIAR)
+    (failure,) = failures(judge_case(CASE, [LIAR]))
+    found = shrunk(CASE, shape_named(CASE.program.partition(":")[2]), failure, [LIAR])
     assert (found.failure.unwinder, found.failure.outcome) == ("liar", Outcome.ENDED_EARLY)
     assert str(found.shape) == "f56s1", "one function that calls itself, its frame as small as rounding allows"
     assert found.command == f"testbed run gen:{found.shape} --arch arm64 --recipe keystone --unwinder liar"

@@ -26,7 +26,6 @@ from testbed.contract.assumption import CLAUSES
 from testbed.image import Image
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
-from testbed.verdicts.counts import Callers
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
 from tests import kept_names
@@ -202,19 +201,6 @@ def test_some_site_shows_each_clause() -> None:
         of_form = {clause.name for clause in unwinder.assumption.clauses} if unwinder.assumption else set()
         assert shown[name] <= of_form, name
     assert CLAUSES.keys() - set().union(*shown.values()) == NOT_SHOWN
-
-
-def test_precision_and_recall_are_what_each_technique_can_have() -> None:
-    """Tables say no caller that is not there; the stricter scanner says fewer false ones than the plain one."""
-    said: dict[str, Callers] = dict.fromkeys(UNWINDERS.keys() - NOT_BUILT, Callers())
-    for _, name, counts in all_cells(OURS):
-        said[name] += Callers(*counts["callers"])
-    precision = {name: callers.precision or 0 for name, callers in said.items()}
-    recall = {name: callers.recall or 0 for name, callers in said.items()}
-    assert all(0 < share <= 1 for share in (*precision.values(), *recall.values()))
-    assert precision["stack_scan"] < precision["stack_scan_strict"]
-    assert recall["stack_scan_strict"] < recall["stack_scan"] < recall["eh_frame"]
-    assert precision["stack_scan_strict"] < min(precision["eh_frame"], precision["prologue_analysis"])
 
 
 def test_every_architecture_program_and_recipe_is_in_the_matrix() -> None:

@@ -115,12 +115,12 @@ def _without_stores(passage: Passage) -> Passage:
     return replace(passage, moves=tuple((to, s if isinstance(to, str) else ()) for to, s in passage.moves))
 
 
-def _without_calls(passage: Passage) -> Passage:
-    return replace(passage, flow=Flow.JUMP) if passage.flow is Flow.CALL else passage
-
-
 @pytest.mark.parametrize("isa", RECURSION)
-@pytest.mark.parametrize("broken", [_without_loads, _without_stores, _without_calls])
+@pytest.mark.parametrize(
+    "broken",
+    [_without_loads, _without_stores, lambda it: replace(it, flow=Flow.JUMP) if it.flow is Flow.CALL else it],
+    ids=["loads", "stores", "calls"],
+)
 def test_a_broken_witness_is_noticed(
     isa: str, broken: Callable[[Passage], Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:

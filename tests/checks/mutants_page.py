@@ -23,7 +23,6 @@ from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.contract.rows import RowTable
 from testbed.micro.batches import one_trace
-from testbed.micro.exploration import Exploration
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import PLANS
 from testbed.truth import observe
@@ -63,7 +62,7 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
     good = right.compared & (right.wrong == 0) & (pc >= piece.start) & (pc < piece.end)
     for mutant in mutants(table, this.image.arch, found.code.sizes):
         steps = good & (pc >= mutant.start) & (pc < mutant.end)
-        if not steps.any() or not _covers_an_instruction(found, mutant.start, mutant.end):
+        if not steps.any() or not any(mutant.start <= at < mutant.end for at in found.code.sizes):
             continue
         counts.made[mutant.kind] += 1
         checks, _ = held_against(this, READERS, "eh_frame", mutant.table, batch, truth, (none, sized))
@@ -76,10 +75,6 @@ def _try_function(this: FileAtWork, piece: CodePiece, counts: Counts) -> None:
             counts.unseen.append(f"{this.image.path.name} {this.image.arch} {piece} {mutant.kind} {mutant.start:#x}")
         counts.changed[mutant.kind] += 1
         counts.noticed[mutant.kind] += bool(wrong.any())
-
-
-def _covers_an_instruction(found: Exploration, start: int, end: int) -> bool:
-    return any(start <= pc < end for pc in found.code.sizes)
 
 
 def _some(steps: np.ndarray, pc: np.ndarray) -> np.ndarray:

@@ -149,12 +149,9 @@ def below_the_folder_as_on_its_own_machine(kit: Kit) -> tuple[Path, DebugDirs]:
     return kit.linked(there), DebugDirs((kit.folder / "debug",), "/opt/app/program")
 
 
-def in_the_folder(kit: Kit) -> tuple[Path, DebugDirs]:
-    return kit.linked(kit.debug("debug/program.debug")), DebugDirs((kit.folder / "debug",))
-
-
 PLACES: list[Callable[[Kit], tuple[Path, DebugDirs]]] = [
-    by_build_id, beside, in_dot_debug, below_the_folder, below_the_folder_as_on_its_own_machine, in_the_folder,
+    by_build_id, beside, in_dot_debug, below_the_folder, below_the_folder_as_on_its_own_machine,
+    lambda kit: (kit.linked(kit.debug("debug/program.debug")), DebugDirs((kit.folder / "debug",))),
 ]  # fmt: skip
 
 

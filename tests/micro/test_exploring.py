@@ -236,7 +236,8 @@ def test_conditional_instructions_that_control_passes_over_are_steps() -> None:
     assert [steps[step] for step in own] == sorted(code), "each instruction once, in order"
     assert [int(natural.sizes[step]) for step in own] == [code[pc] for pc in sorted(code)]
     # What was passed over did nothing: it wrote nothing, and left every register as it was.
-    passed = [step for step in own if steps[step] in _passed_over(sorted(code))]
+    over = {sorted(code)[k] for k in (4, 5, 11, 12, 16, 17)}
+    passed = [step for step in own if steps[step] in over]
     assert len(passed) == 2 + 2 + 2
     for step in passed:
         same = natural.registers[step] == natural.registers[step + 1]
@@ -245,10 +246,6 @@ def test_conditional_instructions_that_control_passes_over_are_steps() -> None:
     # The harness's return address is pushed by the first instruction, wherever that has come to stand.
     pushes = natural.writes.step[natural.writes.address < caller.image.sp]
     assert pushes.tolist()[:2] == [own[0]] * 2
-
-
-def _passed_over(pcs: list[int]) -> set[int]:
-    return {pcs[k] for k in (4, 5, 11, 12, 16, 17)}
 
 
 @pytest.mark.parametrize("jump", ["b 1f", "itt eq; moveq r1, r3; beq 1f"])

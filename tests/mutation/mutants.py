@@ -95,7 +95,7 @@ def _places_in(path: Path, source: str) -> tuple[MutantPlace, ...]:
         if name.startswith(_LEFT_OUT):
             continue
         for occurrence, (start, _) in enumerate(_positions(tree, get_operator(name)())):
-            if start[0] not in silent and not _in(annotations, start):
+            if start[0] not in silent and not any(first <= start < end for first, end in annotations):
                 found.setdefault((start, name.partition("_")[0]), []).append((name, occurrence))
     lines, around = source.splitlines(), _definitions(source)
     return tuple(
@@ -218,10 +218,6 @@ def _annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
             if each is not None and each.end_lineno is not None and each.end_col_offset is not None:
                 spans.append(((each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset)))
     return spans
-
-
-def _in(spans: list[tuple[tuple[int, int], tuple[int, int]]], at: tuple[int, int]) -> bool:
-    return any(start <= at < end for start, end in spans)
 
 
 # Mutants tried: each in a copy of the tree, the tests that execute its line asked until one fails.

@@ -129,18 +129,14 @@ def _answered(asked: dict[str, Any]) -> dict[str, Any]:
         answer.write_text(json.dumps(told), encoding="utf-8")
         os._exit(0)
     while (ended := os.wait4(child, os.WNOHANG))[0] == 0:
-        if time.monotonic() > end or _resident(child) > _MEMORY:
+        pages = int(Path(f"/proc/{child}/statm").read_text().split()[1])
+        if time.monotonic() > end or pages * resource.getpagesize() > _MEMORY:
             os.kill(child, signal.SIGKILL)
         time.sleep(0.02)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)  # who was started by a test that came to no end
     told = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {"status": None, "failed": []}
     return {**told, "took": ended[2].ru_utime + ended[2].ru_stime}
-
-
-def _resident(process: int) -> int:
-    """The bytes of memory that a process holds."""
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ from tests.image.hand_made import BASE, function, image_of, told
 from unwinders import UNWINDERS
 
 F, G = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x10, 0x10, True)
+BIAS = 0x1800  # one that differs whether taken off or flipped in
 
 
 def interrupted(pc: int) -> Frame:
@@ -55,15 +58,32 @@ def test_a_return_address_is_looked_up_at_its_call_and_an_interrupted_pc_as_it_i
 
 
 def test_the_load_bias_is_taken_off_and_the_offset_is_from_the_symbol() -> None:
-    [frame] = symbolize(
-        (LoadedImage(image_of(symbols=(F, G)), 0x7F0000),), [interrupted(0x7F0000 + BASE + 0x14)]
-    ).frames
-    assert (frame.function, frame.offset, frame.module_offset, frame.entry) == (
-        "g",
-        4,
-        BASE + 0x14,
-        0x7F0000 + BASE + 0x10,
-    )
+    frame = name_of((LoadedImage(image_of(symbols=(F, G)), BIAS),), BIAS + BASE + 0x14)
+    assert (frame.function, frame.offset, frame.module_offset) == ("g", 4, BASE + 0x14)
+    assert (frame.place, frame.entry) == ("g+0x4", BIAS + BASE + 0x10)
+
+
+SENTENCE = f"frame 1: {BASE + 0x10:#x}, not {BASE + 0x14:#x}"
+REST = f"; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
+
+
+@pytest.mark.parametrize(
+    ("named", "bias", "text", "said"),
+    [
+        # an instruction names the address that has a name
+        (with_names, 0, f"bl #{BASE + 0x10:#x}", "bl g"),
+        (with_names, 0, f"call {BASE + 0x14:#x}", "call g+0x4"),
+        *((with_names, 0, text, text) for text in ("cmp x0, #0x10", "bl #0x7fff0000")),
+        (with_names, BIAS, f"bl #{BASE + BIAS + 0x14:#x}", "bl g+0x4"),
+        # and so does a sentence
+        (with_places, 0, SENTENCE + REST, "frame 1: g, not g+0x4" + REST),
+        (partial(with_places, caller=True), 0, SENTENCE + REST, "frame 1: f+0x10, not g+0x4" + REST),
+        (with_places, BIAS, f"at {BASE + BIAS + 0x14:#x}", "at g+0x4"),
+        (partial(with_places, caller=True), BIAS, f"at {BASE + BIAS + 0x10:#x}", "at f+0x10"),
+    ],
+)
+def test_run_time_addresses_in_a_text_are_named(named: Callable[..., str], bias: int, text: str, said: str) -> None:
+    assert named((LoadedImage(image_of(symbols=(F, G)), bias),), text) == said
 
 
 def test_a_function_begins_where_it_is_called() -> None:
@@ -176,18 +196,6 @@ def test_the_distance_into_a_split_off_piece_is_counted_from_the_piece() -> None
     assert str(name_of(images, BASE + 0x24)) == "f(int)"
 
 
-def test_an_instruction_and_a_sentence_name_the_addresses_that_have_one() -> None:
-    images = (LoadedImage(image_of(symbols=(F, G))),)
-    assert with_names(images, f"bl #{BASE + 0x10:#x}") == "bl g"
-    assert with_names(images, f"call {BASE + 0x14:#x}") == "call g+0x4"
-    for text in ("cmp x0, #0x10", "bl #0x7fff0000"):
-        assert with_names(images, text) == text
-    text = f"frame 1: {BASE + 0x10:#x}, not {BASE + 0x14:#x}; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
-    rest = f"; .eh_frame+{BASE:#x}, #{BASE:#x}, 0x7fff0000"
-    assert with_places(images, text, caller=True) == "frame 1: f+0x10, not g+0x4" + rest
-    assert with_places(images, text) == "frame 1: g, not g+0x4" + rest
-
-
 def test_what_a_signal_interrupted_was_not_called_and_no_tail_call_lies_between() -> None:
     run = testbed.run("tail_chain", arch="arm64", recipe="clang-O2")
     frames = true_frames(run, run.steps_in("last")[0])
@@ -233,12 +241,3 @@ def test_a_jump_is_looked_up_at_its_address_or_in_front_of_the_one_behind_it(
     assert str(said) == "last < jumps [tail call] < main"
     pc = BASE + (behind or at or 0) if behind or at else None
     assert (said.frames[1].pc, said.frames[1].caller, said.frames[1].entry) == (pc, behind is not None, BASE + 0x20)
-
-
-def test_addresses_in_a_text_are_run_time_addresses() -> None:
-    images = (LoadedImage(image_of(symbols=(F, G)), 0x1800),)  # a bias that differs whether taken off or flipped in
-    assert with_names(images, f"bl #{BASE + 0x1814:#x}") == "bl g+0x4"
-    assert with_places(images, f"at {BASE + 0x1814:#x}") == "at g+0x4"
-    assert with_places(images, f"at {BASE + 0x1810:#x}", caller=True) == "at f+0x10"
-    frame = name_of(images, BASE + 0x1814)
-    assert (frame.place, frame.offset, frame.entry, frame.module_offset) == ("g+0x4", 4, BASE + 0x1810, BASE + 0x14)

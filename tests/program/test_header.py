@@ -294,37 +294,41 @@ def test_a_fragment_is_built_as_if_it_stood_there(recipe: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("recipe", ASSEMBLERS)
-def test_a_mistake_in_a_fragment_is_told_with_its_file_and_line(recipe: str, tmp_path: Path) -> None:
-    path = written_with(tmp_path, "// two lines\n    movv x0, #7\n")
-    with pytest.raises(BuildError, match=rf"{re.escape(str(tmp_path))}/parts/status\.arm64\.S:2:"):
-        build(read_program(path), ARM64, RECIPES[recipe])
-
-
-@pytest.mark.parametrize("recipe", ASSEMBLERS)
-def test_a_mistake_behind_a_fragment_has_the_line_of_the_source(recipe: str, tmp_path: Path) -> None:
-    path = written_with(tmp_path, "// two lines\n    mov x0, #7\n", HEADER + WHOLE.replace("mov x8", "movv x8"))
-    with pytest.raises(BuildError, match=rf"{re.escape(str(path))}:11:"):
+@pytest.mark.parametrize(
+    ("mistaken", "place"),
+    [("fragment", "parts/status.arm64.S:2:"), ("whole", "whole.arm64.S:11:")],  # in a fragment, and behind it
+)
+def test_a_mistake_has_the_file_and_line_where_it_stands(
+    recipe: str, mistaken: str, place: str, tmp_path: Path
+) -> None:
+    fragment, text = "// two lines\n    mov x0, #7\n", HEADER + WHOLE
+    if mistaken == "fragment":
+        path = written_with(tmp_path, fragment.replace("mov x0", "movv x0"), text)
+    else:
+        path = written_with(tmp_path, fragment, text.replace("mov x8", "movv x8"))
+    with pytest.raises(BuildError, match=re.escape(f"{tmp_path}/{place}")):
         build(read_program(path), ARM64, RECIPES[recipe])
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "fragment", "message"),
     [
-        ('.include "parts/gone.S"', r"whole\.arm64\.S:4: \.include: .*parts/gone\.S cannot be read"),
-        ('.include "../status.arm64.S"', r"whole\.arm64\.S:4: .*a file in a folder beside the source"),
-        ('.include "/etc/hostname"', r"whole\.arm64\.S:4: .*a file in a folder beside the source"),
-        ('.include "parts"', r"whole\.arm64\.S:4: \.include: .*parts cannot be read"),
+        ('.include "parts/gone.S"', "    nop\n", r"whole\.arm64\.S:4: \.include: .*parts/gone\.S cannot be read"),
+        ('.include "../status.arm64.S"', "    nop\n", r"whole\.arm64\.S:4: .*a file in a folder beside the source"),
+        ('.include "/etc/hostname"', "    nop\n", r"whole\.arm64\.S:4: .*a file in a folder beside the source"),
+        ('.include "parts"', "    nop\n", r"whole\.arm64\.S:4: \.include: .*parts cannot be read"),
+        (
+            '.include "parts/status.arm64.S"',
+            '    nop\n.include "parts/status.arm64.S"\n',
+            r"parts/status\.arm64\.S:2: a fragment includes no other file",
+        ),
     ],
 )
-def test_what_cannot_be_included_is_told_where_it_is_asked_for(line: str, message: str, tmp_path: Path) -> None:
-    path = written_with(tmp_path, "    nop\n", f"{HEADER}{line}\n")
+def test_what_cannot_be_included_is_told_where_it_is_asked_for(
+    line: str, fragment: str, message: str, tmp_path: Path
+) -> None:
+    path = written_with(tmp_path, fragment, f"{HEADER}{line}\n")
     with pytest.raises(ProgramError, match=message):
-        read_program(path)
-
-
-def test_a_fragment_includes_nothing(tmp_path: Path) -> None:
-    path = written_with(tmp_path, '    nop\n.include "parts/status.arm64.S"\n')
-    with pytest.raises(ProgramError, match=r"parts/status\.arm64\.S:2: a fragment includes no other file"):
         read_program(path)
 
 

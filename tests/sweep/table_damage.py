@@ -104,10 +104,6 @@ def _moved_cfa(distance: int) -> Damaged:
     return damaged
 
 
-def _other_register(place: DamagePlace, _: random.Random) -> Mapping[int, int] | None:
-    return {rows.CFA_REGISTER: _R11} if place.row[rows.CFA_REGISTER] >= 0 else None
-
-
 def _moved_slot(place: DamagePlace, chance: random.Random) -> Mapping[int, int] | None:
     saved = place.saved()
     if not saved:
@@ -150,7 +146,9 @@ DAMAGES: Mapping[str, Damaged] = MappingProxyType(
     {
         "CFA 8 more": _moved_cfa(8),
         "CFA 8 less": _moved_cfa(-8),
-        "CFA from another register": _other_register,
+        "CFA from another register": lambda place, _: (
+            {rows.CFA_REGISTER: _R11} if place.row[rows.CFA_REGISTER] >= 0 else None
+        ),
         "slot moved by 8": _moved_slot,
         "two slots swapped": _swapped,
         "rule gone": _gone,

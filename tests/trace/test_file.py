@@ -403,10 +403,6 @@ def test_blocks_whose_content_is_wrong_are_errors(whole: Path, tmp_path: Path) -
         load_trace(written(tmp_path / "wrong", whole, {}, [*own, (b"more", b"x")]))
 
 
-def length_of(path: Path) -> int:
-    return path.stat().st_size
-
-
 def test_damage_that_is_found_late_has_its_place(whole: Path, tmp_path: Path) -> None:
     content = whole.read_bytes()
     for kind, touch in (
@@ -436,7 +432,7 @@ def test_a_file_that_is_cut_while_it_is_open_is_an_error(whole: Path, tmp_path: 
     path.write_bytes(whole.read_bytes())
     trace = load_trace(path)
     with path.open("r+b") as file:
-        file.truncate(length_of(path) // 4)
+        file.truncate(path.stat().st_size // 4)
     with pytest.raises(TraceFileError, match="it was cut meanwhile"):
         trace.load()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -131,7 +129,7 @@ def test_whatever_an_unwinder_claims_the_columns_judge_it_as_the_judge_does(
     said = unwinder.unwind_trace(run.trace)
     outcomes: Counter[Outcome] = Counter()
     for seed in range(60):
-        monkeypatch.setattr(trace, "sooner", partial(form_of, when=seed % 3 > 0))
+        monkeypatch.setattr(trace, "sooner", lambda kernel, much, when=seed % 3 > 0: native(kernel, when=when))
         spoiled = _spoiled(said, random.Random(seed))
         found, callers = judge_trace(run.watched, spoiled, replace(unwinder, assumption=None)), Callers()
         for step in range(len(run)):
@@ -144,10 +142,6 @@ def test_whatever_an_unwinder_claims_the_columns_judge_it_as_the_judge_does(
             outcomes[expected.outcome] += 1
         assert found.callers == callers, f"seed {seed}"
     assert set(outcomes) == set(Outcome) - {Outcome.CRASHED, Outcome.HUNG}, outcomes
-
-
-def form_of(kernel: Any, much: int, *, when: bool) -> Any:
-    return native(kernel, when=when)
 
 
 def _spoiled(said: Backtraces, rng: random.Random) -> Backtraces:

@@ -166,10 +166,6 @@ def test_a_saved_link_register_is_the_original_and_its_reload_stored_again_is_no
     assert failed is not None and "= _start+0xc (main's return address) passes first" in run.reason(failed, 7)
 
 
-def without_the_root(said: Backtrace) -> Backtrace:
-    return replace(said, frames=said.frames[:1])
-
-
 @pytest.mark.parametrize(
     ("chosen", "step", "foretold"),
     [
@@ -179,7 +175,8 @@ def without_the_root(said: Backtrace) -> Backtrace:
 )
 def test_an_unexplained_answer_is_told_with_what_was_foretold(chosen: str, step: int, foretold: str) -> None:
     run, unwinder = run_of("leaf_call", "arm64"), UNWINDERS[chosen]
-    verdict = judge(run, step, without_the_root(unwinder.unwind(run.trace.snapshot(step))), unwinder)
+    said = unwinder.unwind(run.trace.snapshot(step))
+    verdict = judge(run, step, replace(said, frames=said.frames[:1]), unwinder)
     assert verdict.accord in (Accord.OTHERWISE, Accord.UNFOUNDED)
     assert run.why(verdict, step).startswith(f"UNEXPLAINED: {foretold}")
     reason = "" if verdict.failed is None else run.reason(verdict.failed, step)
