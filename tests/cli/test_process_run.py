@@ -389,10 +389,6 @@ def shown() -> ScreenRun:
     return ScreenRun(run, unwinders, tuple(judge_all(run, unwinder) for unwinder in unwinders))
 
 
-def lines_of(app: StepScreen) -> list[str]:
-    return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
-
-
 def driven(
     shown: ScreenRun,
     act: Callable[[StepScreen, Callable[..., Awaitable[list[str]]], object], Awaitable[None]],
@@ -407,7 +403,7 @@ def driven(
             async def press(*keys: str) -> list[str]:
                 await pilot.press(*keys)
                 await pilot.pause()
-                return lines_of(app)
+                return ["".join(part.text for part in strip) for strip in app.screen._compositor.render_strips()]
 
             await pilot.pause()
             await act(app, press, pilot)

@@ -45,15 +45,19 @@ WRONG = (
 )
 
 
+def library(folder: Path, name: str, text: str) -> None:
+    """A library of that name, built from a source."""
+    (folder / f"{name}.S").write_text(text)
+    with program_file(folder / f"{name}.S", "x86_64", ()) as built:
+        (folder / f"{name}.so").write_bytes(built.read_bytes())
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three libraries, two of them alike, and what is none."""
     folder = tmp_path_factory.mktemp("libraries")
-    for name, text in (("right", RIGHT), ("wrong", WRONG)):
-        source = folder / f"{name}.S"
-        source.write_text(text)
-        with program_file(source, "x86_64", ()) as built:
-            (folder / f"{name}.so").write_bytes(built.read_bytes())
+    library(folder, "right", RIGHT)
+    library(folder, "wrong", WRONG)
     (folder / "again.so").write_bytes((folder / "right.so").read_bytes())
     (folder / "none.so").write_text("INPUT(libc.so.6)")
     return folder
@@ -71,11 +75,8 @@ def test_suspects_are_told_and_kept(testbed: Testbed, folder: Path, tmp_path: Pa
 
 def test_a_row_that_is_wrong_at_a_call_is_counted(testbed: Testbed, tmp_path: Path) -> None:
     """Of two suspects one calls where its row is wrong."""
-    for name, text in (("wrong", WRONG), ("calls", CALLS)):
-        source = tmp_path / f"{name}.S"
-        source.write_text(text)
-        with program_file(source, "x86_64", ()) as built:
-            (tmp_path / f"{name}.so").write_bytes(built.read_bytes())
+    library(tmp_path, "wrong", WRONG)
+    library(tmp_path, "calls", CALLS)
     said = testbed("sweep", str(tmp_path), "--out", str(tmp_path / "sweep.db"), "-j", "1")
     assert "1 of them at a call, too" in said.out and "1 between calls only" in said.out
     assert re.search(r"calls\.so: f \[.*wrong at a call, too", said.out)

@@ -152,19 +152,14 @@ def test_names_and_locations_of_a_slid_run(arch: str, recipe: str) -> None:
     at = run.at("main")
     assert at.pc == main.address + SLIDE
     assert run.where(at.pc + 4) == "main+0x4"
-    assert run.step_at("twice") == run.trace.pc.tolist().index(at.pc - main.address + address_of(image, "twice"))
+    twice = next(symbol.address for symbol in image.symbols if symbol.name == "twice")
+    assert run.step_at("twice") == run.trace.pc.tolist().index(at.pc - main.address + twice)
     assert run.frame_names(run.truth(run.step_at("twice")).frames) == ("twice", "apply", "main", "_start")
     steps = run.steps_in("main")
     assert steps and all(main.address <= int(run.trace.pc[step]) - SLIDE < main.address + main.size for step in steps)
     data = run_data(run, [])
     first = data["instructions"][data["steps"]["instruction"][run.step_at("main")]]
     assert (first["symbol"], first["offset"], first["pc"]) == ("main", 0, main.address + SLIDE)
-
-
-def address_of(image: Image, name: str) -> int:
-    symbol = image.symbol_named(name)
-    assert symbol is not None
-    return symbol.address
 
 
 def test_the_words_that_hold_addresses_are_moved_and_no_others() -> None:
@@ -306,30 +301,15 @@ def agree(icicle: ModuleType, image: Image, *, exit: int) -> None:
 # What the machine knows of each architecture fits the architecture's own table.
 
 
-EVERY = pytest.mark.parametrize("arch", ARCHES.values(), ids=str)
-
-
-@EVERY
-def test_every_recorded_register_has_an_id_of_its_own(arch: Arch) -> None:
-    ids = UNICORN[arch.name].registers
-    assert ids.keys() == arch.index.keys()
-    assert len(set(ids.values())) == len(ids)
-
-
-@EVERY
-def test_the_cpu_models_are_those_that_programs_may_ask_for(arch: Arch) -> None:
-    assert UNICORN[arch.name].cpus.keys() == set(arch.cpus)
-
-
-@EVERY
-def test_a_system_call_is_reported_in_one_way(arch: Arch) -> None:
+@pytest.mark.parametrize("arch", ARCHES.values(), ids=str)
+def test_what_the_machine_knows_of_an_architecture_fits_it(arch: Arch) -> None:
+    """Each recorded register has an id of its own, a system call is reported in one way, parts are of registers."""
     settings = UNICORN[arch.name]
+    assert settings.registers.keys() == arch.index.keys()
+    assert len(set(settings.registers.values())) == len(settings.registers)
+    assert settings.cpus.keys() == set(arch.cpus), "those that programs may ask for"
     assert (settings.call_instruction is None) != (settings.call_exception is None)
     assert settings.call_exception not in settings.exceptions
-
-
-@EVERY
-def test_parts_are_of_recorded_registers_and_are_none_themselves(arch: Arch) -> None:
     for name, wholes in WRITTEN[arch.name].parts.items():
         assert name not in arch.index or wholes == (name,)
         assert arch.index.keys() >= set(wholes)

@@ -27,20 +27,18 @@ def talk(port: int, sent: bytes) -> bytes:
         return heard
 
 
-def test_each_request_is_acknowledged_and_answered() -> None:
+@pytest.mark.parametrize(
+    ("sent", "heard"),
+    [
+        (b"+$m1#9e$g#67", b"+$M1#7e+$G#47"),
+        (b"$g#68$g#67", b"-+$G#47"),
+        (framed("QStartNoAckMode") + framed("g") + framed("h"), b"+" + framed("OK") + framed("G") + framed("H")),
+    ],
+    ids=["acknowledged and answered", "a wrong checksum", "no acknowledgments any more"],
+)
+def test_each_request_is_answered(sent: bytes, heard: bytes) -> None:
     with serving(lambda: echo) as port:
-        assert talk(port, b"+$m1#9e$g#67") == b"+$M1#7e+$G#47"
-
-
-def test_a_wrong_checksum_is_not_answered() -> None:
-    with serving(lambda: echo) as port:
-        assert talk(port, b"$g#68$g#67") == b"-+$G#47"
-
-
-def test_acknowledgments_end_when_gdb_says_so() -> None:
-    start = framed("QStartNoAckMode")
-    with serving(lambda: echo) as port:
-        assert talk(port, start + framed("g") + framed("h")) == b"+" + framed("OK") + framed("G") + framed("H")
+        assert talk(port, sent) == heard
 
 
 def test_a_conversation_ends_by_its_last_request_and_the_next_gdb_is_served() -> None:

@@ -13,7 +13,7 @@ from testbed.truth import Truth, observe
 from tests.machine.snippets import image_of
 from tests.truth.jumps import BL_AS_JUMP, COROUTINE, LANDING, LONGJMP, MARK, RETPOLINE, TAIL
 from tests.truth.pieces import agree_in_pieces
-from tests.truth.watched import agree, labels_where, steps_at, watch
+from tests.truth.watched import Shown, agree, is_watched, labels_where, shown_cases, steps_at, watch
 from tests.witness.rules import MAKER
 from tests.witness.witnessed import witness
 
@@ -233,15 +233,6 @@ def test_what_a_call_left_at_the_return_place_is_no_makers() -> None:
     witness("x86_64", body, *stacks)
 
 
-def test_a_coroutine_goes_on_on_a_copy_that_was_made_of_its_stack_meanwhile() -> None:
-    copy = "back_1:\n    lea rsi, [rip + theirs]\n    lea rdi, [rip + other]\n    mov rax, rdi\n    sub rax, rsi\n"
-    copy += "    add [rbx + 8], rax\n    mov ecx, 1088\n    rep movsb\n"
-    body = COROUTINE["x86_64"].replace("back_1:\n", copy) + ".space 4096\nother: .space 1088\n"
-    watch(
-        "x86_64", body, "work_body = work, co", "resumed = work, co", "leaf#1 = leaf, work, co", "back_2 = main, _start"
-    )
-
-
 def test_a_jump_far_up_a_stack_that_was_left_twice_goes_on_there() -> None:
     """main has a large frame. deep leaves its stack, comes back, and leaves it again; from there last jumps to main."""
     body = "fn main\npush rbx\nmov rbx, rsp\nlea rdx, [rip + back]\nsub rsp, 0x8000\ncall deep\nnop\n"
@@ -287,16 +278,6 @@ their_end: .space 64
 """
 
 
-def test_a_call_on_another_stack_keeps_the_chain() -> None:
-    watch(
-        "arm64",
-        MANY_STACKS,
-        "loop = outer, main, _start",
-        "leaf = leaf, outer, main, _start",
-        "back = main, _start",
-    )
-
-
 STACK_ON_STACK = """
 fn main
     mov x20, sp
@@ -335,15 +316,47 @@ others_end: .space 64
 """
 
 
-def test_a_call_on_another_stack_above_the_bottom_of_the_first_one_keeps_the_chain() -> None:
-    """Both stacks lie in one region, so SP is above the chain's bottom all the time: that is no fresh stack then."""
-    truth = watch("arm64", STACK_ON_STACK, "loop = outer, co", "leaf = leaf, outer, co", "back = co")
-    assert [a.index for a in truth.activations if a.parent is None] == [0, truth.node[steps_at(truth, "co")[0]]]
+COPY = """back_1:
+    lea rsi, [rip + theirs]
+    lea rdi, [rip + other]
+    mov rax, rdi
+    sub rax, rsi
+    add [rbx + 8], rax
+    mov ecx, 1088
+    rep movsb
+"""
+# The pad's stack pointer lies on the first stack: nothing of the second one remains.
+LANDS = MANY_STACKS.replace("    b.ne loop\n", "    adr x9, pad\n    mov sp, x19\n    br x9\n").replace(
+    "back:", "back:\n    udf #0\npad:\n    bl leaf\n"
+)
+
+WATCHED = {
+    "a call on another stack keeps the chain": Shown(
+        {"arm64": MANY_STACKS},
+        ("loop = outer, main, _start", "leaf = leaf, outer, main, _start", "back = main, _start"),
+        transition=None,
+    ),
+    # both stacks lie in one region, so SP is above the chain's bottom all the time: that is no fresh stack then
+    "a call on another stack above the bottom of the first one keeps the chain": Shown(
+        {"arm64": STACK_ON_STACK},
+        ("loop = outer, co", "leaf = leaf, outer, co", "back = co"),
+        uncalled=2,
+        transition=None,
+    ),
+    "a landing leaves the other stack altogether": Shown(
+        {"arm64": LANDS},
+        ("loop = outer, main, _start", "leaf#2 = leaf, main, _start", "pad = main, _start"),
+        transition=None,
+    ),
+    "a coroutine goes on on a copy that was made of its stack meanwhile": Shown(
+        {"x86_64": COROUTINE["x86_64"].replace("back_1:\n", COPY) + ".space 4096\nother: .space 1088\n"},
+        ("work_body = work, co", "resumed = work, co", "leaf#1 = leaf, work, co", "back_2 = main, _start"),
+        uncalled=2,
+        transition=None,
+    ),
+}
 
 
-def test_a_landing_leaves_the_other_stack_altogether() -> None:
-    """The pad's stack pointer lies on the first stack: nothing of the second one remains."""
-    body = MANY_STACKS.replace("    b.ne loop\n", "    adr x9, pad\n    mov sp, x19\n    br x9\n").replace(
-        "back:", "back:\n    udf #0\npad:\n    bl leaf\n"
-    )
-    watch("arm64", body, "loop = outer, main, _start", "leaf#2 = leaf, main, _start", "pad = main, _start")
+@pytest.mark.parametrize(("shown", "isa"), shown_cases(WATCHED))
+def test_other_stacks_are_watched(shown: Shown, isa: str) -> None:
+    is_watched(shown, isa)

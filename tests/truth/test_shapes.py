@@ -189,13 +189,9 @@ def test_endless_recursion_takes_no_time_without_end() -> None:
 # The phases of steps: each by its definition, at instructions that are known by their place in the source.
 
 
-def phase_at(run: Run, location: str) -> Phase:
-    return PHASES[int(phases(run.watched)[run.step_at(location)])]
-
-
 def test_a_leaf_passes_through_entry_prologue_body_and_epilogue() -> None:
     run = testbed.run("leaf_call", arch="arm64", recipe="keystone")
-    said = [phase_at(run, place) for place in ("leaf", "leaf+0x4", "leaf+0x8", "leaf+0x14")]
+    said = [PHASES[phases(run.watched)[run.step_at(at)]] for at in ("leaf", "leaf+0x4", "leaf+0x8", "leaf+0x14")]
     assert said == [Phase.ENTRY, Phase.PROLOGUE, Phase.BODY, Phase.EPILOGUE]
 
 

@@ -280,16 +280,10 @@ def _text(content: bytes) -> str:
 @cache
 def _headers() -> Sequence[bytes]:
     sources = [source for program in PROGRAMS.values() for source in program.sources.values() if source.text]
-    heads = ("\n".join([*takewhile(_is_header, each.text.splitlines()), ""]) for each in sources)
+    heads = (
+        "\n".join([*takewhile(lambda line: line.startswith("//"), each.text.splitlines()), ""]) for each in sources
+    )
     return [each.encode() for each in dict.fromkeys(heads) if "// exit:" in each]
-
-
-def _is_header(line: str) -> bool:
-    return line.startswith("//")
-
-
-def _read_header(content: bytes) -> None:
-    parse_header(Path("hostile.c"), _text(content))
 
 
 @cache
@@ -371,14 +365,6 @@ def _scores() -> Sequence[bytes]:
     return [json.dumps(data).encode()]
 
 
-def _read_scores(content: bytes) -> None:
-    known_scores.__wrapped__(file_with(content, "scores.json"))
-
-
-def _read_list(content: bytes) -> None:
-    files_named([f"@{file_with(content, 'list')}", _text(content)[:200]])
-
-
 # One line is one command. What they name need not be there: only reading the arguments is tried.
 _COMMANDS = (
     "run leaf_call --arch arm64 --unwinder fp_* --seed 3 --budget 1000 --json",
@@ -408,11 +394,6 @@ _COMMANDS = (
 )
 
 
-def _without_zeros(content: bytes) -> bytes:
-    """No argument of a process has one."""
-    return content.replace(b"\0", b"")
-
-
 def _read_arguments(content: bytes) -> None:
     """The grammar of the command line: which command, and what its options are. Nothing is done."""
     words = _text(content).split(" ")
@@ -434,7 +415,13 @@ _CALLS = ('f(buf:64, 3, "text")', "g()", "ns::h<int>(-1, 0x10)\nf*(1)", 'k("a\\x
 _LISTS = ("a.o\n# comment\n\nb.so\n", "@list\n", "é\n")
 
 TEXTS = (
-    Target("header", "headers of programs", _headers, _read_header, damaged_text),
+    Target(
+        "header",
+        "headers of programs",
+        _headers,
+        lambda text: parse_header(Path("hostile.c"), _text(text)),
+        damaged_text,
+    ),
     Target("assembly", "assembly sources, up to the assembler", _assembly, _read_assembly, damaged_text, weight=0.5),
     Target(
         "director",
@@ -451,13 +438,25 @@ TEXTS = (
         _listed(_COMMANDS),
         _read_arguments,
         damaged_text,
-        _without_zeros,
+        lambda words: words.replace(b"\0", b""),  # no argument of a process has one
         weight=0.1,
         allowed=(click.ClickException, click.exceptions.Exit, click.Abort),
     ),
-    Target("file_list", "lists of files: @LIST", _listed(_LISTS), _read_list, damaged_text),
+    Target(
+        "file_list",
+        "lists of files: @LIST",
+        _listed(_LISTS),
+        lambda text: files_named([f"@{file_with(text, 'list')}", _text(text)[:200]]),
+        damaged_text,
+    ),
     Target("baseline", "baselines of testbed check", _baselines, _read_baseline, damaged_json),
-    Target("scores", "the scores of known unwinders", _scores, _read_scores, damaged_json),
+    Target(
+        "scores",
+        "the scores of known unwinders",
+        _scores,
+        lambda text: known_scores.__wrapped__(file_with(text, "scores.json")),
+        damaged_json,
+    ),
 )
 
 

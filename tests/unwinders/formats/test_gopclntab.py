@@ -224,11 +224,3 @@ def test_names_of_functions(arch: Arch, version: str) -> None:
     assert [(s.name, s.address, s.size) for s in symbols] == [
         (each.name, START + SIZE * i, SIZE) for i, each in enumerate(EVERY)
     ]
-
-
-@pytest.mark.parametrize("at", [0, 8, 9, 32, 40, 63])
-def test_a_damaged_table_names_nothing_or_something(at: int) -> None:
-    for value in (0, 1, 0x7F, 0x80, 0xFF):
-        damaged = altered(at, bytes([value]), *EVERY)
-        assert all(s.name and s.size > 0 for s in go_symbols(damaged.sections, damaged.account))
-    assert go_symbols(altered(0, b"\xf2", *EVERY).sections, damaged.account) == ()

@@ -134,10 +134,6 @@ def readelf_rows(path: Path, section: str) -> list[Row]:
     return sorted(rows, key=lambda row: row.start)
 
 
-def our_rows(image: Image, section: str) -> list[Row]:
-    return [in_readelfs_words(row, section, image.arch) for row in cfi_table(image, section)]
-
-
 def in_readelfs_words(row: UnwindRow, section: str, arch: Arch) -> Row:
     rules = {}
     for name, rule in row.registers.items():
@@ -225,10 +221,6 @@ def readelf_index(path: Path) -> Said:
 def ended(entry: list[str] | None) -> list[str] | None:
     """What comes before the first "finish": readelf prints the padding, too."""
     return entry if entry is None or "finish" not in entry else entry[: entry.index("finish")]
-
-
-def our_entries(image: Image) -> Said:
-    return {entry.start: said_of(image, entry) for entry in exception_index(image) if isinstance(entry, IndexEntry)}
 
 
 def said_of(image: Image, entry: IndexEntry) -> list[str] | None:
@@ -327,7 +319,8 @@ def sweep(library: Library) -> list[Swept]:
 
 def _call_frames(image: Image, swept: Swept) -> None:
     expected = {(row.start, row.end): row for row in readelf_rows(swept.library.path, swept.section)}
-    ours = {(row.start, row.end): row for row in our_rows(image, swept.section)}
+    read = [in_readelfs_words(row, swept.section, image.arch) for row in cfi_table(image, swept.section)]
+    ours = {(row.start, row.end): row for row in read}
     table = cfi_index(image, swept.section).all_rows()
     swept.functions = len({row.found_by for row in table})
     swept.rows, swept.broken = len(table), len(table.broken) + (table.unplaced is not None)
@@ -340,7 +333,8 @@ def _call_frames(image: Image, swept: Swept) -> None:
 
 
 def _entries(image: Image, swept: Swept) -> None:
-    expected, ours = readelf_index(swept.library.path), our_entries(image)
+    expected = readelf_index(swept.library.path)
+    ours = {entry.start: said_of(image, entry) for entry in exception_index(image) if isinstance(entry, IndexEntry)}
     table = exidx_index(image).all_rows()
     swept.functions, swept.rows = len(ours), len(table)
     swept.broken = sum(not isinstance(part.why, NoUnwindInfo) for part in table.broken)  # EXIDX_CANTUNWIND is none

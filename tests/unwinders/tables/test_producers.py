@@ -79,11 +79,6 @@ def by_gnu_as(source: Path, arch: Arch, folder: Path, *, entry: str = "_start") 
     return read_elf(folder / "gnu.elf")
 
 
-def objtools() -> list[Path]:
-    """Every installed objtool: Debian has one per kernel version."""
-    return sorted(Path("/usr/lib").glob("linux-kbuild-*/tools/objtool/objtool"))
-
-
 def by_objtool(chosen: Path, source: Path, arch: Arch, folder: Path) -> Image:
     """Assembled by clang, the table made by objtool, linked by lld. SRCARCH: what newer ones ask for."""
     clang = (find_zig(), "clang", "-c", *CLANG[arch.isas[0].name])
@@ -106,7 +101,8 @@ TOO_LARGE = {"probed_frame"}
 CASES = [
     pytest.param(p, flag, id=f"{p.name}{flag[2:]}") for p in C_PROGRAMS if p.name not in TOO_LARGE for flag in FLAGS
 ]
-OBJTOOLS = objtools() or [None]
+# Every installed objtool: Debian has one per kernel version.
+OBJTOOLS = sorted(Path("/usr/lib").glob("linux-kbuild-*/tools/objtool/objtool")) or [None]
 # objtool stops at a jump table that it cannot follow (Linux builds without them).
 OPTIONS = ("-O2", "-fno-jump-tables")
 
