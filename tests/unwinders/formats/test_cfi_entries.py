@@ -122,6 +122,7 @@ READ: list[tuple[bytes, Readers, Sequence[Told]]] = [
 MALFORMED: list[tuple[bytes, Readers, str, int | None]] = [
     *((cie(version=version) + fde(), debug_frame, f"version {version}", None) for version in (0, 2, 5, 255)),
     (cie(version=4, word=4) + fde(), debug_frame, "4-byte addresses", None),
+    (cie(version=4).replace(b"\x08\0", b"\x08\1", 1) + fde(), debug_frame, "1-byte segments", None),
     *(
         (cie(augmentation=unknown) + fde(), debug_frame, "cannot be skipped", None)
         for unknown in (b"R", b"eh", b"armcc+", b"S?")

@@ -81,7 +81,8 @@ SAID: list[tuple[Image, OrcLayout | None, list[tuple[int, int, int, str]]]] = [
 
 # an image, the layout that is declared, how it is refused, the offset of that
 UNREAD: list[tuple[Image, OrcLayout | None, type[Exception], str, int | None]] = [
-    *((sized(*sizes), None, MalformedTable, "bytes", 0) for sizes in ((7, 4), (12, 4), (6, 8), (6, 5), (0, 4))),
+    (sized(7, 4), None, MalformedTable, "no entries of 6", 0),
+    *((sized(*sizes), None, MalformedTable, "bytes of places", 0) for sizes in ((12, 4), (6, 8), (6, 5), (0, 4))),
     *(
         (made((START, A_CALL), header=header), None, UnsupportedRule, "names a layout", None)
         for header in (bytes(20), HASH[:-1], b"")
@@ -97,14 +98,21 @@ UNREAD: list[tuple[Image, OrcLayout | None, type[Exception], str, int | None]] =
     ),
     # what the previous SP cannot count from, nor BP
     *(
-        (made((START, entry(bits(CALL[layout], register)))), layout, MalformedTable, "", 0)
+        (made((START, entry(bits(CALL[layout], register)))), layout, MalformedTable, said, 0)
         for layout in (OLD, NEW)
-        for register in (R.PREVIOUS_SP, 10, 15)
+        for register, said in (
+            (R.PREVIOUS_SP, "from PREVIOUS_SP"),
+            (10, "10 is not a valid"),
+            (15, "15 is not a valid"),
+        )
     ),
     (made((START, entry(bits(2, R.NONE)))), NEW, MalformedTable, "counts from NONE", 0),
     *(
-        (made((START, entry(bits(2, bp=register)))), NEW, MalformedTable, "", 0)
-        for register in (R.SP, R.BP_INDIRECT, R.R10, 12)
+        (made((START, entry(bits(2, bp=register)))), NEW, MalformedTable, said, 0)
+        for register, said in (
+            *((register, f"BP's place counts from {register.name}") for register in (R.SP, R.BP_INDIRECT, R.R10)),
+            (12, "12 is not a valid"),
+        )
     ),
 ]
 
