@@ -84,6 +84,8 @@ LINES: list[tuple[bytes, int, int, dict[int, tuple[str, int] | None]]] = [
         4,
         {7: (ONE_C, 1), 8: (ONE_C, 2), 9: (ONE_C, 2), 10: None},
     ),
+    (START + b"\x01\x08\x03\x01\x01\x02\x01" + END, 5, 2, {33: (ONE_C, 1), 34: (ONE_C, 2), 35: (ONE_C, 2), 36: None}),
+    (START + b"\x01" + bytes((13 + 14 * 3 + 7,)) + b"\x02\x04" + END, 5, 4, {11: (ONE_C, 1), 12: (ONE_C, 3), 28: None}),
     # an unknown extended opcode is passed over, and an end starts afresh
     (
         AT
