@@ -39,7 +39,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import ResultsByPc, by_pc
 from testbed.checks.readers import Readers
 from testbed.checks.row_checks import RowChecks
-from testbed.checks.static_rows import read_statically
+from testbed.checks.static_rows import called_without_rows, read_statically
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
@@ -68,7 +68,7 @@ from testbed.words.table_formats import AT_CALLS
 # helper with a convention of its own. So is nameless code of which a no-operation is said to make a frame: GCC puts one
 # before a landing pad that would begin a part, since offset 0 stands for none (gcc/except.cc). Code with an undefined
 # return address is called by nobody. What is asked for by its address is called, also where nothing names it, such as a
-# linker's stubs.
+# linker's stubs; and what code with rows calls and nothing else tells of, as in a stripped file.
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
 
@@ -95,25 +95,26 @@ def pieces_for(
     pieces = [
         replace(piece, is_entry=piece.is_entry and is_called(piece)) for piece in with_merged(image, pieces_of(image))
     ]
-    added = tuple(_at_addresses(image, pieces, asked))
+    addresses = {int(name, 16): image.arch.word_mask for name in asked if _ADDRESS.fullmatch(name)}
+    added = tuple(_at_addresses(image, pieces, {**called_without_rows(image, tables), **addresses}))
     return tuple(sorted((*_cut(pieces, added), *added), key=lambda piece: piece.start))
 
 
-def _at_addresses(image: Image, pieces: Sequence[CodePiece], asked: Sequence[str]) -> Iterator[CodePiece]:
-    """Code that is asked for by its address, and in no piece of its section: up to the next one or the section's end.
+def _at_addresses(image: Image, pieces: Sequence[CodePiece], ends: Mapping[int, int]) -> Iterator[CodePiece]:
+    """Code by its address, if it is in no piece of its section: up to its end, the next one or the section's end.
 
     A function whose symbol has no size, as `_init`, is said to reach over the linker's stubs behind its section.
     """
-    addresses = sorted({int(name, 16) for name in asked if _ADDRESS.fullmatch(name)})
-    starts = (*addresses, *(piece.start for piece in pieces))
-    for address in addresses:
+    starts = (*ends, *(piece.start for piece in pieces))
+    for address in sorted(ends):
         section = next((s for s in image.sections.values() if s.address <= address < s.address + len(s.data)), None)
         executable = any(s.executable and s.address <= address < s.address + len(s.data) for s in image.segments)
         if section is None or not executable:
             continue
         if not any(section.address <= piece.start <= address < piece.end for piece in pieces):
-            ends = (section.address + len(section.data), *(start for start in starts if start > address))
-            yield CodePiece(address, min(ends), "", is_entry=True)
+            following = (section.address + len(section.data), *(start for start in starts if start > address))
+            name = next((symbol.name for symbol in image.symbols if symbol.address == address), "")
+            yield CodePiece(address, min(ends[address], *following), name, is_entry=True)
 
 
 def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[CodePiece]:

@@ -20,14 +20,25 @@ from testbed.contract.rows import RowTable
 from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
+from testbed.micro.code_scan import scan
 from testbed.sweep.native import entries, room, rows
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
 from testbed.sweep.native.state import FIRST_WORD, REGISTER_COUNT, WORDS
-from testbed.sweep.static_pass import TABLES, StaticPass, recorded, register_name, said_and_there, static_pass
+from testbed.sweep.static_pass import (
+    TABLES,
+    StaticPass,
+    recorded,
+    register_name,
+    said_and_there,
+    static_pass,
+    surveyed,
+)
 from testbed.words.errors import UnwindError
 from testbed.words.table_formats import TABLE_FORMATS
 
 NOT_READ = f"the static pass reads these of linked ELF files only: {', '.join(TABLES)}"
+_LINKERS = (".plt", ".iplt", ".init", ".fini")  # sections
+_JUMP, _SIZES = 16, (1 << 10, 1 << 13, 1 << 16)  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +161,41 @@ def _is_of_cfa(value: int) -> bool:
 @lru_cache(maxsize=4)
 def read_statically(image: Image, name: str, table: RowTable) -> StaticReading | None:
     """A table as the static pass reads it; None for a format or a file that it does not read."""
-    section = image.sections.get(TABLE_FORMATS[name].section)
+    section = TABLE_FORMATS[name].section
+    return StaticReading(image, table, static_pass(image, section)) if _is_read(image, section) else None
+
+
+def _is_read(image: Image, name: str) -> bool:
+    section = image.sections.get(name)
     if section is None or section.name not in TABLES or image.relocatable:
-        return None
-    if image.content[section.offset : section.offset + len(section.data)] != section.data:
-        return None  # out of another file, or packed in this one
-    return StaticReading(image, table, static_pass(image, section.name))
+        return False
+    return image.content[section.offset : section.offset + len(section.data)] == section.data  # not packed, or others'
+
+
+def called_without_rows(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> Mapping[int, int]:
+    """The code that code with rows calls, and that no table has a row for: where it begins and ends.
+
+    None of what linkers add, which lies in sections of its own, or is a jump through a register.
+    """
+    found, known = set[int](), [table for table in tables.values() if isinstance(table, RowTable)]
+    for table in known:
+        if _is_read(image, table.source) and (len(image.arch.isas) == 1 or image.isa_marks):
+            found.update(surveyed(image, table.source)[0].called.tolist())
+    added = [each for each in image.sections.values() if each.name.startswith(_LINKERS)]
+    found -= {place for each in added for place in found if each.address <= place < each.address + len(each.data)}
+    found -= {place for place in found if any(table.at(place) for table in known)}
+    return {place: _end_of(image, place) for place in sorted(found) if not scan(image, place, place + _JUMP).indirect}
+
+
+def _end_of(image: Image, start: int) -> int:
+    """Where code ends that begins somewhere: no branch of it leads further, and no instruction goes on."""
+    for most in _SIZES:
+        code, furthest = scan(image, start, start + most), start
+        for place in sorted(code.sizes):
+            if place in code.behind and furthest < place < start + most - _JUMP:
+                return place
+            furthest = max(furthest, code.branches.get(place, (start, start))[0])
+    return start + _SIZES[-1]
 
 
 def doubted_ways(image: Image, tables: Mapping[str, RowTable | UnwindError]) -> Iterator[tuple[int, int]]:

@@ -184,22 +184,27 @@ def _row_of(arch: Arch, start: int, said: SecondRow | NoRow, which: int) -> NDAr
 @once_per_image
 def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     """What the instructions of a file say of its rows; `.ARM.exidx` is only held against where functions call."""
-    machine = machine_numbers(image.arch)
+    swept, much = surveyed(image, name)
+    made = rows_held(swept, machine_numbers(image.arch), much)
+    if BY_SECTION[name].at_calls:
+        _doubt_instruction_sets(image, made)
+    _hold_to_own_conventions(image, made)
+    _leave_given_frames(made)
+    return made
+
+
+@once_per_image
+def surveyed(image: Image, name: str) -> tuple[SweptFile, int]:
+    """A file of which is known what its code calls, and how many bytes of code its entries are for."""
     cies, found, told = read_tables(image, name)
     nothing, at_calls = np.zeros(0, np.int64), BY_SECTION[name].at_calls
     swept = SweptFile(*_code_of(image), found, cies, told, at_calls, nothing, nothing, *_lists(found, calls=0))
     ends, called = np.zeros(len(found) + 1, np.int64), np.zeros(len(image.content) // 5 + 1, np.int64)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
-    ended, calls = sooner(check.survey, much)(swept, work_room(), machine, ends, called)
+    ended, calls = sooner(check.survey, much)(swept, work_room(), machine_numbers(image.arch), ends, called)
     led, doubted, returning = _lists(found, calls)
     swept = swept._replace(endless=np.unique(ends[:ended]), called=np.unique(called[:calls]))
-    swept = swept._replace(led=led, doubted=doubted, returning=returning)
-    made = rows_held(swept, machine, much)
-    if at_calls:
-        _doubt_instruction_sets(image, made)
-    _hold_to_own_conventions(image, made)
-    _leave_given_frames(made)
-    return made
+    return swept._replace(led=led, doubted=doubted, returning=returning), much
 
 
 def _leave_given_frames(made: StaticPass) -> None:

@@ -32,7 +32,7 @@ from tests.checks.watched_tables import linted
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
-_NAMELESS = re.compile(r"\b0x[0-9a-f]{4,}(?=\+| <)")  # functions that are called by their address
+_NAMELESS = re.compile(r"\b0x[0-9a-f]{4,}(?=\+| <| \()")  # functions that are called by their address
 
 
 def told(case: DeclaredCase, folder: Path) -> Iterator[str]:
