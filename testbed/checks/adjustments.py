@@ -60,7 +60,7 @@ def adjusted(function: TriedFunction, i: int) -> Adjustment | None:
     for j in range(i, len(function)):
         state = function.states[j]
         if j > i:
-            if function.begins(j):
+            if function.begins(j) or function.tried[j].pc in function.counted:
                 break
             said |= {part for part in function.sets(j) if part == CFA_OFFSET or part in function.arch.index}
         new = _moved(function, j, by, said)

@@ -132,8 +132,9 @@ class FunctionSource:
                 own = self._idiom(self.words.source(min(change.pc, self.pcs[-1]))[0])
                 found += source_edits(change, self.around(change.pc), own, self.words.sources)
         except NoPatch as why:
-            return (), str(why)
-        return tuple(found), ""
+            is_named = str(why) == NO_LINE and self.words.source(change.pc)[0]
+            return (), _NOT_WRITTEN if is_named else str(why)
+        return tuple(found), "" if found else _NOTHING_NEW
 
     def frame_patch(self, pc: int, repair: Repair) -> tuple[tuple[SourceEdit, ...], str]:
         """The edits of `.save` and its like above an instruction; where they do not stand there as is told, none, and
@@ -180,6 +181,8 @@ class FunctionSource:
 # LLVM's count it from an offset that was taken back: docs/reports/llvm-mc-restore-state.md.
 _DIFFER = "assemblers do not agree on what an adjustment behind `.cfi_restore_state` is counted from"
 _OFFSET = ".cfi_offset"
+_NOT_WRITTEN = "a directive of it belongs into what is repeated, chosen or included, which is not followed"
+_NOTHING_NEW = "the source says that already"
 _NOT_ABOVE = "the directives of its frame do not stand above it as such"
 _LONGEST = 15  # bytes of an instruction
 _MOST_OF_A_LINE = 1000  # instructions
@@ -321,7 +324,8 @@ class Advisor:
             old = int(others[-1].split()[1], 0)
         elif not others:
             begins = behind == 0 or (behind < len(function) and function.begins(behind))
-            old = function.arch.entry_cfa if begins else function.states[behind - 1].get(CFA_OFFSET)
+            if begins or not any(function.tried[behind - 1].pc < each < pc for each in self.source.sizes):
+                old = function.arch.entry_cfa if begins else function.states[behind - 1].get(CFA_OFFSET)
         new: object = function.states[behind].get(CFA_OFFSET) if behind < len(function) else None
         offsets = (old if isinstance(old, int) else None, new if isinstance(new, int) else None)
         offsets = (None, None) if self._is_restored(pc) else offsets

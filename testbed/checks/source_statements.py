@@ -2,7 +2,8 @@
 
 An assembler says of an instruction that a macro made at which line the use stands. Which statement of the macro it is
 follows from how many instructions the use made before it. Expanded are ``.macro`` and ``#define`` of the source and of
-the files that it includes by name; what is computed, as by ``.rept`` or ``.if``, is not.
+the files that it includes by name; what is computed, as by ``.rept`` or ``.if``, is not, nor a macro that has
+such a thing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from testbed.checks.own_sources import Sources
 
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
+_COMPUTED = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|rep|irp))")  # which statements there are
 _LABEL = re.compile(r"\s*[\w.$]+\s*:")
 _INCLUDE = re.compile(r'\s*(?:#\s*include|\.include)\s+"([^"]+)"')
 _MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
@@ -170,7 +172,7 @@ def _expanded(text: str, file: str, line: int, macros: Mapping[str, _Macro], dee
         place = SourcePlace(file, line, column, said)
         use = _USE.match(said)
         macro = macros.get((use[1] or use[3] or "") if use else "")
-        if use is None or macro is None or not deep:
+        if use is None or macro is None or not deep or any(_COMPUTED.match(own) for _, own in macro.body):
             yield SourceStatement(said, place)
             continue
         given = _given(use[2] if use[1] else use[4] or "", macro.parameters)

@@ -34,6 +34,7 @@ from testbed.checks.save_directives import FrameRepair, frame_repair, undescribe
 from testbed.checks.source_directives import (
     ADJUST,
     CFA_REGISTERS,
+    DEF_CFA,
     DEF_CFA_OFFSET,
     OF_REGISTERS,
     RESTORE_STATE,
@@ -256,7 +257,8 @@ class _OneFunction:
         standing = {pc: tuple(self.source.standing_at(pc)) for pc in self.pcs} if self.advises else {}
         registers_said = {pc: d for pc, its in standing.items() for d in its if d.startswith(CFA_REGISTERS)}
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
-        function = TriedFunction(self.convention, tried, spans, registers_said, restored)
+        counted = frozenset(pc for pc, its in standing.items() if any(each.startswith(_COUNTED) for each in its))
+        function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted)
         if self.advises and (more := more_at_entry(function, self.span.start)):
             yield self._entered_otherwise(function, more)
         before = list(function.states)
@@ -322,8 +324,11 @@ class _OneFunction:
             repair = None
             if bare and self.advises and self.table.source not in _LEAVES_OUT:
                 right = sum(self._starts_right(pc) for pc in pcs)
-                end = LaterDirectives(self.source.place(self.span.end), (".cfi_endproc",))
-                patch = self.source.patch((SourceChange(pcs[0], first), SourceChange(self.span.end, end.directives)))
+                # Another entry may begin in it.
+                until = min((row.start for row in self.table.rows if row.start > pcs[-1]), default=self.span.end)
+                source = replace(self.source, end=min(until, self.span.end))
+                end = LaterDirectives(source.place(source.end), (".cfi_endproc",))
+                patch = source.patch((SourceChange(pcs[0], first), SourceChange(source.end, end.directives)))
                 repair = Repair(first, "", right, (end,), (), BEFORE_IT, *patch)
                 repair = repair if self._starts_right(pcs[0]) else None
             elif bare and called and (frame := self._described(pcs)):
@@ -449,6 +454,7 @@ def _chain(shown: str, spelt: Callable[[str], str]) -> str:
 
 
 _OFFSETS = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ")
+_COUNTED = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ")
 _PASSED_OVER = "and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over {}"
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]

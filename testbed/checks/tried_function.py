@@ -59,7 +59,7 @@ class TriedFunction:
     """Instructions in the order of their addresses. ``states`` are those in force: repairs change them.
 
     ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from;
-    before those ``restored`` stands `.cfi_restore_state`.
+    before those ``restored`` stands `.cfi_restore_state`, before those ``counted`` how far away the CFA is.
     """
 
     convention: Convention
@@ -67,6 +67,7 @@ class TriedFunction:
     spans: Sequence[StateSpan]
     registers_said: Mapping[int, str] = field(default_factory=dict)  # by pc: ".cfi_def_cfa_register %rsp"
     restored: frozenset[int] = frozenset()  # pcs
+    counted: frozenset[int] = frozenset()  # pcs
     states: list[FrameState] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -208,6 +208,8 @@ def _edit_place(edit: SourceEdit, own: str, base: Path | None) -> str:
 
     at, word = edit.at, "in" if edit.old else "behind" if edit.behind else "before"
     said = line(word, edit.file, edit.line - edit.behind)
+    if at is not None and not at.macro and word == "before" and edit.column > 1:
+        said = f"before `{at.text}` {line('in', edit.file, edit.line)}"
     if at is not None and edit.is_macros_own:
         lines = _uses(edit, at)
         where = f"line{'s' * (not lines.isdigit())} " if at.file == own else f"{near(at.file, base)}:"
