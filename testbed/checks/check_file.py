@@ -151,10 +151,10 @@ def _checked(
         if kept is not None and not goes_on:
             kept.forget()
         results = groups_done(planned, options.jobs, executor, progress, kept)
-        if kept is not None:
-            kept.forget()
         parts = codes_of_parts(this, chosen, options.functions)
         found = file_check(path, this.image, this.tables, results, options, this.pieces, parts, text)
+        if kept is not None:  # not before: advice for many findings takes as long as the calls
+            kept.forget()
         uncalled = [each.piece for each in parts] if options.functions else this.pieces
         return replace(found, notes=(*found.notes, *_notes(this, chosen, uncalled)))
 

@@ -22,11 +22,11 @@ from testbed.arch import Arch
 from testbed.checks.impossible import (
     dynamic_frame_steps,
     in_parts,
+    on_answers,
     seconded,
     unproven_steps,
     within,
     without,
-    without_answered_base,
     without_impossible,
     without_moved,
     without_overwritten_frame,
@@ -82,7 +82,7 @@ def pieces_for(
 
     def is_called(piece: CodePiece) -> bool:
         rows = _rows_at(known, piece.start)
-        if _begins_a_stack(rows):
+        if _is_not_called(rows):
             return False
         if piece.start in exported or not rows:
             return True
@@ -126,16 +126,16 @@ def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[Co
 def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
     """The split-off parts that are checked: those where a stack begins are not, for a new thread jumps there."""
     known = _known(tables)
-    return tuple(part for part in parts if not _begins_a_stack(_rows_at(known, part.start)))
+    return tuple(part for part in parts if not _is_not_called(_rows_at(known, part.start)))
 
 
 def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:
     return [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
 
 
-def _begins_a_stack(rows: Sequence[UnwindRow]) -> bool:
-    """Whether some row says that nobody called."""
-    return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
+def _is_not_called(rows: Sequence[UnwindRow]) -> bool:
+    """Whether some row says that nobody called, or in another way: in which register he left the return address."""
+    return any(isinstance(row.registers.get(row.return_address), Undefined | RegisterPlus) for row in rows)
 
 
 def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:
@@ -428,8 +428,8 @@ def held_against(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
     proving = without(every, unproven_steps(called, every, table, sized, at_calls=at_calls))
+    proving = without(proving, on_answers(proving, batch, called, table))
     checks = without_moved(without_thrown_away(proving, called), called, table)
-    checks = without_answered_base(checks, batch, called, table, this.image)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     astray = checks.compared & (checks.wrong != 0) & batch.forced
     checks = without_impossible(checks, batch)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,8 +14,7 @@ from testbed.checks.row_columns import Evaluate
 from testbed.checks.static_rows import StaticReading
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, UnwindRow, ValExpression
 from testbed.conventions import platform
-from testbed.image import Image, LoadedImage
-from testbed.image.disassembly import disassemble
+from testbed.image import LoadedImage
 from testbed.micro.batches import Batch
 from testbed.micro.functions import CodePiece
 from testbed.micro.stack_moves import MoveKind, StackMove, register_use, stack_move_at
@@ -124,6 +122,34 @@ def unproven_steps(
     return steps[np.array(from_sp, np.bool_)[of_step]]
 
 
+def on_answers(checks: RowChecks, batch: Batch, called: Truth, table: RowTable) -> NDArray[np.int64]:
+    """The steps whose row proves nothing, since it counts from a register that an answered call left as it is.
+
+    Who is called may change such a register, and by a contract with this caller need not. From the call on till the
+    activation writes it a row that is right counts for nothing, and on a forced path a wrong one, too.
+    """
+    trace, node = called.trace, called.node
+    its = platform(trace.arch)
+    kept = {*its.preserved, *its.fixed, trace.arch.sp, trace.arch.pc}
+    behind = np.flatnonzero(batch.answered)
+    steps = np.flatnonzero(checks.compared & ((checks.wrong == 0) | batch.forced) & np.isin(node, node[behind]))
+    pcs, of_step = np.unique(checks.pc[steps], return_inverse=True)
+    rows = (table.at(pc) for pc in pcs.tolist())
+    rules = [(row.cfa, *row.registers.values()) if row is not None else () for row in rows]
+    bases = [{each.register for each in said if isinstance(each, RegisterPlus | AtRegister)} - kept for said in rules]
+    found = list[int]()
+    for step, base in ((step, bases[k]) for step, k in zip(steps.tolist(), of_step.tolist(), strict=True) if bases[k]):
+        answers = behind[node[behind] == node[step]]
+        k = int(np.searchsorted(answers, step, side="right"))
+        calls = k < len(answers) and bool((node[step + 1 : answers[k]] != node[step]).all())
+        since = int(answers[k - 1]) if k else step
+        own = since + np.flatnonzero(node[since:step] == node[step])
+        values = [trace.column(name) for name in base]
+        if calls or (k and any(bool((each[own] == each[own + 1]).all()) for each in values)):
+            found.append(step)
+    return np.array(found, np.int64)
+
+
 def without(checks: RowChecks, steps: NDArray[np.int64] | Sequence[int]) -> RowChecks:
     """The results without those at some steps."""
     compared = checks.compared.copy()
@@ -186,35 +212,6 @@ def _since(batch: Batch, marks: Bools) -> Bools:
     """The steps of each path from the first marked one on."""
     last = np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
     return np.asarray(last >= np.searchsorted(batch.path, batch.path))
-
-
-_CALL = re.compile(r"(?:\w+ )*call |blx? |blr\w* ")
-_LONGEST = 15  # bytes of an instruction
-
-
-def _is_call(image: Image, pc: int) -> bool:
-    return _CALL.match(disassemble(image.isa_at(pc), image.bytes_at(pc, _LONGEST), pc)) is not None
-
-
-def without_answered_base(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, image: Image) -> RowChecks:
-    """Drops forced visits whose CFA counts from a register that an answered call changed, as calls may.
-
-    On a forced path nothing that is called is executed. A row that counts from such a register behind a call knows of
-    its callee that it leaves that alone, by a contract of their own.
-    """
-    trace = watched.trace
-    kept = platform(trace.arch).preserved
-    over = np.full(len(batch.path), False)
-    for step in np.flatnonzero(checks.compared & batch.forced & (checks.wrong & np.uint64(CFA) != 0)).tolist():
-        row = table.at(int(checks.pc[step]))
-        if row is None or not isinstance(row.cfa, RegisterPlus) or row.cfa.register in (*kept, trace.arch.sp):
-            continue
-        own = np.flatnonzero(batch.path[:step] == batch.path[step])
-        own = own[watched.node[own] == watched.node[step]]
-        values = trace.column(row.cfa.register)
-        changed = own[values[own] != values[own + 1]]
-        over[step] = len(changed) > 0 and _is_call(image, int(checks.pc[changed[-1]]))
-    return without(checks, np.flatnonzero(over))
 
 
 def without_overwritten_frame(

@@ -95,11 +95,11 @@ _FRAME_POINTERS: PerIsa[frozenset[str]] = PerIsa(
 
 
 def may_be_sized(isa: str, text: str) -> bool:
-    """Whether an instruction may move SP by what an argument says; copies of a frame pointer give memory back."""
+    """Whether an instruction may move SP by what an argument or SP says; copies of a frame pointer give memory back."""
     if "sp, " not in text or (move := stack_move(isa, text)) is None:
         return False
     copied = move.kind is MoveKind.COPY and _FRAME_POINTERS[isa].isdisjoint(move.registers)
-    return copied or move.kind is MoveKind.AMOUNT
+    return copied or move.kind in (MoveKind.AMOUNT, MoveKind.ALIGNED)
 
 
 @lru_cache(maxsize=8)

@@ -11,6 +11,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -141,6 +142,14 @@ def test_what_was_done_is_not_done_again(source: Path) -> None:
     assert check_file(source, OPTIONS, READERS, executor=rest, goes_on=True) == expected
     assert rest.done == whole.done - 1
     assert not kept_files()
+
+
+def test_what_was_done_stays_while_findings_are_made(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("testbed.checks.check_file.file_check", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            check_file(source, OPTIONS, READERS, executor=Counting(), goes_on=True)
+    assert check_file(source, OPTIONS, READERS, executor=Counting(0), goes_on=True).findings
 
 
 class RunsWhenRead:

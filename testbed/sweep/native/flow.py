@@ -81,7 +81,7 @@ from testbed.sweep.native.room import (
     note,
     place_in_file,
 )
-from testbed.sweep.native.rows import ARGUMENTS, CFA_REGISTER, PC, RULES
+from testbed.sweep.native.rows import ARGUMENTS, BITS, CFA_REGISTER, IN_REGISTER, PC, RULES
 from testbed.sweep.native.state import (
     BELIEVED,
     DOUBTED,
@@ -294,7 +294,12 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
             if not is_due and touched != 0:
                 is_due = touched >> swept.rows[row, CFA_REGISTER] & 1 != 0 or room.counts[IS_WIDE] != 0
         elif is_call:
-            if not call(state, (pc, following, target, flow), entry, place_of_code, row, swept, room, machine):
+            goes_on = call(state, (pc, following, target, flow), entry, place_of_code, row, swept, room, machine)
+            if is_by_changed(swept.rows[row], machine):
+                room.counts[IS_CALL] = 1
+                conform(state, swept, row, pc, (before, IN_TURN), room, machine)
+                room.counts[IS_CALL] = 0
+            if not goes_on:
                 return
             way, is_due = CALLED, True
         elif flow == BRANCH:
@@ -431,6 +436,17 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
         if is_reached:
             list_call(target, swept.returning, room)
     return True
+
+
+@compiled(inline=True)
+def is_by_changed(row: Any, machine: Any) -> Any:
+    """Whether a row finds a frame by a register that who is called may change: it is of no use to who is called."""
+    found = False
+    for k in range(len(machine.clobbered)):
+        found = found or (machine.clobbered[k] == row[CFA_REGISTER] and row[CFA_REGISTER] != machine.return_address)
+    for k in range(len(machine.kept)):
+        found = found or row[RULES + machine.kept[k]] & ((1 << BITS) - 1) == IN_REGISTER
+    return found
 
 
 @compiled(inline=True)
