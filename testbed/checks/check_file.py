@@ -31,6 +31,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.checks.static_rows import doubted_ways
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
+from testbed.contract.rows import RowTable
 from testbed.conventions.chosen import fitting_nothing
 from testbed.micro.code import piece_code
 from testbed.micro.function_parts import parts_of_file
@@ -144,7 +145,7 @@ def _checked(
             if options.functions:
                 wanted, names = " or ".join(options.functions), [str(each) for each in this.pieces if each.is_entry]
                 raise NothingAskedFor(f"{path}: it has no function that matches {wanted}; {nearest(wanted, names)}")
-            raise UsageError(f"{path}: it has no function: no symbol, table or call says that one begins somewhere")
+            raise UsageError(f"{path}: it has no function: {_no_function(this)}")
         ways = frozenset(doubted_ways(this.image, this.tables))
         planned = planned_groups(this, chosen, Group(file, path, 0, 0, options, readers, ways=ways))
         kept = None if goes_on is None else KeptGroups.of(file, options)
@@ -157,6 +158,17 @@ def _checked(
             kept.forget()
         uncalled = [each.piece for each in parts] if options.functions else this.pieces
         return replace(found, notes=(*found.notes, *_notes(this, chosen, uncalled)))
+
+
+def _no_function(this: FileAtWork) -> str:
+    """Why there is nothing that could be called."""
+    named = ", ".join(printable(str(piece)) for piece in this.pieces[:_MOST_NAMED])
+    tables = [table for table in this.tables.values() if isinstance(table, RowTable)]
+    rows = [row for piece in this.pieces for table in tables if (row := table.at(piece.start)) is not None]
+    if rows and all(row.signal_frame for row in rows):
+        return f"the rows of {named} are for a frame that the kernel makes, of a signal"
+    why = f"the first row of {named} is not that of a function that someone calls"
+    return why if this.pieces else "no symbol, table or call says that one begins somewhere"
 
 
 def _notes(this: FileAtWork, chosen: Sequence[CodePiece], pieces: Sequence[CodePiece]) -> Iterator[str]:

@@ -60,7 +60,11 @@ def words_of(image: Image, sources: Sources = NO_SOURCES) -> CodeWords:
 
     def source(pc: int) -> tuple[str, int]:
         line = debug_info(image).line_at(pc)
-        return (_unquoted(line.file), line.line) if line is not None and line.line else ("", 0)
+        if line is None or not line.line:
+            return "", 0
+        file = _unquoted(line.file)
+        lines = sources.lines(file)  # where a file is included an assembler may go on counting
+        return (file, line.line) if not lines or line.line <= len(lines) else ("", 0)
 
     own = (LoadedImage(with_imports(image), 0),)
 

@@ -86,6 +86,14 @@ _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"  # a thin archive names its members
 _OF_CODE = tuple(its.section.encode() for its in TABLE_FORMATS.values() if its.in_objects)
 # What a linker asks for besides what it is given: GCC's split stacks (gcc/libgcc: morestack.S).
 _WANTED = ("__morestack_non_split",)
+# lld leaves 0 there, for a shared object may lie anywhere. Nobody asks here for a personality.
+_ABSOLUTE = re.compile(
+    r"cannot be used against (.*); recompile.*(?:\n>>> defined in .*)?\n>>> referenced by .*\(\.eh_frame\+"
+)
+_NOT_RELATIVE = (
+    "its .eh_frame says by absolute addresses where code lies, and no shared object can be made of that: write them as"
+    " distances, as the assembler's own directives do"
+)
 
 
 @contextmanager
@@ -202,6 +210,8 @@ def _joined(path: Path, objects: Path, folder: Path) -> Path:
     said = _run([*command, *options, "--whole-archive", str(objects), "-o", str(out)], path, folder, None)
     if left_out := re.findall(r"^ld\.lld: \w+: (.* is incompatible with .*)$", said, re.MULTILINE):
         raise BuildError(f"{path}: {left_out[0]}: check them apart, each of one architecture", command=command)
+    if any("personality" not in named for named in _ABSOLUTE.findall(said)):
+        raise UsageError(f"{path}: {_NOT_RELATIVE}")
     return out
 
 

@@ -168,6 +168,52 @@ def test_a_file_without_a_table_and_a_source_that_does_not_compile(tmp_path: Pat
         checked(tmp_path / "missing.o")
 
 
+SIGNALS = """.text
+        .cfi_startproc
+        .cfi_signal_frame
+        .cfi_def_cfa %rsp, 160
+        nop
+        .type returns, @function
+returns: movq $15, %rax
+        syscall
+        .cfi_endproc
+        .size returns, .-returns
+"""
+ABSOLUTE = """.text
+        .globl f
+        .type f, @function
+f:      ret
+1:      .size f, .-f
+        .section .eh_frame, "a", @progbits
+2:      .long 4f-3f
+3:      .long 0
+        .byte 1, 0, 1, 0x78, 16, 12, 7, 8, 0x90, 1
+        .p2align 3
+4:      .long 6f-5f
+5:      .long 5b-2b
+        .quad f, 1b-f
+        .p2align 3
+6:
+"""
+
+
+def test_what_cannot_be_called_or_joined_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the rows of .*returns are for a frame that the kernel makes, of a signal"):
+        checked(written(tmp_path, SIGNALS))
+    with pytest.raises(UsageError, match="the first row of returns is not that of a function that someone calls"):
+        checked(written(tmp_path, SIGNALS.replace(".cfi_signal_frame", "").replace("nop", "")))
+    with pytest.raises(UsageError, match=r"its \.eh_frame says by absolute addresses where code lies"):
+        checked(written(tmp_path, ABSOLUTE))
+
+
+def test_a_line_beyond_the_end_of_a_file_is_none(tmp_path: Path) -> None:
+    """An assembler goes on counting where it includes a file."""
+    (tmp_path / "more.inc").write_text("\n" * 40 + "f: push %rax\n call g\n pop %rax\n ret\n", encoding="utf-8")
+    path = written(tmp_path, '.text\n.globl f\n.type f, @function\n.include "more.inc"\n.size f, .-f\n')
+    (finding,) = checked(path, flags=(f"-Wa,-I{tmp_path}",)).findings
+    assert (finding.source, finding.line) == ("", 0)
+
+
 class _Dies(ProcessPoolExecutor):
     """A pool whose processes die over everything."""
 
