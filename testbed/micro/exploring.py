@@ -271,7 +271,7 @@ class Explorer:
             if isinstance(other, str) or min(len(other), len(tape)) <= last:
                 continue
             one, two = (each.registers[: last + 1] for each in (tape, other))
-            frames = [each[0, self._sp] - each[-1, self._sp] for each in (one, two)]
+            frames = [int(each[0, self._sp]) - int(each[-1, self._sp]) for each in (one, two)]
             if np.array_equal(one[:, self._pc], two[:, self._pc]) and frames[0] != frames[1]:
                 whole, places = self._whole(other)
                 self._note(found, whole, forced=True)
