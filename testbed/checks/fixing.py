@@ -17,13 +17,14 @@ from pathlib import Path
 
 from testbed.checks.model import FileCheck, FindingKind, Severity, SourceEdit, TableFinding
 from testbed.checks.source_edits import NoPatch, patched
-from testbed.words.errors import TestbedError
+from testbed.words.errors import BuildError, TestbedError
 
 _ROUNDS = 12  # of one function: a correction shows what else is wrong
 _OTHER_FILE = "the directive stands in another file, {}"
 _NO_EDIT = "no correction was found that its source can be given"
 _MACRO_ROUNDS = 3  # of one macro
 _NOT_ALL_USES = "no line of the macro {} was found that is right at all its uses"
+_NOT_ASSEMBLED = "the source does not assemble with it: {}"
 _NOT_TRIED = "{:,} of its {:,} instructions cannot be tried"
 Wanted = Callable[[FileCheck], Iterator[TableFinding]]
 Checked = Callable[[str, Sequence[str]], FileCheck]  # of a text, some functions (none: all)
@@ -31,13 +32,17 @@ Checked = Callable[[str, Sequence[str]], FileCheck]  # of a text, some functions
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A source with its corrections: ``corrected`` findings are gone from it, ``left`` ones have a reason why not."""
+    """A source with its corrections: ``corrected`` findings are gone from it, ``left`` ones have a reason why not.
+
+    ``later`` ones are corrected as well: they showed only where others were.
+    """
 
     path: Path
     old: str
     new: str
     corrected: tuple[TableFinding, ...]
     left: tuple[tuple[TableFinding, str], ...]
+    later: tuple[TableFinding, ...] = ()
 
     def diff(self, name: str) -> str:
         """The corrections as a unified patch of the file with some name; "" where there are none."""
@@ -62,13 +67,17 @@ def _tried(path: Path, text: str, check: FileCheck, checked: Checked, wanted: Wa
     for finding in wanted(check):
         by_function[finding.function].append(finding)
     now, corrected, left = text, list[TableFinding](), list[tuple[TableFinding, str]]()
+    later = list[TableFinding]()
     for function, findings in by_function.items():
         try:
             # Lines are others, once something else was corrected.
             again = wanted(checked(now, _named(function))) if now != text else findings
             here = [each for each in again if each.function == function]
-            now = _corrected(path, now, function, here, checked, whole=whole)
+            now, its = _corrected(path, now, function, here, checked, whole=whole)
             corrected += findings
+            later += [each for each in its if each.where not in {old.where for old in findings}]
+        except BuildError as why:
+            left += [(finding, _NOT_ASSEMBLED.format(why.detail.rpartition("error: ")[2])) for finding in findings]
         except (NoPatch, TestbedError) as why:
             left += [(finding, str(why)) for finding in findings]
     if corrected:
@@ -78,8 +87,11 @@ def _tried(path: Path, text: str, check: FileCheck, checked: Checked, wanted: Wa
         if new or after.total("instructions") != check.total("instructions"):
             said = f"together with the others it makes {new[0].where or 'the file'} wrong" if new else "it changes code"
             left = [(finding, said) for finding in corrected] + left
-            now, corrected = text, []
-    return Fixed(path, text, now, tuple(corrected), tuple(left))
+            now, corrected, later = text, [], []
+        still = {finding.fingerprint for finding in failing(after)} if corrected else known
+        corrected += [finding for finding, _ in left if finding.fingerprint not in still]
+        left = [(finding, why) for finding, why in left if finding.fingerprint in still]
+    return Fixed(path, text, now, tuple(corrected), tuple(left), tuple(later))
 
 
 def told_of_macros(path: Path, text: str, check: FileCheck, checked: Checked) -> FileCheck:
@@ -193,10 +205,12 @@ def _without_rows(check: FileCheck) -> Iterator[TableFinding]:
 
 def _corrected(
     path: Path, text: str, function: str, findings: Sequence[TableFinding], checked: Checked, *, whole: bool
-) -> str:
-    """A text in which a function's findings are corrected. Raises NoPatch where some are not."""
+) -> tuple[str, Sequence[TableFinding]]:
+    """A text in which a function's findings are corrected, and those that showed by that. Raises NoPatch where some
+    are not."""
+    shown: dict[str, TableFinding] = {}
     if not findings:  # gone by another's
-        return text
+        return text, ()
     for _ in range(_ROUNDS):
         try:
             text = patched(text, _edits(path, findings))
@@ -211,7 +225,8 @@ def _corrected(
         if its:
             raise NoPatch(_NOT_TRIED.format(its[0].never, its[0].instructions))
         if not findings:
-            return text
+            return text, tuple(shown.values())
+        shown |= {each.where: each for each in findings}
     raise NoPatch(f"what was tried leaves {findings[0].where} wrong")
 
 

@@ -76,7 +76,11 @@ def tried_source(path: Path, options: CheckOptions, change: Amendment, doing: st
             work.at(done := done + 1)
             return found
 
-        return change(path, text, checked(text, ()), checked)
+        if text.count("\n") != text.count("\r\n"):
+            return change(path, text, checked(text, ()), checked)
+        plain = text.replace("\r\n", "\n")
+        found = change(path, plain, checked(plain, ()), checked)
+        return replace(found, old=text, new=found.new.replace("\n", "\r\n"))
 
 
 def _told(found: Fixed, base: Path | None, *, written: bool) -> Iterator[str]:
@@ -86,6 +90,8 @@ def _told(found: Fixed, base: Path | None, *, written: bool) -> Iterator[str]:
         yield printable(f"{place(finding, base)}: {finding.severity.value}: no patch: {why} ({finding.where})")
     number = len({each.repair.edits if each.repair else () for each in found.corrected})
     done = f"{count(number, 'finding')} {'corrected' if written else 'that the patch corrects'}"
+    if found.later:
+        done += f", and {len(found.later):,} that showed by that"
     if not found.corrected and not found.left:
         yield f"{name}: there is nothing to correct."
     elif not found.left:
