@@ -324,8 +324,11 @@ class Advisor:
             old = int(others[-1].split()[1], 0)
         elif not others:
             begins = behind == 0 or (behind < len(function) and function.begins(behind))
-            if begins or not any(function.tried[behind - 1].pc < each < pc for each in self.source.sizes):
-                old = function.arch.entry_cfa if begins else function.states[behind - 1].get(CFA_OFFSET)
+            old = function.arch.entry_cfa if begins else function.states[behind - 1].get(CFA_OFFSET)
+            row = self.table.at(pc - 1)
+            untried = not begins and any(function.tried[behind - 1].pc < each < pc for each in self.source.sizes)
+            if untried and row is not None and isinstance(row.cfa, RegisterPlus):
+                old = row.cfa.offset
         new: object = function.states[behind].get(CFA_OFFSET) if behind < len(function) else None
         offsets = (old if isinstance(old, int) else None, new if isinstance(new, int) else None)
         offsets = (None, None) if self._is_restored(pc) else offsets
@@ -344,7 +347,9 @@ class Advisor:
             of_cfa = [name for name in standing if name.startswith(_CFA_SAID)]
             if of_cfa:
                 name, arguments = parts_of_directive(of_cfa[0])
-                if name == DEF_CFA_OFFSET and int(arguments[0], 0) == int(absolute[0].split()[1], 0):
+                said_now, here = int(absolute[0].split()[1], 0), self.function.tried[self._index(later)]
+                is_right = here.pc != later or said_now == here.true.cfa.get(self.function.arch.sp)
+                if is_right and name == DEF_CFA_OFFSET and int(arguments[0], 0) == said_now:
                     yield SourceChange(later, (), (standing[of_cfa[0]],))
                 return
 
