@@ -20,7 +20,11 @@ from testbed.checks.model import (
     TableFinding,
     WrongThing,
 )
+from testbed.checks.options import CheckOptions
+from testbed.cli.fixing import fix_and_tell
 from testbed.words.errors import BuildError
+
+pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
 PATH = Path("code.S")
 LOST = Consequence(Severity.ERROR, "the caller is lost", "", "")
@@ -63,3 +67,40 @@ def test_what_does_not_assemble_is_said_in_one_line() -> None:
 
     found = fixed(PATH, "f:\n", check(finding("f", 1)), checked)
     assert [why for _, why in found.left] == ["the source does not assemble with it: a new frame"]
+
+
+SHOWN_LATER = """\
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        testq   %rdi, %rdi
+        je      1f
+        pushq   %rbx
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbx, -16
+        movq    %rdi, %rbx
+        popq    %rbx
+        .cfi_def_cfa_offset 8
+        ret
+2:      pushq   %rax
+        .cfi_def_cfa_offset 16
+        call    abort@PLT
+1:      cmpq    $7, %rsi
+        je      2b
+        ret
+        .cfi_endproc
+        .size   f, .-f
+"""
+
+
+def test_a_source_keeps_the_ends_of_its_lines_and_what_shows_later_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "code.S"
+    path.write_bytes(SHOWN_LATER.replace("\n", "\r\n").encode())
+    assert fix_and_tell([path], CheckOptions(arch="x86_64", runs=60, steps=200), None, writes=True, base=None) == 0
+    assert capsys.readouterr().out.endswith(
+        "1 finding corrected, and 1 that showed by that; a second check finds nothing wrong.\n"
+    )
+    written = path.read_bytes()
+    assert written.count(b"\n") == written.count(b"\r\n") == SHOWN_LATER.count("\n") + 3

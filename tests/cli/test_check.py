@@ -479,36 +479,3 @@ def test_a_program_is_judged_alike(testbed: Testbed) -> None:
         ("check", "right.s", "--unwinder-cmd", command(0, 1 << 40), "-f", "callee"),
         out=["callee: opener: ended_early", "true callee < _start+0x3"],
     )
-
-
-SHOWN_LATER = """\
-        .globl  f
-        .type   f, @function
-f:      .cfi_startproc
-        testq   %rdi, %rdi
-        je      1f
-        pushq   %rbx
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbx, -16
-        movq    %rdi, %rbx
-        popq    %rbx
-        .cfi_def_cfa_offset 8
-        ret
-2:      pushq   %rax
-        .cfi_def_cfa_offset 16
-        call    abort@PLT
-1:      cmpq    $7, %rsi
-        je      2b
-        ret
-        .cfi_endproc
-        .size   f, .-f
-"""
-
-
-def test_a_source_keeps_the_ends_of_its_lines_and_what_shows_later_is_counted(testbed: Testbed, tmp_path: Path) -> None:
-    path = tmp_path / "code.S"
-    path.write_bytes(SHOWN_LATER.replace("\n", "\r\n").encode())
-    result = testbed("check", "--fix", str(path))
-    assert result.out.endswith("1 finding corrected, and 1 that showed by that; a second check finds nothing wrong.\n")
-    written = path.read_bytes()
-    assert written.count(b"\n") == written.count(b"\r\n") == SHOWN_LATER.count("\n") + 3
