@@ -198,11 +198,10 @@ class Advisor:
     source: FunctionSource
 
     def repair(self, cause: Cause) -> Repair | None:
-        """The repair of one cause; None where nothing helps, or its author means another frame than the caller's."""
-        row, source = self.table.at(cause.pc), self.source
-        if not cause.directives or (row is not None and self.function.arch.sp in row.registers):
+        """The repair of one cause; None where nothing helps."""
+        if not cause.directives:
             return None
-        first = cause.remembered
+        source, first = self.source, cause.remembered
         remembered = "" if first is None else source.words.where(first)
         later = tuple(LaterDirectives(source.place(source.next(each.pc)), each.directives) for each in cause.closings)
         place = BEFORE_IT if cause.replaced is None else f"before {source.words.where(cause.replaced[0])}"

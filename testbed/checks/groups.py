@@ -22,6 +22,7 @@ from testbed.arch import Arch
 from testbed.checks.impossible import (
     dynamic_frame_steps,
     in_parts,
+    of_another_frame,
     on_answers,
     seconded,
     unproven_steps,
@@ -429,6 +430,7 @@ def held_against(
     )
     proving = without(every, unproven_steps(called, every, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))
+    proving = without(proving, of_another_frame(proving, table, called.trace.arch.sp))
     checks = without_moved(without_thrown_away(proving, called), called, table)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     astray = checks.compared & (checks.wrong != 0) & batch.forced

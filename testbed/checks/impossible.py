@@ -12,7 +12,7 @@ from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
 from testbed.checks.static_rows import StaticReading
-from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, UnwindRow, ValExpression
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, UnwindRow, ValExpression, ValOffset
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.micro.batches import Batch
@@ -148,6 +148,18 @@ def on_answers(checks: RowChecks, batch: Batch, called: Truth, table: RowTable) 
         if calls or (k and any(bool((each[own] == each[own + 1]).all()) for each in values)):
             found.append(step)
     return np.array(found, np.int64)
+
+
+def of_another_frame(checks: RowChecks, table: RowTable, sp: str) -> NDArray[np.int64]:
+    """The steps whose row has a rule for SP itself: its author means another frame than the caller's, as longjmp's."""
+    steps = np.flatnonzero(checks.compared)
+    pcs, of_step = np.unique(checks.pc[steps], return_inverse=True)
+    rows = (table.at(pc) for pc in pcs.tolist())
+    return steps[
+        np.array([row is not None and row.registers.get(sp, ValOffset(0)) != ValOffset(0) for row in rows], np.bool_)[
+            of_step
+        ]
+    ]
 
 
 def without(checks: RowChecks, steps: NDArray[np.int64] | Sequence[int]) -> RowChecks:
