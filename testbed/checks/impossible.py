@@ -154,12 +154,9 @@ def of_another_frame(checks: RowChecks, table: RowTable, sp: str) -> NDArray[np.
     """The steps whose row has a rule for SP itself: its author means another frame than the caller's, as longjmp's."""
     steps = np.flatnonzero(checks.compared)
     pcs, of_step = np.unique(checks.pc[steps], return_inverse=True)
-    rows = (table.at(pc) for pc in pcs.tolist())
-    return steps[
-        np.array([row is not None and row.registers.get(sp, ValOffset(0)) != ValOffset(0) for row in rows], np.bool_)[
-            of_step
-        ]
-    ]
+    rows, usual = (table.at(pc) for pc in pcs.tolist()), ValOffset(0)
+    others = [row is not None and row.registers.get(sp, usual) != usual for row in rows]
+    return steps[np.array(others, np.bool_)[of_step]]
 
 
 def without(checks: RowChecks, steps: NDArray[np.int64] | Sequence[int]) -> RowChecks:
