@@ -13,7 +13,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.cli.edit import editor_server
 from testbed.serve.server import EditorServer
-from tests.report.chromium import loaded
+from tests.report.chromium import PHONE, SCROLLS_ONLY_DOWN, loaded, walk
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +97,8 @@ def test_an_endless_loop_ends_and_a_file_of_this_machine_is_not_read(served: Edi
 
 
 def test_a_phone_scrolls_only_down(served: EditorServer) -> None:
-    with editing(served, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    with editing(served, **PHONE) as page:
+        walk(page, [SCROLLS_ONLY_DOWN])
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])

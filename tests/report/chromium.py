@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -55,6 +55,33 @@ def loaded(url: str, own: tuple[str, ...], **context: Any) -> Iterator[Any]:
 def opened(path: Path, *, fragment: str = "", **context: Any) -> AbstractContextManager[Any]:
     """The page of a file, loaded; it asks no network for anything."""
     return loaded(path.as_uri() + fragment, ("file:",), **context)
+
+
+Walk = Sequence[tuple[Any, ...]]
+
+
+def walk(page: Any, steps: Walk) -> None:
+    """What a reader does and sees, in order. A step is a method of the page with its arguments, or one of:
+
+    ``("press", KEY)``; ``("count", SELECTOR, NUMBER)`` of elements; ``("says", SELECTOR, PART)`` of its text;
+    ``("lacks", SELECTOR, PART)``; ``("is", EXPRESSION, VALUE)``.
+    """
+    for what, *given in steps:
+        match what:
+            case "press":
+                page.keyboard.press(*given)
+            case "count":
+                assert page.locator(given[0]).count() == given[1], given
+            case "says" | "lacks":
+                assert (given[1] in page.inner_text(given[0])) == (what == "says"), given
+            case "is":
+                assert page.evaluate(given[0]) == given[1], given
+            case _:
+                getattr(page, what)(*given)
+
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+SCROLLS_ONLY_DOWN = ("is", "document.documentElement.scrollWidth <= 390", True)
 
 
 # Runs with everything that was said about them, made once for the tests of the pages.

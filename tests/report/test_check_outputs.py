@@ -65,7 +65,7 @@ from tests.report.checked import (
     WHOLE_TABLE,
     WRONG,
 )
-from tests.report.chromium import opened
+from tests.report.chromium import PHONE, SCROLLS_ONLY_DOWN, Walk, opened, walk
 
 OFFICIAL = json.loads(Path(__file__).with_name("sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
 EVIL = "f\x1b[2J,%:<&\r\n::error::\u202e\udcff\x00"
@@ -420,56 +420,78 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_it_answers_and_tells_everything(page_file: Path) -> None:
-    with opened(page_file) as page:
-        assert page.inner_text(".answer") == REPORT.answer
-        text = page.inner_text("body")
-        for said in ("x.o: at offset 0x0: no", "libz.so.1: f+0x4 was wrong", "fell off the function's end 3"):
-            assert said in text
-        assert page.locator(".finding").count() == 6
-        assert page.locator(".functions tbody tr").count() == 4
-        assert page.locator(".s-known").count() == 2  # the finding, and its mark beside the function
+FOUND, SHOWN = ".finding:visible", ".functions tbody tr:visible"
+WALKS: Mapping[str, Sequence[tuple[str, Walk]]] = {
+    "it answers and tells everything": [
+        (
+            "",
+            [
+                ("says", ".answer", REPORT.answer),
+                *(
+                    ("says", "body", said)
+                    for said in (
+                        "x.o: at offset 0x0: no",
+                        "libz.so.1: f+0x4 was wrong",
+                        "fell off the function's end 3",
+                    )
+                ),
+                *(("count", ".finding", 6), ("count", ".functions tbody tr", 4)),
+                ("count", ".s-known", 2),  # the finding, and its mark beside the function
+            ],
+        )
+    ],
+    "the filter chooses and is in the address": [
+        (
+            "",
+            [
+                *(("fill", "input[name=function]", "crc*"), ("count", FOUND, 3), ("count", SHOWN, 1)),
+                *(("select_option", "select[name=evidence]", "static"), ("count", FOUND, 1)),
+                ("is", "location.hash", "#function=crc*&evidence=static"),
+                ("click", "button[type=reset]"),
+                ("wait_for_function", "document.querySelectorAll('.finding:not([hidden])').length === 6"),
+                *(("select_option", "select[name=only]", "part"), ("count", SHOWN, 3)),
+            ],
+        ),
+        ("#severity=note", [("count", FOUND, 1)]),
+    ],
+    "a finding opens from its function and from a link": [
+        (
+            "",
+            [
+                ("click", ".functions tbody tr >> nth=1 >> a >> nth=0"),
+                ("wait_for_selector", ".finding:focus-within"),
+                ("says", ".finding:focus-within", "no row covers this instruction"),
+            ],
+        ),
+        ("#finding-0-0", [("says", "#finding-0-0[open]", ".cfi_def_cfa_offset 0x10")]),  # which the baseline knows
+    ],
+    "new findings stand open with what comes of them": [
+        (
+            "",
+            [
+                ("count", ".finding[open]", 4),  # two are known, or only noted
+                ("says", ".finding[open] .stacks >> nth=0", "inflate < caller < main"),
+                ("says", ".finding[open] .stacks >> nth=0", "inflate < nothing more"),
+            ],
+        )
+    ],
+}
 
 
-def test_the_filter_chooses_and_is_in_the_address(page_file: Path) -> None:
-    with opened(page_file) as page:
-        page.fill("input[name=function]", "crc*")
-        assert page.locator(".finding:visible").count() == 3
-        assert page.locator(".functions tbody tr:visible").count() == 1
-        page.select_option("select[name=evidence]", "static")
-        assert page.locator(".finding:visible").count() == 1
-        assert page.evaluate("location.hash") == "#function=crc*&evidence=static"
-        page.click("button[type=reset]")
-        page.wait_for_function("document.querySelectorAll('.finding:not([hidden])').length === 6")
-        page.select_option("select[name=only]", "part")
-        assert page.locator(".functions tbody tr:visible").count() == 3
-    with opened(page_file, fragment="#severity=note") as page:
-        assert page.locator(".finding:visible").count() == 1
-
-
-def test_a_finding_opens_from_its_function_and_from_a_link(page_file: Path) -> None:
-    with opened(page_file) as page:
-        page.click(".functions tbody tr >> nth=1 >> a >> nth=0")
-        page.wait_for_selector(".finding:focus-within")
-        assert "no row covers this instruction" in page.inner_text(".finding:focus-within")
-    with opened(page_file, fragment="#finding-0-0") as page:
-        assert ".cfi_def_cfa_offset 0x10" in page.inner_text("#finding-0-0[open]")  # which the baseline knows
-
-
-def test_new_findings_stand_open_with_what_comes_of_them(page_file: Path) -> None:
-    with opened(page_file) as page:
-        assert page.locator(".finding[open]").count() == 4  # two are known, or only noted
-        shown = page.inner_text(".finding[open] .stacks >> nth=0")
-        assert "inflate < caller < main" in shown and "inflate < nothing more" in shown
+@pytest.mark.parametrize("name", WALKS)
+def test_the_page_does_what_a_reader_asks(page_file: Path, name: str) -> None:
+    for fragment, steps in WALKS[name]:
+        with opened(page_file, fragment=fragment) as page:
+            walk(page, steps)
 
 
 def test_a_phone_scrolls_only_down(tmp_path: Path) -> None:
     check = replace(CHECK, path=Path("lib" + 90 * "z"), functions=(replace(CHECK.functions[0], name=90 * "f"),))
     path = tmp_path / "page.html"
     path.write_text(check_html(CheckReport((reported(check),))), encoding="utf-8")
-    with opened(path, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
-        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    opens = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+    with opened(path, **PHONE) as page:
+        walk(page, [("evaluate", opens), SCROLLS_ONLY_DOWN])
 
 
 def test_it_needs_no_other_file_and_obeys_no_name(tmp_path: Path) -> None:

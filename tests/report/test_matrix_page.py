@@ -33,7 +33,7 @@ from testbed.verdicts.counts import Counts, SiteKind
 from testbed.words.outcome import Outcome
 from tests.campaign.scored import card_of, counts
 from tests.golden.whole import golden
-from tests.report.chromium import opened
+from tests.report.chromium import PHONE, SCROLLS_ONLY_DOWN, opened, walk
 from unwinders import UNWINDERS
 
 SHOWN = "#matrix tbody tr:visible"
@@ -71,26 +71,25 @@ def test_the_headline_is_the_sum_of_the_cells_shown(page_file: Path, matrix: Mat
 
 
 def test_the_filter_is_in_the_address(page_file: Path) -> None:
+    steps = [
+        *(("count", SHOWN, 1), ("fill", "input[name=program]", "leaf")),
+        *(("wait_for_function", "location.hash === '#program=leaf&arch=arm32'"), ("count", SHOWN, 2)),
+        *(("select_option", "select[name=only]", "unexplained"), ("count", SHOWN, 0)),
+    ]
     with opened(page_file, fragment="#program=leaf_no*&arch=arm32") as page:
-        assert page.locator(SHOWN).count() == 1
-        page.fill("input[name=program]", "leaf")
-        page.wait_for_function("location.hash === '#program=leaf&arch=arm32'")
-        assert page.locator(SHOWN).count() == 2
-        page.select_option("select[name=only]", "unexplained")
-        assert page.locator(SHOWN).count() == 0
+        walk(page, steps)
 
 
 def test_a_cell_opens_its_first_difference(page_file: Path, matrix: Matrix) -> None:
     cell = next(cell for cell in matrix.cells if cell.unwinder == "fp_chain" and cell.first)
     assert cell.first is not None
+    steps = [
+        *(("focus", "#matrix .cell >> nth=0"), ("press", "Enter"), ("says", "#difference-title", "fp_chain")),
+        *(("says", "#difference", cell.first.sentence), ("says", "#difference pre", f"#step={cell.first.step}")),
+        *(("press", "Escape"), ("count", "#difference:visible", 0)),
+    ]
     with opened(page_file) as page:
-        page.focus("#matrix .cell >> nth=0")
-        page.keyboard.press("Enter")
-        assert page.inner_text("#difference-title").endswith("fp_chain")
-        assert cell.first.sentence in page.inner_text("#difference")
-        assert f"#step={cell.first.step}" in page.inner_text("#difference pre")
-        page.keyboard.press("Escape")
-        assert not page.locator("#difference").is_visible()
+        walk(page, steps)
 
 
 def test_the_traps_name_whom_they_catch(page_file: Path, matrix: Matrix) -> None:
@@ -132,21 +131,20 @@ def test_every_cell_links_to_its_stepper_there(matrix: Matrix, tmp_path: Path) -
     write_matrix_html(matrix, path, {}, lambda each: stepper_link(path, each))
     cell = next(c for c in matrix.cells if c.unit == unit and c.unwinder == "fp_chain_entry")
     assert cell.first_lie is not None
+    steps = [
+        ("count", "#matrix a.cell", len(matrix.cells)),
+        ("click", f"#matrix a.cell[href*='{unit}'][href$='focus=fp_chain_entry']"),
+        *(("click", ".to-stepper"), ("wait_for_selector", "html[data-ready=yes]")),
+        *(("is", "stepper.at()", cell.first_lie.step), ("says", "#sentence", "fp_chain_entry")),
+    ]
     with opened(path) as page:
-        assert page.locator("#matrix a.cell").count() == len(matrix.cells)
-        page.click(f"#matrix a.cell[href*='{unit}'][href$='focus=fp_chain_entry']")
-        page.click(".to-stepper")
-        page.wait_for_selector("html[data-ready=yes]", state="attached")
-        assert page.evaluate("stepper.at()") == cell.first_lie.step
-        assert page.inner_text("#sentence").startswith("fp_chain_entry")
+        walk(page, steps)
 
 
 def test_a_phone_scrolls_only_down(page_file: Path) -> None:
-    with opened(page_file, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        buttons = "[...document.querySelectorAll('#heat button')]"
-        right = page.evaluate(f"Math.max(...{buttons}.map((b) => b.getBoundingClientRect().right))")
-        assert right <= 390  # every number of the heat map is on the screen
+    right = "Math.max(...[...document.querySelectorAll('#heat button')].map((b) => b.getBoundingClientRect().right))"
+    with opened(page_file, **PHONE) as page:
+        walk(page, [SCROLLS_ONLY_DOWN, ("is", f"{right} <= 390", True)])  # every number of the heat map is there
 
 
 # The matrix as JUnit XML is well-formed, whatever programs and errors are called.

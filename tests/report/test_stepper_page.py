@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
@@ -39,10 +38,12 @@ from testbed.words.errors import NoUnwindInfo, UsageError
 from testbed.words.outcome import Outcome
 from tests.golden.whole import golden
 from tests.image.hand_made import BASE, image_of
-from tests.report.chromium import FLAGS, chromium, judged, opened
+from tests.report.chromium import FLAGS, PHONE, SCROLLS_ONLY_DOWN, Walk, chromium, judged, opened, walk
 from unwinders import UNWINDERS
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+TOUCHED = {**PHONE, "has_touch": True}
+FIRST, SECOND, THIRD = (f"#strips button.unwinder >> nth={k}" for k in range(3))
+AT = "stepper.at()"
 
 
 @pytest.fixture(scope="module")
@@ -52,62 +53,95 @@ def leaf_call(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def where(page: Any) -> str:
-    return str(page.inner_text("#where .mono"))
-
-
 def test_it_loads_nothing(leaf_call: Path) -> None:
     text = leaf_call.read_text()
-    assert "src=" not in text
-    assert "<link" not in text
-    assert "@import" not in text
+    assert [part for part in ("src=", "<link", "@import") if part in text] == []
 
 
-def test_it_steps_by_keys_buttons_slider_and_click(leaf_call: Path) -> None:
+def where(name: str) -> tuple[str, str, str]:
+    """A step of a walk: the page is at this place."""
+    return ("is", "document.querySelector('#where .mono').innerText", name)
+
+
+WALKS: Mapping[str, tuple[str, Walk]] = {
+    "it opens at the first lie and explains its colours, only those that occur": (
+        "",
+        [
+            *(("is", AT, 3), where("main")),
+            *(("says", "#words", word) for word in ("S skipped", ". exact")),
+            *(("lacks", "#words", word) for word in ("hung", "crashed", "?")),
+        ],
+    ),
+    "it steps by keys, buttons, slider and click": (
+        "",
+        [
+            *(("press", "Home"), where("_start"), ("press", "ArrowRight"), where("_start+0x4")),
+            *(("press", "c"), where("main")),
+            *(("click", "button[data-move=NEXT_DIFFERENCE]"), ("is", AT, 4)),
+            *(("fill", "#step", "12"), ("press", "Tab"), where("leaf+0x4")),
+            ("says", "#code tr[aria-current=step] .text", "mov x29, sp"),
+            *(("focus", "#slider"), ("press", "End"), ("is", AT, 24)),
+            *(("click", "#code tr[data-line] >> nth=0"), where("_start")),
+        ],
+    ),
+    "a deep link opens its step and follows": (
+        "#step=17",
+        [
+            *(("is", AT, 17), ("press", "ArrowLeft"), ("wait_for_function", "location.hash === '#step=16'")),
+            *(("evaluate", "location.hash = '#step=3'"), ("wait_for_function", "stepper.at() === 3")),
+            *(("evaluate", "location.hash = '#step=999999'"), ("wait_for_function", "stepper.at() === 24")),
+        ],
+    ),
+    "a sentence and phases of each unwinder": (
+        "#focus=fp_chain_entry",
+        [
+            ("says", "#sentence", "fp_chain_entry loses leaf's caller at leaf+0x4"),
+            ("says", "#sentence", "sees it from leaf+0x8 on: mov x29, sp links the frame record"),
+            ("is", AT, 4),  # its own first lie, not that of fp_chain
+            ("count", "#seen tbody tr", 1),
+            ("wait_for_function", "location.hash === '#step=4&focus=fp_chain_entry'"),
+            ("click", SECOND),
+            ("says", "#seen tbody tr >> nth=-1", "right at every instruction"),
+        ],
+    ),
+    "unwinders can be filtered": (
+        "#step=11",
+        [
+            *(("fill", "#only", "eh_frame_hdr"), ("count", "#strips .row:visible", 1)),
+            *(("lacks", "#callers", "fp_chain"), ("fill", "#only", "")),
+            ("click", FIRST),  # this one alone
+            ("is", "document.querySelector('#strips button.unwinder').ariaPressed", "true"),
+            *(("says", "#callers thead", "fp_chain"), ("lacks", "#callers thead", "eh_frame")),
+            *(("click", THIRD), ("lacks", "#callers thead", "fp_chain")),  # another one alone
+            *(("click", THIRD), ("says", "#callers thead", "fp_chain"), ("says", "#callers thead", "eh_frame")),  # all
+        ],
+    ),
+    "a missing frame is a gap and explained": (
+        "#step=11",
+        [
+            *(("count", "#callers .gap", 1), ("says", "#callers .gap", "[middle+0x10]")),
+            ("count", "#callers .differs", 0),  # main and _start are true
+            ("says", "#why", "leaf has not linked its record yet"),
+            ("wait_for_function", "document.getElementById('live').textContent.includes('fp_chain skipped')"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_the_page_does_what_a_reader_asks(leaf_call: Path, name: str) -> None:
+    fragment, steps = WALKS[name]
+    with opened(leaf_call, fragment=fragment) as page:
+        walk(page, steps)
+
+
+def test_a_click_on_the_flame_goes_to_its_step_with_its_words(leaf_call: Path) -> None:
+    run, *_ = judged("leaf_call", "arm64", "keystone")
     with opened(leaf_call) as page:
-        page.keyboard.press("Home")
-        assert where(page) == "_start"
-        page.keyboard.press("ArrowRight")
-        assert where(page) == "_start+0x4"
-        page.keyboard.press("c")
-        assert where(page) == "main"
-        page.click("button[data-move=NEXT_DIFFERENCE]")
-        assert page.evaluate("stepper.at()") == 4
-        page.fill("#step", "12")
-        page.keyboard.press("Tab")
-        assert where(page) == "leaf+0x4"
-        assert page.inner_text("#code tr[aria-current=step] .text") == "mov x29, sp"
-        run, *_ = judged("leaf_call", "arm64", "keystone")
-        assert set(page.inner_text("#site-words").split()) == {word.name for word in run.words(12)}
-        page.focus("#slider")
-        page.keyboard.press("End")
-        assert page.evaluate("stepper.at()") == 24
-        page.click("#code tr[data-line] >> nth=0")
-        assert where(page) == "_start"
         box = page.locator("#flame").bounding_box()
         page.mouse.click(box["x"] + box["width"] * 12.5 / 25, box["y"] + 5)
-        assert page.evaluate("stepper.at()") == 12
-
-
-def test_a_deep_link_opens_its_step_and_follows(leaf_call: Path) -> None:
-    with opened(leaf_call, fragment="#step=17") as page:
-        assert page.evaluate("stepper.at()") == 17
-        page.keyboard.press("ArrowLeft")
-        page.wait_for_function("location.hash === '#step=16'")
-        page.evaluate("location.hash = '#step=3'")
-        page.wait_for_function("stepper.at() === 3")
-        page.evaluate("location.hash = '#step=999999'")
-        page.wait_for_function("stepper.at() === 24")
-
-
-def test_a_missing_frame_is_a_gap_and_explained(leaf_call: Path) -> None:
-    with opened(leaf_call, fragment="#step=11") as page:
-        heads = page.locator("#callers thead th").all_inner_texts()
-        assert [head.split() for head in heads if "fp_chain" in head.split()] == [["SKIPPED", "fp_chain"]]
-        assert page.locator("#callers .gap").all_inner_texts() == ["[middle+0x10]"]
-        assert page.locator("#callers .differs").count() == 0  # main and _start are true
-        assert "leaf has not linked its record yet" in page.inner_text("#why")
-        page.wait_for_function("document.getElementById('live').textContent.includes('fp_chain skipped')")
+        walk(page, [("is", AT, 12)])
+        assert set(page.inner_text("#site-words").split()) == {word.name for word in run.words(12)}
 
 
 def test_a_false_frame_stands_between_the_true_ones_and_repeats_are_folded(tmp_path: Path) -> None:
@@ -117,51 +151,10 @@ def test_a_false_frame_stands_between_the_true_ones_and_repeats_are_folded(tmp_p
     twice = next(k for k, verdict in enumerate(answers.each[0].verdicts) if verdict.outcome is Outcome.PHANTOM)
     with opened(tmp_path / "page.html", fragment=f"#step={deepest}") as page:
         assert any("×5" in row for row in page.locator("#callers td.truth").all_inner_texts())
-        page.evaluate(f"stepper.go({twice})")
-        assert page.locator("#callers .differs").count() == 1
-        assert page.locator("#callers .gap").count() == 0
-
-
-def test_each_unwinder_has_a_sentence_and_its_phases(leaf_call: Path) -> None:
-    with opened(leaf_call, fragment="#focus=fp_chain_entry") as page:
-        said = page.inner_text("#sentence")
-        assert said.startswith("fp_chain_entry loses leaf's caller at leaf+0x4")
-        assert "sees it from leaf+0x8 on: mov x29, sp links the frame record" in said
-        assert page.evaluate("stepper.at()") == 4  # its own first lie, not that of fp_chain
-        assert page.locator("#seen tbody tr").count() == 1
-        page.wait_for_function("location.hash === '#step=4&focus=fp_chain_entry'")
-        page.click("#strips button.unwinder >> nth=1")
-        rows = [" ".join(row.split()) for row in page.locator("#seen tbody tr").all_inner_texts()]
-        assert rows[-1] == "eh_frame, eh_frame_hdr right at every instruction 4/4 3/3 12/12 3/3 3/3"
-
-
-def test_unwinders_can_be_filtered(leaf_call: Path) -> None:
-    with opened(leaf_call, fragment="#step=11") as page:
-        page.fill("#only", "eh_frame_hdr")
-        assert page.locator("#strips .row:visible").count() == 1
-        assert "fp_chain" not in page.inner_text("#callers")
-        page.fill("#only", "")
-        page.click("#strips button.unwinder >> nth=0")  # this one alone
-        assert page.locator("#strips button.unwinder >> nth=0").get_attribute("aria-pressed") == "true"
-        assert callers_of(page) == {"truth", "SKIPPED", "fp_chain", "#"}
-        page.click("#strips button.unwinder >> nth=2")  # another one alone
-        assert "fp_chain" not in callers_of(page)
-        page.click("#strips button.unwinder >> nth=2")  # and all again
-        assert {"fp_chain", "eh_frame"} <= callers_of(page)
-
-
-def callers_of(page: Any) -> set[str]:
-    """The words above the columns of the callers."""
-    return {word.strip(",") for word in " ".join(page.locator("#callers thead th").all_inner_texts()).split()}
-
-
-def test_it_opens_at_the_first_lie_and_explains_its_colours(leaf_call: Path) -> None:
-    with opened(leaf_call) as page:
-        assert (page.evaluate("stepper.at()"), where(page)) == (3, "main")
-        words = page.inner_text("#words")
-        assert "S skipped" in words and ". exact" in words
-        assert "hung" not in words and "crashed" not in words  # only what occurs
-        assert "?" not in words
+        walk(
+            page,
+            [("evaluate", f"stepper.go({twice})"), ("count", "#callers .differs", 1), ("count", "#callers .gap", 0)],
+        )
 
 
 def test_the_sign_of_what_nothing_explains_is_in_the_legend_beside_the_strips(tmp_path: Path) -> None:
@@ -219,21 +212,15 @@ def test_without_scripts_there_is_the_sentence_and_nothing_that_waits(leaf_call:
     assert "reading" not in seen and buttons == 0
 
 
-def test_a_phone_shows_whole_names(leaf_call: Path) -> None:
-    with opened(leaf_call, **PHONE) as page:
-        cut = page.evaluate(
-            "[...document.querySelectorAll('.unwinder .name')].filter((e) => e.scrollWidth > e.clientWidth)"
-            ".map((e) => e.textContent)"
-        )
-        assert page.locator(".unwinder .name").count() > 2 and cut == []
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_scrolls_only_down(leaf_call: Path, scheme: str) -> None:
-    with opened(leaf_call, fragment="#step=12", color_scheme=scheme, **PHONE) as page:
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        page.tap("button[data-move=NEXT]")
-        assert where(page) == "leaf+0x8"
+def test_a_phone_scrolls_only_down_and_shows_whole_names(leaf_call: Path, scheme: str) -> None:
+    names = "[...document.querySelectorAll('.unwinder .name')]"
+    steps = [
+        *(SCROLLS_ONLY_DOWN, ("tap", "button[data-move=NEXT]"), where("leaf+0x8")),
+        *(("is", f"{names}.length > 2", True), ("is", f"{names}.every((e) => e.scrollWidth <= e.clientWidth)", True)),
+    ]
+    with opened(leaf_call, fragment="#step=12", **{**TOUCHED, "color_scheme": scheme}) as page:
+        walk(page, steps)
 
 
 def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:
@@ -245,11 +232,13 @@ def test_a_long_run_is_a_small_page_that_opens(tmp_path: Path) -> None:
     write_stepper(run, answers, [cell_of(run, each.unwinder, each.verdicts) for each in answers.each], path)
     assert path.stat().st_size < 60 * len(run)
     with opened(path, fragment="#step=19999") as page:
-        assert page.evaluate("stepper.at()") == 19_999
-        assert where(page) == run.where(int(run.trace.pc[19_999]))
-        page.keyboard.press("b")
-        page.keyboard.press("+")
-        assert page.evaluate("stepper.at()") == 19_998
+        walk(
+            page,
+            [
+                *(("is", AT, 19_999), where(run.where(int(run.trace.pc[19_999])))),
+                *(("press", "b"), ("press", "+"), ("is", AT, 19_998)),
+            ],
+        )
         follows = int(np.flatnonzero(answers.speaker != np.arange(len(run)))[-1])
         page.evaluate(f"stepper.go({follows})")
         assert f"as at step {answers.speaker[follows]}:" in page.inner_text("#site-words")
