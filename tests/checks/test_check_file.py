@@ -21,7 +21,7 @@ from testbed.arch import ARCHES
 from testbed.checks import groups, table_findings
 from testbed.checks.check_file import check_file
 from testbed.checks.impossible import seconded
-from testbed.checks.model import FileCheck, FindingKind, Severity, TableFinding
+from testbed.checks.model import FileCheck, FindingKind, Severity
 from testbed.checks.native.codes import CFA, NO_ROW
 from testbed.checks.options import MOST_STEPS, CheckOptions
 from testbed.checks.own_sources import Sources
@@ -131,10 +131,6 @@ def test_functions_are_chosen_and_called_as_the_user_says(tmp_path: Path, header
     assert found.total("calls") > checked(path, flags=flags, functions=("s*",)).total("calls")
     aliased = written(tmp_path, ATT + ".globl total\n.set total, sum\n", "aliased.S")
     assert checked(aliased, flags=flags, functions=("total",)).total("instructions") == 12
-    with pytest.raises(UsageError, match=r"no function that matches nothing; (there|did)"):
-        checked(path, flags=flags, functions=("nothing",))
-    with pytest.raises(UsageError, match=r"buf:BYTES"):
-        checked(path, flags=flags, calls=("sum(what?)",))
 
 
 def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
@@ -150,22 +146,39 @@ def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
     assert (one.findings, one.functions, one.steps) == (two.findings, two.functions, two.steps)
 
 
-def test_a_file_without_a_table_and_a_source_that_does_not_compile(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no symbol, table or call says that one begins"):
-        checked(written(tmp_path, ".text\n ret\n"))
-    text = ".text\n.globl f\n.type f, @function\nf: push %rax\n call g\n pop %rax\n ret\n.size f, .-f\n"
-    (finding,) = checked(written(tmp_path, text)).findings
+BARE = ".text\n.globl f\n.type f, @function\nf: push %rax\n call g\n pop %rax\n ret\n.size f, .-f\n"
+
+
+def test_a_function_without_a_table_has_no_row(tmp_path: Path) -> None:
+    (finding,) = checked(written(tmp_path, BARE)).findings
     assert (finding.kind, finding.severity, finding.instructions) == (FindingKind.NO_ROW, Severity.ERROR, 4)
     assert finding.repair is not None and finding.repair.directives[0] == ".cfi_startproc"
-    with pytest.raises(UsageError, match="no unwind table that matches debug_frame in it; it has"):
-        checked(written(tmp_path, text), tables=("debug_frame",))
-    with pytest.raises(BuildError, match=r"code\.S:2") as told:
-        checked(written(tmp_path, ".text\nf: nonsense %rax\n"))
-    assert str(told.value).count("code.S:2") == 1
-    with pytest.raises(TestbedError):
-        checked(written(tmp_path, "just text", "notes.txt"))
-    with pytest.raises(UsageError, match="no such file"):
-        checked(tmp_path / "missing.o")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "error", "message"),
+    [
+        ("code.S", ".text\n ret\n", {}, UsageError, "no symbol, table or call says that one begins"),
+        (
+            "code.S",
+            BARE,
+            {"tables": ("debug_frame",)},
+            UsageError,
+            "no unwind table that matches debug_frame in it",
+        ),
+        ("code.S", BARE, {"functions": ("nothing",)}, UsageError, r"no function that matches nothing; (there|did)"),
+        ("code.S", BARE, {"calls": ("f(what?)",)}, UsageError, "buf:BYTES"),
+        ("code.S", ".text\nf: nonsense %rax\n", {}, BuildError, r"(?s)^(?!.*code\.S:2.*code\.S:2).*code\.S:2"),
+        ("notes.txt", "just text", {}, TestbedError, "notes.txt"),
+        ("missing.o", None, {}, UsageError, "no such file"),
+    ],
+)
+def test_what_cannot_be_checked_is_said(
+    tmp_path: Path, name: str, text: str | None, options: dict[str, Any], error: type[TestbedError], message: str
+) -> None:
+    path = tmp_path / name if text is None else written(tmp_path, text, name)
+    with pytest.raises(error, match=message):
+        checked(path, **options)
 
 
 SIGNALS = """.text
@@ -224,9 +237,8 @@ class _Dies(ProcessPoolExecutor):
 
 
 def test_what_dies_in_one_pool_is_done_alone(tmp_path: Path, headers: Path) -> None:
-    path, options = written(tmp_path, ATT), CheckOptions(runs=100, steps=500, flags=(f"-I{headers}", "-DWRONG=-16"))
-    found = check_file(path, options, READERS, executor=_Dies())
-    assert len(found.findings) == 1
+    options = CheckOptions(runs=100, steps=500, flags=(f"-I{headers}", "-DWRONG=-16"))
+    assert len(check_file(written(tmp_path, ATT), options, READERS, executor=_Dies()).findings) == 1
 
 
 # Code that is called by its address alone, and how many steps one call may have.
@@ -360,6 +372,7 @@ def test_a_forced_path_goes_astray_where_no_second_witness_says_so(said: dict[in
 
 
 FUNCTION = """
+.text
 .globl {0}
 .type {0}, @function
 {0}: .cfi_startproc
@@ -380,12 +393,6 @@ def fresh() -> Iterator[None]:
     groups.opened.cache_clear()
 
 
-def of_functions(folder: Path, text: str) -> FileCheck:
-    path = folder / "code.S"
-    path.write_text(".text\n" + text)
-    return check_file(path, CheckOptions(runs=100, steps=500), READERS)
-
-
 def test_a_function_that_cannot_be_explored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     explore = Explorer.explore
 
@@ -396,7 +403,7 @@ def test_a_function_that_cannot_be_explored(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(Explorer, "explore", fails)
     names = [("a", 16), ("broken", 16), ("b", 24), ("c", 16)]
-    found = of_functions(tmp_path, "".join(FUNCTION.format(*each) for each in names))
+    found = checked(written(tmp_path, "".join(FUNCTION.format(*each) for each in names)))
     assert list(found.failures) == ["broken"]
     assert "IndexError: tuple index out of range (check_file.py" not in found.failures["broken"]
     assert [finding.function for finding in found.findings] == ["b"]
@@ -412,12 +419,12 @@ def test_a_function_whose_findings_cannot_be_told(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(table_findings, "find_causes", fails)
     broken = FUNCTION.format("broken", 24).replace(" ret", " nop\n ret")
-    found = of_functions(tmp_path, broken + FUNCTION.format("b", 24))
+    found = checked(written(tmp_path, broken + FUNCTION.format("b", 24)))
     assert list(found.failures) == ["broken"] and "KeyError" in found.failures["broken"]
     assert [finding.function for finding in found.findings] == ["b"]
     monkeypatch.setenv("TESTBED_TRACEBACK", "1")
     with pytest.raises(KeyError):
-        of_functions(tmp_path, broken)
+        checked(written(tmp_path, broken))
 
 
 # Debug information may name any file: only sources below the folders that the user gave are read, and no pipe.
@@ -438,7 +445,6 @@ f: .cfi_startproc
  .cfi_endproc
  .size f, . - f
 """
-STANDING = {".cfi_def_cfa_offset 24": ".cfi_def_cfa_offset 24", ".cfi_offset %rbx, -16": ".cfi_offset %rbx, -16"}
 LINE = WRONG.splitlines().index(" movl %edi, %ebx") + 1
 
 
@@ -451,23 +457,23 @@ def build(source: Path, file: Path) -> Path:
     return file
 
 
-def only(file: Path) -> TableFinding:
-    (finding,) = check_file(file, CheckOptions(runs=50, steps=200), READERS).findings
-    return finding
-
-
-def test_a_source_beside_its_object_says_what_stands_there(tmp_path: Path) -> None:
-    repair = only(build(tmp_path / "code.S", tmp_path / "code.o")).repair
-    assert repair is not None and [edit.old.strip() for edit in repair.edits] == [".cfi_def_cfa_offset 24"]
-
-
-def test_so_does_one_below_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = build(tmp_path / "source" / "code.S", tmp_path / "made" / "code.o")
-    repair = only(file).repair
-    assert repair is not None and repair.edits == (), "the source lies in neither folder"
-    monkeypatch.chdir(tmp_path)
-    repair = only(file).repair
-    assert repair is not None and [edit.old.strip() for edit in repair.edits] == [".cfi_def_cfa_offset 24"]
+@pytest.mark.parametrize(
+    ("source", "file", "current", "read"),
+    [
+        ("code.S", "code.o", "made", True),  # beside its object
+        ("source/code.S", "made/code.o", "made", False),
+        ("source/code.S", "made/code.o", ".", True),  # below the current folder
+    ],
+)
+def test_what_stands_in_a_source_is_said_where_the_user_gave_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, file: str, current: str, read: bool
+) -> None:
+    built = build(tmp_path / source, tmp_path / file)
+    (tmp_path / current).mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / current)
+    (finding,) = check_file(built, CheckOptions(runs=50, steps=200), READERS).findings
+    assert finding.repair is not None
+    assert [edit.old.strip() for edit in finding.repair.edits] == read * [".cfi_def_cfa_offset 24"]
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

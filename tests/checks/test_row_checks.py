@@ -136,26 +136,13 @@ def first_leaf(run: Run) -> int:
 def test_an_explicit_rule_of_a_register_that_calls_do_not_preserve_is_tried() -> None:
     run = ran("leaf_call", "x86_64", "keystone")
     table = table_of(run, "eh_frame")
-    inside = [k for k in run.steps_in("leaf") if run.trace.registers[k, run.arch.index["rax"]] != 42]
-    changed = [
-        k
-        for k in run.steps_in("leaf")
-        if run.trace.registers[k, run.arch.index["rax"]] != run.trace.registers[first_leaf(run), run.arch.index["rax"]]
-    ]
-    assert inside
+    rax = run.trace.registers[:, run.arch.index["rax"]]
+    changed = {k for k in run.steps_in("leaf") if rax[k] != rax[first_leaf(run)]}
+    assert changed
     assert not checked(run, table).wrong.any()
-    wrong = np.flatnonzero(checked(run, with_rules(table, rax=SameValue())).wrong)
-    assert set(changed) <= set(wrong.tolist())
+    wrong = {*np.flatnonzero(checked(run, with_rules(table, rax=SameValue())).wrong).tolist()}
+    assert changed <= wrong
     assert first_leaf(run) not in wrong
-
-
-def test_what_the_caller_had_in_sp_is_the_cfa() -> None:
-    run = ran("leaf_call", "x86_64", "keystone")
-    table = table_of(run, "eh_frame")
-    assert not checked(run, with_rules(table, rsp=ValOffset(0))).wrong.any()
-    assert wrong_things(int(checked(run, with_rules(table, rsp=ValOffset(8))).wrong[first_leaf(run)]), run.arch) == (
-        "rsp",
-    )
 
 
 def test_an_end_of_the_stack_in_a_called_function_is_wrong_and_says_nothing_where_only_calls_count() -> None:
@@ -181,10 +168,23 @@ def test_no_row_and_an_unreadable_one_are_told_apart() -> None:
     assert checked(run, replace(table, rows=rows, broken=(broken,))).wrong[first_leaf(run)] == UNREADABLE
 
 
-def test_a_sign_state_is_tried_where_nothing_is_signed() -> None:
-    run = ran("leaf_call", "arm64", "keystone")
-    wrong = checked(run, with_rules(table_of(run, "eh_frame"), **{RA_SIGNED: Constant(1)})).wrong
-    assert wrong[first_leaf(run)] == SIGNATURE
+@pytest.mark.parametrize(
+    ("arch", "rules", "things"),
+    [
+        ("x86_64", {"rsp": ValOffset(0)}, ()),  # what the caller had in SP is the CFA
+        ("x86_64", {"rsp": ValOffset(8)}, ("rsp",)),
+        ("x86_64", {"rbx": Offset(0x100)}, ("rbx",)),  # a slot with another value
+        ("x86_64", {"rbx": Offset(-(1 << 40))}, ("rbx",)),  # and one that is not mapped
+        ("arm64", {RA_SIGNED: Constant(1)}, ("signature",)),  # nothing is signed
+    ],
+)
+def test_a_rule_is_wrong_where_the_caller_had_another_value(
+    arch: str, rules: dict[str, Rule], things: tuple[str, ...]
+) -> None:
+    run = ran("leaf_call", arch, "keystone")
+    wrong = checked(run, with_rules(table_of(run, "eh_frame"), **rules)).wrong
+    assert wrong_things(int(wrong[first_leaf(run)]), run.arch) == things
+    assert things or not wrong.any()
 
 
 def test_a_return_address_may_be_said_before_or_after_it_was_changed() -> None:
@@ -239,13 +239,10 @@ def test_at_calls_the_row_of_the_call_is_compared_before_it_and_nothing_else() -
     table, bias = table_of(run, "eh_frame"), loaded_of(run).bias
     calls = {activation.opened - 1 for activation in run.watched.activations if activation.parent is not None}
     assert set(np.flatnonzero(checked(run, table, at_calls=True).compared).tolist()) == calls
-    ends = {int(run.trace.pc[k]) + int(run.trace.sizes[k]) - bias for k in calls}
+    lasts = sorted({int(run.trace.pc[k]) + int(run.trace.sizes[k]) - bias - 1 for k in calls})
     # A table with a row for the last byte of each call, and for nothing else.
-    rows: list[UnwindRow] = []
-    for end in sorted(ends):
-        row = table.at(end - 1)
-        assert row is not None
-        rows.append(replace(row, start=end - 1, end=end))
+    rows = [replace(row, start=last, end=last + 1) for last in lasts if (row := table.at(last)) is not None]
+    assert len(rows) == len(lasts)
     assert not checked(run, replace(table, rows=tuple(rows)), at_calls=True).wrong.any()
     off = replace(rows[-1], cfa=RegisterPlus("rsp", 0x1238))
     assert CFA in checked(run, replace(table, rows=(*rows[:-1], off)), at_calls=True).wrong
@@ -266,9 +263,8 @@ def test_a_rule_that_is_not_tried_is_counted_and_expressions_are_evaluated() -> 
 def test_visits_of_several_traces_are_added_up() -> None:
     run = ran("early_return_wrong", "x86_64", "keystone")
     table = table_of(run, "eh_frame")
-    checks = check_rows(run.watched, table, loaded_of(run))
-    half = np.arange(len(run)) < len(run) // 2
-    own = loaded_of(run)
+    own, half = loaded_of(run), np.arange(len(run)) < len(run) // 2
+    checks = check_rows(run.watched, table, own)
     parts = [check_rows(run.watched, table, own, steps=chosen) for chosen in (half, ~half)]
     total = summed([by_pc(part, number) for number, part in enumerate(parts)])
     whole = by_pc(checks)
@@ -277,20 +273,12 @@ def test_visits_of_several_traces_are_added_up() -> None:
     assert total.visits.sum() == checks.compared.sum()
     assert set(total.trace.tolist()) == {-1, 1}
     for i, pc in enumerate(whole.pc.tolist()):
-        masks = [int(mask) for mask in checks.wrong[(checks.pc == pc) & checks.compared]]
-        wrong = [k for k in np.flatnonzero((checks.pc == pc) & checks.compared).tolist() if checks.wrong[k]]
+        visits = np.flatnonzero((checks.pc == pc) & checks.compared)
+        masks = checks.wrong[visits].astype(np.uint64)
+        wrong = visits[masks != 0].tolist()
         assert (whole.wrong[i], whole.first[i]) == (len(wrong), wrong[0] if wrong else -1)
-        assert whole.some[i] == np.bitwise_or.reduce(np.array(masks, np.uint64))
-        assert whole.every[i] == np.bitwise_and.reduce(np.array(masks, np.uint64))
+        assert whole.some[i] == np.bitwise_or.reduce(masks) and whole.every[i] == np.bitwise_and.reduce(masks)
     assert len(summed([])) == 0
-
-
-def test_a_slot_with_the_wrong_value_and_one_that_is_not_mapped_are_both_wrong() -> None:
-    run = ran("leaf_call", "x86_64", "keystone")
-    table = table_of(run, "eh_frame")
-    for offset in (0x100, -(1 << 40)):
-        wrong = checked(run, with_rules(table, rbx=Offset(offset))).wrong[first_leaf(run)]
-        assert wrong_things(int(wrong), run.arch) == ("rbx",)
 
 
 def test_what_a_tail_call_changes_is_no_fault_of_the_function_that_it_goes_to() -> None:
@@ -373,18 +361,12 @@ def test_code_is_in_a_function_or_between_two(symbols: tuple[Symbol, ...], pc: i
 ROW = UnwindRow(0x1000, 0x1010, RegisterPlus("rsp", 16), {"rip": Offset(-8), "rbx": Offset(-16)}, "rip")
 PCS = np.array([0x1000, 0x1004, 0x1008], np.uint64)
 COUNTS = PieceCounts(CodePiece(0x1000, 0x1010, "f", True), PCS, np.full(3, 4), 1, 1)
-WORDS_FORMATS_COMPARED = CodeWords(hex, lambda pc: "nop", lambda pc: ("", 0))
-ONE_FORMATS_COMPARED = RowTable(".eh_frame", (ROW,))
 
 
 def found(other: UnwindRow, executed: tuple[int, ...] = (), name: str = "debug_frame"):  # type: ignore[no-untyped-def]
-    tables = {"eh_frame": ONE_FORMATS_COMPARED, name: RowTable(f".{name}", (other,))}
+    tables = {"eh_frame": RowTable(".eh_frame", (ROW,)), name: RowTable(f".{name}", (other,))}
     code = image(function("f", 0x1000, 0x10))
-    return list(formats_differ(tables, [COUNTS], frozenset(executed), WORDS_FORMATS_COMPARED, code))
-
-
-def test_tables_that_say_the_same_contradict_nothing() -> None:
-    assert not found(ROW)
+    return list(formats_differ(tables, [COUNTS], frozenset(executed), WORDS, code))
 
 
 @pytest.mark.parametrize(
@@ -406,12 +388,20 @@ def test_a_contradiction_is_one_finding_a_function(other: UnwindRow, thing: Wron
     assert (finding.table, finding.pc, finding.things) == (".eh_frame", 0x1000, (thing,))
 
 
-def test_left_out_is_what_was_executed_and_what_cannot_be_compared() -> None:
-    other = replace(ROW, cfa=RegisterPlus("rsp", 24))
-    assert [each.pc for each in found(other, executed=(0x1000,))] == [0x1004]
-    assert not found(other, executed=tuple(PCS.tolist()))
-    assert not found(replace(ROW, cfa=RegisterPlus("rbp", 24)))
-    assert not found(other, name="ehabi"), "that one promises rows at calls only"
+@pytest.mark.parametrize(
+    ("other", "executed", "name", "pcs"),
+    [
+        (ROW, (), "debug_frame", []),  # tables that say the same contradict nothing
+        (replace(ROW, cfa=RegisterPlus("rsp", 24)), (0x1000,), "debug_frame", [0x1004]),
+        (replace(ROW, cfa=RegisterPlus("rsp", 24)), tuple(PCS.tolist()), "debug_frame", []),
+        (replace(ROW, cfa=RegisterPlus("rbp", 24)), (), "debug_frame", []),
+        (replace(ROW, cfa=RegisterPlus("rsp", 24)), (), "ehabi", []),  # that one promises rows at calls only
+    ],
+)
+def test_left_out_is_what_was_executed_and_what_cannot_be_compared(
+    other: UnwindRow, executed: tuple[int, ...], name: str, pcs: list[int]
+) -> None:
+    assert [each.pc for each in found(other, executed, name)] == pcs
 
 
 def test_a_value_that_is_in_many_places_shows_no_save() -> None:
