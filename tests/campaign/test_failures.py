@@ -78,12 +78,10 @@ def test_any_exception_on_the_way_to_a_run_is_the_result_of_its_unit(
     """Building, recording and observing, in this order; the second and the third are one call."""
     original = getattr(cells, stage)
 
-    def broken(what: object, *arguments: object, **options: object) -> object:
-        if "mutual_recursion" in str(what):
-            raise ZeroDivisionError("a bug")
-        return original(what, *arguments, **options)
+    def sometimes(what: object, *arguments: object, **options: object) -> object:
+        return (broken if "mutual_recursion" in str(what) else original)(what, *arguments, **options)
 
-    monkeypatch.setattr(cells, stage, broken)
+    monkeypatch.setattr(cells, stage, sometimes)
     planned = [UNIT, Unit("mutual_recursion", "x86_64", "clang-O2"), UNIT]
     first, second, third = judge_units(planned, judged, jobs=1)
     assert "ZeroDivisionError: a bug" in second.failed and not second.cells
@@ -94,18 +92,17 @@ def judged(unit: Unit) -> UnitResult:
     return judge_unit(unit, PROGRAMS, [UNWINDERS["fp_chain"]])
 
 
+def broken(*arguments: object, **options: object) -> object:
+    raise ZeroDivisionError("a bug")
+
+
 def test_a_look_for_kept_results_leaves_the_telling_to_judging(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
-    chosen = [UNWINDERS["fp_chain"]]
-    results.judge_and_keep(UNIT, PROGRAMS, chosen)
-    assert results.kept_result(UNIT, PROGRAMS, chosen) is not None
-
-    def broken(*arguments: object, **options: object) -> object:
-        raise ZeroDivisionError("a bug")
-
+    results.judge_and_keep(UNIT, PROGRAMS, CHOSEN)
+    assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is not None
     monkeypatch.setattr(cells, "build", broken)
-    assert results.kept_result(UNIT, PROGRAMS, chosen) is None
-    assert judge_unit(UNIT, PROGRAMS, chosen).failed
+    assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is None
+    assert judge_unit(UNIT, PROGRAMS, CHOSEN).failed
 
 
 # Kept results: what did not change is not judged again, and nobody can tell from the numbers.
@@ -143,35 +140,22 @@ def matrix(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
     return run
 
 
-def test_the_second_matrix_judges_nothing_and_writes_the_same(judged_units: list[Unit], matrix: Matrix) -> None:
-    line, first = matrix()
-    units = len(judged_units)
-    assert units >= 6
-    assert "unchanged" not in line
-    line, second = matrix()
-    assert len(judged_units) == units, "units were judged again"
-    assert line.startswith(f"{units} units unchanged")
-    assert second == first
-    assert json.loads(first)["cells"]
-
-
-def test_fresh_judges_everything_again_and_writes_the_same(judged_units: list[Unit], matrix: Matrix) -> None:
+def test_a_matrix_judges_what_is_new_or_asked_for_and_writes_the_same(judged_units: list[Unit], matrix: Matrix) -> None:
     _, first = matrix()
     units = len(judged_units)
-    line, again = matrix("--fresh")
-    assert len(judged_units) == 2 * units
-    assert "unchanged" not in line
-    assert again == first
-
-
-def test_another_choice_of_unwinders_is_another_result(judged_units: list[Unit], matrix: Matrix) -> None:
-    _, everything = matrix()
-    units = len(judged_units)
-    _, one = matrix("-u", "fp_chain")
-    assert len(judged_units) == 2 * units
-    assert {cell["unwinder"] for cell in json.loads(one)["cells"]} == {"fp_chain"}
-    assert matrix()[1] == everything
-    assert len(judged_units) == 2 * units
+    assert units >= 6 and json.loads(first)["cells"]
+    for options, judged_now, unchanged in (
+        ((), 0, True),
+        (("--fresh",), units, False),
+        (("-u", "fp_chain"), units, False),  # another choice of unwinders is another result
+        ((), 0, True),
+    ):
+        before = len(judged_units)
+        line, written = matrix(*options)
+        assert len(judged_units) - before == judged_now, options
+        assert line.startswith(f"{units} units unchanged") == unchanged == ("unchanged" in line)
+        assert written == first or {cell["unwinder"] for cell in json.loads(written)["cells"]} == {"fp_chain"}
+        assert written == first or "-u" in options
 
 
 def keep() -> Path:
@@ -221,16 +205,9 @@ def test_the_hash_of_a_package_follows_every_file_of_it(monkeypatch: pytest.Monk
 
 @pytest.mark.usefixtures("judged_units")
 def test_what_failed_or_has_no_code_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def crash(snapshot: Snapshot) -> Backtrace:
-        raise ZeroDivisionError("a bug")
-
-    def root(snapshot: Snapshot) -> Backtrace:
-        return Backtrace((Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers),), None)
-
-    root.__module__ = "__main__"  # as in a notebook
-    for unwind in (crash, root):
-        unwinder = Unwinder(name="made_up", summary="", unwind=unwind)
-        assert bool(results.judge_and_keep(UNIT, PROGRAMS, [unwinder]).failed) == (unwind is crash)
+    monkeypatch.setattr(root, "__module__", "__main__")  # as in a notebook
+    for unwinder in (CRASHING, LYING):
+        assert bool(results.judge_and_keep(UNIT, PROGRAMS, [unwinder]).failed) == (unwinder is CRASHING)
         assert results.kept_result(UNIT, PROGRAMS, [unwinder]) is None
     assert results.RESULTS.usage() == (0, 0)
 
@@ -262,25 +239,22 @@ def test_an_unwinder_of_the_same_name_from_elsewhere_is_another() -> None:
 # A worker that is killed costs no result; no semaphores are needed.
 
 
-JOBS = 2
-
-
-def without_semaphores(*unused: Any, **named: Any) -> NoReturn:
-    raise PermissionError(13, "Permission denied")
-
-
 @pytest.fixture(params=["a pool", "no semaphores"])
 def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With semaphores; and one without /dev/shm, which has none."""
+
+    def without_semaphores(*unused: Any, **named: Any) -> NoReturn:
+        raise PermissionError(13, "Permission denied")
+
     if request.param == "no semaphores":
         monkeypatch.setattr(multiprocessing.context.BaseContext, "Lock", without_semaphores)
 
 
 @pytest.mark.usefixtures("machine")
 def test_every_job_has_its_result() -> None:
-    assert sorted(judge_units(range(6), lambda job: job * job, jobs=JOBS)) == [0, 1, 4, 9, 16, 25]
+    assert sorted(judge_units(range(6), lambda job: job * job, jobs=2)) == [0, 1, 4, 9, 16, 25]
     with pytest.raises(ZeroDivisionError):
-        list(judge_units(range(3), lambda job: 1 // (job - 1), jobs=JOBS))
+        list(judge_units(range(3), lambda job: 1 // (job - 1), jobs=2))
 
 
 @pytest.mark.usefixtures("machine")
@@ -291,7 +265,7 @@ def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return job
 
-    assert sorted(judge_units(range(6), work, jobs=JOBS)) == [*range(6)]
+    assert sorted(judge_units(range(6), work, jobs=2)) == [*range(6)]
     assert (tmp_path / "killed").exists()
 
 
@@ -303,10 +277,10 @@ def dies_of_two(job: int) -> str:
 
 @pytest.mark.usefixtures("machine")
 def test_a_job_that_kills_its_worker_each_time_costs_its_own_result() -> None:
-    found = list(judge_units(range(6), dies_of_two, jobs=JOBS, died=lambda job: f"{job} died"))
+    found = list(judge_units(range(6), dies_of_two, jobs=2, died=lambda job: f"{job} died"))
     assert sorted(text[:1] for text in found) == [*"012345"]
     assert [text for text in found if len(text) > 1] == ["2 died"]
-    judging = judge_units(range(6), dies_of_two, jobs=JOBS)
+    judging = judge_units(range(6), dies_of_two, jobs=2)
     assert sorted(next(judging) for _ in range(5)) == [*"01345"]
     with pytest.raises(TestbedError, match=r"^2: the process"):
         next(judging)
