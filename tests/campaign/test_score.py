@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -17,13 +18,12 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import units
-from testbed.campaign.findings import in_all_versions, show
+from testbed.campaign.findings import Reproduction, in_all_versions, show
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import (
     FILE,
     KnownScores,
     KnownUnwinder,
-    ScoreCard,
     ScoredUnit,
     all_the_same,
     as_kept,
@@ -193,17 +193,11 @@ def test_a_card_has_phases_and_traps() -> None:
 
 def test_only_those_who_were_asked_at_all_sites_are_compared() -> None:
     card = card_of({"best": counts(20, 0)}, mine=counts(4, 10))
-    known = KnownScores(
-        card.known.known | {"absent": KnownUnwinder("absent", "", "", ("x86_64",))}, card.known.sites, card.known.counts
-    )
-    assert [p.name for p in replace_known(card, known).ranking("x86_64")] == ["best", "mine"]
-    changed = KnownScores(known.known, {LEAF: (1, 1, 1, 1, 1)}, known.counts)
-    assert replace_known(card, changed).judged == ()
-    assert replace_known(card, changed).changed == (LEAF,)
-
-
-def replace_known(card: ScoreCard, known: KnownScores) -> ScoreCard:
-    return ScoreCard(card.results, card.names, known, card.traps)
+    absent = {"absent": KnownUnwinder("absent", "", "", ("x86_64",))}
+    known = KnownScores(card.known.known | absent, card.known.sites, card.known.counts)
+    assert [p.name for p in replace(card, known=known).ranking("x86_64")] == ["best", "mine"]
+    changed = replace(card, known=replace(known, sites={LEAF: (1, 1, 1, 1, 1)}))
+    assert (changed.judged, changed.changed) == ((), (LEAF,))
 
 
 # Versions of a real unwinder side by side: what is counted, and which changes between neighbours are told.
@@ -212,7 +206,7 @@ def replace_known(card: ScoreCard, known: KnownScores) -> ScoreCard:
 UNIT = Unit("leaf_call", "x86_64", "clang-asm")
 # Versions of a made-up tool: one that follows the frame pointer, one that reads the table, and that again.
 VERSIONS = [
-    dataclasses.replace(UNWINDERS[name], name=f"toy@{version}")
+    replace(UNWINDERS[name], name=f"toy@{version}")
     for version, name in (("1", "fp_chain"), ("2", "eh_frame"), ("3", "eh_frame"), ("4", "fp_chain"))
 ]
 
@@ -249,13 +243,6 @@ def test_the_first_of_each_kind_is_shown_with_the_command_that_asks_both(history
     assert "1 unit left out: " in text
 
 
-def test_a_history_goes_with_no_other_form(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "argv", ["testbed", "score", "--versions", "gdb", "--json"])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert left.value.code == 2 and "--json does not go with --versions" in capsys.readouterr().err
-
-
 # Every finding shows today, by the command that it gives, and the unwinders know such sites.
 
 
@@ -268,91 +255,85 @@ FINDINGS = [(referee, finding) for referee in REFEREES.values() for finding in r
 
 @pytest.mark.parametrize(("referee", "finding"), FINDINGS, ids=named)
 def test_a_finding_shows(referee: Referee, finding: Finding) -> None:
+    assert finding.tool and re.fullmatch(r"\d{4}-\d\d-\d\d", finding.since)
+    assert finding.program in PROGRAMS and (not finding.upstream or finding.upstream.startswith("https://"))
     shown = show(referee, finding, all_unwinders(), PROGRAMS)
     if shown.missing:
         pytest.skip(shown.missing)
     assert shown.as_recorded, f"{shown.command}: {shown.verdict} {shown.problem}"
-    assert shown.said
-    assert shown.truth.endswith("(root)")
+    assert shown.said and shown.truth.endswith("(root)")
     text = findings_markdown([shown])
     told = (finding.gone_since,) if shown.repaired else (shown.command, shown.said, shown.truth, shown.tool)
     assert all(part in text for part in (finding.title, *told))
     assert not re.search(r"/(root|home|work|usr|tmp)/", text), "no place of this machine"
 
 
-@pytest.mark.parametrize(("referee", "finding"), FINDINGS, ids=named)
-def test_a_finding_is_complete(referee: Referee, finding: Finding) -> None:
-    assert finding.program in PROGRAMS
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", finding.since)
-    assert finding.tool
-    assert finding.upstream == "" or finding.upstream.startswith("https://")
+COMPILER = REFEREES["clang"]
+FINDING = COMPILER.findings[0]  # its unwinder is ours, so it can be tried everywhere
 
 
-def a_finding() -> tuple[Referee, Finding]:
-    """The first finding of the compiler: its unwinder is ours, so it can be tried everywhere."""
-    return next((referee, finding) for referee, finding in FINDINGS if referee.name == "clang")
+def tried(referee: Referee = COMPILER, **changed: Any) -> Reproduction:
+    """What a finding of the compiler shows when something of it is otherwise."""
+    return show(referee, replace(FINDING, **changed), all_unwinders(), PROGRAMS)
 
 
-def checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
-    """The exit status of `testbed matrix --known-bugs`, and what it prints."""
-    monkeypatch.setattr(sys, "argv", ["testbed", "matrix", "--known-bugs", *options])
-    status = 0
-    try:
-        main()
-    except SystemExit as done:
-        status = int(done.code or 0)
-    return status, capsys.readouterr().out
+Checked = Callable[..., tuple[int, str]]
 
 
-def test_what_no_longer_shows_is_said_and_fails_the_check(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    referee, finding = a_finding()
-    fixed = dataclasses.replace(finding, at="main")  # exact there
-    shown = show(referee, fixed, all_unwinders(), PROGRAMS)
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Checked:
+    """The exit status of `testbed matrix --known-bugs --check` where those are the findings, and what it prints."""
+
+    def run(*options: str, findings: tuple[Finding, ...]) -> tuple[int, str]:
+        monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": replace(COMPILER, findings=findings)})
+        monkeypatch.setattr(sys, "argv", ["testbed", "matrix", "--known-bugs", "--check", *options])
+        status = 0
+        try:
+            main()
+        except SystemExit as done:
+            status = int(done.code or 0)
+        return status, capsys.readouterr().out
+
+    return run
+
+
+def test_what_no_longer_shows_is_said_and_fails_the_check(checked: Checked) -> None:
+    shown = tried(at="main")  # exact there
     assert not shown.shows
     assert shown.verdict is not None and shown.verdict.outcome is Outcome.EXACT
     assert "--at" not in shown.command, "every step before it was asked, too"
     assert "DOES NOT SHOW" in findings_markdown([shown])
-    for findings, expected in (((finding,), 0), ((finding, fixed), 1)):
-        known = {"clang": dataclasses.replace(referee, findings=findings)}
-        monkeypatch.setattr("testbed.cli.matrix.REFEREES", known)
-        status, out = checked(monkeypatch, capsys, "--check")
-        assert status == expected
-        assert f"{len(findings)} findings: 1 show" in out
+    for findings, expected in (((FINDING,), 0), ((FINDING, replace(FINDING, at="main")), 1)):
+        status, out = checked(findings=findings)
+        assert (status, f"{len(findings)} findings: 1 show" in out) == (expected, True), out
 
 
 def test_what_newer_versions_repaired_is_a_list_of_its_own_and_no_failure(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, checked: Checked
 ) -> None:
-    referee, finding = a_finding()
-    version = show(referee, finding, all_unwinders(), PROGRAMS).version
-    said = {"seen_in": ("0.1",), "not_in": (version,)}
-    gone = dataclasses.replace(finding, at="main", title="It was so once", **said)
-    shown = [show(referee, each, all_unwinders(), PROGRAMS) for each in (gone, finding)]
+    version = tried().version
+    said: dict[str, Any] = {"seen_in": ("0.1",), "not_in": (version,)}
+    gone = {"at": "main", "title": "It was so once", **said}
+    shown = [tried(**gone), tried()]
     assert [each.repaired for each in shown] == [True, False]
     mistakes, _, repaired = findings_markdown(shown).partition("# What was repaired")
-    assert gone.title not in mistakes and f"**{gone.title}**: 0.1; gone since {version}" in repaired
-    assert f"--at main -u {finding.unwinder}` shows it" in repaired and finding.title in mistakes
+    assert gone["title"] not in mistakes and f"**{gone['title']}**: 0.1; gone since {version}" in repaired
+    assert f"--at main -u {FINDING.unwinder}` shows it" in repaired and FINDING.title in mistakes
     monkeypatch.setattr("docs.findings_page.of_tool", lambda tool: [Version(tool=tool, version="0.1", holds="")])
-    assert f"--at main -u {finding.unwinder}@0.1` shows it" in findings_markdown(shown)
-    back = dataclasses.replace(finding, **said)  # it shows in a version of which the data say that it does not
-    for each, expected, told in ((gone, 0, "0 show, 0 do not, 1 repaired"), (back, 1, "1 show, 0 do not, 0 not")):
-        monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
-        status, out = checked(monkeypatch, capsys, "--check")
+    assert f"--at main -u {FINDING.unwinder}@0.1` shows it" in findings_markdown(shown)
+    # The second one shows in a version of which the data say that it does not.
+    for changed, expected, told in ((gone, 0, "0 show, 0 do not, 1 repaired"), (said, 1, "1 show, 0 do not, 0 not")):
+        status, out = checked(findings=(replace(FINDING, **changed),))
         assert (status, told in out) == (expected, True), out
 
 
 def test_another_wrong_answer_is_not_the_finding_that_says_which() -> None:
-    referee, finding = a_finding()
-    assert show(referee, dataclasses.replace(finding, outcome="wrong_register"), all_unwinders(), PROGRAMS).shows
-    assert not show(referee, dataclasses.replace(finding, outcome="skipped"), all_unwinders(), PROGRAMS).shows
+    assert tried(outcome="wrong_register").shows and not tried(outcome="skipped").shows
 
 
 def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, checked: Checked
 ) -> None:
-    referee, finding = a_finding()
     unwinders = {"1.0": "debug_frame", "2.0": "prologue_analysis", "2.1": "debug_frame", "4.0": "prologue_analysis"}
     there = [Version(tool="clang", version=each, holds="") for each in ("1.0", "2.0", "2.1", "3.0", "4.0")]
 
@@ -360,21 +341,20 @@ def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
         name, _, version = patterns[0].partition("@")
         if version not in unwinders:
             raise VersionMissing(patterns[0], "it is not to be had", "wait")
-        return (dataclasses.replace(UNWINDERS[unwinders[version]], name=patterns[0], tool=lambda: f"{name} {version}"),)
+        return (replace(UNWINDERS[unwinders[version]], name=patterns[0], tool=lambda: f"{name} {version}"),)
 
     for module in ("testbed.campaign.findings", "testbed.cli.matrix"):
         monkeypatch.setattr(f"{module}.of_tool", lambda tool: there)
     monkeypatch.setattr("testbed.campaign.findings.unwinders_of_versions", bring)
-    known = dataclasses.replace(finding, seen_in=("2.0", "3.0"))
-    now, missing = in_all_versions(referee, known, PROGRAMS, print)
-    assert now == dataclasses.replace(finding, seen_in=("1.0", "2.1", "3.0"), not_in=("2.0", "4.0"))
-    assert missing == {"3.0": f"{finding.unwinder}@3.0: it is not to be had; wait"}
+    known = replace(FINDING, seen_in=("2.0", "3.0"))
+    now, missing = in_all_versions(COMPILER, known, PROGRAMS, print)
+    assert now == replace(FINDING, seen_in=("1.0", "2.1", "3.0"), not_in=("2.0", "4.0"))
+    assert missing == {"3.0": f"{FINDING.unwinder}@3.0: it is not to be had; wait"}
     assert now.gone_since == "4.0" and now.versions == "1.0 to 3.0; gone since 4.0"
     for each, expected in ((known, 1), (now, 0)):
-        monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": dataclasses.replace(referee, findings=(each,))})
-        status, out = checked(monkeypatch, capsys, "--check", "--all-versions")
+        status, out = checked("--all-versions", findings=(each,))
         assert status == expected
-        assert f"{finding.id}: 1.0 to 3.0; gone since 4.0\n  3.0 was not asked: " in out
+        assert f"{FINDING.id}: 1.0 to 3.0; gone since 4.0\n  3.0 was not asked: " in out
         assert ("its data say otherwise: 2.0 to 3.0" in out) == bool(expected)
 
 
@@ -389,8 +369,7 @@ def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
     ],
 )
 def test_versions_are_told_by_the_first_and_the_last(seen: str, gone: str, said: str) -> None:
-    _, finding = a_finding()
-    assert dataclasses.replace(finding, seen_in=tuple(seen.split()), not_in=tuple(gone.split())).versions == said
+    assert replace(FINDING, seen_in=tuple(seen.split()), not_in=tuple(gone.split())).versions == said
 
 
 @pytest.mark.parametrize("tool", sorted({each.tool for each in versions()}))
@@ -403,16 +382,14 @@ def test_the_data_of_findings_name_versions_that_there_are_and_are_written_as_th
         assert finding.seen_in
     text = (ROOT / "testbed" / "referee" / tool / "findings.toml").read_text(encoding="utf-8")
     assert with_versions(text, findings) == text
-    without = with_versions(text, [dataclasses.replace(each, seen_in=(), not_in=()) for each in findings])
+    without = with_versions(text, [replace(each, seen_in=(), not_in=()) for each in findings])
     assert "seen_in" not in without and with_versions(without, findings) == text
 
 
 def test_what_goes_wrong_on_the_way_is_in_the_value() -> None:
-    referee, finding = a_finding()
-    nowhere = show(referee, dataclasses.replace(finding, at="nowhere"), all_unwinders(), PROGRAMS)
+    nowhere = tried(at="nowhere")
     assert not nowhere.shows and "no symbol 'nowhere'" in nowhere.problem
-    absent = dataclasses.replace(referee, find=lambda: None, package="pip install it")
-    missing = show(absent, finding, all_unwinders(), PROGRAMS)
+    missing = tried(replace(COMPILER, find=lambda: None, package="pip install it"))
     assert missing.missing == "not installed: pip install it"
     assert encoded(TriedFindings, [missing, nowhere])[0]["missing"] == missing.missing
 
@@ -420,12 +397,10 @@ def test_what_goes_wrong_on_the_way_is_in_the_value() -> None:
 def test_the_command_of_a_finding_says_it_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    referee, finding = a_finding()
-    shown = show(referee, finding, all_unwinders(), PROGRAMS)
+    shown = tried()
     monkeypatch.setattr(sys, "argv", shlex.split(shown.command))
     monkeypatch.setenv("NO_COLOR", "1")
     main()
     out = " ".join(capsys.readouterr().out.split())
     assert shown.verdict is not None
-    assert shown.verdict.outcome.label in out
-    assert shown.verdict.difference in out
+    assert shown.verdict.outcome.label in out and shown.verdict.difference in out
