@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from testbed.native import machine_code
 from testbed.native.machine_code import VARIABLE
 from testbed.referee import REFEREE_OF, REFEREES
 from testbed.report import plots, stepper, timeline
+from testbed.words.errors import ToolchainMissing
 from testbed.words.printable import printable, printable_lines
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
 
@@ -111,6 +113,7 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["score", "-u", "ehabi", "-a", "x86_64"], "not for any of these architectures"),
         (["score", "-a", "vax"], "no architecture 'vax'"),
         (["score", "-o", "x.svg", "-a", "arm64"], "a badge is of one unwinder"),
+        (["score", "--versions", "gdb", "--json"], "--json does not go with --versions"),
         (["run", "--trace", __file__], "no trace file of testbed"),
         (["run", "--trace", "gone"], "No such file"),
         (["run", "leaf_call", "--trace", __file__], "takes the place of PROGRAM"),
@@ -170,14 +173,12 @@ def test_a_missing_toolchain_says_what_to_install(
 ) -> None:
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "ziglang", None)
-    monkeypatch.setattr("testbed.build.compile.find_zig", _no_zig, raising=True)
+
+    def no_zig() -> Path:
+        raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
+
+    monkeypatch.setattr("testbed.build.compile.find_zig", no_zig, raising=True)
     tells(testbed, 2, ("run", "recursion", "--arch", "arm64"), err=["pip install ziglang"])
-
-
-def _no_zig() -> Path:
-    from testbed.words.errors import ToolchainMissing
-
-    raise ToolchainMissing("clang (ziglang)", "pip install ziglang==0.17.0")
 
 
 def test_the_cache_command_says_how_its_folder_is_chosen(
@@ -269,36 +270,24 @@ def test_names_of_a_file_do_not_reach_the_terminal_raw(testbed: Testbed, tmp_pat
     assert "we ird\\nna\\x1b[2Jme" in said.out or command[0] != "run"
 
 
-def test_a_message_about_a_file_is_spelled_too(testbed: Testbed, tmp_path: Path) -> None:
-    said = testbed("run", str(tmp_path / "no\x1b[2J.elf"))
-    assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.elf" in said.err
-    said = testbed("run", "--trace", str(tmp_path / "no\x1b[2J.trace"))
-    assert said.status == 2 and "\x1b" not in said.err and "no\\x1b[2J.trace" in said.err
+@pytest.mark.parametrize("options", [[], ["--trace"]])
+def test_a_message_about_a_file_is_spelled_too(testbed: Testbed, options: list[str]) -> None:
+    said = tells(testbed, 2, ("run", *options, "/no\x1b[2J.elf"), err=["no\\x1b[2J.elf"])
+    assert "\x1b" not in said.err
 
 
 # Output files are tried before the work; where writing fails after all, the result is still printed.
 
 
 @pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        (("run", "leaf_call"), ("--output",)),
-        (("matrix", "-p", "leaf_call"), ("--output",)),
-        (("fuzz", "--write", "3"), ("--output",)),
-        (("export", "leaf_call", "--at", "@0"), ("--output",)),
-    ],
-    ids=lambda value: value[0],
+    "command", ["run leaf_call", "matrix -p leaf_call", "fuzz --write 3", "export leaf_call --at @0"]
 )
-def test_a_file_that_cannot_be_written_is_told_before_the_work(
-    testbed: Testbed, tmp_path: Path, command: tuple[str, ...], options: tuple[str, ...]
-) -> None:
+def test_a_file_that_cannot_be_written_is_told_before_the_work(testbed: Testbed, tmp_path: Path, command: str) -> None:
     os.mkfifo(tmp_path / "pipe.svg")
-    for option in options:
-        for path in (tmp_path / "nowhere" / "x.svg", tmp_path / "pipe.svg", tmp_path / f"{'n' * 300}.svg"):
-            status, out, err = testbed(*command, option, str(path))
-            assert (status, out) == (2, ""), f"{command} {option} {path}"
-            assert "cannot be written" in err
-        assert testbed(*command, option, str(tmp_path)).status == 2
+    tells(testbed, 2, ("export", "--vectors", str(tmp_path / "pipe.svg")), err=["exists, and is no folder: name a new"])
+    for name in ("nowhere/x.svg", "pipe.svg", f"{'n' * 300}.svg", "."):
+        said = tells(testbed, 2, (*command.split(), "--output", str(tmp_path / name)))
+        assert said.out == "" and (name == "." or "cannot be written" in said.err), name
 
 
 def test_what_cannot_be_written_in_the_end_loses_nothing(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,6 +369,7 @@ class Started:
         return {module for module in self.modules for each in packages if f"{module}.".startswith(f"{each}.")}
 
 
+@cache
 def started(*arguments: str) -> Started:
     """The command in a fresh process; without arguments the command line is imported, and no more."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -396,32 +386,32 @@ def started(*arguments: str) -> Started:
 
 LIBRARIES = ("numpy", "unicorn", "capstone", "keystone", "elftools", "numba", "jinja2", "zstandard", "pydemumble")
 OURS = ("testbed.generate", "testbed.referee", "testbed.build", "testbed.machine", "testbed.image", "unwinders")
+FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/unwinder.py"))
+NOTHING = (*LIBRARIES, *OURS, "rich", "programs", "testbed.arch", "importlib.metadata")
+LEAF = {path.path.name for path in PROGRAMS["leaf_call"].sources.values()}
+RUN = "run leaf_call --arch arm64"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)], ids=" ".join)
-def test_the_command_line_itself_loads_nothing(arguments: tuple[str, ...]) -> None:
-    process = started(*arguments)
-    assert process.sources == set()
-    assert process.of(*LIBRARIES, *OURS, "rich", "programs", "testbed.arch", "importlib.metadata") == set()
-
-
-def test_a_list_loads_what_it_lists() -> None:
-    arches = started("list", "arches")
-    assert arches.sources == set()
-    assert arches.of(*LIBRARIES, "programs", *OURS) == set()
-    unwinders = started("list", "unwinders")
-    assert unwinders.sources == set()
-    assert unwinders.of("testbed.generate", "testbed.referee", "testbed.machine", "programs") == set()
-
-
-def test_a_run_reads_one_program_and_asks_no_referee() -> None:
-    process = started("run", "leaf_call", "--arch", "arm64")
-    assert process.sources == {path.path.name for path in PROGRAMS["leaf_call"].sources.values()}
-    seeds = {f"testbed.generate{each}" for each in ("", ".seeds", ".shape", ".evaluate")}  # what a name stands for
-    assert process.of("testbed.generate") <= seeds
-    assert process.of(*(f"testbed.referee.{room}" for room in ("process", *FOLDERS))) == set()
-    assert process.of("numba", "numpy.ma", "jinja2", "multiprocessing") == set()
-    assert process.of("testbed.report.matrix_text", "testbed.image.macho", "testbed.image.debug.lines") == set()
+@pytest.mark.parametrize(
+    ("command", "sources", "without", "but"),
+    [
+        *((command, set(), NOTHING, ()) for command in ("", "--help", "-h")),  # the command line itself loads nothing
+        ("list arches", set(), (*LIBRARIES, "programs", *OURS), ()),
+        ("list unwinders", set(), ("testbed.generate", "testbed.referee", "testbed.machine", "programs"), ()),
+        (RUN, LEAF, tuple(f"testbed.referee.{room}" for room in ("process", *FOLDERS)), ()),
+        (RUN, LEAF, ("numba", "numpy.ma", "jinja2", "multiprocessing"), ()),
+        (RUN, LEAF, ("testbed.report.matrix_text", "testbed.image.macho", "testbed.image.debug.lines"), ()),
+        (RUN, LEAF, ("testbed.generate",), ("", ".seeds", ".shape", ".evaluate")),  # what a name stands for
+        (f"{RUN} -u fp_chain", LEAF, ("unwinders.chains",), ("", ".fp_chain")),  # an unwinder is loaded alone
+        (f"{RUN} -u fp_chain", LEAF, ("unwinders.tables", "unwinders.analysis", "unwinders.scans"), ()),
+    ],
+)
+def test_a_command_reads_and_loads_what_it_needs(
+    command: str, sources: set[str], without: tuple[str, ...], but: tuple[str, ...]
+) -> None:
+    process = started(*command.split())
+    assert process.sources == sources
+    assert process.of(*without) <= {without[0] + each for each in but}
 
 
 def test_a_check_of_one_function_waits_for_no_compiler(tmp_path: Path) -> None:
@@ -430,15 +420,6 @@ def test_a_check_of_one_function_waits_for_no_compiler(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "testbed.cli", "check", str(ROOT / "docs/examples/sum.S"), "--arch", "arm64"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 1 and "sum+0x10" in done.stdout, done.stderr
-
-
-FOLDERS = sorted(path.parent.name for path in (ROOT / "testbed/referee").glob("*/unwinder.py"))
-
-
-def test_an_unwinder_is_loaded_alone() -> None:
-    process = started("run", "leaf_call", "--arch", "arm64", "-u", "fp_chain")
-    assert process.of("unwinders.chains") == {"unwinders.chains", "unwinders.chains.fp_chain"}
-    assert process.of("unwinders.tables", "unwinders.analysis", "unwinders.scans") == set()
 
 
 def test_one_real_unwinder_is_looked_for_alone() -> None:
