@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-import testbed
 import testbed as package
-from testbed import Backtrace, Frame, FrameKind, Snapshot
+from testbed import Backtrace, Frame, FrameKind, Snapshot, Unwinder
 from testbed.cli.plugins import MOST_HANGS, brought, guarded
 from testbed.referee import REFEREES
 from testbed.words.errors import BrokenAnswer, ToolCrashed, ToolHung, UnwindError, UsageError
@@ -215,7 +214,7 @@ def test_the_matrix_in_python_takes_programs_and_processes(folder: Path) -> None
 
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
-    return testbed.run("leaf_call", arch="x86_64").trace.snapshot(3)
+    return package.run("leaf_call", arch="x86_64").trace.snapshot(3)
 
 
 def top(at: Snapshot) -> Frame:
@@ -312,17 +311,8 @@ def test_an_interrupt_stays_the_users(snapshot: Snapshot) -> None:
 
 
 def test_a_lying_unwinder_makes_the_run_and_the_matrix_fail(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
-    from types import MappingProxyType
-
-    from testbed.contract.frames import Backtrace, Frame, FrameKind
-    from testbed.contract.unwinder import Unwinder
-
-    liar = Unwinder(
-        name="always_root",
-        summary="claims that every interrupted function is the root",
-        unwind=lambda at: Backtrace((Frame(FrameKind.INTERRUPTED, at.pc, at.registers),), None),
-    )
-    monkeypatch.setattr("testbed.cli.unwinders.UNWINDERS", MappingProxyType({"always_root": liar}))
+    liar = Unwinder(name="always_root", summary="", unwind=lambda at: Backtrace((top(at),), None))
+    monkeypatch.setattr("testbed.cli.unwinders.UNWINDERS", {"always_root": liar})
     tells(testbed, 1, ("run", "leaf_call", "--arch", "arm64"), out=["UNEXPLAINED"])
     tells(testbed, 1, ("matrix", "-p", "leaf_call", "-a", "arm64", "-j", "1"), out=["UNEXPLAINED"])
 
