@@ -18,7 +18,7 @@ from testbed.build.recipes import RECIPES
 from testbed.cli import COMMANDS, MOVED
 from testbed.runs.files import save_run
 from testbed.runs.run import run_program
-from tests.cli.command import Testbed, data_of, tells
+from tests.cli.command import Step, Testbed, data_of, session, tells
 from tests.image.macho_files import ARM64_CPU, X86_64_CPU, universal
 
 
@@ -58,16 +58,14 @@ def test_a_mach_o_file_is_run_and_its_table_printed(testbed: Testbed, tmp_path: 
     ]
     path = tmp_path / "both"
     path.write_bytes(universal(*parts))
-    said = tells(
-        testbed,
-        2,
-        ("run", str(path)),
-        err=["both: at offset 0x4: a universal file with x86_64, arm64: say which (--arch)"],
-    )
-    for arch in ("arm64", "x86_64"):
-        said = testbed("run", str(path), "--arch", arch)
-        assert (said.status, "compact_unwind" in said.out, "exit 187" in said.out) == (0, True, True), said.err
-        assert f"both · {arch} · prebuilt" in said.out
+    steps = [
+        Step("run {path}", 2, err=["both: at offset 0x4: a universal file with x86_64, arm64: say which (--arch)"]),
+        *(
+            Step(f"run {{path}} --arch {arch}", out=["compact_unwind", "exit 187", f"both · {arch} · prebuilt"])
+            for arch in ("arm64", "x86_64")
+        ),
+    ]
+    session(testbed, steps, path=path)
     said = tells(testbed, 0, ("rows", str(path), "-a", "arm64"), out=["__TEXT,__unwind_info (compact_unwind)"])
     assert re.search(
         r"^descend\nloc +CFA +x19 +x20 +x29 +ra *\n─+\n\w+ +x29\+16 +c-24 +c-32 +c-16 +c-8", said.out, re.M
@@ -83,19 +81,13 @@ def summary(out: str) -> list[list[str]]:
 
 
 def test_a_run_in_pieces_counts_what_the_whole_run_counts(testbed: Testbed, tmp_path: Path) -> None:
-    whole = testbed("run", "recursion", "--arch", "arm64", "-u", "*fp*", "-u", "eh*")
-    pieces = testbed("run", "recursion", "--arch", "arm64", "-u", "*fp*", "-u", "eh*", "--chunk", "50")
-    assert pieces.status == whole.status == 0 and "looked at in" in pieces.out
-    assert summary(pieces.out) == summary(whole.out) != []
-    tells(
-        testbed,
-        0,
-        ("run", "recursion", "--arch", "arm64", "--chunk", "50", "-o", str(tmp_path / "pieces.trace")),
-        out=["in pieces, exit"],
-    )
-    for more in ((), ("--chunk", "50")):
-        again = testbed("run", "--trace", str(tmp_path / "pieces.trace"), "-u", "*fp*", "-u", "eh*", *more)
-        assert again.status == 0 and summary(again.out) == summary(whole.out)
+    trace, asked = str(tmp_path / "pieces.trace"), ("-u", "*fp*", "-u", "eh*")
+    recursion = ("run", "recursion", "--arch", "arm64")
+    whole = tells(testbed, 0, (*recursion, *asked))
+    tells(testbed, 0, (*recursion, "--chunk", "50", "-o", trace), out=["in pieces, exit"])
+    pieces = tells(testbed, 0, (*recursion, *asked, "--chunk", "50"), out=["looked at in"])
+    kept = [tells(testbed, 0, ("run", "--trace", trace, *asked, *more)) for more in ((), ("--chunk", "50"))]
+    assert [summary(each.out) for each in (pieces, *kept)] == [summary(whole.out)] * 3 != [[]] * 3
     slow = testbed("run", "leaf_call", "--arch", "arm64", "--chunk", "8")
     assert "lr_leaf" in slow.err and "lr_leaf" not in slow.out
 
@@ -115,19 +107,18 @@ def test_one_site_of_a_run_in_pieces_is_shown_as_of_the_whole(testbed: Testbed) 
 def test_a_long_run_is_taken_in_pieces_by_itself(
     testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
     monkeypatch.setattr("testbed.cli.run.WHOLE", 100)
-    said = tells(testbed, 0, ("run", "recursion", "--arch", "arm64", "-u", "eh_frame"), out=["in 1 piece;"])
-    tells(
-        testbed, 0, ("run", "recursion", "--arch", "arm64", "-o", str(tmp_path / "long.trace")), out=["in pieces, exit"]
-    )
-    assert testbed("run", "--trace", str(tmp_path / "long.trace"), "-u", "eh_frame").out == said.out
-    tells(testbed, 2, ("run", "recursion", "--arch", "arm64", "--json"), err=["--json shows every step"])
-    whole = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame")
-    assert whole.status == 0 and "looked at in" not in whole.out
-    signals = testbed("run", "signal", "--arch", "x86_64", "-u", "eh_frame")
-    assert signals.status == 0 and "looked at in" not in signals.out
-    tells(testbed, 2, ("run", "recursion", "--arch", "arm64", "--budget", "150"), err=["did not exit within 150 steps"])
+    recursion, trace = "run recursion --arch arm64", tmp_path / "long.trace"
+    said = tells(testbed, 0, (*recursion.split(), "-u", "eh_frame"), out=["in 1 piece;"])
+    steps = [
+        Step(f"{recursion} -o {trace}", out=["in pieces, exit"]),
+        Step(f"run --trace {trace} -u eh_frame", out=said.out.splitlines()),
+        Step(f"{recursion} --json", 2, err=["--json shows every step"]),
+        Step("run leaf_call --arch arm64 -u eh_frame", lacks=["looked at in"]),
+        Step("run signal --arch x86_64 -u eh_frame", lacks=["looked at in"]),
+        Step(f"{recursion} --budget 150", 2, err=["did not exit within 150 steps"]),
+    ]
+    session(testbed, steps)
 
 
 LONG = """// summary: a loop
@@ -165,13 +156,12 @@ def test_nothing_holds_a_long_run_whole_not_even_to_find_out_that_it_is_long(wha
 def test_a_run_that_ends_within_what_is_held_is_whole_whatever_the_budget(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
-    usual = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame")
+    asked = ("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame")
+    usual = testbed(*asked)
     for whole, in_pieces in ((24, True), (25, False)):  # it has 25 steps
         monkeypatch.setattr("testbed.cli.run.WHOLE", whole)
-        said = testbed("run", "leaf_call", "--arch", "arm64", "-u", "eh_frame", "--budget", "3000000")
-        assert said.status == 0 and ("looked at in" in said.out) == in_pieces
-        assert summary(said.out) == summary(usual.out)
+        said = tells(testbed, 0, (*asked, "--budget", "3000000"))
+        assert ("looked at in" in said.out, summary(said.out)) == (in_pieces, summary(usual.out))
 
 
 # ``testbed run -o FILE.trace``, and ``testbed run`` on what it wrote.
@@ -183,8 +173,7 @@ def test_a_recorded_file_is_judged_as_the_run_itself(testbed: Testbed, tmp_path:
     assert f"{file.stat().st_size:,} bytes" in recorded.out
     for options in ([], ["--json"], ["--at", "leaf"], ["--differences", "-u", "fp_*"]):
         fresh, kept = (
-            testbed("run", "leaf_call", "--arch", "arm64", *options),
-            testbed("run", "--trace", str(file), *options),
+            testbed("run", *what, *options) for what in (("leaf_call", "--arch", "arm64"), ("--trace", str(file)))
         )
         assert fresh.out and kept == fresh, options
 
@@ -234,12 +223,6 @@ def test_columns_are_honoured_where_there_is_no_terminal(
     lines = testbed("list", "programs").out.splitlines()
     longest = max(len(line) for line in lines if " " in line.strip())  # a name alone may be longer than a line
     assert width - 8 < longest <= width
-
-
-def test_a_folder_of_vectors_that_is_a_pipe_is_told(testbed: Testbed, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    said = testbed("export", "--vectors", str(tmp_path / "pipe"))
-    assert (said.status, said.err) == (2, f"error: {tmp_path / 'pipe'} exists, and is no folder: name a new one\n")
 
 
 @pytest.mark.parametrize("script", ["docs/random_flags.py", "docs/heat_map.py", "docs/regenerate.py"])
@@ -327,14 +310,21 @@ def test_a_closed_stream_is_no_mistake_and_a_mistake_shows_in_the_status(closed:
     assert (done.returncode, done.stderr) == (2 if "leaf_cal " in command else 0, "")
 
 
+def _printed(words: str, **environment: str) -> bytes:
+    """What a command in a process of its own prints."""
+    command = [sys.executable, "-m", "testbed.cli", *words.split()]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(command, capture_output=True, check=True, env=environment).stdout
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_an_encoding_without_lines_and_arrows_gets_similar_signs(encoding: str) -> None:
-    command = [sys.executable, "-m", "testbed.cli", "run", "leaf_call", "--arch", "arm64"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    plain = subprocess.run(command, capture_output=True, check=True, env={**environment, "PYTHONIOENCODING": "utf-8"})
-    said = subprocess.run(command, capture_output=True, check=True, env={**environment, "PYTHONIOENCODING": encoding})
-    lines, similar = plain.stdout.decode().splitlines(), said.stdout.decode(encoding).splitlines()
-    assert "?" not in said.stdout.decode(encoding) and said.stdout.decode(encoding).isascii() == (encoding == "ascii")
+    lines, similar = (
+        _printed("run leaf_call --arch arm64", PYTHONIOENCODING=name).decode(name).splitlines()
+        for name in ("utf-8", encoding)
+    )
+    text = "".join(similar)
+    assert "?" not in text and text.isascii() == (encoding == "ascii")
     marks = [line for line in lines if line.startswith("  11 ")]
     assert marks and marks == [line for line in similar if line.startswith("  11 ")]
     assert [len(line) for line in lines[:30]] == [len(line) for line in similar[:30]]
@@ -342,11 +332,5 @@ def test_an_encoding_without_lines_and_arrows_gets_similar_signs(encoding: str) 
 
 def test_lines_in_a_pipe_end_where_their_text_ends() -> None:
     for words in ("run leaf_call", "list assumptions -u fp_chain", "run leaf_call --at leaf --machine"):
-        said = subprocess.run(
-            [sys.executable, "-m", "testbed.cli", *words.split()],
-            capture_output=True,
-            check=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        assert len(said.stdout) > 500 and not [line for line in said.stdout.splitlines() if line != line.rstrip()]
+        said = _printed(words).decode()
+        assert len(said) > 500 and not [line for line in said.splitlines() if line != line.rstrip()]
