@@ -19,7 +19,7 @@ from testbed.cli import COMMANDS
 from testbed.image import read_image
 from testbed.report.answers import NOTE
 from testbed.report.json_forms import FOLDER, PRINTED, schema_text
-from tests.cli.command import Testbed, data_of, tells
+from tests.cli.command import Step, Testbed, data_of, session, tells
 
 
 @pytest.fixture(autouse=True)
@@ -70,10 +70,11 @@ def test_a_mach_o_core_names_its_program_file(testbed: Testbed, recipe: str) -> 
     program, at = {"macho-O2": ("alloca_vla", "main+0x8"), "keystone": ("leaf_call", "leaf")}[recipe]
     out = testbed("export", program, "-a", "arm64", "-r", recipe, "--at", at, "-f", "macho-core", "-o", "a.mcore")[1]
     file = out.rsplit(": ", 1)[1].strip()
-    status, _, err = testbed("backtrace", "a.mcore")
-    assert status == 2 and f"no file for the module {file}" in err and "--sysroot /" in err
-    status, out, err = testbed("backtrace", "a.mcore", "--sysroot", "/")
-    assert (status, err) == (0, "") and f"{file} at 0x" in out and "_start ()" in out
+    steps = [
+        Step("backtrace a.mcore", 2, err=[f"no file for the module {file}", "--sysroot /"]),
+        Step("backtrace a.mcore --sysroot /", out=[f"{file} at 0x", "_start ()"], err=""),
+    ]
+    session(testbed, steps)
 
 
 def test_a_mach_o_core_without_that_note_needs_to_be_told_where_the_program_lies(
@@ -84,12 +85,12 @@ def test_a_mach_o_core_without_that_note_needs_to_be_told_where_the_program_lies
     )[1]
     program, core = out.rsplit(": ", 1)[1].strip(), tmp_path / "a.mcore"
     core.write_bytes(core.read_bytes().replace(b"all image infos", b"not known to us"))
-    status, out, err = testbed("backtrace", "a.mcore", "-u", "compact_unwind")
-    assert status == 1 and "no image covers" in out and "--file PATH@0x400000" in err
-    status, _, err = testbed("backtrace", "a.mcore", "--file", program)
-    assert status == 2 and "@0x..." in err
-    status, out, _ = testbed("backtrace", "a.mcore", "--file", f"{program}@0x10a5c4000", "-u", "lr_leaf")
-    assert status == 0 and "_start ()" in out
+    steps = [
+        Step("backtrace a.mcore -u compact_unwind", 1, out=["no image covers"], err=["--file PATH@0x400000"]),
+        Step("backtrace a.mcore --file {program}", 2, err=["@0x..."]),
+        Step("backtrace a.mcore --file {program}@0x10a5c4000 -u lr_leaf", out=["_start ()"]),
+    ]
+    session(testbed, steps, program=program)
 
 
 @pytest.mark.parametrize("form", ["core", "minidump", "json", "macho-core"])
@@ -112,7 +113,6 @@ def test_without_any_program_file_what_needs_none_is_asked_and_it_is_said_what_w
 # ``--debug-dir`` of ``testbed backtrace`` and ``table``: names from separate debug files, only where the user says so.
 
 NO_EH_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
-SCHEMA = Path(__file__).parents[2] / "testbed" / "report" / "schema" / "backtrace.json"
 
 
 @pytest.fixture
@@ -159,26 +159,21 @@ def test_names_come_from_the_debug_file_where_a_folder_is_given(testbed: Testbed
 
 
 def test_a_table_of_a_debug_file_is_shown(testbed: Testbed, snapshot: Path) -> None:
-    program = str(snapshot.parent / "program")
-    assert testbed("rows", program, "-f", "debug_frame").status == 2
-    tells(testbed, 0, ("rows", program, "-f", "debug_frame", "--debug-dir", str(snapshot.parent)), out=["inner"])
-    tells(
-        testbed, 2, ("rows", program, "--compare", "--debug-dir", str(snapshot.parent)), err=["leave out --debug-dir"]
-    )
+    steps = [
+        Step("rows {folder}/program -f debug_frame", 2),
+        Step("rows {folder}/program -f debug_frame --debug-dir {folder}", out=["inner"]),
+        Step("rows {folder}/program --compare --debug-dir {folder}", 2, err=["leave out --debug-dir"]),
+    ]
+    session(testbed, steps, folder=snapshot.parent)
 
 
 def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
-    said = json.loads(
-        testbed("backtrace", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
-    )
-    jsonschema.validate(said, json.loads(SCHEMA.read_text()))
-    assert said["images"][0]["debug_file"] == str(snapshot.parent / "program.debug")
-    (snapshot.parent / "program.debug").write_bytes(b"another file")
-    said = json.loads(
-        testbed("backtrace", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent)).out
-    )
-    jsonschema.validate(said, json.loads(SCHEMA.read_text()))
-    assert "debug_file" not in said["images"][0] and "the CRC is" in said["images"][0]["notes"][0]
+    asked = ("backtrace", str(snapshot), "--sysroot", "/", "--json", "--debug-dir", str(snapshot.parent))
+    debug = snapshot.parent / "program.debug"
+    assert data_of(testbed(*asked).out, "backtrace")["images"][0]["debug_file"] == str(debug)
+    debug.write_bytes(b"another file")
+    (image,) = data_of(testbed(*asked).out, "backtrace")["images"]
+    assert "debug_file" not in image and "the CRC is" in image["notes"][0]
 
 
 # ``testbed rows``: the rows of a file, formats side by side, and files without tables or with damaged ones.
@@ -216,12 +211,8 @@ def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> Non
         (["score", "-u", "fp_chain", "-a", "x86_64", "--json"], "score"),
     ],
 )
-def test_what_is_printed_follows_its_schema(
-    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = tells(testbed, 0, arguments)
-    data_of(said.out, name)
+def test_what_is_printed_follows_its_schema(testbed: Testbed, arguments: list[str], name: str) -> None:
+    data_of(tells(testbed, 0, arguments).out, name)
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -235,6 +226,3 @@ def test_every_command_with_json_has_a_schema() -> None:
     commands = {name: import_module(f"testbed.cli.{name}").command for name in COMMANDS}
     with_json = {name for name, command in commands.items() if any("--json" in param.opts for param in command.params)}
     assert with_json - {path.stem for path in FOLDER.glob("*.json")} == set()
-
-
-# ``testbed list`` and ``testbed list cache``.
