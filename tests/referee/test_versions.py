@@ -166,20 +166,25 @@ def test_without_the_network_it_says_what_pip_says_and_nothing_half_is_left(inde
     assert not list(versions.environments().iterdir())
 
 
-def test_a_cache_folder_that_cannot_be_written_is_told(index: Path, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file")
-    with pytest.raises(VersionMissing, match="set TESTBED_CACHE to a folder that can"):
-        brought(TOY, lambda text: None)
-
-
-def test_a_python_without_pip_is_told_what_brings_it(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("broken", "text", "why"),
+    [
+        ("cache", "a file", "set TESTBED_CACHE to a folder that can"),
+        (
+            "python",
+            '#!/bin/sh\necho "$0: No module named pip" >&2; exit 1\n',
+            r"No module named pip; .*python -m ensurepip brings it",
+        ),
+    ],
+)
+def test_a_cache_that_cannot_be_written_and_a_python_without_pip_are_told(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, text: str, why: str
 ) -> None:
-    python = tmp_path / "python"
-    python.write_text('#!/bin/sh\necho "$0: No module named pip" >&2; exit 1\n')
-    python.chmod(stat.S_IRWXU)
-    monkeypatch.setattr(sys, "executable", str(python))
-    with pytest.raises(VersionMissing, match=r"No module named pip; .*python -m ensurepip brings it"):
+    (tmp_path / broken).write_text(text)
+    (tmp_path / broken).chmod(stat.S_IRWXU)
+    if broken == "python":
+        monkeypatch.setattr(sys, "executable", str(tmp_path / broken))
+    with pytest.raises(VersionMissing, match=why):
         brought(TOY, lambda text: None)
 
 
@@ -191,28 +196,40 @@ def test_what_this_environment_has_in_that_version_is_taken(index: Path) -> None
         brought(Version(tool="gdb", version="1", holds="", wheel="click==0.0.1"), lambda text: None)
 
 
-def test_what_does_not_start_or_says_another_version_is_not_taken(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+SYSTEM = Version(tool="gdb", version="13.1", holds="", program="gdb-multiarch", package="apt install it")
+
+
+@pytest.mark.parametrize(
+    ("version", "found", "why"),
+    [
+        (TOY, None, "does not start here"),
+        (TOY, Found("1.4", "/toy"), "is 1.4"),
+        (SYSTEM, None, "gdb-multiarch is not installed; .*apt install it"),
+        (SYSTEM, Found("9", "/gdb"), "here is 9"),
+    ],
+)
+def test_what_does_not_start_or_says_another_version_is_not_taken(
+    index: Path, version: Version, found: Found | None, why: str
+) -> None:
     wheel(index, "toy_gdb", "1.5.post2")
-    for found, why in ((None, "does not start here"), (Found("1.4", "/toy"), "is 1.4")):
-        tool = OtherVersions(in_packages=lambda packages, found=found: found, unwinders=lambda find: ())
-        with pytest.raises(VersionMissing, match=why):
-            versions._found(TOY, tool, lambda text: None)
-    system = Version(tool="gdb", version="13.1", holds="", program="gdb-multiarch", package="apt install it")
-    for found, why in ((None, "gdb-multiarch is not installed; .*apt install it"), (Found("9", "/gdb"), "here is 9")):
-        tool = OtherVersions(
-            in_packages=pytest.fail, by_program=lambda name, found=found: found, unwinders=lambda find: ()
-        )
-        with pytest.raises(VersionMissing, match=why):
-            versions._found(system, tool, lambda text: None)
+    ways = {"in_packages": lambda packages: found, "by_program": pytest.fail}
+    if version is SYSTEM:
+        ways = {"in_packages": pytest.fail, "by_program": lambda name: found}
+    with pytest.raises(VersionMissing, match=why):
+        versions._found(version, OtherVersions(**ways, unwinders=lambda find: ()), lambda text: None)
 
 
-def test_an_unknown_version_names_those_there_are() -> None:
-    with pytest.raises(UsageError, match=r"no version matches 'gdb@15'; there is gdb@13.1, gdb@16.3, "):
-        unwinders_named(["gdb@15"])
-    with pytest.raises(UsageError, match=r"no version matches .gdb_no_tables@15.; there is gdb@13.1, "):
-        unwinder_named("gdb_no_tables@15")
-    with pytest.raises(UsageError, match="there are versions of gdb, lldb, libdw, llvm_libunwind, drgn, symbolic"):
-        unwinders_named(["perf@*"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gdb@15", r"no version matches 'gdb@15'; there is gdb@13.1, gdb@16.3, "),
+        ("gdb_no_tables@15", r"no version matches .gdb_no_tables@15.; there is gdb@13.1, "),
+        ("perf@*", "there are versions of gdb, lldb, libdw, llvm_libunwind, drgn, symbolic"),
+    ],
+)
+def test_an_unknown_version_names_those_there_are(name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        unwinders_named([name]) if name != "gdb_no_tables@15" else unwinder_named(name)
 
 
 def test_of_a_pattern_what_cannot_be_had_is_told_and_one_at_least_must_be(
