@@ -79,26 +79,16 @@ def test_a_tool_is_asked_once_and_its_answers_are_judged_anew(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_what_changes_an_answer_asks_again(run: Run) -> None:
-    steps = sampled_steps(run, 3)
-    answers_at(run, Tool().unwinder, steps)
-    newer = Tool("2")
-    answers_at(run, newer.unwinder, steps)
-    assert newer.asked == 3
-    other_seed = run_unit(replace(UNIT, recipe="clang-asm"), PROGRAMS)
-    asked = Tool("2")
-    answers_at(other_seed, asked.unwinder, sampled_steps(other_seed, 3))
-    assert asked.asked == 3
-
-
-@pytest.mark.usefixtures("own_cache")
-def test_a_damaged_file_holds_nothing(run: Run) -> None:
-    steps = sampled_steps(run, 3)
-    answers_at(run, Tool().unwinder, steps)
-    (path,) = ANSWERS.files()
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
-    tool = Tool()
-    answers_at(run, tool.unwinder, steps)
+@pytest.mark.parametrize("what", ["another version", "another run", "a damaged file"])
+def test_what_changes_an_answer_asks_again(run: Run, what: str) -> None:
+    answers_at(run, Tool().unwinder, sampled_steps(run, 3))
+    tool = Tool("2" if what == "another version" else "1")
+    if what == "another run":
+        run = run_unit(replace(UNIT, recipe="clang-asm"), PROGRAMS)
+    elif what == "a damaged file":
+        (path,) = ANSWERS.files()
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+    answers_at(run, tool.unwinder, sampled_steps(run, 3))
     assert tool.asked == 3
 
 
@@ -110,15 +100,12 @@ def test_a_reason_of_no_class_is_no_answer(run: Run) -> None:
 
 @pytest.mark.usefixtures("own_cache")
 def test_an_answer_comes_back_as_it_was(run: Run) -> None:
-    for said in (
-        UNWINDERS["eh_frame"].unwind(run[5]),
-        Backtrace(UNWINDERS["eh_frame"].unwind(run[5]).frames[:1], None),
-    ):
-        assert answer_of(kept_answer(said, run[5]), run[5]) == said
-    for stop in (ToolCrashed("it died"), UnreadableMemory(16, 8)):
-        said = Backtrace(UNWINDERS["eh_frame"].unwind(run[5]).frames[:2], stop)
+    whole = UNWINDERS["eh_frame"].unwind(run[5])
+    stops = (None, ToolCrashed("it died"), UnreadableMemory(16, 8))
+    for said in (whole, *(Backtrace(whole.frames[:2], stop) for stop in stops)):
         back = answer_of(kept_answer(said, run[5]), run[5])
-        assert back.frames == said.frames and type(back.stopped) is type(stop) and str(back.stopped) == str(stop)
+        assert back.frames == said.frames and type(back.stopped) is type(said.stopped)
+        assert str(back.stopped) == str(said.stopped)
         assert judge(run, 5, back).outcome is judge(run, 5, said).outcome
 
 
