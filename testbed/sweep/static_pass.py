@@ -20,7 +20,7 @@ from testbed.image import Image, once_per_image
 from testbed.native.compiled import sooner
 from testbed.rereading import NoRow, Plus, SecondRow, Word, reread
 from testbed.rereading.ehabi import entry_starts
-from testbed.sweep.native import check, codes, conform, entries, flow, room, rows, state
+from testbed.sweep.native import check, codes, conform, entries, flow, room, rows, state, survey
 from testbed.sweep.native.codes import CFA_BASE, KIND, SIGNED
 from testbed.sweep.native.room import MachineNumbers, SweptFile, WorkRoom
 from testbed.words.errors import ImageError
@@ -201,7 +201,7 @@ def surveyed(image: Image, name: str) -> tuple[SweptFile, int]:
     swept = SweptFile(*_code_of(image), found, cies, told, at_calls, nothing, nothing, *_lists(found, calls=0))
     ends, called = np.zeros(len(found) + 1, np.int64), np.zeros(len(image.content) // 5 + 1, np.int64)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
-    ended, calls = sooner(check.survey, much)(swept, work_room(), machine_numbers(image.arch), ends, called)
+    ended, calls = sooner(survey.survey, much)(swept, work_room(), machine_numbers(image.arch), ends, called)
     led, doubted, returning = _lists(found, calls)
     swept = swept._replace(endless=np.unique(ends[:ended]), called=np.unique(called[:calls]))
     return swept._replace(led=led, doubted=doubted, returning=returning), much
@@ -325,7 +325,7 @@ def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArra
     into = np.zeros(len(found), np.uint8)
     ranges = np.array(asked, np.int64).reshape(-1, 2)
     much = int((found[:, entries.END] - found[:, entries.START]).clip(0, room.MOST_BYTES).sum())
-    sooner(check.jumps_into, much)(swept, work_room(), machine_numbers(image.arch), ranges, into)
+    sooner(survey.jumps_into, much)(swept, work_room(), machine_numbers(image.arch), ranges, into)
     jumping: NDArray[np.int64] = found[into != 0]
     return jumping
 

@@ -150,6 +150,17 @@ def is_argument(held: Any, machine: Any) -> Any:
 
 
 @compiled(inline=True)
+def is_by_changed(row: Any, machine: Any) -> Any:
+    """Whether a row finds a frame by a register that who is called may change: it is of no use to who is called."""
+    found = False
+    for k in range(len(machine.clobbered)):
+        found = found or (machine.clobbered[k] == row[CFA_REGISTER] and row[CFA_REGISTER] != machine.return_address)
+    for k in range(len(machine.kept)):
+        found = found or row[RULES + machine.kept[k]] & ((1 << BITS) - 1) == IN_REGISTER
+    return found
+
+
+@compiled(inline=True)
 def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any, machine: Any) -> Any:
     """How surely the rule of one register is contradicted, and what is there instead."""
     rule = row[RULES + own]

@@ -32,7 +32,7 @@ from testbed.sweep.native.codes import (
     low,
     place,
 )
-from testbed.sweep.native.conform import begins_function, believe, conform, enter, note_exit, quietly
+from testbed.sweep.native.conform import begins_function, believe, conform, enter, is_by_changed, note_exit, quietly
 from testbed.sweep.native.entries import END, FIRST_ROW, LAST_ROW, READ, START, STATE
 from testbed.sweep.native.room import (
     ANOTHERS,
@@ -81,7 +81,7 @@ from testbed.sweep.native.room import (
     note,
     place_in_file,
 )
-from testbed.sweep.native.rows import ARGUMENTS, BITS, CFA_REGISTER, IN_REGISTER, PC, RULES
+from testbed.sweep.native.rows import ARGUMENTS, CFA_REGISTER, PC, RULES
 from testbed.sweep.native.state import (
     BELIEVED,
     DOUBTED,
@@ -436,17 +436,6 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
         if is_reached:
             list_call(target, swept.returning, room)
     return True
-
-
-@compiled(inline=True)
-def is_by_changed(row: Any, machine: Any) -> Any:
-    """Whether a row finds a frame by a register that who is called may change: it is of no use to who is called."""
-    found = False
-    for k in range(len(machine.clobbered)):
-        found = found or (machine.clobbered[k] == row[CFA_REGISTER] and row[CFA_REGISTER] != machine.return_address)
-    for k in range(len(machine.kept)):
-        found = found or row[RULES + machine.kept[k]] & ((1 << BITS) - 1) == IN_REGISTER
-    return found
 
 
 @compiled(inline=True)
