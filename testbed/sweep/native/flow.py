@@ -73,11 +73,11 @@ from testbed.sweep.native.room import (
     TO_UNKNOWN,
     UNSURE,
     WALKED,
-    WRITES,
     WRONG_BEFORE,
     WRONG_NOW,
     is_among,
     last_not_above,
+    list_call,
     note,
     place_in_file,
 )
@@ -303,27 +303,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
                 return
             way, is_due = CALLED, True
         elif flow == BRANCH:
-            taken = room.spare[4]
-            is_equal = -1
-            for k in range(len(operations)):
-                if operations[k, 0] == EQUAL:
-                    is_equal = operations[k, 2]
-            one, other = compared[0], compared[1]
-            apply(operations, state, machine, pc, compared)
-            compared[0], compared[1] = one, other
-            copy_state(taken, state)
-            if is_equal == 1:
-                make_equal(taken, compared)
-            elif is_equal == 0:
-                make_equal(state, compared)
-                is_due = True
-            compared[0] = -1
-            if state[machine.stack] != place(CFA_BASE, machine.entry) and state[IS_ASSUMED] == SHOWN:
-                if leads_to_unknown(following, entry, room):
-                    taken[IS_ASSUMED] = DOUBTED
-                elif leads_to_unknown(target, entry, room):
-                    state[IS_ASSUMED] = DOUBTED
-            follow_edge(taken, entry, target, (pc, JUMPED), swept, room, machine)
+            is_due = branch(state, (pc, following, target), operations, entry, swept, room, machine) or is_due
         elif flow >= PERHAPS:
             taken = room.spare[4]
             copy_state(taken, state)
@@ -338,6 +318,33 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     at_exit = state[machine.stack] == place(CFA_BASE, machine.entry)
     if way != CALLED and at_exit:  # its entry ends before a function does
         note_exit(state, room, machine)
+
+
+@compiled()
+def branch(state: Any, step: Any, operations: Any, entry: Any, swept: Any, room: Any, machine: Any) -> Any:
+    """A branch under a condition: the state goes where it is taken; whether what is known here is more then."""
+    pc, following, target = step
+    taken, compared = room.spare[4], room.compared
+    is_equal = -1
+    for k in range(len(operations)):
+        if operations[k, 0] == EQUAL:
+            is_equal = operations[k, 2]
+    one, other = compared[0], compared[1]
+    apply(operations, state, machine, pc, compared)
+    compared[0], compared[1] = one, other
+    copy_state(taken, state)
+    if is_equal == 1:
+        make_equal(taken, compared)
+    elif is_equal == 0:
+        make_equal(state, compared)
+    compared[0] = -1
+    if state[machine.stack] != place(CFA_BASE, machine.entry) and state[IS_ASSUMED] == SHOWN:
+        if leads_to_unknown(following, entry, room):
+            taken[IS_ASSUMED] = DOUBTED
+        elif leads_to_unknown(target, entry, room):
+            state[IS_ASSUMED] = DOUBTED
+    follow_edge(taken, entry, target, (pc, JUMPED), swept, room, machine)
+    return is_equal == 0
 
 
 @compiled(inline=True)
@@ -450,14 +457,6 @@ def is_probe(octets: Any, at: Any, machine: Any) -> Any:
 def is_filling(octet: Any, machine: Any) -> Any:
     """Whether a byte may begin what fills up the space behind a call; arm64's compilers fill up behind none."""
     return machine.which == X86_64 and (octet == 0x90 or octet == 0x0F or octet == 0x66 or octet == 0xCC)
-
-
-@compiled(inline=True)
-def list_call(target: Any, targets: Any, room: Any) -> None:
-    """Write down what was called; the first number says how many there are."""
-    if room.counts[WRITES] and targets[0] + 1 < len(targets):
-        targets[0] += 1
-        targets[targets[0]] = target
 
 
 @compiled(inline=True)

@@ -173,6 +173,14 @@ def last_not_above(table: Any, column: Any, begin: Any, end: Any, wanted: Any) -
     return low - 1
 
 
+@compiled(inline=True)
+def list_call(target: Any, targets: Any, room: Any) -> None:
+    """Write down what was called; the first number says how many there are."""
+    if room.counts[WRITES] and targets[0] + 1 < len(targets):
+        targets[0] += 1
+        targets[targets[0]] = target
+
+
 @compiled()
 def note(room: Any, about: Any, sureness: Any, at: Any, came: Any, held: Any, row: Any) -> None:
     """Write a finding down, unless one that is as sure is known of where it begins, or of a place before.
