@@ -101,7 +101,8 @@ def go_pages() -> Iterator[str]:
         process = watch_process(case.run)
         name = [case.source.removesuffix(".go"), _version(process.run), case.arch]
         found = {technique: _judged(process, technique) for technique in ASKED}
-        told = (*(_share(each) for each in found.values()), _unexplained(found))
+        unexplained = sum(each.of("unexplained") for each in found.values())
+        told = (*(_share(each) for each in found.values()), str(unexplained))
         shares.append([*name, f"{process.run.steps:,}", *told])
         clauses += [[*name, f"`{technique}`", *row] for technique, each in found.items() for row in _clauses(each)]
         if case.asks:
@@ -152,10 +153,6 @@ def _judged(process: WatchedProcess, technique: str) -> _StepKinds:
 
 def _share(each: _StepKinds) -> str:
     return " / ".join(share(each.of(kind), each.judged).removesuffix(" %") for kind in ("exact", "stops", "lies"))
-
-
-def _unexplained(found: dict[str, _StepKinds]) -> str:
-    return str(sum(each.of("unexplained") for each in found.values()))
 
 
 def _clauses(each: _StepKinds) -> Iterator[Sequence[str]]:

@@ -124,7 +124,7 @@ def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
         case Tool.CLANG_MACH_O:
             from testbed.build.compile import compile_mach_o
 
-            return compile_mach_o(source, arch, isa, recipe.flags)
+            return compile_mach_o(source, arch, recipe.flags)
         case Tool.NONE:
             raise BuildError(f"{source.path}: the recipe {recipe.name!r} builds nothing")
 

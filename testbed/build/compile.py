@@ -183,7 +183,7 @@ def _objects(
     return tuple(made)
 
 
-def compile_mach_o(source: Source, arch: Arch, isa: Isa, flags: Sequence[str]) -> bytes:
+def compile_mach_o(source: Source, arch: Arch, flags: Sequence[str]) -> bytes:
     """A freestanding C program as a Mach-O file, linked with the ``_start`` of its architecture by Zig's own linker.
 
     There is no debug information: in this format it stays in the object file. Raises BuildError with clang's own

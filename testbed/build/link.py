@@ -141,7 +141,7 @@ def assemble_program(source: Source, arch: Arch, isa: Isa) -> bytes:
     # Only words name what is in .bss, so keystone need not know it.
     zeroed = {name: ZEROED_BASE + offset for name, offset in assembly.zeroed.items()}
     code = replace(code, labels={**code.labels, **zeroed})
-    symbols = _symbols(assembly, code, arch)
+    symbols = _symbols(assembly, code)
     content = _with_data(assembly, code, symbols)
     procedures = tuple(procedures_of(assembly, code))
     handled = tuple(handled_of(assembly, code))
@@ -167,7 +167,7 @@ def _check_boundaries(assembly: Assembly, code: AssembledCode) -> None:
             )
 
 
-def _symbols(assembly: Assembly, code: AssembledCode, arch: Arch) -> dict[str, ElfSymbol]:
+def _symbols(assembly: Assembly, code: AssembledCode) -> dict[str, ElfSymbol]:
     """Every label as a symbol, with what the directives say of it."""
     symbols: dict[str, ElfSymbol] = {}
     isas: dict[str, Isa] = {}

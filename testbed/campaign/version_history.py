@@ -34,12 +34,9 @@ def sampled_steps(run: Run, most: int) -> tuple[int, ...]:
     """At most so many steps of a run, in order: first visits of instructions."""
     plain = np.flatnonzero(~run.watched.transition)
     pcs, first = np.unique(run.trace.pc[plain], return_index=True)
-    ranked = sorted(zip(pcs.tolist(), plain[first].tolist(), strict=True), key=lambda at: _rank(at[0]))
+    ranks = (hashlib.sha256(pc.to_bytes(8, "little")).digest() for pc in pcs.tolist())
+    ranked = sorted(zip(ranks, plain[first].tolist(), strict=True))
     return tuple(sorted(step for _, step in ranked[:most]))
-
-
-def _rank(pc: int) -> bytes:
-    return hashlib.sha256(pc.to_bytes(8, "little")).digest()
 
 
 def cell_at(run: Run, unwinder: Unwinder, steps: Iterable[int]) -> Cell:

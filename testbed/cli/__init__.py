@@ -214,7 +214,7 @@ list       What the catalogues hold, and where built files and results are kept.
 # As --help shows them, each with the first sentence of its own help: --help imports no command.
 GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        title: {name: sentence for name, sentence in (line.split(maxsplit=1) for line in lines)}
+        title: dict(line.split(maxsplit=1) for line in lines)
         for title, *lines in (group.splitlines() for group in _GROUPS.strip().split("\n\n"))
     }
 )

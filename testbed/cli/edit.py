@@ -161,7 +161,7 @@ def _source(programs: dict[str, Program], name: str, arch: str) -> dict[str, Any
     if name not in programs or arch not in ARCHES:
         raise UsageError("no such program or architecture")
     program = programs[name]
-    recipes = [recipe for recipe in recipes_for(program, ARCHES[arch], everything=True)]
+    recipes = recipes_for(program, ARCHES[arch], everything=True)
     built = recipes[0].source_of(program, ARCHES[arch]) if recipes else None
     source = built or next(iter(program.sources.values()))
     return {

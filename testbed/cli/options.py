@@ -118,11 +118,7 @@ def written(path: Path) -> Iterator[None]:
     except (OSError, UsageError) as error:
         why = str(error) if isinstance(error, UsageError) else f"{path} cannot be written: {said(error)}"
         click.echo(f"error: {why}", err=True)
-        click.get_current_context().call_on_close(_something_is_missing)
-
-
-def _something_is_missing() -> None:
-    sys.exit(2)
+        click.get_current_context().call_on_close(lambda: sys.exit(2))
 
 
 def with_tried_outputs(command: click.Command) -> click.Command:

@@ -194,7 +194,11 @@ def _call(database: sqlite3.Connection, files: Sequence[_FoundFile], how: _Sweep
     from testbed.cli.table_readers import READERS
 
     asked = {each.checksum: to_call(database, each.checksum) for each in files}
-    samples = {each.checksum: _new_sample(database, how.sample_of(each.checksum)) for each in files}
+    wanted = {each.checksum: how.sample_of(each.checksum) for each in files}
+    samples = {
+        checksum: None if sample is None or is_sampled(database, sample) else sample
+        for checksum, sample in wanted.items()
+    }
     waiting = [each for each in files if asked[each.checksum] or samples[each.checksum]]
     jobs = how.jobs if len(waiting) == 1 else 1
     tasks = [
@@ -207,10 +211,6 @@ def _call(database: sqlite3.Connection, files: Sequence[_FoundFile], how: _Sweep
                 called = [not_decided(entry, _DIED) for entry in asked[each.checksum]]
             keep_called(database, each.checksum, called, samples[each.checksum])
             work.advance(Path(each.told).name)
-
-
-def _new_sample(database: sqlite3.Connection, sample: Sample | None) -> Sample | None:
-    return None if sample is None or is_sampled(database, sample) else sample
 
 
 def _done(tasks: Sequence[tuple[_FoundFile, _Task]], how: _SweepWords) -> Iterator[tuple[_FoundFile, Any]]:

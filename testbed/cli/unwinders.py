@@ -16,7 +16,7 @@ import click
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image
 from testbed.referee import REFEREE_OF, REFEREES, present
-from testbed.words.catalogue import joined, matches, matching, nearest
+from testbed.words.catalogue import joined, matches, matching
 from testbed.words.errors import UsageError
 from testbed.words.table_formats import TABLE_FORMATS
 from unwinders import UNWINDERS
@@ -142,23 +142,6 @@ def _of_everybody(patterns: Sequence[str]) -> list[Unwinder]:
         if here is None:
             raise
         raise UsageError(f"{error}; a function in {here}.py is asked for by -u {here}:NAME") from None
-
-
-def unwinder_named(name: str) -> Unwinder:
-    """One unwinder. Raises UsageError where there is none of that name, or it is a real unwinder that is missing."""
-    if is_spec(name):
-        return unwinders_from_outside([name], ())[0]
-    if name in UNWINDERS:
-        return UNWINDERS[name]
-    if "@" in name:
-        return _of_versions([name])[0]
-    _say_if_missing(name)
-    if name in REFEREE_OF:
-        return present([name])[name]
-    known = _with_installed(UNWINDERS)
-    if name not in known:
-        raise UsageError(f"no unwinder {name!r}; {nearest(name, all_unwinders())}")
-    return known[name]
 
 
 def all_unwinders() -> Mapping[str, Unwinder]:

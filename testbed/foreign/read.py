@@ -204,11 +204,8 @@ def _dump(path: Path, content: bytes, account: Account, thread: int | None) -> D
 
 def _one_in(folder: Path) -> Path:
     """The one file of a folder that is a dump by its first bytes; program files may lie beside it."""
-    found = []
     try:
-        for path in sorted(folder.iterdir()):
-            if path.is_file() and _is_dump(path):
-                found.append(path)
+        found = [path for path in sorted(folder.iterdir()) if path.is_file() and _is_dump(path)]
     except OSError as error:
         raise SnapshotFileError(folder, 0, f"{said(error)}; give the file itself: {_KINDS}") from error
     if len(found) != 1:

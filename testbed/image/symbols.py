@@ -82,11 +82,6 @@ def _sizeless(table: tuple[list[int], list[Symbol], list[int]], segment: Segment
     return symbols[i]
 
 
-def aliases_of(image: Image, symbol: Symbol) -> tuple[str, ...]:
-    """All names of the code that a symbol names."""
-    return tuple(s.name for s in image.symbols if s.address == symbol.address and s.is_function == symbol.is_function)
-
-
 def named_so(image: Image, name: str) -> tuple[Symbol, ...]:
     """All code that people call so.
 

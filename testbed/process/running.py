@@ -117,14 +117,6 @@ def _instruction(process: Process, pc: int) -> str:
     return disassemble(arch.isas[isa], code, pc)
 
 
-def meaning_of(process: Process, raised: Raised) -> FaultMeaning | None:
-    """What a processor exception means for a process: the signal, its code and address.
-
-    None where it is none of its own.
-    """
-    return MEANINGS[process.arch.name].get(raised.number)
-
-
 def run_on(kernel: Kernel) -> Iterator[Process]:
     """Run all processes until each has ended; all wait whenever a piece of one is full, which is to be taken then."""
     try:
@@ -165,7 +157,7 @@ def _execute(process: Process) -> None:
     elif isinstance(entered, Refused):
         take_access(process, entered)
     elif isinstance(entered, Raised):
-        meaning = meaning_of(process, entered)
+        meaning = MEANINGS[process.arch.name].get(entered.number)
         if meaning is None:
             raise ProcessEnds(None, f"processor exception {entered.number} is not emulated")
         take_exception(process, meaning)

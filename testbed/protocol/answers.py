@@ -146,12 +146,8 @@ def _number(value: Any, what: str, bits: int) -> int:
     if isinstance(value, str) and _HEXADECIMAL.fullmatch(value):
         value = int(value, 16)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << bits:
-        _no_number(value, what, bits)
+        raise BrokenAnswer(f'{what} is no number of {bits} bits: {_shown(value)}; write "0x7fff0010"')
     return value
-
-
-def _no_number(value: Any, what: str, bits: int) -> NoReturn:
-    raise BrokenAnswer(f'{what} is no number of {bits} bits: {_shown(value)}; write "0x7fff0010"')
 
 
 def _count(said: Mapping[str, Any], key: str, most: int) -> int | None:

@@ -33,11 +33,6 @@ _CLOSE = 0.75  # of 1: "CFA" and "register" are, "function" and "line" are not
 _SHOWN = 40
 
 
-def in_hello(said: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences about the keys of a greeting."""
-    yield from _keys(said, HELLO, "its hello")
-
-
 def in_frames(said: Mapping[str, Any], arch: Arch) -> Iterator[str]:
     """Sentences about a ``frames`` line."""
     yield from _keys(said, FRAMES, 'its "frames"')
@@ -104,7 +99,7 @@ def conformance(words: Sequence[str], snapshots: Mapping[str, Sequence[Snapshot]
         if not mine:
             yield Remark(False, f"it knows none of {', '.join(snapshots)}: nothing can be asked")
             return
-        for sentence in in_hello(program.greeting):
+        for sentence in _keys(program.greeting, HELLO, "its hello"):
             yield Remark(None, sentence)
         answered = []
         for arch, listed in mine.items():

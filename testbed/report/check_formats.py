@@ -82,10 +82,6 @@ def _sarif(report: CheckReport) -> str:
     return json_text(sarif_data(report))
 
 
-def _github(report: CheckReport) -> str:
-    return "".join(f"{line}\n" for line in github_lines(report))
-
-
 def _junit(report: CheckReport) -> str:
     from testbed.report.junit import check_junit
 
@@ -101,7 +97,7 @@ def _html(report: CheckReport) -> str:
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
     "json": _json,
     "sarif": _sarif,
-    "github": _github,
+    "github": lambda report: "".join(f"{line}\n" for line in github_lines(report)),
     "junit": _junit,
     "html": _html,
 }

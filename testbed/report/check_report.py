@@ -113,16 +113,15 @@ class CheckReport:
         return f"{said}."
 
 
-def in_order(findings: Sequence[ReportedFinding]) -> tuple[ReportedFinding, ...]:
-    """The heaviest first, then by address and table."""
-    return tuple(sorted(findings, key=lambda r: (WEIGHTS.index(r.finding.severity), r.finding.pc, r.finding.table)))
-
-
 def reported(check: FileCheck, known: Sequence[bool] = ()) -> ReportedFile:
-    """A check as it is told; ``known`` says of each of its findings whether the baseline has it."""
+    """A check as it is told; ``known`` says of each of its findings whether the baseline has it.
+
+    The heaviest findings come first, then it goes by address and table.
+    """
     flags = known or [False] * len(check.findings)
     findings = [ReportedFinding(finding, flag) for finding, flag in zip(check.findings, flags, strict=True)]
-    return ReportedFile(check, in_order(findings))
+    findings.sort(key=lambda r: (WEIGHTS.index(r.finding.severity), r.finding.pc, r.finding.table))
+    return ReportedFile(check, tuple(findings))
 
 
 # A baseline: findings that are known already, so that a check fails only for what is new.

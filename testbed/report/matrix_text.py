@@ -304,10 +304,11 @@ def _totals(matrix: Matrix) -> list[RenderableType]:
 
 
 def _problems(matrix: Matrix) -> list[RenderableType]:
-    shown: list[RenderableType] = []
-    for result in matrix.results:
-        if result.failed:
-            shown.append(Text.assemble(("FAILED ", "bold red"), f"{result.unit}: {result.failed}"))
+    shown: list[RenderableType] = [
+        Text.assemble(("FAILED ", "bold red"), f"{result.unit}: {result.failed}")
+        for result in matrix.results
+        if result.failed
+    ]
     unexplained = [cell for cell in matrix.cells if cell.first_unexplained]
     for cell in unexplained[:MOST_SHOWN]:
         if cell.first_unexplained:

@@ -59,7 +59,7 @@ def plot_run(run: Run, judged: Judged, path: Path) -> None:
     )
     figure.suptitle(str(run), x=0.01, ha="left", weight="bold")
     _stack(run, stack)
-    _strips(run, judged, strips)
+    _strips(judged, strips)
     _phases(run, judged, bars)
     strips.sharex(stack)
     _save(plt, figure, path)
@@ -154,7 +154,7 @@ def _stack(run: Run, axes: Any) -> None:
     axes.legend(loc="lower right", fontsize=8)
 
 
-def _strips(run: Run, judged: Judged, axes: Any) -> None:
+def _strips(judged: Judged, axes: Any) -> None:
     for row, (_, verdicts) in enumerate(judged):
         kinds = [None if verdict.transition else verdict.outcome for verdict in verdicts]
         start = 0

@@ -164,10 +164,11 @@ def _on_trap(card: ScoreCard, name: str, trap: int) -> Counts:
 
 
 def _problems(card: ScoreCard) -> list[RenderableType]:
-    shown: list[RenderableType] = []
-    for result in card.results:
-        if result.failed:
-            shown.append(Text.assemble(("FAILED ", "bold red"), f"{result.unit}: {result.failed}"))
+    shown: list[RenderableType] = [
+        Text.assemble(("FAILED ", "bold red"), f"{result.unit}: {result.failed}")
+        for result in card.results
+        if result.failed
+    ]
     missing = dict.fromkeys(result.skipped for result in card.results if result.skipped)
     shown += [Text.assemble(("skipped ", "yellow"), reason) for reason in missing]
     if card.changed:

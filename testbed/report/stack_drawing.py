@@ -266,8 +266,8 @@ def draw_stack(run: Run, step: int) -> StackDrawing:
         room = MAX_WORDS - len(words)
         there = max(0, (extent.high - extent.low + word - 1) // word)
         left_out += max(0, there - room)
-        for address in range(extent.low, extent.low + min(there, max(room, 0)) * word, word):
-            words.append(_word(run, events, step, address, extent.activation))
+        shown = range(extent.low, extent.low + min(there, max(room, 0)) * word, word)
+        words += [_word(run, events, step, address, extent.activation) for address in shown]
     bottom = extents[-1] if extents else None
     if bottom is not None and bottom.activation.cfa is None and not left_out:
         words.append(StackWord(bottom.high, None, WordKind.EDGE, bottom.activation.index, None))

@@ -13,7 +13,7 @@ import pytest
 
 from testbed.image import Symbol, demangling, read_elf
 from testbed.image.demangling import FEW_REFERENCES, SHORT, brief, demangled, whole_function
-from testbed.image.symbols import aliases_of, symbol_for
+from testbed.image.symbols import symbol_for
 from tests.image.debugged import built, compile_by_gcc, tool
 from tests.image.hand_made import BASE, SIZE, image_of
 
@@ -58,10 +58,6 @@ def test_a_symbol_names_an_address(symbols: list[Symbol], names: dict[int, str |
     image = image_of(symbols=tuple(symbols))
     found = {at: symbol_for(image, BASE + at) for at in names}
     assert {at: symbol and symbol.name for at, symbol in found.items()} == names
-
-
-def test_names_for_one_function_are_aliases() -> None:
-    assert set(aliases_of(image_of(symbols=(LOCAL, WEAK, function("far", 0x10, 4))), WEAK)) == {"a", "bb"}
 
 
 def test_a_thumb_function_is_found_from_its_first_byte_on() -> None:

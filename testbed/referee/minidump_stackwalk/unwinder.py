@@ -97,10 +97,14 @@ def _write_symbols(store: Path, image: Image) -> None:
     """
     identifier = debug_identifier(build_id(image))
     start = min(segment.address for segment in image.segments)
-    lines = [f"MODULE Linux {image.arch} {identifier} {image.path.name}"]
-    for symbol in image.symbols:
-        if symbol.is_function and symbol.address >= start:
-            lines.append(f"FUNC {symbol.address - start:x} {max(symbol.size, 1):x} 0 {symbol.name}")
+    lines = [
+        f"MODULE Linux {image.arch} {identifier} {image.path.name}",
+        *(
+            f"FUNC {symbol.address - start:x} {max(symbol.size, 1):x} 0 {symbol.name}"
+            for symbol in image.symbols
+            if symbol.is_function and symbol.address >= start
+        ),
+    ]
     folder = store / image.path.name / identifier
     folder.mkdir(parents=True)
     text = "\n".join(lines) + "\n" + texts_of(find_symbolic()).of(image)
