@@ -23,7 +23,7 @@ from testbed.image import LoadedImage
 from testbed.referee.libunwindstack.library import PACKAGE, ReadMemory, ToldFrame, built, find, load, word
 from testbed.referee.model import Referee, read_findings
 from testbed.referee.process.every_register import with_every_register
-from testbed.referee.process.forked_library import forked
+from testbed.referee.process.forked_library import ReadsSnapshot, forked
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
@@ -47,13 +47,11 @@ _ERRORS = {  # the library's ErrorCode
 }
 
 
-class LibUnwindStack:
+class LibUnwindStack(ReadsSnapshot):
     """The files of one run in libunwindstack."""
 
     def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
         self._library, self._arch = library, images[0].image.arch
-        self._now: Snapshot | None = None
-        self._raised: BaseException | None = None
         self._reader = ReadMemory(self._read)  # C keeps a pointer to it
         self._number, self._names = _KINDS[self._arch.name]
         self._maps = maps_text(images).encode()
@@ -90,17 +88,6 @@ class LibUnwindStack:
         if code == _REPEATED:
             return NoProgress("the caller's pc and SP are the frame's own")
         return NoUnwindInfo(f"libunwindstack: {_ERRORS.get(code, f'error {code}')}")
-
-    def _read(self, address: int, into: int, size: int) -> bool:
-        assert self._now is not None
-        try:
-            ctypes.memmove(into, self._now.memory.read(address, size), size)
-        except UnreadableMemory:
-            return False
-        except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
-            self._raised = error
-            return False
-        return True
 
 
 def maps_text(images: Iterable[LoadedImage]) -> str:

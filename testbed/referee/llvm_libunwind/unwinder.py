@@ -32,7 +32,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
 from testbed.referee.process.every_register import with_every_register
-from testbed.referee.process.forked_library import forked
+from testbed.referee.process.forked_library import ReadsSnapshot, forked
 from testbed.referee.process.limits import own_packages
 from testbed.trace import Snapshot
 from testbed.words.errors import BuildError, NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
@@ -190,14 +190,12 @@ _ERRORS = {
 }
 
 
-class LlvmLibunwind:
+class LlvmLibunwind(ReadsSnapshot):
     """The files of one run in LLVM libunwind."""
 
     def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
         self._library = library
         self._arch = images[0].image.arch
-        self._now: Snapshot | None = None
-        self._raised: BaseException | None = None
         self._reader = ReadMemory(self._read)  # C keeps a pointer to it
         described = (Tables * len(images))(*map(tables_of, images))
         kind = _KINDS[self._arch.name]
@@ -248,17 +246,6 @@ class LlvmLibunwind:
             return UnreadableMemory(self._library.referee_unreadable(self._session), self._arch.word)
         kind = NoUnwindInfo if status == -6549 else UnsupportedRule
         return kind(f"libunwind: unw_step: {_ERRORS.get(status, status)}")
-
-    def _read(self, address: int, into: int, size: int) -> bool:
-        assert self._now is not None
-        try:
-            ctypes.memmove(into, self._now.memory.read(address, size), size)
-        except UnreadableMemory:
-            return False
-        except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
-            self._raised = error
-            return False
-        return True
 
 
 @lru_cache(maxsize=1)

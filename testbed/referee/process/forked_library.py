@@ -8,6 +8,7 @@ library wants to read, the child asks for. A child that dies is the answer ``Too
 
 from __future__ import annotations
 
+import ctypes
 import tempfile
 import time
 import traceback
@@ -180,3 +181,21 @@ def _read_backtrace(plain: tuple[Any, ...]) -> Backtrace:
         error = kind.__new__(kind)
         error.args, error.pc = (stop[1],), stop[2]
     return Backtrace(tuple(Frame(FrameKind[frame[0]], *frame[1:]) for frame in frames), error)
+
+
+class ReadsSnapshot:
+    """A library that reads the memory of the snapshot that it is asked about by calling back."""
+
+    _now: Snapshot | None = None
+    _raised: BaseException | None = None
+
+    def _read(self, address: int, into: int, size: int) -> bool:
+        assert self._now is not None
+        try:
+            ctypes.memmove(into, self._now.memory.read(address, size), size)
+        except UnreadableMemory:
+            return False
+        except Exception as error:  # ctypes prints and swallows it: `unwind` raises it again
+            self._raised = error
+            return False
+        return True
