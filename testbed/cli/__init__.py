@@ -89,7 +89,6 @@ class _NameOf(click.ParamType[str]):
         self._catalogue, self._files = catalogue, files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        del ctx, param
         found = [
             CompletionItem(name, help=summary)
             for name, summary in self._catalogue().items()

@@ -87,7 +87,6 @@ def outputs_option(**kinds: str) -> Callable[[Any], Any]:
     told = "; ".join(f"{' or '.join(_ENDS[kind])}: {words}" for kind, words in kinds.items())
 
     def read(context: click.Context, param: click.Parameter, given: tuple[Path, ...]) -> Outputs:
-        del param
         found: dict[str, Path] = {}
         for path in given:
             kind = next((each for each in _ENDS if each in kinds and path.name.endswith(_ENDS[each])), None)
@@ -197,7 +196,6 @@ unwinder_cmd = _SOME(
 def _said(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     from testbed.conventions.chosen import said_of
 
-    del context, param
     return tuple(map(said_of, given))
 
 
@@ -298,7 +296,6 @@ def with_limits(name: str, command: click.Command) -> click.Command:
 
 def _limit(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
     """Set the limits for this process and for those that it starts, as long as the command runs."""
-    del param
     if not given:
         return
     before = os.environ.get(VARIABLE)
