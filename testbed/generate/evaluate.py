@@ -54,9 +54,8 @@ class _Stopped(Exception):
 def evaluate(shape: Shape) -> Evaluation:
     """The oracle. Raises DirectorError for a shape that makes more than MOST_ACTIVATIONS calls."""
     stacks: list[tuple[str, ...]] = []
-    callers = ("main", "_start")
     try:
-        result = _call(shape, 0, INPUT, shape.functions[0].recursion, callers, stacks)
+        result = _call(shape, 0, INPUT, shape.functions[0].recursion, ("main", "_start"), stacks)
     except _Stopped as stopped:
         result = stopped.value
     return Evaluation((result & 0xFF) | 1, tuple(stacks))

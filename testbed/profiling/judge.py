@@ -209,9 +209,8 @@ def judge_process(
     sample: int | None = None,
 ) -> UnwinderShare:
     """One unwinder, judged. ``evaluate`` computes DWARF expressions of rows."""
-    native = unwinder.soon_judged
     every_step = [np.arange(thread.begins, thread.stop) for thread in process.threads]
-    chosen = every_step if native else _sampled(process, sample or steps_asked(unwinder))
+    chosen = every_step if unwinder.soon_judged else _sampled(process, sample or steps_asked(unwinder))
     found = joined_shares(
         unwinder,
         [

@@ -220,10 +220,8 @@ class LongRun:
 def watch_long(
     built: Built,
     *,
-    seed: int = 1,
     budget: int,
     chunk: int | None = None,
-    progress: Progress = lambda step: None,
     judging: Sequence[Unwinder] = (),
     jobs: int = 1,
 ) -> LongRun:
@@ -234,8 +232,8 @@ def watch_long(
     if built.source.header.signals:
         raise UsageError(f"{built.program.name}: signals arrive in it, so it is not run in pieces")
     held = HELD if jobs == 1 else HELD_BY_THREADS
-    chunks = chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu, held=held)
-    return watch_chunks(built, chunks, progress, judging, jobs)
+    chunks = chunks_of(built.image, budget=budget, chunk=chunk, cpu=built.cpu, held=held)
+    return watch_chunks(built, chunks, judging=judging, jobs=jobs)
 
 
 def watch_chunks(

@@ -64,10 +64,10 @@ _CLOCK = 1  # PERF_TYPE_SOFTWARE; PERF_COUNT_SW_CPU_CLOCK is 0
 _ROUNDS = struct.pack("<IHH", _FINISHED_ROUND, 0, 8) * 2
 
 
-def opening(images: Iterable[LoadedImage], names: Iterable[str] | None = None) -> bytes:
+def opening(images: Iterable[LoadedImage]) -> bytes:
     """What a stream begins with: what its samples have, and a process with the images, under the names of files."""
     images = tuple(images)
-    files = [str(file_of(each.image).absolute()) for each in images] if names is None else names
+    files = [str(file_of(each.image).absolute()) for each in images]
     fields = _IP | _TID | _TIME | _CALLCHAIN | _REGS_USER | _STACK_USER
     attributes = struct.pack("<IIQQQQQ", _CLOCK, 112, 0, 1, fields, 0, _FLAGS)
     attributes += struct.pack("<IIQQQQIiQIHH", 0, 0, 0, 0, 0, _REGISTERS, DUMP, 0, 0, 0, 0, 0)

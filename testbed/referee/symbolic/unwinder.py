@@ -75,7 +75,7 @@ class Records:
         return rules
 
 
-def read_records(text: str, where: str = "STACK CFI") -> Records:
+def read_records(text: str) -> Records:
     """The records of a text; other lines are skipped. Raises MalformedTable with the line's number as its offset."""
     found: list[tuple[int, int, list[tuple[int, Rules]]]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -89,7 +89,7 @@ def read_records(text: str, where: str = "STACK CFI") -> Records:
             else:
                 found[-1][2].append((int(words[2], 16), _rules(words[3:])))
         except (ValueError, IndexError) as error:
-            raise MalformedTable(where, number, f"no STACK CFI record: {line[:80]!r}") from error
+            raise MalformedTable("STACK CFI", number, f"no STACK CFI record: {line[:80]!r}") from error
     found.sort(key=lambda each: each[0])
     return Records(tuple(start for start, _, _ in found), tuple((end, tuple(rows)) for _, end, rows in found))
 
