@@ -179,7 +179,8 @@ def called_without_rows(image: Image, tables: Mapping[str, RowTable | UnwindErro
     """
     found, known = set[int](), [table for table in tables.values() if isinstance(table, RowTable)]
     for table in known:
-        if _is_read(image, table.source) and (len(image.arch.isas) == 1 or image.isa_marks):
+        # Where the data among code is not marked, it may look like a call.
+        if _is_read(image, table.source) and (len(image.arch.isas) == 1 or image.data_marks):
             found.update(surveyed(image, table.source)[0].called.tolist())
     added = [each for each in image.sections.values() if each.name.startswith(_LINKERS)]
     found -= {place for each in added for place in found if each.address <= place < each.address + len(each.data)}
