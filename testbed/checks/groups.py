@@ -428,7 +428,8 @@ def held_against(
     every = rows_beside(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
-    proving = without(every, unproven_steps(called, every, table, sized, at_calls=at_calls))
+    proving = without(every, np.flatnonzero(every.untried & (every.wrong == 0)))  # not all that the row says
+    proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))
     proving = without(proving, of_another_frame(proving, table, called.trace.arch.sp))
     checks = without_moved(without_thrown_away(proving, called), called, table)

@@ -130,13 +130,15 @@ def on_answers(checks: RowChecks, batch: Batch, called: Truth, table: RowTable) 
     """
     trace, node = called.trace, called.node
     its = platform(trace.arch)
-    kept = {*its.preserved, *its.fixed, trace.arch.sp, trace.arch.pc}
+    changed = {*trace.arch.index} - {*its.preserved, *its.fixed, trace.arch.sp, trace.arch.pc}
     behind = np.flatnonzero(batch.answered)
     steps = np.flatnonzero(checks.compared & ((checks.wrong == 0) | batch.forced) & np.isin(node, node[behind]))
     pcs, of_step = np.unique(checks.pc[steps], return_inverse=True)
     rows = (table.at(pc) for pc in pcs.tolist())
     rules = [(row.cfa, *row.registers.values()) if row is not None else () for row in rows]
-    bases = [{each.register for each in said if isinstance(each, RegisterPlus | AtRegister)} - kept for said in rules]
+    bases = [
+        changed & {each.register for each in said if isinstance(each, RegisterPlus | AtRegister)} for said in rules
+    ]
     found = list[int]()
     for step, base in ((step, bases[k]) for step, k in zip(steps.tolist(), of_step.tolist(), strict=True) if bases[k]):
         answers = behind[node[behind] == node[step]]
