@@ -31,6 +31,14 @@ def endless():
         write("x" * 65536)
 
 
+def fork_and_hang():
+    if os.fork() == 0:
+        time.sleep(600)
+    with open(sys.argv[2], "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(600)
+
+
 def read_for_ever():
     while True:
         say(type="read", address="0x0", size=8)
@@ -57,6 +65,7 @@ SAYS = {  # what is written instead of an answer
     "gigabytes": lambda at: endless(),
     "silent": lambda at: time.sleep(600),
     "closes its input": lambda at: close_input(),
+    "forks": lambda at: fork_and_hang(),
     "dies": lambda at: (print("assertion failed: row != NULL", file=sys.stderr), os.kill(os.getpid(), signal.SIGABRT)),
     "exits": lambda at: sys.exit(3),
     "ends": lambda at: sys.exit(0),
