@@ -306,7 +306,7 @@ def test_a_flame_graph_shows_short_names_that_fit_and_whole_ones_where_one_point
     }
     page = profile_html([ProfiledBuild(run, [SampledProfile(TRUTH, 10, pairs, frozenset({"main", long}))], 5)])
     whole = "std::map&lt;std::string, std::vector&lt;int&gt;&gt;::find(std::string const&amp;)"
-    brief = 'data-brief="std::map&lt;..&gt;::find"></div>'  # no room for a name, but after a zoom
+    brief = 'data-brief="std::map&lt;..&gt;::find">find</div>'  # with more room, after a zoom, it says more
     assert f'title="{whole}: 1.0 %" data-name="{whole}" {brief}' in page
     assert f'<th scope="row" title="{whole}">std::map&lt;..&gt;::find</th>' in page
     assert 'data-name="leaf" data-brief="leaf">leaf</div>' in page and "_start" not in page
