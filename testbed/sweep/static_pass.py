@@ -28,6 +28,7 @@ from testbed.words.table_formats import BY_SECTION
 
 TABLES = (".eh_frame", ".debug_frame", ".ARM.exidx")  # the sections that the pass reads
 _ROUNDS = 3
+_MOST_DOUBTED = 16  # calls of an entry that perhaps do not come back: with more of them nobody can tell
 MOST_DEBUG_INFO = 1 << 20  # bytes
 _NUMBERS = PerArch({"x86_64": codes.X86_64, "arm64": codes.ARM64, "arm32": codes.ARM32})
 _SHORTEST = PerArch({"x86_64": 1, "arm64": 4, "arm32": 2})  # instruction, in bytes
@@ -189,7 +190,6 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     if BY_SECTION[name].at_calls:
         _doubt_instruction_sets(image, made)
     _hold_to_own_conventions(image, made)
-    _leave_given_frames(made)
     return made
 
 
@@ -205,27 +205,6 @@ def surveyed(image: Image, name: str) -> tuple[SweptFile, int]:
     led, doubted, returning = _lists(found, calls)
     swept = swept._replace(endless=np.unique(ends[:ended]), called=np.unique(called[:calls]))
     return swept._replace(led=led, doubted=doubted, returning=returning), much
-
-
-def _leave_given_frames(made: StaticPass) -> None:
-    """Say of what is suspect, and counts a CFA from an argument, that nobody can tell: that frame is none on its stack.
-
-    Where nothing is known to lead to a place, what a row says of SP there is believed of the function's own stack.
-    """
-    for i in np.flatnonzero(made.out[:, room.VERDICT] == room.SUSPECT).tolist():
-        record, entry = recorded(made, i), made.swept.entries[i]
-        own = made.swept.rows[entry[entries.FIRST_ROW] : entry[entries.LAST_ROW]]
-        which = np.maximum(np.searchsorted(own[:, rows.PC], record[:, room.RECORD_PC], side="right") - 1, 0)
-        registers = [rows.kept_register(row, made.machine.which) for row in own[:, rows.CFA_REGISTER].tolist()]
-        places = np.array(registers, np.int64)[which]
-        held = record[np.arange(len(record)), room.RECORD_STATE + np.maximum(places, 0)]
-        given = (places >= 0) & (held >> KIND == codes.CALLERS) & ~np.isin(held & 0xFF, made.machine.kept)
-        if given.any():
-            at = int(np.flatnonzero(given)[0])
-            said = {room.VERDICT: room.CANNOT_TELL, room.ABOUT: room.CFA_FOUND, room.OUT_FROM: -1, room.ALL_FOUND: 0}
-            said |= {room.OUT_AT: record[at, room.RECORD_PC], room.OUT_HELD: held[at], room.AT_CALLS: 0}
-            said |= {room.OUT_ROW: entry[entries.FIRST_ROW] + which[at]}
-            made.out[i, [*said]] = [*said.values()]
 
 
 def _doubt_instruction_sets(image: Image, made: StaticPass) -> None:
@@ -290,8 +269,10 @@ def _doubt_calls(made: StaticPass, i: int) -> None:
     A table for calls has no row that begins behind one, and a function that nobody names may begin there.
     """
     swept, given, out = made.swept, work_room(), np.zeros((i + 1, room.OUT_COLUMNS), np.int64)
-    out[i] = made.out[i]
-    while out[i, room.VERDICT] == room.SUSPECT:
+    out[i], pc = made.out[i], int(made.out[i, room.OUT_AT])
+    for _ in range(_MOST_DOUBTED):
+        if out[i, room.VERDICT] != room.SUSPECT or out[i, room.INSTRUCTIONS] > room.MOST_DECODED:
+            break
         walked = recorded(replace(made, swept=swept), i)[:, room.RECORD_PC]
         for pc in sorted(walked[walked < out[i, room.OUT_AT]].tolist(), reverse=True):
             begin, end = room.place_in_file(swept.segments, pc)

@@ -57,6 +57,7 @@ from testbed.sweep.native.room import (
     IN_SIGNAL,
     INSTRUCTIONS,
     IS_FIRST,
+    IS_GIVEN,
     IS_WIDE,
     JUMP_STATE,
     KEPT_AT_EXIT,
@@ -367,7 +368,8 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
     A register that is changed where the function ends is not the callers' to keep: the function has a convention of
     its own. What its rows say where they say "same value" is no mistake. Where it is perhaps changed at each end, that
     is not known. Where rows hold at calls only, ways go wrong behind those that do not come back: a register that is
-    given back at any end is the callers'.
+    given back at any end is the callers'. An entry that counts a CFA from an argument speaks of a frame that is none on
+    its stack: nothing is sure of it.
     """
     perhaps = room.counts[PERHAPS_AT_EXIT] & ~room.counts[KEPT_AT_EXIT]
     out[PRIVATE] = room.counts[CHANGED_AT_EXIT] & ~(room.counts[KEPT_AT_EXIT] if swept.at_calls else 0)
@@ -381,6 +383,8 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
         own = about - REGISTER_FOUND
         is_register = 0 <= own < REGISTER_COUNT
         is_same = is_register and swept.rows[found[ROW_OF], RULES + own] & ((1 << BITS) - 1) == SAME
+        if room.counts[IS_GIVEN]:
+            found[SURENESS] = UNSURE
         if is_same and found[SURENESS] == CONTRADICTED:
             if out[PRIVATE] >> own & 1:
                 continue

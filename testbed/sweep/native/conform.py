@@ -33,6 +33,7 @@ from testbed.sweep.native.room import (
     FINE,
     IN_TURN,
     IS_CALL,
+    IS_GIVEN,
     KEPT_AT_EXIT,
     LANDED,
     LEAVES_BADLY,
@@ -100,6 +101,7 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     of_cfa = FINE
     if held != wanted:
         is_given = is_argument(held, machine) or (held >> KIND == OTHER and row[PC] == pc)
+        room.counts[IS_GIVEN] |= is_argument(held, machine)
         is_lost = held >> KIND == MAYBE or (held >> KIND == PLACE and held >> 48 & 0xFF >= MEETING_BASE)
         of_cfa = UNSURE if is_lost or is_given or state[IS_ASSUMED] == BELIEVED else CONTRADICTED
         if of_cfa == UNSURE or not is_doubted:

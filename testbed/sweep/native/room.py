@@ -113,11 +113,12 @@ class WorkRoom(NamedTuple):
 # expression, registers that are changed at an exit, those that perhaps are, those that an exit gives back, jumps to
 # unknown places, heads that nothing led to, what is written to `led` of parts that this entry jumps to, the first head
 # whose state a walk changed, whether the instruction is a call, what is surely wrong at a call, what is wrong at the
-# instruction, and was at the one that control came from, whether it ends where its rows do not say.
+# instruction, and was at the one that control came from, whether it ends where its rows do not say, whether a CFA
+# counts from an argument.
 (HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT) = range(9)
 (AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER, EARLIEST, IS_CALL, WRONG_AT_CALLS) = range(9, 16)
-(WRONG_NOW, WRONG_BEFORE, ENDS_ELSEWHERE) = range(16, 19)
-COUNTS = 19
+(WRONG_NOW, WRONG_BEFORE, ENDS_ELSEWHERE, IS_GIVEN) = range(16, 20)
+COUNTS = 20
 # Columns of `decoded`.
 LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT, TO_UNKNOWN = range(6)  # straight code to a jump to anywhere
 DECODED_COLUMNS = 6

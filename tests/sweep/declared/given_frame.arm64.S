@@ -3,8 +3,8 @@
 //
 // case: as it is
 // | 1 of 2 agree
-// | cannot tell: CFA: what it counts from is not known
-// | f+0x0 (row of f+0x0): the row says CFA = x1+0x28; x1 is the caller's x1
+// | cannot tell: a register: whether it is where the row says is not known
+// | f+0x24 (row of f+0x24): the row says x29 is at CFA-0x28; there is another value, not the caller's, coming from f+0x20
 
         .globl f, g
         .type g, %function
