@@ -129,7 +129,7 @@ def packed(parts: Sequence[bytes]) -> bytes:
 
 
 def unpacked(content: bytes) -> list[bytes] | None:
-    """The parts of an input; None where it is none (a coverage-guided engine may cut it anywhere)."""
+    """The parts of an input; None where it is none, as one that was made small."""
     count = content[0] if content else 0
     at, parts = 1 + 4 * count, []
     for i in range(count):

@@ -65,10 +65,7 @@ _COSTLY = ("crash", "hang", "time", "memory")  # kinds that are not made small h
 def write_failure(target: Target, seed: int, failure: Failure, folder: Path) -> Path:
     """Write a failing input, made as small as it gets, and beside it what was said."""
     again = f"python -m tests.hostile -t {target.name} -n 1 --seed {seed} --first {failure.number}"
-    if failure.content is None:
-        content = numbered_input(target, target.seeds(), seed, failure.number)
-    else:
-        content, again = failure.content, f"python -m tests.hostile -t {target.name} --coverage --seed {seed}"
+    content = numbered_input(target, target.seeds(), seed, failure.number)
     if not failure.kind.startswith(_COSTLY) and _fails_alone(target, content, failure.kind):
         content = minimised(target, content, failure.kind)
     folder.mkdir(parents=True, exist_ok=True)

@@ -165,15 +165,11 @@ _WALL = 6 * SECONDS  # seconds without any processor time that are taken for a h
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An input that failed: its number (with the seed, the input itself), why, and what was said.
-
-    ``content`` is the input where no number makes it again: one that coverage led to.
-    """
+    """An input that failed: its number (with the seed, the input itself), why, and what was said."""
 
     number: int
     kind: str
     told: str
-    content: bytes | None = None
 
 
 @dataclass
@@ -191,12 +187,12 @@ class Tally:
     def inputs(self) -> int:
         return sum(self.counts.values())
 
-    def take(self, number: int, one: Tried, content: bytes | None = None) -> None:
+    def take(self, number: int, one: Tried) -> None:
         """Count one input."""
         self.counts[one.fate] += 1
         self.seconds += one.seconds
         if one.fate is Fate.FAILED:
-            self.add(Tally(self.target, failures=[Failure(number, one.failure, one.told, content)]))
+            self.add(Tally(self.target, failures=[Failure(number, one.failure, one.told)]))
         else:
             self.worst_seconds = max(self.worst_seconds, one.seconds)
             self.worst_memory = max(self.worst_memory, one.memory)
