@@ -28,7 +28,7 @@ def run_empty_hooks(made: object) -> None:
     assert stops.ending == Exited(0), stops.ending
 
 
-def fill_rows(target: BenchmarkTarget, scale: int) -> None:
+def fill_rows(target: BenchmarkTarget, scale: int, _: object) -> None:
     """New memory for the registers of every step, each row written to once; no emulator."""
     from numpy import uint64
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from benchmarks.referees import over, taken
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable, TableValue, spread
-from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, scale_for, workload
+from benchmarks.workload import TARGETS, BenchmarkTarget, scale_for, workload
 from testbed.contract.backtraces import Backtraces
 from testbed.contract.frames import Backtrace
-from testbed.image import LoadedImage
-from testbed.machine import record
 from testbed.referee.libdw import unwinder as libdw
-from testbed.referee.libdw import unwinder as libdw_library
 from testbed.referee.libunwind import unwinder as libunwind
-from testbed.referee.libunwind import unwinder as libunwind_library
+from testbed.referee.libunwind.unwinder import LibUnwind
 from testbed.referee.llvm_libunwind import unwinder as llvm_libunwind
+from testbed.referee.llvm_libunwind.unwinder import LlvmLibunwind
 from testbed.trace import Snapshot, Trace
 from unwinders.tables.eh_frame import EH_FRAME
 
@@ -29,37 +28,30 @@ Frames = Callable[[Snapshot], tuple[int, ...]]
 def judging(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per frame of each evaluator, and how many times the first one's."""
     rows: list[tuple[TableValue, ...]] = []
-    notes = [
+    notes = (
         "A snapshot's frames are the interrupted one and every caller; all evaluators find the same. The libraries "
         "are called through ctypes and read registers and memory through Python callbacks, whose share was not "
         "measured apart: this is what asking them costs a program like this one, not how fast they are by themselves. "
         "The native kernel walks every step of the trace that the snapshots are from, and every frame of each counts: "
-        "most of them it knows from the step before."
-    ]
+        "most of them it knows from the step before. A library that is not installed is left out; nongnu libunwind is "
+        "asked on x86_64 only, for Debian's library of another architecture is for cross builds.",
+    )
     for target in TARGETS[:1] if quick else TARGETS:
         scale = 1 if quick else scale_for(target, STEPS)
         built = workload(target, scale)
         if not EH_FRAME.applies_to(built.image):
             continue
-        trace = record(LoadedImage(built.image), budget=FOREVER)
-        count = 40 if quick else 1000
-        snapshots = [trace.snapshot(step) for step in range(0, len(trace), max(1, len(trace) // count))]
+        trace, snapshots = taken(built, 40 if quick else 1000)
         ways: dict[str, Frames] = {"specification evaluator": _specification}
-        close: list[Callable[[], None]] = []
-        for name, opened in (("libdw", _libdw), ("libunwind", _libunwind), ("LLVM libunwind", _llvm)):
-            found = opened(target, trace)
-            if isinstance(found, str):
-                notes.append(found)
-            else:
-                ways[f"{name} through ctypes"], closing = found
-                close.append(closing)
+        sessions = dict(_opened(target, trace))
+        ways |= {f"{name} through ctypes": session.frames for name, session in sessions.items()}
         walked = _walked(trace)
         frames = _agreed(target, snapshots, {**ways, KERNEL: partial(_looked_up, walked)})
-        contenders = {name: Contender(frames, _over(snapshots, way)) for name, way in ways.items()}
+        contenders = {name: Contender(frames, partial(over, snapshots, way)) for name, way in ways.items()}
         contenders[KERNEL] = Contender(walked.frames, partial(_again, trace))
         measured = compare(contenders, rounds=rounds)
-        for closing in close:
-            closing()
+        for session in sessions.values():
+            session.close()
         for name, result in measured.items():
             count, of = (len(trace), walked.frames) if name == KERNEL else (len(snapshots), frames)
             rows.append((target.name, name, count, of, *spread(result.nanoseconds, result.ratio)))
@@ -73,7 +65,7 @@ def judging(*, quick: bool, rounds: int) -> FigureTable:
         "× specification",
         "range (×)",
     )
-    return FigureTable("judging", "Judging one frame", columns, tuple(rows), tuple(dict.fromkeys(notes)))
+    return FigureTable("judging", "Judging one frame", columns, tuple(rows), notes)
 
 
 def _specification(snapshot: Snapshot) -> tuple[int, ...]:
@@ -98,33 +90,14 @@ def _looked_up(walked: Backtraces, snapshot: Snapshot) -> tuple[int, ...]:
     return _pcs(walked[snapshot.step])
 
 
-Opened = tuple[Frames, Callable[[], None]]
-
-
-def _libdw(target: BenchmarkTarget, trace: Trace) -> Opened | str:
-    library = libdw_library.load()
-    if library is None:
-        return "libdw is not installed (Debian package libdw1): its rows are left out."
-    session = libdw.LibDw(library, trace.images)
-    return session.frames, session.close
-
-
-def _libunwind(target: BenchmarkTarget, trace: Trace) -> Opened | str:
-    if target.arch != libunwind_library.ARCH:
-        return "libunwind is asked on x86_64 only: Debian's library of another architecture is for cross builds."
-    library = libunwind_library.load()
-    if library is None:
-        return "nongnu libunwind is not installed (Debian package libunwind8): its rows are left out."
-    session = libunwind.LibUnwind(library, trace.images)
-    return session.frames, session.close
-
-
-def _llvm(target: BenchmarkTarget, trace: Trace) -> Opened | str:
-    found = llvm_libunwind.find()
-    if found is None:
-        return "ziglang is not installed: its rows are left out."
-    session = llvm_libunwind.LlvmLibunwind(llvm_libunwind.load(found), trace.images)
-    return session.frames, session.close
+def _opened(target: BenchmarkTarget, trace: Trace) -> Iterator[tuple[str, libdw.LibDw | LibUnwind | LlvmLibunwind]]:
+    """The libraries that are installed, each with the files of a run."""
+    if (library := libdw.load(libdw.library_file())) is not None:
+        yield "libdw", libdw.LibDw(library, trace.images)
+    if target.arch == libunwind.ARCH and (library := libunwind.load()) is not None:
+        yield "libunwind", LibUnwind(library, trace.images)
+    if (found := llvm_libunwind.find()) is not None:
+        yield "LLVM libunwind", LlvmLibunwind(llvm_libunwind.load(found), trace.images)
 
 
 def _agreed(target: BenchmarkTarget, snapshots: Sequence[Snapshot], ways: dict[str, Frames]) -> int:
@@ -136,11 +109,3 @@ def _agreed(target: BenchmarkTarget, snapshots: Sequence[Snapshot], ways: dict[s
             raise RuntimeError(f"{target.name}, {snapshot}: the evaluators differ: {found}")
         total += len(next(iter(found.values())))
     return total
-
-
-def _over(snapshots: Sequence[Snapshot], way: Frames) -> Callable[[object], None]:
-    def run(_: object) -> None:
-        for snapshot in snapshots:
-            way(snapshot)
-
-    return run

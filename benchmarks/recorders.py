@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import tempfile
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -20,33 +21,17 @@ from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scal
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.machine.chunks import record_chunks
-from testbed.machine.recording import Recorder, record_light
+from testbed.machine.recording import Recorder, record_light, record_native
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace
-from testbed.trace.file import save_chunks
-from testbed.truth import observe
+from testbed.trace.file import save_chunks, save_trace
+from testbed.truth import Truth, observe
 
 EMPTY, ROWS = "empty native hooks", "memory of the rows"
 PIECES = "native recorder, in pieces"
-NO_NATIVE = "The native recorder is not part of this version: its rows are left out."
-NO_FILES = "Traces are not saved to files in this version: no memory on disk."
-
-
-def optional(module: str, name: str) -> Callable[..., object] | None:
-    """A function of a module that this version may not have."""
-    try:
-        found: Callable[..., object] | None = getattr(importlib.import_module(module), name, None)
-    except ImportError:
-        return None
-    return found
-
-
-def recorders() -> dict[str, Recorder]:
-    """The recorders of the testbed, by the name that tables give them."""
-    native = optional("testbed.machine.recording", "record_native")
-    return {"light recorder": record_light, **({"native recorder": native} if native else {})}  # type: ignore[dict-item]
+RECORDERS: Mapping[str, Recorder] = {"light recorder": record_light, "native recorder": record_native}
 
 
 def run_unhooked(made: object) -> None:
@@ -77,26 +62,21 @@ def run_naive(made: object) -> None:
     assert rows and journal
 
 
-def run_recorder(recorder: Recorder) -> Callable[[object], None]:
+def run_recorder(recorder: Recorder, made: object) -> None:
     """Record everything, all general registers and every write, as `testbed.machine.record` has it."""
-
-    def run(made: object) -> None:
-        assert isinstance(made, Machine)
-        assert recorder(made, FOREVER).ending == Exited(0)
-
-    return run
+    assert isinstance(made, Machine)
+    assert recorder(made, FOREVER).ending == Exited(0)
 
 
-def run_pieces(target: BenchmarkTarget, scale: int) -> Callable[[object], None]:
+def run_pieces(target: BenchmarkTarget, scale: int, _: object) -> None:
     """The same in pieces of one length, which are written over: what `testbed.runs.long` works on."""
+    (last,) = deque(record_chunks(workload(target, scale).image, budget=FOREVER), maxlen=1)
+    assert last.end == Exited(0)
 
-    def run(_: object) -> None:
-        last = None
-        for last in record_chunks(workload(target, scale).image, budget=FOREVER):  # noqa: B007
-            pass
-        assert last is not None and last.end == Exited(0)
 
-    return run
+def observed(trace: Trace, _: object) -> Truth:
+    """The truth about a run."""
+    return observe(trace)
 
 
 def recording(*, quick: bool, rounds: int) -> FigureTable:
@@ -104,19 +84,19 @@ def recording(*, quick: bool, rounds: int) -> FigureTable:
     wanted = {"unhooked": 10**7, "naive Python hooks": 20_000, "light recorder": 200_000, "native recorder": 10**7}
     wanted |= {EMPTY: 10**7, ROWS: 10**7, PIECES: 10**7}
     ways: dict[str, Callable[[object], None]] = {"unhooked": run_unhooked, "naive Python hooks": run_naive}
-    ways |= {name: run_recorder(recorder) for name, recorder in recorders().items()}
+    ways |= {name: partial(run_recorder, recorder) for name, recorder in RECORDERS.items()}
     ways[EMPTY] = run_empty_hooks
     rows: list[tuple[TableValue, ...]] = []
     for target in TARGETS[:1] if quick else TARGETS:
         scales = {name: 1 if quick else scale_for(target, wanted[name]) for name in (*ways, ROWS, PIECES)}
         measured = compare(
             {
-                name: Contender(steps(target, scales[name]), run, _prepared(target, scales[name]))
+                name: Contender(steps(target, scales[name]), run, partial(machine, target, scales[name]))
                 for name, run in ways.items()
             }
             | {
-                PIECES: Contender(steps(target, scales[PIECES]), run_pieces(target, scales[PIECES])),
-                ROWS: Contender(steps(target, scales[ROWS]), _filling(target, scales[ROWS])),
+                PIECES: Contender(steps(target, scales[PIECES]), partial(run_pieces, target, scales[PIECES])),
+                ROWS: Contender(steps(target, scales[ROWS]), partial(fill_rows, target, scales[ROWS])),
             },
             rounds=rounds,
         )
@@ -133,19 +113,7 @@ def recording(*, quick: bool, rounds: int) -> FigureTable:
         "same memory, so that cost is paid once; the setting up of the machine is counted there, and only there.",
     ]
     columns = ("target", "way", "steps", "ns per step", "range (ns)", "× unhooked", "range (×)")
-    return FigureTable("recording", "Recording", columns, tuple(rows), tuple(notes + _missing()))
-
-
-def _filling(target: BenchmarkTarget, scale: int) -> Callable[[object], None]:
-    return lambda _: fill_rows(target, scale)
-
-
-def _prepared(target: BenchmarkTarget, scale: int) -> Callable[[], Machine]:
-    return lambda: machine(target, scale)
-
-
-def _missing() -> list[str]:
-    return [] if "native recorder" in recorders() else [NO_NATIVE]
+    return FigureTable("recording", "Recording", columns, tuple(rows), tuple(notes))
 
 
 def _recorded(target: BenchmarkTarget, scale: int, recorder: Recorder) -> Trace:
@@ -161,34 +129,31 @@ def scaling(*, quick: bool, rounds: int) -> FigureTable:
     }
     scales = {n: 1 + i if quick else scale_for(target, n) for i, n in enumerate(lengths["native recorder"])}
     rows: list[tuple[TableValue, ...]] = []
-    for name, recorder in recorders().items():
+    for name, recorder in RECORDERS.items():
         here = [scales[n] for n in lengths[name]][: 2 if quick else None]
         contenders: dict[str, Contender] = {}
         for scale in here:
             contenders[f"record {scale}"] = Contender(
-                steps(target, scale), run_recorder(recorder), _prepared(target, scale)
+                steps(target, scale), partial(run_recorder, recorder), partial(machine, target, scale)
             )
         rows += _scaling_rows(target, name, here, compare(contenders, rounds=rounds))
     here = [scales[n] for n in lengths["native recorder"]][: 2 if quick else None]
-    contenders = {f"pieces {scale}": Contender(steps(target, scale), run_pieces(target, scale)) for scale in here}
+    contenders = {
+        f"pieces {scale}": Contender(steps(target, scale), partial(run_pieces, target, scale)) for scale in here
+    }
     rows += _scaling_rows(target, PIECES, here, compare(contenders, rounds=rounds))
     # The truth is the same for all recorders; the fastest one makes the traces.
-    fastest = list(recorders().items())[-1]
+    fastest = list(RECORDERS.items())[-1]
     here = [scales[n] for n in lengths[fastest[0]]][: 2 if quick else None]
     traces = {scale: _recorded(target, scale, fastest[1]) for scale in here}
-    contenders = {f"truth {scale}": Contender(steps(target, scale), _observe(traces[scale])) for scale in here}
+    contenders = {f"truth {scale}": Contender(steps(target, scale), partial(observed, traces[scale])) for scale in here}
     rows += _scaling_rows(target, "truth", here, compare(contenders, rounds=rounds))
     notes = (
         f"On {target.name}. The last two columns compare with the shortest run in the same round: 1 is flat. The "
         f"program repeats one round of {steps(target, 2) - steps(target, 1):,} steps.",
-        *_missing(),
     )
     columns = ("part", "steps", "ns per step", "range (ns)", "× shortest", "range (×)")
     return FigureTable("scaling", "Cost per step over the length of a run", columns, tuple(rows), notes)
-
-
-def _observe(trace: Trace) -> Callable[[object], object]:
-    return lambda _: observe(trace)
 
 
 def _scaling_rows(
@@ -203,18 +168,15 @@ def _scaling_rows(
 def memory(*, quick: bool) -> FigureTable:
     """Bytes per step: of the finished trace, of the process at its peak, and of a file."""
     rows: list[tuple[TableValue, ...]] = []
-    save = optional("testbed.trace.file", "save_trace")
     for target in TARGETS[:1] if quick else TARGETS:
-        ways = [*((name, 1_000_000) for name in recorders()), (PIECES, 1_000_000), (PIECES, 10_000_000)]
+        ways = [*((name, 1_000_000) for name in RECORDERS), (PIECES, 1_000_000), (PIECES, 10_000_000)]
         for name, wanted in ways[: -1 if quick else None]:
             scale = 1 if quick else scale_for(target, wanted)
             # A process of its own, started anew: what an earlier run left in this one would hide the peak.
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 held, peak, disk = pool.submit(measure_memory, target, scale, name).result()
             count = steps(target, scale)
-            rows.append(
-                (target.name, name, count, held / count, peak / count, peak / 1e6, disk / count if disk else None)
-            )
+            rows.append((target.name, name, count, held / count, peak / count, peak / 1e6, disk / count))
     columns = (
         "target",
         "recorder",
@@ -228,31 +190,25 @@ def memory(*, quick: bool) -> FigureTable:
         "The trace is its columns: registers, instruction sizes, the journal of writes. The peak is how much the "
         "largest resident size of a process that only records exceeds its size before; in pieces it is the same "
         "however long the run is, and what is held is one piece.",
-        *_missing(),
-        *(() if save else (NO_FILES,)),
     )
     return FigureTable("memory", "Memory per step", columns, tuple(rows), notes)
 
 
 def measure_memory(target: BenchmarkTarget, scale: int, name: str) -> tuple[int, int, int]:
-    """(bytes of the trace's columns, growth of this process's largest resident size, bytes of a file or 0)."""
+    """(bytes of the trace's columns, growth of this process's largest resident size, bytes of a file)."""
     if name == PIECES:
         return _memory_of_pieces(target, scale)
-    recorder = recorders()[name]
+    recorder = RECORDERS[name]
     _recorded(target, 1, recorder)  # libraries, and the emulator's own memory
     before = _largest()
     trace = _recorded(target, scale, recorder)
     grown = _largest() - before
     writes = trace.writes
     columns = (trace.registers, trace.sizes, writes.step, writes.address, writes.size, writes.value)
-    save = optional("testbed.trace.file", "save_trace")
-    disk = 0
-    if save:
-        with tempfile.TemporaryDirectory(prefix="testbed-") as folder:
-            path = Path(folder) / "trace"
-            save(trace, path)
-            disk = path.stat().st_size
-    return sum(column.nbytes for column in columns), grown, disk
+    with tempfile.TemporaryDirectory(prefix="testbed-") as folder:
+        path = Path(folder) / "trace"
+        save_trace(trace, path)
+        return sum(column.nbytes for column in columns), grown, path.stat().st_size
 
 
 def _memory_of_pieces(target: BenchmarkTarget, scale: int) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from benchmarks.recorders import recorders
+from benchmarks.recorders import RECORDERS, observed
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
@@ -32,7 +32,7 @@ PIECES = "all of it in pieces"
 def traces(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per step, and per frame of each step, of every part; and all of them together in steps per second."""
     rows: list[tuple[TableValue, ...]] = []
-    name, recorder = list(recorders().items())[-1]
+    name, recorder = list(RECORDERS.items())[-1]
     for plain in TARGETS[:1] if quick else TARGETS:
         target = replace(plain, recipe=f"{plain.recipe}-fp")  # frame pointers: the chain has something to do
         scale = 1 if quick else scale_for(target, STEPS)
@@ -42,7 +42,7 @@ def traces(*, quick: bool, rounds: int) -> FigureTable:
         tables = next(UNWINDERS[name] for name in TABLES if UNWINDERS[name].applies_to(image))
         parts: dict[str, Callable[[object], object]] = {
             f"record ({name})": partial(_record, image, recorder),
-            "truth": partial(_observe, trace),
+            "truth": partial(observed, trace),
         }
         frames: dict[str, int] = {}
         for unwinder in (tables, UNWINDERS[CHAIN]):
@@ -76,10 +76,6 @@ def _in_pieces(built: Built, unwinders: tuple[Unwinder, ...], _: object) -> tupl
 
 def _record(image: Image, recorder: Recorder, _: object = None) -> Trace:
     return record(LoadedImage(image), budget=FOREVER, recorder=recorder)
-
-
-def _observe(trace: Trace, _: object) -> Truth:
-    return observe(trace)
 
 
 def _walk(unwinder: Unwinder, trace: Trace, _: object = None) -> Backtraces:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.__main__ import command
-from benchmarks.recorders import EMPTY, PIECES, ROWS, recorders, run_naive, run_recorder, run_unhooked
+from benchmarks.recorders import EMPTY, PIECES, RECORDERS, ROWS, run_naive, run_recorder, run_unhooked
 from benchmarks.report import write_picture
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable
@@ -43,7 +44,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert {"frame_pointers_in_python"} <= {row["unwinder"] for row in tables["protocol"]["rows"]}
     assert all(table["rows"] for table in tables.values())
     ways = {row["way"]: row for row in tables["recording"]["rows"]}
-    assert {"unhooked", "naive Python hooks", *recorders(), EMPTY, ROWS, PIECES} == set(ways)
+    assert {"unhooked", "naive Python hooks", *RECORDERS, EMPTY, ROWS, PIECES} == set(ways)
     assert ways["unhooked"]["× unhooked"] == 1
     for row in (*tables["recording"]["rows"], *tables["scaling"]["rows"]):
         assert row["ns per step"] > 0 and row["steps"] > 0
@@ -51,7 +52,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert frames.pop("native kernel") > max(frames.values()), "it walks every step"
     assert len(set(frames.values())) == 1
     assert {"truth", "walk eh_frame", "judge fp_chain"} < {row["part"] for row in tables["traces"]["rows"]}
-    assert {row["part"] for row in tables["scaling"]["rows"]} == {*recorders(), PIECES, "truth"}
+    assert {row["part"] for row in tables["scaling"]["rows"]} == {*RECORDERS, PIECES, "truth"}
     assert all(row["trace (bytes per step)"] > 0 for row in tables["memory"]["rows"])
     page = files["md"].read_text(encoding="utf-8")
     assert data["machine"] in page
@@ -85,7 +86,7 @@ def test_the_length_of_a_run_is_known_before_it_runs(target: BenchmarkTarget) ->
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_every_way_to_record_runs_the_program_to_its_exit(target: BenchmarkTarget) -> None:
-    for run in (run_unhooked, run_naive, *map(run_recorder, recorders().values())):
+    for run in (run_unhooked, run_naive, *(partial(run_recorder, each) for each in RECORDERS.values())):
         run(machine(target, 1))  # asserts the exit status by itself
 
 
