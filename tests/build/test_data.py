@@ -28,10 +28,10 @@ from testbed.program.model import Source, program_from_text
 from testbed.words.errors import BuildError, ToolchainMissing
 from tests.build.data_sources import data_sources, large_expressions
 from tests.build.snippets import SNIPPETS
-from unwinders.formats.cfi import cfi_table
+from unwinders.formats.cfi import cfi_index
 from unwinders.formats.ehabi import IndexEntry, exception_index, operation_bytes
-from unwinders.formats.orc import orc_table
-from unwinders.formats.sframe import sframe_table
+from unwinders.formats.orc import orc_index
+from unwinders.formats.sframe import sframe_index
 
 ALL_ISAS = [(arch, isa) for arch in ARCHES.values() for isa in arch.isas]
 
@@ -264,7 +264,7 @@ def rows(built: Image) -> list[UnwindRow]:
     return [
         replace(row, found_by="", cfa=_wrapped(row.cfa), signal_frame=row.signal_frame and name == ".eh_frame")
         for name in found
-        for row in cfi_table(built, name)
+        for row in cfi_index(built, name).all_rows()
     ]
 
 
@@ -292,9 +292,9 @@ def test_any_directives_give_tables_or_an_error_with_a_place(arch: Arch, tmp_pat
             outcomes.add("refused" if str(error).startswith(f"t.{arch.isas[0].name}.S:") else str(error))
             return
         built = image(tmp_path, content)
-        for table, section in ((sframe_table, ".sframe"), (orc_table, ".orc_unwind")):
+        for table, section in ((sframe_index, ".sframe"), (orc_index, ".orc_unwind")):
             if section in built.sections:
-                assert len(table(built)) >= 0
+                assert len(table(built).all_rows()) >= 0
         if ".ARM.exidx" in built.sections:
             for entry in exception_index(built):
                 if isinstance(entry, IndexEntry) and not entry.cannot_unwind:

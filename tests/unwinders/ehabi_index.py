@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from testbed.contract.rows import UnwindRow
 from testbed.image import Image, Section, Symbol
 from tests.unwinders.frames import ARM32, START, image, u
+from unwinders.formats.ehabi_rows import exidx_index
 
 INDEX, TABLE, STACK = 0x3000, 0x4000, 0x8000
 
@@ -57,3 +59,10 @@ def table(*entry: int) -> bytes:
 
 
 THREE = ((START, FINISH), (START + 0x20, POP_R4_LR), (START + 0x60, CANTUNWIND))
+
+
+def exidx_row(image: Image, pc: int) -> UnwindRow:
+    """The row for a link-time pc, which an entry covers."""
+    row = exidx_index(image).at(pc)
+    assert row is not None, f"no entry covers {pc:#x}"
+    return row

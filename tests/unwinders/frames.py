@@ -12,7 +12,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment, Symbol
 from testbed.trace import Memory, Snapshot
-from unwinders.formats.cfi import cfi_table
+from unwinders.formats.cfi import cfi_index
 
 X86_64, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]
 
@@ -104,7 +104,7 @@ def rows(
     assert number is not None
     section = cie(initial, code=code, data=data, ra=number, version=version, word=arch.word)
     section += fde(instructions, word=arch.word)
-    return told(cfi_table(image(arch, _debug_frame=(0, section)), ".debug_frame")).rows
+    return told(cfi_index(image(arch, _debug_frame=(0, section)), ".debug_frame").all_rows()).rows
 
 
 def told(table: RowTable) -> RowTable:

@@ -15,7 +15,7 @@ from testbed.contract.rows import UnwindRow
 from testbed.image import Image
 from testbed.words.errors import MalformedTable
 from tests.unwinders.frames import SIZE, START, X86_64, image, told, u
-from unwinders.formats.sframe import sframe_table
+from unwinders.formats.sframe import sframe_index
 
 ADDRESS = 0x4000  # of the section
 SP, FP, SIGNED = 1, 0, 0x80
@@ -68,7 +68,7 @@ def made(content: bytes, arch: Arch = X86_64) -> Image:
 
 
 def read(content: bytes, arch: Arch = X86_64) -> tuple[UnwindRow, ...]:
-    return told(sframe_table(made(content, arch))).rows
+    return told(sframe_index(made(content, arch)).all_rows()).rows
 
 
 def one(*fres: bytes, arch: Arch = X86_64, size: int = SIZE, **fields: int) -> tuple[UnwindRow, ...]:

@@ -13,19 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from testbed.contract.assumption import CodeRow
-from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.frames import Frame
 from testbed.contract.rows import RowTable, Rule, Undefined, UnwindRow
-from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage, once_per_image
-from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.analysis.abstract_state import AbstractState, join
 from unwinders.analysis.control_flow import states_of
 from unwinders.analysis.function_bounds import FunctionParts, functions_of
 from unwinders.analysis.function_code import FunctionCode, spend
 from unwinders.analysis.state_rules import frame_rules
-from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import walk
+from unwinders.rows.by_rows import by_rows
 
 FOUND_BY = "prologue of "
 MOST_OVERLAP = 8  # how often the code of an image is analysed, at most: symbols may lie inside one another
@@ -164,16 +161,10 @@ def row_for(frame: Frame, loaded: LoadedImage | None) -> UnwindRow:
     return row_at(loaded.image, pc if pc != lookup_pc and is_come_back(loaded.image, pc) else lookup_pc)
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The callers that the instructions of each frame's function lead to."""
-    return walk(snapshot, row_for)
-
-
-PROLOGUE_ANALYSIS = Unwinder(
+PROLOGUE_ANALYSIS = by_rows(
+    lambda arch: row_for,
     name="prologue_analysis",
     summary="no tables: each function's instructions, emulated abstractly from its symbol to the pc",
-    unwind=unwind,
     assumption=CodeRow(),
-    unwind_trace=over_traces(unwind, lambda arch: row_for),
     rows=table_of,
 )

@@ -17,14 +17,12 @@ from functools import cache
 
 from testbed.arch import Arch, FrameRecord
 from testbed.contract.assumption import Record
-from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.frames import Frame
 from testbed.contract.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
-from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.image import LoadedImage
-from testbed.trace import Snapshot
-from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import RowFor, walk
+from unwinders.rows.by_rows import by_rows
+from unwinders.rows.walk import RowFor
 
 EVERYWHERE = (0, 1 << 64)  # a constant row covers every pc
 
@@ -57,15 +55,9 @@ def chain_rows(arch: Arch) -> RowFor:
     return row_for
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The backtrace along the frame records, from FP on."""
-    return walk(snapshot, chain_rows(snapshot.arch))
-
-
-FP_CHAIN = Unwinder(
+FP_CHAIN = by_rows(
+    chain_rows,
     name="fp_chain",
     summary="frame-pointer chain: follow {previous frame pointer, return address} records until a zero pointer",
-    unwind=unwind,
     assumption=Record(),
-    unwind_trace=over_traces(unwind, chain_rows),
 )

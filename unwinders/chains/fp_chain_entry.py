@@ -11,18 +11,16 @@ else it is `fp_chain`, with the same limits: the second and third prologue instr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 from testbed.arch import Arch
 from testbed.contract.assumption import Record
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, UnwindRow
 from testbed.image import LoadedImage
-from testbed.trace import Snapshot
-from unwinders.chains.fp_chain import EVERYWHERE, FP_CHAIN, chain_rows
-from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import RowFor, walk
+from unwinders.chains.fp_chain import EVERYWHERE, chain_rows
+from unwinders.rows.by_rows import by_rows
+from unwinders.rows.walk import RowFor
 
 
 @cache
@@ -47,16 +45,9 @@ def entry_rows(arch: Arch) -> RowFor:
     return row_for
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The backtrace along the frame records; at a function's entry its caller is where a call has put it."""
-    return walk(snapshot, entry_rows(snapshot.arch))
-
-
-FP_CHAIN_ENTRY = replace(
-    FP_CHAIN,
+FP_CHAIN_ENTRY = by_rows(
+    entry_rows,
     name="fp_chain_entry",
     summary="frame-pointer chain, with a row of its own at a function's first instruction",
-    unwind=unwind,
     assumption=Record(entry=True),
-    unwind_trace=over_traces(unwind, entry_rows),
 )

@@ -8,7 +8,7 @@ from struct import Struct
 from typing import TypeVar
 
 from testbed.arch import Arch
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.rows import UnwindRow
 from testbed.image import Image, once_per_image
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from unwinders.formats.cfi_entries import (
@@ -213,8 +213,3 @@ def cfi_index(image: Image, name: str) -> IndexedTable:
 
     parts = first_holds([(fde.start, fde.end) for fde in placed])
     return IndexedTable(section.reader.section, parts, read, unplaced[0].why if unplaced else None)
-
-
-def cfi_table(image: Image, section: str) -> RowTable:
-    """All rows of a section of an image, sorted by pc, in link-time addresses. Raises as ``cfi_index`` does."""
-    return cfi_index(image, section).all_rows()

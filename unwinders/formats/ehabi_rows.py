@@ -21,7 +21,6 @@ from testbed.contract.rows import (
     Offset,
     Operation,
     RegisterPlus,
-    RowTable,
     Rule,
     Undefined,
     UnwindRow,
@@ -221,23 +220,6 @@ def exidx_index(image: Image) -> IndexedTable:
         return (entry_row(image, replace(entry, start=part.start, end=part.end)),)
 
     return IndexedTable(INDEX, tuple(parts), read)
-
-
-def exidx_row(image: Image, pc: int) -> UnwindRow:
-    """The row for a link-time pc: that of its whole function.
-
-    Raises NoUnwindInfo where the index does not cover the pc or the table refuses to unwind, MalformedTable, and
-    UnsupportedRule for operations that no row can express. Entries of other functions are not looked at.
-    """
-    row = exidx_index(image).at(pc)
-    if row is None:
-        raise NoUnwindInfo(f"no entry of {INDEX} covers {pc:#x}")
-    return row
-
-
-def exidx_table(image: Image) -> RowTable:
-    """What the index claims at every pc; functions that it cannot or will not unwind have no row."""
-    return exidx_index(image).all_rows()
 
 
 def _first_function(image: Image) -> tuple[int, int]:

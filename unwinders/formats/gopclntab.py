@@ -44,7 +44,6 @@ from testbed.contract.rows import (
     AtRegister,
     Offset,
     RegisterPlus,
-    RowTable,
     Rule,
     SameValue,
     Undefined,
@@ -368,8 +367,3 @@ def gopclntab_index(image: Image) -> IndexedTable:
         return known[0]
 
     return IndexedTable(GOPCLNTAB, tuple(part for part, _ in found), rows)
-
-
-def gopclntab_table(image: Image) -> RowTable:
-    """All rows of `.gopclntab` of an image, sorted by pc, in link-time addresses. Raises as its index does."""
-    return gopclntab_index(image).all_rows()

@@ -28,7 +28,6 @@ from testbed.contract.rows import (
     Offset,
     Operation,
     RegisterPlus,
-    RowTable,
     Rule,
     SameValue,
     Undefined,
@@ -257,11 +256,6 @@ def orc_index(image: Image, layout: OrcLayout | None = None) -> IndexedTable:
         return () if row is None else (row,)
 
     return IndexedTable(ENTRIES, tuple(parts), rows)
-
-
-def orc_table(image: Image, layout: OrcLayout | None = None) -> RowTable:
-    """All rows of an image, sorted by pc, in link-time addresses. Raises as ``orc_index`` does."""
-    return orc_index(image, layout).all_rows()
 
 
 def _entries(image: Image) -> list[OrcEntry]:

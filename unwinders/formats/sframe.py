@@ -16,7 +16,6 @@ from testbed.contract.rows import (
     Constant,
     Offset,
     RegisterPlus,
-    RowTable,
     Rule,
     SameValue,
     Undefined,
@@ -398,8 +397,3 @@ def sframe_index(image: Image) -> IndexedTable:
     else:
         ranges = [(entry.start, entry.end) for entry in functions]
     return IndexedTable(SECTION, first_holds(ranges), rows, unplaced, MAX_ROWS)
-
-
-def sframe_table(image: Image) -> RowTable:
-    """All rows of `.sframe` of an image, sorted by pc, in link-time addresses. Raises as ``sframe_index`` does."""
-    return sframe_index(image).all_rows()

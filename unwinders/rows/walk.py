@@ -31,7 +31,7 @@ import numpy as np
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.rows import AtRegister, ExpressionRule, Offset, Rule, UnwindRow
+from testbed.contract.rows import AtRegister, ExpressionRule, Offset, RowTable, Rule, UnwindRow
 from testbed.image import Image, LoadedImage, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnwindError
@@ -48,6 +48,8 @@ class RowsByPc(Protocol):
     """A table that has a row for a link-time pc, or None."""
 
     def at(self, pc: int) -> UnwindRow | None: ...
+
+    def all_rows(self) -> RowTable: ...
 
 
 def looked_up(table_of: Callable[[Image], RowsByPc], nothing: str) -> RowFor:

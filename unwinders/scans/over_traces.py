@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +21,20 @@ from numpy.typing import NDArray
 from testbed.contract.backtraces import Backtraces, CallerClaims, InnermostClaims
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.native import ROOT, STOPPED
+from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot, Trace
 from testbed.trace.distinct_rows import are_among
 from testbed.words.errors import UnreadableMemory, UnwindError
 from unwinders.scans.scan_walk import MAX_FRAMES, Scan, code_range, scan
 
 
-def scan_over_traces(options: Scan) -> Callable[[Trace], Backtraces]:
-    """The ``unwind_trace`` of a scanner."""
-
-    def unwind_trace(trace: Trace) -> Backtraces:
-        return _Scanned(trace, options).backtraces()
-
-    return unwind_trace
+def by_scan(options: Scan, **described: Any) -> Unwinder:
+    """The unwinder that scans so, one snapshot or a whole trace; ``described`` are fields of `Unwinder`."""
+    return Unwinder(
+        unwind=lambda snapshot: scan(snapshot, options),
+        unwind_trace=lambda trace: _Scanned(trace, options).backtraces(),
+        **described,
+    )
 
 
 @dataclass(slots=True)

@@ -8,13 +8,12 @@ since. The caller of a function that keeps its return address in the link regist
 from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.frames import Frame
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import CallInstruction, call_before
-from unwinders.scans.over_traces import scan_over_traces
-from unwinders.scans.scan_walk import Scan, scan
+from unwinders.scans.over_traces import by_scan
+from unwinders.scans.scan_walk import Scan
 
 WORDS = 4096
 
@@ -42,15 +41,9 @@ def behind_a_call(snapshot: Snapshot, value: int, _: Frame) -> bool:
 SCAN = Scan(first_words=WORDS, words=WORDS, plausible=behind_a_call, claims_sp=False)
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The backtrace by a scan of the stack: see SCAN."""
-    return scan(snapshot, SCAN)
-
-
-STACK_SCAN = Unwinder(
+STACK_SCAN = by_scan(
+    SCAN,
     name="stack_scan",
     summary="every word from SP upwards that points right behind a call instruction",
-    unwind=unwind,
     assumption=StackWords("call", first_words=4096, words=4096),
-    unwind_trace=scan_over_traces(SCAN),
 )

@@ -9,12 +9,11 @@ tables and its frame pointers give it (``StackwalkerARM64::PtrauthStrip``), not 
 from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.frames import Frame
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import function_at
-from unwinders.scans.over_traces import scan_over_traces
-from unwinders.scans.scan_walk import Scan, scan
+from unwinders.scans.over_traces import by_scan
+from unwinders.scans.scan_walk import Scan
 
 
 def in_a_function(snapshot: Snapshot, value: int, _: Frame) -> bool:
@@ -25,15 +24,9 @@ def in_a_function(snapshot: Snapshot, value: int, _: Frame) -> bool:
 SCAN = Scan(first_words=160, words=40, plausible=in_a_function, claims_sp=True)
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The backtrace by a scan of the stack, as Breakpad does it: see SCAN."""
-    return scan(snapshot, SCAN)
-
-
-STACK_SCAN_BREAKPAD = Unwinder(
+STACK_SCAN_BREAKPAD = by_scan(
+    SCAN,
     name="stack_scan_breakpad",
     summary="every word from SP upwards that a function covers, in Breakpad's bounds",
-    unwind=unwind,
     assumption=StackWords("function", first_words=160, words=40, sp=True),
-    unwind_trace=scan_over_traces(SCAN),
 )

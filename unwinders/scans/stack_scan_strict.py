@@ -12,13 +12,12 @@ by a tail call, since the call names another function: the price of every check 
 from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
-from testbed.contract.frames import Backtrace, Frame
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.frames import Frame
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import function_at
-from unwinders.scans.over_traces import scan_over_traces
-from unwinders.scans.scan_walk import Scan, scan
+from unwinders.scans.over_traces import by_scan
+from unwinders.scans.scan_walk import Scan
 from unwinders.scans.stack_scan import WORDS, behind_a_call, call_returning_to
 
 
@@ -36,15 +35,9 @@ def calls_the_frame(snapshot: Snapshot, value: int, frame: Frame) -> bool:
 SCAN = Scan(first_words=WORDS, words=WORDS, plausible=calls_the_frame, claims_sp=False, possible=behind_a_call)
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The backtrace by a scan that takes only a word behind a call of the frame's function: see SCAN."""
-    return scan(snapshot, SCAN)
-
-
-STACK_SCAN_STRICT = Unwinder(
+STACK_SCAN_STRICT = by_scan(
+    SCAN,
     name="stack_scan_strict",
     summary="stack_scan, and the call before a return address must name the function of the frame below",
-    unwind=unwind,
     assumption=StackWords("callee", first_words=4096, words=4096),
-    unwind_trace=scan_over_traces(SCAN),
 )

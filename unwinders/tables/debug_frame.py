@@ -11,36 +11,19 @@ Source: DWARF 5, section 6.4.1; AADWARF32.
 
 from __future__ import annotations
 
-from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace
-from testbed.contract.rows import RowTable
-from testbed.contract.unwinder import Unwinder
-from testbed.image import Image
-from testbed.trace import Snapshot
-from unwinders.formats.cfi import cfi_table
-from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import walk
-from unwinders.tables.eh_frame import table_rows
+from functools import partial
+
+from unwinders.formats.cfi import cfi_index
+from unwinders.rows.by_rows import by_table
 
 SECTION = ".debug_frame"
 
 
-def rows(image: Image) -> RowTable:
-    """What `.debug_frame` claims at every pc of an image."""
-    return cfi_table(image, SECTION)
-
-
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The callers that the rows of `.debug_frame` give."""
-    return walk(snapshot, table_rows(SECTION))
-
-
-DEBUG_FRAME = Unwinder(
+DEBUG_FRAME = by_table(
+    partial(cfi_index, name=SECTION),
+    f"no row of {SECTION} covers",
+    SECTION,
     name="debug_frame",
     summary="the rows of .debug_frame, found by linear search, applied frame by frame",
-    unwind=unwind,
-    assumption=TableRow(".debug_frame"),
-    unwind_trace=over_traces(unwind, lambda arch: table_rows(SECTION)),
-    rows=rows,
     needs=frozenset({SECTION}),
 )

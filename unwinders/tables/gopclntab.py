@@ -7,45 +7,15 @@ There is no other technique behind it. Source: Go, runtime/symtab.go, traceback.
 
 from __future__ import annotations
 
-from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace
-from testbed.contract.rows import RowTable
-from testbed.contract.unwinder import Unwinder
-from testbed.image import Image
-from testbed.trace import Snapshot
-from unwinders.formats.indexed import IndexedTable
 from unwinders.formats.sections import GOPCLNTAB as SECTION
-from unwinders.rows.native.traces import over_traces
-from unwinders.rows.walk import looked_up, walk
+from unwinders.rows.by_rows import by_table, later
 
-
-def index(image: Image) -> IndexedTable:
-    """The functions of `.gopclntab` of an image."""
-    from unwinders.formats.gopclntab import gopclntab_index  # loaded for files that have the section
-
-    return gopclntab_index(image)
-
-
-def rows(image: Image) -> RowTable:
-    """What `.gopclntab` claims at every pc of an image."""
-    return index(image).all_rows()
-
-
-row_for = looked_up(index, f"{SECTION} does not say where the caller is at")
-
-
-def unwind(snapshot: Snapshot) -> Backtrace:
-    """The callers that the frame sizes of `.gopclntab` give."""
-    return walk(snapshot, row_for)
-
-
-GOPCLNTAB = Unwinder(
+GOPCLNTAB = by_table(
+    later("gopclntab", "gopclntab_index"),
+    f"{SECTION} does not say where the caller is at",
+    SECTION,
     name="gopclntab",
     summary="Go's table of functions: the frame's size at each pc, the return address where the architecture has it",
-    unwind=unwind,
-    assumption=TableRow(SECTION),
-    rows=rows,
-    unwind_trace=over_traces(unwind, lambda arch: row_for),
     arches=frozenset({"x86_64", "arm64"}),
     needs=frozenset({SECTION}),
 )

@@ -44,7 +44,7 @@ from tests.hostile.target import Target
 from tests.unwinders.frames import START
 from tests.unwinders.go_tables import AT, EVERY, MAGIC, made
 from unwinders import UNWINDERS
-from unwinders.formats.gopclntab import gopclntab_table
+from unwinders.formats.gopclntab import gopclntab_index
 
 # The sections that an unwinder reads, in the order in which an input has them.
 SECTIONS: Mapping[str, Sequence[str]] = {
@@ -157,7 +157,7 @@ def _read_go(content: bytes) -> None:
     snapshot = _of(real.snapshots()[0], image)
     try:
         UNWINDERS["gopclntab"].unwind(snapshot)
-        for broken in gopclntab_table(image).broken:
+        for broken in gopclntab_index(image).all_rows().broken:
             str(broken.why)
     except UnwindError:
         return

@@ -46,8 +46,8 @@ from unwinders.analysis.function_bounds import FunctionParts, functions_of
 from unwinders.analysis.function_code import FunctionCode
 from unwinders.analysis.operations import Call
 from unwinders.analysis.state_rules import frame_rules
-from unwinders.formats.cfi import cfi_table
-from unwinders.formats.ehabi_rows import exidx_table
+from unwinders.formats.cfi import cfi_index
+from unwinders.formats.ehabi_rows import exidx_index
 
 # Functions of a library, analysed, and every row that its own unwind table has for their instructions beside that.
 
@@ -315,9 +315,9 @@ def library_of(which: Compares) -> Library:
     """The rows of an exception index hold at calls. A separate debug file also says what is code and what is data."""
     image = read_image(which.path, debug=DebugDirs((which.debug,) if which.debug else ()))
     if which.section == ".ARM.exidx":
-        return Library(image, exidx_table(image), at_calls=True)
+        return Library(image, exidx_index(image).all_rows(), at_calls=True)
     data = dict(_data(image.debug_file)) if which.debug and image.debug_file else {}
-    return Library(image, cfi_table(image, which.section), data)
+    return Library(image, cfi_index(image, which.section).all_rows(), data)
 
 
 def chosen(which: Compares, most: int | None) -> list[int]:

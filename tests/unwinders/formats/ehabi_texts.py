@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from testbed.contract.rows import Rule, UnwindRow
 from testbed.image import Image
+from tests.unwinders.ehabi_index import exidx_row
 from tests.unwinders.frames import ARM32, START, image, u
 from unwinders.formats.ehabi import OperationBytes
-from unwinders.formats.ehabi_rows import EhabiOperation, decode, exidx_row
+from unwinders.formats.ehabi_rows import EhabiOperation, decode
 
 INDEX, TABLE = 0x3000, 0x4000
 

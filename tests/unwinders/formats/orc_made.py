@@ -11,7 +11,7 @@ from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
 from tests.unwinders.frames import START, X86_64, image, snapshot, told, u
-from unwinders.formats.orc import OrcLayout, OrcRegister, orc_table
+from unwinders.formats.orc import OrcLayout, OrcRegister, orc_index
 from unwinders.rows.apply import apply
 
 ENTRIES_AT, PLACES_AT = 0x4000, 0x5000
@@ -50,7 +50,7 @@ def made(*entries: tuple[int, bytes], header: bytes | None = None) -> Image:
 
 
 def one(third: int, sp_offset: int = 8, bp_offset: int = 0, *, layout: OrcLayout = NEW) -> UnwindRow:
-    (row,) = told(orc_table(made((START, entry(third, sp_offset, bp_offset))), layout)).rows
+    (row,) = told(orc_index(made((START, entry(third, sp_offset, bp_offset))), layout).all_rows()).rows
     return row
 
 

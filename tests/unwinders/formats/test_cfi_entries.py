@@ -9,7 +9,7 @@ import pytest
 
 from testbed.words.errors import MalformedTable
 from tests.unwinders.frames import SIZE, START, block, cie, entry, fde, image, u, uleb
-from unwinders.formats.cfi import UnplacedFde, cfi_index, cfi_table, fde_ranges
+from unwinders.formats.cfi import UnplacedFde, cfi_index, fde_ranges
 from unwinders.formats.cfi_entries import Cie, Fde, cie_at, fde_at
 from unwinders.formats.reader import Reader
 
@@ -263,7 +263,7 @@ FAULTS: list[tuple[bytes, list[int], dict[int, str | None]]] = [
 @pytest.mark.parametrize(("section", "starts", "others"), FAULTS)
 def test_a_fault_is_one_functions(section: bytes, starts: list[int], others: dict[int, str | None]) -> None:
     made = image(_debug_frame=(0, section))
-    index, table = cfi_index(made, ".debug_frame"), cfi_table(made, ".debug_frame")
+    index, table = cfi_index(made, ".debug_frame"), cfi_index(made, ".debug_frame").all_rows()
     assert [(row.start, row.end) for row in table] == [(start, start + SIZE) for start in starts]
     for start in starts:
         assert index.at(start) is not None and index.at(start + SIZE - 1) is not None
@@ -287,14 +287,14 @@ def test_a_fault_is_one_functions(section: bytes, starts: list[int], others: dic
 def test_what_hides_nothing_is_skipped(augmentation: bytes, area: bytes) -> None:
     section = cie(DEF_CFA, id=bytes(4), augmentation=augmentation, area=area)
     section += entry(u(4, len(section) + 4) + u(8, START) + u(8, SIZE) + b"\0")
-    assert len(cfi_table(image(_eh_frame=(EH_ADDRESS, section)), ".eh_frame")) == 1
+    assert len(cfi_index(image(_eh_frame=(EH_ADDRESS, section)), ".eh_frame").all_rows()) == 1
 
 
 def test_a_cies_instructions_are_executed_once() -> None:
     """4,000 functions of a CIE with 100 KB of instructions."""
     first = cie(DEF_CFA + b"\x08\x03" * 50_000)
     section = first + b"".join(fde(start=START + 16 * i, size=16) for i in range(4000))
-    table = cfi_table(image(_debug_frame=(0, section)), ".debug_frame")
+    table = cfi_index(image(_debug_frame=(0, section)), ".debug_frame").all_rows()
     assert len(table) == 4000
     assert len({id(row.registers) for row in table}) == 1
 
@@ -330,7 +330,7 @@ def test_the_quick_pass_and_the_careful_one_place_fdes_alike() -> None:
             size = SIZE if i < 7 else (1 << 32) - 1  # a size that is negative: it leaves the address space
             added = entry(u(4, at) + value + u(4, size) + uleb(0), wide=is_wide)
             narrow, wide = (narrow, wide + added) if is_wide else (narrow + added, wide)
-    tables = [cfi_table(image(_eh_frame=(EH_ADDRESS, section)), ".eh_frame") for section in (narrow, wide)]
+    tables = [cfi_index(image(_eh_frame=(EH_ADDRESS, section)), ".eh_frame").all_rows() for section in (narrow, wide)]
     assert [[(row.start, row.end) for row in table] for table in tables] == [
         [(START + i * SIZE, START + i * SIZE + SIZE) for i in range(1, 7)]
     ] * 2

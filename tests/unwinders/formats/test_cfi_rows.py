@@ -38,7 +38,7 @@ from tests.unwinders.frames import (
     u,
     uleb,
 )
-from unwinders.formats.cfi import cfi_table
+from unwinders.formats.cfi import cfi_index
 
 NOP2 = b"\0\0"
 DEF_CFA = b"\x0c\x07\x08"  # DW_CFA_def_cfa rsp, 8: a row needs a CFA
@@ -230,7 +230,7 @@ def test_a_row_says_where_it_came_from_and_what_returns() -> None:
 def test_where_fdes_overlap_the_first_one_holds() -> None:
     section = cie(DEF_CFA) + fde(b"\x0e\x10", start=0x1010, size=0x10) + fde(b"\x0e\x18", start=0x1000, size=0x40)
     section += fde(b"\x0e\x20", start=0x1018, size=0x10) + fde(b"\x0e\x28", start=0x1030, size=0x20)
-    table = cfi_table(image(_debug_frame=(0, section)), ".debug_frame")
+    table = cfi_index(image(_debug_frame=(0, section)), ".debug_frame").all_rows()
     spans = [(row.start, row.end, row.cfa.offset) for row in table if isinstance(row.cfa, RegisterPlus)]
     assert spans == [(0x1000, 0x1010, 24), (0x1010, 0x1020, 16), (0x1020, 0x1040, 24), (0x1040, 0x1050, 40)]
     assert [pc for pc in (0xFFF, 0x1000, 0x101F, 0x1020, 0x104F, 0x1050) if table.at(pc) is None] == [0xFFF, 0x1050]
@@ -238,11 +238,11 @@ def test_where_fdes_overlap_the_first_one_holds() -> None:
 
 def test_a_table_is_read_once_per_image() -> None:
     made = image(_debug_frame=(0, cie(DEF_CFA) + fde()))
-    assert cfi_table(made, ".debug_frame") is cfi_table(made, ".debug_frame")
+    assert cfi_index(made, ".debug_frame").all_rows() is cfi_index(made, ".debug_frame").all_rows()
 
 
 def test_a_signal_frame_needs_no_augmentation_data() -> None:
     """GNU as writes "S" alone into .debug_frame: there is nothing to skip. pyelftools 0.33 skips."""
     section = cie(DEF_CFA, augmentation=b"S") + fde()
-    (row,) = cfi_table(image(_debug_frame=(0, section)), ".debug_frame")
+    (row,) = cfi_index(image(_debug_frame=(0, section)), ".debug_frame").all_rows()
     assert row.signal_frame

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -20,6 +19,7 @@ from tests.unwinders.ehabi_index import (
     THREE,
     at,
     beginning,
+    exidx_row,
     index_of,
     made,
     prel31,
@@ -36,8 +36,7 @@ from unwinders.formats.ehabi_rows import (
     PopAuthenticationCode,
     PopVfp,
     SetVsp,
-    exidx_row,
-    exidx_table,
+    exidx_index,
 )
 from unwinders.rows.apply import apply
 from unwinders.tables.ehabi import EHABI
@@ -66,8 +65,8 @@ def test_the_search_finds_the_last_function_that_starts_before(pc: int, offset: 
 def test_code_before_the_first_function_or_outside_its_segment_has_no_entry(pc: int) -> None:
     """The last entry has no successor: without the segment's end it would reach over all that follows."""
     searched = made(index_of(*THREE))
-    with pytest.raises(NoUnwindInfo, match=re.escape(f"no entry of .ARM.exidx covers {pc:#x}")):
-        exidx_row(searched, pc)
+    assert exidx_index(searched).at(pc) is None
+    assert exidx_index(made(b"")).at(pc) is None
 
 
 # The entries
@@ -105,7 +104,6 @@ def test_an_entry_is_for_its_code(searched: Image, code: list[tuple[int, int]]) 
             MalformedTable,
             r"\.ARM\.exidx\+0x8: 0x80000000 is no 31-bit distance",
         ),
-        (b"", NoUnwindInfo, "no entry of .ARM.exidx covers"),
     ],
 )
 def test_an_index_is_refused(index: bytes, error: type[Exception], said: str) -> None:
@@ -141,7 +139,7 @@ def test_code_that_a_linker_joined_to_the_first_function_is_not_the_first(
     assert (first.start, first.end, first.registers) == (START + 0x60, inside + 1, {"lr": Undefined()})
     with pytest.raises(NoUnwindInfo, match="cannot be unwound"):
         exidx_row(searched, outside)
-    assert [found.start for found in exidx_table(searched)] == [START, START + 0x20, START + 0x60]
+    assert [found.start for found in exidx_index(searched).all_rows()] == [START, START + 0x20, START + 0x60]
 
 
 OWN_ROUTINE = prel31(START, TABLE)
@@ -209,7 +207,7 @@ def test_only_the_entry_that_is_found_can_be_broken() -> None:
 
 def test_what_cannot_be_unwound_by_rows_is_not_claimed() -> None:
     searched = made(index_of(THREE[0], (START + 0x20, 0x80FF_FFFF), (START + 0x40, 0x8080_00B0), THREE[2]))
-    assert [found.start for found in exidx_table(searched)] == [START]
+    assert [found.start for found in exidx_index(searched).all_rows()] == [START]
     assert EHABI.rows is not None
     assert len(EHABI.rows(searched)) == 1
 

@@ -13,7 +13,7 @@ from testbed.image.go_functions import go_symbols
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.frames import ARM64, START, X86_64, told, u
 from tests.unwinders.go_tables import ASM, EVERY, MAGIC, SIZE, SP_WRITE, TOP, Go, made, section
-from unwinders.formats.gopclntab import gopclntab_table
+from unwinders.formats.gopclntab import gopclntab_index
 
 VERSIONS = pytest.mark.parametrize("version", MAGIC)
 BOTH = pytest.mark.parametrize("arch", [X86_64, ARM64], ids=str)
@@ -21,7 +21,7 @@ BOTH = pytest.mark.parametrize("arch", [X86_64, ARM64], ids=str)
 
 def rows_of(function: Go, arch: Arch = X86_64) -> list[UnwindRow]:
     """The rows of one function, in front of another one."""
-    table = told(gopclntab_table(made(function, Go("main.behind", ()), arch=arch)))
+    table = told(gopclntab_index(made(function, Go("main.behind", ()), arch=arch)).all_rows())
     return list(table.rows)
 
 
@@ -102,7 +102,9 @@ def test_rows(function: Go, arch: Arch, said: list[str]) -> None:
 def test_every_version_says_the_same(arch: Arch, version: str) -> None:
     """Go 1.16 has no flags: what sets SP is known by name, and assembly is not."""
     functions = [each for each in EVERY if each.name not in ("memmove", "runtime.asyncPreempt")]
-    found, newest = (gopclntab_table(made(*functions, version=each, arch=arch)) for each in (version, "1.20"))
+    found, newest = (
+        gopclntab_index(made(*functions, version=each, arch=arch)).all_rows() for each in (version, "1.20")
+    )
     assert [shown(row, arch) for row in found] == [shown(row, arch) for row in newest]
     assert [(part.start, str(part.why)) for part in found.broken] == [
         (part.start, str(part.why)) for part in newest.broken
@@ -111,13 +113,15 @@ def test_every_version_says_the_same(arch: Arch, version: str) -> None:
 
 @pytest.mark.parametrize(("flags", "why"), [(TOP, "another stack"), (SP_WRITE, "sets SP"), (SP_WRITE | ASM, "sets SP")])
 def test_where_only_the_runtime_knows_the_callers_stack_nothing_is_said(flags: int, why: str) -> None:
-    (part,) = gopclntab_table(made(Go("f", flags=flags))).broken
+    (part,) = gopclntab_index(made(Go("f", flags=flags))).all_rows().broken
     assert isinstance(part.why, NoUnwindInfo) and why in str(part.why)
 
 
 @pytest.mark.parametrize(("arch", "start"), [(X86_64, "_rt0_amd64"), (ARM64, "_rt0_arm64")])
 def test_where_start_code_jumps_to_rt0_go_it_is_the_root(arch: Arch, start: str) -> None:
-    table = gopclntab_table(made(Go("runtime.rt0_go", ((32, 0),), TOP | SP_WRITE), Go(start, flags=ASM), arch=arch))
+    table = gopclntab_index(
+        made(Go("runtime.rt0_go", ((32, 0),), TOP | SP_WRITE), Go(start, flags=ASM), arch=arch)
+    ).all_rows()
     assert shown(table.rows[0], arch) == "+0..32 - lost -"
 
 
@@ -128,7 +132,7 @@ def test_where_start_code_jumps_to_rt0_go_it_is_the_root(arch: Arch, start: str)
 def test_where_somebody_may_have_called_rt0_go_it_is_no_root(entry: int, arch: Arch, start: str) -> None:
     """C did, or start code that does not jump."""
     image = made(Go("runtime.rt0_go", flags=TOP), Go(start, flags=ASM), arch=arch)
-    (part,) = gopclntab_table(replace(image, entry=entry)).broken
+    (part,) = gopclntab_index(replace(image, entry=entry)).all_rows().broken
     assert isinstance(part.why, NoUnwindInfo) and "another stack" in str(part.why)
 
 
@@ -168,7 +172,7 @@ def altered(at: int, content: bytes, *functions: Go) -> Image:
 )
 def test_a_header_that_breaks_the_format(at: int, content: bytes, error: type[Exception], why: str) -> None:
     with pytest.raises(error, match=why):
-        gopclntab_table(altered(at, content, Go("f")))
+        gopclntab_index(altered(at, content, Go("f"))).all_rows()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +185,7 @@ def test_a_header_that_breaks_the_format(at: int, content: bytes, error: type[Ex
 )
 def test_a_broken_record_is_the_matter_of_its_function(from_end: int, content: bytes, why: str) -> None:
     """A record is 44 bytes: entry, name, two that are not asked, pcsp ..."""
-    table = gopclntab_table(altered(-from_end - 44, content, Go("f"), Go("g")))
+    table = gopclntab_index(altered(-from_end - 44, content, Go("f"), Go("g"))).all_rows()
     assert [why in str(part.why) for part in table.broken] == [True]
     assert table.at(START) is None and table.at(START + SIZE) is not None
 
@@ -197,7 +201,7 @@ def test_a_broken_record_is_the_matter_of_its_function(from_end: int, content: b
 def test_a_table_by_pc_that_breaks_the_format(content: bytes, why: str) -> None:
     long = Go("f", ((1, 0), *((1, 8), (1, 16)) * 8))
     at = section([long]).index(b"\2\1\x10\1\x10\1")
-    (part,) = gopclntab_table(altered(at, content, long)).broken
+    (part,) = gopclntab_index(altered(at, content, long)).all_rows().broken
     assert isinstance(part.why, MalformedTable) and why in str(part.why)
 
 
@@ -207,10 +211,10 @@ def test_from_go_1_26_on_the_module_says_where_the_code_begins() -> None:
     rela = Section(".rela.dyn", 0x6000, 0, bytes(24) + relocation)
     relocated = replace(unsaid, sections={**unsaid.sections, ".rela.dyn": rela})
     for said in (made(Go("f"), module=START), relocated):
-        assert gopclntab_table(said).rows[0].start == START
+        assert gopclntab_index(said).all_rows().rows[0].start == START
     for broken in (unsaid, replace(unsaid, sections={".gopclntab": unsaid.sections[".gopclntab"]})):
         with pytest.raises(UnsupportedRule, match="before the file is loaded"):
-            gopclntab_table(broken)
+            gopclntab_index(broken).all_rows()
 
 
 # Names.

@@ -38,7 +38,7 @@ from tests.unwinders.formats.orc_made import (
     one,
 )
 from tests.unwinders.frames import START, X86_64, image, told, words
-from unwinders.formats.orc import OrcLayout, OrcRegister, orc_table
+from unwinders.formats.orc import OrcLayout, OrcRegister, orc_index
 
 # The sections.
 
@@ -121,7 +121,7 @@ UNREAD: list[tuple[Image, OrcLayout | None, type[Exception], str, int | None]] =
 def test_an_entry_is_for_the_code_up_to_the_next_one(
     made_: Image, layout: OrcLayout | None, rows: list[tuple[int, int, int, str]]
 ) -> None:
-    table = orc_table(made_, layout)
+    table = orc_index(made_, layout).all_rows()
     assert [(row.start, row.end, row.cfa, row.found_by) for row in table] == [
         (start, end, RegisterPlus("rsp", offset), place) for start, end, offset, place in rows
     ]
@@ -132,14 +132,14 @@ def test_what_is_no_table_is_refused(
     made_: Image, layout: OrcLayout | None, error: type[Exception], said: str, offset: int | None
 ) -> None:
     with pytest.raises(error, match=said) as raised:
-        told(orc_table(made_, layout))
+        told(orc_index(made_, layout).all_rows())
     assert getattr(raised.value, "offset", None) == offset
 
 
 @LAYOUTS
 def test_without_a_header_the_entries_prove_the_layout(layout: OrcLayout) -> None:
     entries = [(START, entry(bits(CALL[layout]))), (START + 4, END[layout]), (START + 8, NOTHING)]
-    first, root = orc_table(made(*entries)).rows
+    first, root = orc_index(made(*entries)).all_rows().rows
     assert (first.cfa, first.registers["rip"]) == (RegisterPlus("rsp", 8), Offset(-8))
     assert (root.cfa, root.registers) == (None, {"rip": Undefined()})
     assert (root.start, root.end) == (START + 4, START + 8)

@@ -12,7 +12,7 @@ from testbed.contract.frames import Backtrace, Frame
 from testbed.runs.run import run_program
 from unwinders import UNWINDERS
 from unwinders.scans import over_traces, scan_walk
-from unwinders.scans.over_traces import scan_over_traces
+from unwinders.scans.over_traces import by_scan
 from unwinders.scans.scan_walk import Scan, scan
 
 
@@ -50,7 +50,9 @@ def test_a_scan_gives_up_after_as_many_words(
     for module in (over_traces, scan_walk):
         monkeypatch.setattr(module, "MAX_FRAMES", frames)
     run = run_program(PROGRAMS["recursion"], ARCHES["arm64"])
-    over = scan_over_traces(options)(run.trace)
+    unwinder = by_scan(options, name="scan", summary="")
+    assert unwinder.unwind_trace is not None
+    over = unwinder.unwind_trace(run.trace)
     ends = set()
     for step in range(0, len(run), 11):
         said = scan(run.trace.snapshot(step), options)

@@ -31,7 +31,7 @@ from testbed.contract.rows import (
 from testbed.image import Image, read_elf
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.frames import ARM32
-from unwinders.formats.cfi import cfi_index, cfi_table
+from unwinders.formats.cfi import cfi_index
 from unwinders.formats.eh_frame_hdr import search_table
 from unwinders.formats.ehabi import IndexEntry, exception_index, operation_bytes
 from unwinders.formats.ehabi_rows import (
@@ -319,7 +319,7 @@ def sweep(library: Library) -> list[Swept]:
 
 def _call_frames(image: Image, swept: Swept) -> None:
     expected = {(row.start, row.end): row for row in readelf_rows(swept.library.path, swept.section)}
-    read = [in_readelfs_words(row, swept.section, image.arch) for row in cfi_table(image, swept.section)]
+    read = [in_readelfs_words(row, swept.section, image.arch) for row in cfi_index(image, swept.section).all_rows()]
     ours = {(row.start, row.end): row for row in read}
     table = cfi_index(image, swept.section).all_rows()
     swept.functions = len({row.found_by for row in table})

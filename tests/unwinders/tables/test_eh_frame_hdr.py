@@ -8,7 +8,7 @@ from testbed.contract.rows import RegisterPlus
 from testbed.words.errors import MalformedTable, NoUnwindInfo
 from tests.unwinders.frames import START, u, uleb
 from tests.unwinders.search_tables import FRAME, HEADER, calling, cfa, frame_section, header, indexed, listed
-from unwinders.formats.cfi import cfi_table
+from unwinders.formats.cfi import cfi_index
 from unwinders.formats.eh_frame_hdr import search_table
 from unwinders.tables.eh_frame import EH_FRAME
 from unwinders.tables.eh_frame_hdr import EH_FRAME_HDR
@@ -44,7 +44,7 @@ def test_an_fde_that_the_index_does_not_name_does_not_exist() -> None:
     first, _, third = listed()
     made = indexed(header([first, third]))
     assert search_table(made).at(0x1048) is None
-    assert cfi_table(made, ".eh_frame").at(0x1048) is not None
+    assert cfi_index(made, ".eh_frame").all_rows().at(0x1048) is not None
 
 
 def test_a_wrong_index_is_believed_and_stops() -> None:
@@ -92,7 +92,7 @@ def test_only_the_fde_that_is_found_can_be_broken() -> None:
     assert cfa(made, START) == RegisterPlus("rsp", 8)
     with pytest.raises(MalformedTable, match=r"^\.eh_frame\+"):
         search_table(made).at(0x1040)
-    linear = cfi_table(made, ".eh_frame")
+    linear = cfi_index(made, ".eh_frame").all_rows()
     assert [row.start for row in linear] == [0x1000, 0x1080]
     assert [(part.start, part.end) for part in linear.broken] == [(0x1040, 0x1080)]
 

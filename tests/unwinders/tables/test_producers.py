@@ -24,7 +24,7 @@ from testbed.program.start import START
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_built
 from unwinders.formats.orc import ENTRIES
-from unwinders.formats.sframe import sframe_table
+from unwinders.formats.sframe import sframe_index
 from unwinders.tables.orc import ORC
 from unwinders.tables.sframe import SFRAME
 
@@ -178,7 +178,7 @@ def test_gnu_as_writes_version_1_and_it_is_right(program: Program, arch: Arch, f
     whole = compiled(written(source, tmp_path), arch, tmp_path, "-O2", flag)
     image = by_gnu_as(whole, arch, tmp_path)
     assert image.sections[".sframe"].data[2] == 1
-    table = sframe_table(image)
+    table = sframe_index(image).all_rows()
     assert [readelf_words(row, image) for row in table] == readelf_rows(image, tmp_path)
     built = Built(program, arch, PREBUILT, arch.isas[0], source, image.path, image)
     run = run_built(built)

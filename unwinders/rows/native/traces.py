@@ -1,6 +1,4 @@
-"""Row unwinders over whole traces: one line makes an unwinder's ``unwind_trace`` from its ``row_for``.
-
-    unwind_trace=over_traces(unwind, lambda arch: row_for)
+"""Row unwinders over whole traces: an unwinder's ``unwind_trace`` is made from its ``row_for``.
 
 The rows are those of ``row_for``, asked for as the walk comes to new pcs; they are applied by
 `unwinders.rows.native.sweep`, which says what `unwinders.rows.walk` says, at machine speed. It needs that a row depends
