@@ -36,7 +36,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
 from testbed.checks.static_rows import NOT_READ, StaticReading, SuspectEntry, read_statically
-from testbed.checks.table_findings import passed_over, span_at, table_findings, unreadable
+from testbed.checks.table_findings import half_cfas, span_at, table_findings, unreadable
 from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.conventions.chosen import chosen, taken
@@ -222,7 +222,7 @@ def file_check(
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
     untried = list[str]()
     for name, one in one_of.items():
-        findings += (*_findings(calls, name, one, sizes, words, failures), *passed_over(one.table, image, sizes, words))
+        findings += (*_findings(calls, name, one, sizes, words, failures), *half_cfas(one.table, image, sizes, words))
         if name in AT_CALLS:
             continue
         ways = [ways for result in results for each in result.tables[name].right for ways in each]

@@ -35,7 +35,7 @@ class FindingKind(Enum):
     NO_EPILOGUE_ROWS = "no-epilogue-rows"  # a compiler that is known for it wrote rows for prologues only
     FORMATS_DIFFER = "formats-differ"  # two tables of the file contradict each other where nothing else tells who errs
     UNREADABLE = "unreadable"  # a table has something there that cannot be read
-    PASSED_OVER = "passed-over"  # a table has an instruction there that means nothing, and readers pass over it
+    HALF_CFA = "half-cfa"  # behind a CFA by an expression a table sets half of one, which means nothing
 
 
 class Severity(Enum):
@@ -56,7 +56,7 @@ SEVERITIES: Mapping[FindingKind, Severity] = {
     FindingKind.NO_EPILOGUE_ROWS: Severity.NOTE,
     FindingKind.FORMATS_DIFFER: Severity.ERROR,
     FindingKind.UNREADABLE: Severity.ERROR,
-    FindingKind.PASSED_OVER: Severity.NOTE,
+    FindingKind.HALF_CFA: Severity.NOTE,
 }
 
 

@@ -36,6 +36,7 @@ from testbed.checks.source_directives import (
     CFA_REGISTERS,
     DEF_CFA,
     DEF_CFA_OFFSET,
+    DEF_CFA_REGISTER,
     OF_REGISTERS,
     RESTORE_STATE,
     register_of,
@@ -185,18 +186,20 @@ def table_findings(
     return tuple(sorted(found, key=lambda finding: (finding.pc, finding.kind.value)))
 
 
-def passed_over(table: RowTable, image: Image, sizes: Mapping[int, int], words: CodeWords) -> Iterator[TableFinding]:
-    """What stands in a table and means nothing there, a finding each; what the rows say without it is tried as ever."""
-    for row in (each for each in table.rows if each.passed_over):
+def half_cfas(table: RowTable, image: Image, sizes: Mapping[int, int], words: CodeWords) -> Iterator[TableFinding]:
+    """Half of a CFA behind one by an expression, a finding each; the rows are tried as libgcc and gdb have them."""
+    for row in (each for each in table.rows if each.half_cfa):
         span = span_at(image, row.start)
         pcs = sorted(pc for pc in sizes if span.start <= pc < span.end)
+        if not pcs:  # a function that was not asked for
+            continue
         source = FunctionSource(words, image.arch, span.name, pcs, span.end, sizes)
-        said = [each.place for each in source.around(row.start).directives if each.text.startswith(_OFFSETS)]
+        said = [each.place for each in source.around(row.start).directives if each.text.startswith(_HALVES)]
         yield TableFinding(
-            kind=FindingKind.PASSED_OVER,
+            kind=FindingKind.HALF_CFA,
             table=table.source,
             function=span.name,
-            things=(WrongThing(THE_CFA, f"CFA = {cfa_words(row.cfa)}", _PASSED_OVER.format(row.passed_over)),),
+            things=(WrongThing(THE_CFA, f"CFA = {cfa_words(row.cfa)}", _HALF_CFA.format(row.half_cfa)),),
             evidence=HowKnown.STATIC,
             instructions=sum(row.start <= pc < row.end for pc in pcs),
             place=said[-1] if said else None,
@@ -453,9 +456,9 @@ def _chain(shown: str, spelt: Callable[[str], str]) -> str:
     return " < ".join((name, *map(spelt, others)))
 
 
-_OFFSETS = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ")
+_HALVES = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ", f"{DEF_CFA_REGISTER} ")
 _COUNTED = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ")
-_PASSED_OVER = "and an offset of that has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over {}"
+_HALF_CFA = "and behind an expression half of a CFA has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb {}"
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive

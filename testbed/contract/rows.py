@@ -98,8 +98,8 @@ class UnwindRow:
     ``cfa`` is None where a technique never computes one (a frame-pointer chain on arm64). A register without
     a rule has the ABI's default: the architecture table knows it, not the row. ``return_address`` names the
     register whose recovered value is the caller's pc. ``outermost_if_zero`` names a register whose zero marks the
-    outermost frame, whatever the rules say (the frame pointer of a chain). ``passed_over`` is an instruction of the
-    table where the row begins that has no meaning there.
+    outermost frame, whatever the rules say (the frame pointer of a chain). ``half_cfa`` is how readers take an
+    instruction where the row begins that is not valid there.
     """
 
     start: int
@@ -110,7 +110,7 @@ class UnwindRow:
     signal_frame: bool = False
     found_by: str = ""
     outermost_if_zero: str | None = None
-    passed_over: str = field(default="", compare=False)
+    half_cfa: str = field(default="", compare=False)
 
     @property
     def is_signed(self) -> bool:

@@ -80,7 +80,7 @@ class OwnClock:
 class Detours:
     """The forced branches of a path that are still to come, and its answered calls; at most ``most`` each.
 
-    Answered calls go on at ``answer`` with 0 in Unicorn's register ``result``, or ``value``.
+    Answered calls go on at ``answer`` with the path's own answer in Unicorn's register ``result``, or ``value``.
     """
 
     def __init__(self, state: RunState, most: int, *, answer: int, result: int, value: int) -> None:
@@ -89,8 +89,9 @@ class Detours:
         state.answers, state.forces = self._answers.ctypes.data, self._forces.ctypes.data
         state.answer, state.result, state.results = answer, result, value
 
-    def begin(self, forced: tuple[tuple[int, int], ...]) -> None:
+    def begin(self, forced: tuple[tuple[int, int], ...], answer: int) -> None:
         """Another path, with other (step, address) of forced branches, in order."""
+        self._state.own_result = answer
         if forced:
             self._forces[: len(forced)] = forced
         self._state.forced, self._state.force_count = 0, len(forced)
@@ -208,11 +209,12 @@ class Over(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallPath:
-    """Registers to call a function with, and the steps before which another instruction is next."""
+    """Registers to call a function with, the steps before which another instruction is next, and what callees give."""
 
     target: int  # run-time address, with the bit of its instruction set
     arguments: tuple[tuple[str, int], ...]
     forced: tuple[tuple[int, int], ...] = ()
+    answer: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +312,7 @@ class Caller:
 
         ``places`` is a byte per byte of code from ``code`` on, like ``natural`` and ``alone``. Where it is not 0 the
         machine does not execute: a call that leads there is answered at once, with a pointer for a stub that gives one,
-        with 0 otherwise; a function that never returns ends the path.
+        with the path's answer otherwise; a function that never returns ends the path.
         """
         run, uc, stops = self._run, self._uc, self._stops
         assert steps < _ROOM
@@ -326,7 +328,7 @@ class Caller:
         run.begin(steps)
         stops.begin()
         run.limit_steps(steps)
-        self._detours.begin(path.forced)
+        self._detours.begin(path.forced, path.answer)
         at, over = self._start, None
         while over is None:
             run.go_on()
@@ -378,7 +380,8 @@ class Caller:
     def _answered(self, callee: int) -> int:
         """A callee that is not executed gives its result; where its return is."""
         self._detours.note(self._run.steps - 1, callee)
-        self._uc.reg_write(self._ids[self.image.convention.results[0]], self.image.stub_values.get(callee, 0))
+        result = self.image.stub_values.get(callee) or self._run.state.own_result
+        self._uc.reg_write(self._ids[self.image.convention.results[0]], result)
         return self._start + self._calls.answer
 
     def _returned(self) -> Over:

@@ -177,7 +177,10 @@ class Explorer:
         target = (piece.start + self._bias) | self._image.isa_at(piece.start).address_bit
         plans = (*plans, OF_ANOTHER_SIZE) if found.code.sized else plans
         image = self._caller.image
-        paths, others = ([CallPath(target, plan.registers(image, target)) for plan in its] for its in (plans, FOR_WAYS))
+        paths, others = (
+            [CallPath(target, plan.registers(image, target), answer=plan.answer) for plan in its]
+            for its in (plans, FOR_WAYS)
+        )
         for some in (paths, others):
             if some is others and not found.wanted:
                 break
@@ -194,7 +197,7 @@ class Explorer:
         ended = self._alone[behind]
         self._alone[behind] = ANSWER_0
         try:
-            if found.missing:
+            if found.missing or found.code.sized:  # what a callee says is the size of a frame, too
                 yield from self._forced(found, paths, runs, steps)
         finally:
             self._alone[behind] = ended
@@ -266,7 +269,7 @@ class Explorer:
         for plan in plans:
             if plan.arguments == path.arguments:
                 continue
-            called = self._called(replace(path, arguments=plan.arguments), self._alone, steps)
+            called = self._called(replace(path, arguments=plan.arguments, answer=plan.answer), self._alone, steps)
             other = feasible_part(called, self._caller.image, self.parts.ends_of(found.piece), found.whole)
             if isinstance(other, str) or min(len(other), len(tape)) <= last:
                 continue
@@ -354,7 +357,7 @@ class Explorer:
         if tries[key] >= TRIES or (len(before) < len(way.path.forced) and not found.thorough):
             return None
         tries[key] += 1
-        return CallPath(way.path.target, way.path.arguments, (*before, (step, side + self._bias)))
+        return replace(way.path, forced=(*before, (step, side + self._bias)))
 
     def _strays(self, found: Exploration, ways: Sequence[_Way], tries: _Tries) -> Iterator[CallPath]:
         """Paths to code that no branch leads to: from a jump by a register, or from behind a call."""

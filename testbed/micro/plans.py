@@ -44,6 +44,7 @@ class ArgumentPlan:
     arguments: tuple[Argument, ...]
     name: str = "*"
     lower: int = 0  # by how many times the stack's alignment SP is lower than in other calls
+    answer: int = 0  # what calls give that are not executed
 
     def fits(self, function: str) -> bool:
         return fnmatchcase(function, self.name)
@@ -71,9 +72,9 @@ FOR_WAYS = (
     ArgumentPlan(tuple(Argument(0) for _ in range(8))),
     *(ArgumentPlan((Argument(0x40, "arena"), *(Argument(number) for _ in range(7)))) for number in (0, 1)),
 )
-# Numbers that are small, and not as small as those above: for a frame that is as large as one of them says. SP is
-# another multiple of its alignment: for a frame that begins where a larger one says.
-OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)), lower=1)
+# Numbers that are small, and not as small as those above: for a frame that is as large as one says, or a callee.
+# SP is another multiple of its alignment: for a frame that begins where a larger one says.
+OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)), lower=1, answer=0x50)
 _CALL = re.compile(r"\s*([\w.$@*?\[\]:~<>-]+)\s*\((.*)\)\s*\Z", re.DOTALL)
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|buf:\w+|-?\w+)\s*(?:,|\Z)')
 

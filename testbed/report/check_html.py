@@ -165,7 +165,7 @@ class _CoveragePart:
 
 _PARTS = (
     _CoveragePart("executed", "executed", "on a path that the function takes by itself"),
-    _CoveragePart("forced", "forced", "only where a branch was made to go the other way"),
+    _CoveragePart("forced", "forced", "only where a branch was turned, or a call answered by us"),
     _CoveragePart("static", "only read", "never executed: their rows are held against the code by reading it"),
     _CoveragePart("never", "neither", "nothing says that their rows are right"),
 )

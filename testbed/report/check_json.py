@@ -219,7 +219,7 @@ CoverageForm = TypedDict(
         ],
         "instructions": Annotated[Natural, "executed + forced + static + never."],
         "executed": Annotated[Natural, "Executed on a natural path."],
-        "forced": Annotated[Natural, "Executed only where a branch was made to go the other way."],
+        "forced": Annotated[Natural, "Executed only where a branch was turned, or a call answered by us."],
         "static": Annotated[Natural, "Never executed; the static pass held their rows against the code."],
         "never": Annotated[Natural, "Not tried."],
         "without_row": Annotated[Natural, "No checked table has a row for them; counted in the others too."],

@@ -75,12 +75,12 @@ _RULES: Mapping[FindingKind, tuple[str, str, str]] = {
         "An unwind table has something that cannot be read.",
         "The bytes break the format of the table. Whoever reads it stops here, or reads something else.",
     ),
-    FindingKind.PASSED_OVER: (
-        "PassedOverInstruction",
-        "An unwind table gives an offset to a CFA that an expression computes.",
+    FindingKind.HALF_CFA: (
+        "HalfOfACfa",
+        "An unwind table gives an offset or a register to a CFA that an expression computes.",
         "DWARF allows it only where the CFA counts from a register (version 5, section 6.4.2.2). libgcc and gdb pass "
-        "over it, others stop there. Assemblers write it for .cfi_def_cfa_offset and .cfi_adjust_cfa_offset that stand "
-        "behind .cfi_escape.",
+        "over an offset and let a register count by the last one; others stop there. It comes of .cfi_def_cfa_offset, "
+        ".cfi_adjust_cfa_offset and .cfi_def_cfa_register that stand behind .cfi_escape.",
     ),
 }
 _KINDS = tuple(FindingKind)

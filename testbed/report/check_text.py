@@ -48,7 +48,7 @@ _QUIET = {
     FindingKind.OTHER_ENTRY: "of a function whose rows suppose that it is not entered by a call",
     FindingKind.WRONG_ROW: "of registers that a contract of a function's own loses, and each caller has saved",
     FindingKind.NO_ROW: "of code that has no row, and that nothing calls from code that has rows",
-    FindingKind.PASSED_OVER: "of an offset that is given to a CFA by an expression, and that readers pass over",
+    FindingKind.HALF_CFA: "of an offset or a register that is given to a CFA by an expression",
     FindingKind.NO_EPILOGUE_ROWS: "of a compiler that writes no rows for epilogues on this architecture",
 }
 _NARROW = 90  # columns; in fewer, what is said of a function takes two lines

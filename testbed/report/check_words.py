@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # a kept check is told in a moment: nothing is loaded that ru
 
 EVIDENCE = {
     HowKnown.EXECUTED: "seen when it was executed",
-    HowKnown.FORCED: "seen on a forced path: a branch was made to go the other way",
+    HowKnown.FORCED: "seen on a forced path: a branch was turned, or a call answered by us",
     HowKnown.STATIC: "only read: it follows from the instructions before it",
 }
 _READ = "seen when the table was read"
@@ -48,7 +48,7 @@ _KINDS = {
     FindingKind.FORMATS_DIFFER: "two tables contradict each other here",
     FindingKind.NO_EPILOGUE_ROWS: "this compiler writes no rows for epilogues on this architecture",
     FindingKind.UNREADABLE: "the table cannot be read here",
-    FindingKind.PASSED_OVER: "the table says something here that means nothing",
+    FindingKind.HALF_CFA: "the table says something here that means nothing",
 }
 _SEVERAL = {
     FindingKind.NO_ROW: "no row covers {} that are called",
@@ -246,7 +246,7 @@ def tried_words(finding: TableFinding) -> str:
 
 def evidence_words(finding: TableFinding) -> str:
     """How it is known, and of how many instructions more."""
-    how = _READ if finding.kind in (FindingKind.UNREADABLE, FindingKind.PASSED_OVER) else EVIDENCE[finding.evidence]
+    how = _READ if finding.kind in (FindingKind.UNREADABLE, FindingKind.HALF_CFA) else EVIDENCE[finding.evidence]
     return "; ".join(filter(None, (how, more_words(finding))))
 
 

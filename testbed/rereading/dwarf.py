@@ -239,8 +239,12 @@ class _FdeState:
     """The row that is being made: rules by column. A new one each time, so that it can be remembered as it is."""
 
     cfa: SecondRule | None = None
+    offset: int = 0  # of the CFA: the last one
     rules: dict[int, SecondRule] = field(default_factory=dict)
     signed: bool = False
+
+    def with_cfa(self, base: str | SecondRule, offset: int) -> _FdeState:
+        return replace(self, cfa=Plus(base, offset), offset=offset)
 
     def with_rule(self, column: int, rule: SecondRule | None) -> _FdeState:
         others = {number: kept for number, kept in self.rules.items() if number != column}
@@ -331,17 +335,16 @@ class _FdeMachine:
         state, factor = self.state, self.cie.data_factor
         match opcode:
             case DW_CFA.def_cfa:
-                state = replace(state, cfa=Plus(self._register(first), self._signed(second)))
+                state = state.with_cfa(self._register(first), self._signed(second))
             case DW_CFA.def_cfa_sf:
-                state = replace(state, cfa=Plus(self._register(first), second * factor))
-            case DW_CFA.def_cfa_register:
-                state = replace(state, cfa=Plus(self._register(first), self._offset()))
-            case DW_CFA.def_cfa_offset | DW_CFA.def_cfa_offset_sf if isinstance(state.cfa, ByExpression):
-                pass  # DWARF 5, section 6.4.2.2: not valid; libgcc and gdb pass over it
-            case DW_CFA.def_cfa_offset:
-                state = replace(state, cfa=Plus(self._base(), self._signed(first)))
-            case DW_CFA.def_cfa_offset_sf:
-                state = replace(state, cfa=Plus(self._base(), first * factor))
+                state = state.with_cfa(self._register(first), second * factor)
+            case DW_CFA.def_cfa_register if state.cfa is not None:
+                state = state.with_cfa(self._register(first), state.offset)
+            case DW_CFA.def_cfa_offset | DW_CFA.def_cfa_offset_sf:
+                offset = self._signed(first) if opcode == DW_CFA.def_cfa_offset else first * factor
+                # Behind an expression it is not valid (DWARF 5, section 6.4.2.2); libgcc and gdb wait for a register.
+                is_half = isinstance(state.cfa, ByExpression)
+                state = replace(state, offset=offset) if is_half else state.with_cfa(self._base(), offset)
             case DW_CFA.def_cfa_expression:
                 state = replace(state, cfa=self._expression(first, False))
             case DW_CFA.undefined:
@@ -396,8 +399,3 @@ class _FdeMachine:
         if not isinstance(self.state.cfa, Plus):
             raise ValueError("an offset of the CFA before its register")
         return self.state.cfa.base
-
-    def _offset(self) -> int:
-        if not isinstance(self.state.cfa, Plus):
-            raise ValueError("a register of the CFA before its offset")
-        return self.state.cfa.offset

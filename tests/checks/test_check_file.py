@@ -133,6 +133,14 @@ def test_functions_are_chosen_and_called_as_the_user_says(tmp_path: Path, header
     assert checked(aliased, flags=flags, functions=("total",)).total("instructions") == 12
 
 
+def test_what_another_function_says_is_not_told(tmp_path: Path) -> None:
+    one = ".globl {0}\n.type {0}, @function\n{0}: .cfi_startproc\n{1} ret\n.cfi_endproc\n.size {0}, .-{0}\n"
+    halves = ".cfi_escape 0x0f, 2, 0x77, 8\n nop\n .cfi_def_cfa_register %rsp\n"
+    path = written(tmp_path, ".text\n" + one.format("f", halves) + one.format("g", ""))
+    assert [found.kind for found in checked(path, functions=("f",)).findings] == [FindingKind.HALF_CFA]
+    assert not checked(path, functions=("g",)).findings
+
+
 def test_one_process_and_two_find_the_same(tmp_path: Path) -> None:
     body = "".join(
         f".globl f{k}\n.type f{k}, @function\nf{k}: .cfi_startproc\n push %rbx\n"

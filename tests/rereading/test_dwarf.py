@@ -72,7 +72,7 @@ def test_instructions(instructions: bytes, said: str) -> None:
     "instructions",
     [
         *(b"\x0b", b"\x2d", b"\x3f", b"\x0e"),
-        *(b"\x04\xff\xff\xff\xff", b"\x0f\x01\x06\x0d\x06"),  # beyond the FDE; half of a CFA that is an expression
+        b"\x04\xff\xff\xff\xff",  # beyond the FDE
         *(b"\x16\x03\x01\x01", b"\x16\x03\x02\x0a\xff", b"\x16\x03\x04\x2f\x01\x00\x08"),  # damaged expressions
         b"\x83" + b"\xff" * 10 + b"\x01",
     ],

@@ -124,13 +124,14 @@ class InitialState(NamedTuple):
 
     cfa: Rule | None
     registers: Mapping[str, Rule]
+    offset: int = 0  # the last one that was given, also behind a CFA by an expression
 
 
 def initial_state(cie: Cie, section: Reader, arch: Arch) -> InitialState:
     """Execute a CIE's instructions. Raises MalformedTable as ``fde_rows`` does."""
     machine = _RowMachine(Fde(cie.offset, cie, 0, 0, (0, 0)), arch, section.section, None)
     machine.execute(section.part(*cie.instructions))
-    return InitialState(machine.cfa, machine.registers)
+    return machine.state()
 
 
 def fde_rows(fde: Fde, section: Reader, arch: Arch, initial: InitialState) -> list[UnwindRow]:
@@ -161,12 +162,12 @@ class _RowMachine:
         self.return_address = register_name(arch, fde.cie.return_register)
         self.pc = fde.start
         self.initial = initial  # None while the CIE's own instructions run
-        self.cfa, self.registers = initial or InitialState(None, {})
+        self.cfa, self.registers, self.offset = initial or InitialState(None, {})
         self.remembered: list[InitialState] = []
         self.rows: list[UnwindRow] = []
         self.whole = WholeRegisters(arch)
         self.reader: Reader | None = None
-        self.passed_over = ""  # since the last row
+        self.half_cfa = ""  # since the last row
 
     def execute(self, reader: Reader) -> None:
         reader.spend("steps", reader.left)  # each instruction takes a byte at least
@@ -199,11 +200,11 @@ class _RowMachine:
                 self.advance(target, reader, at)
             # 6.4.2.2 CFA definition
             case CfaOpcode.DEF_CFA:
-                self.cfa = RegisterPlus(self.register(reader), self.distance(reader))
+                self.set_cfa(self.register(reader), self.distance(reader))
             case CfaOpcode.DEF_CFA_SF:
-                self.cfa = RegisterPlus(self.register(reader), reader.sleb() * cie.data_factor)
+                self.set_cfa(self.register(reader), reader.sleb() * cie.data_factor)
             case CfaOpcode.DEF_CFA_REGISTER:
-                self.cfa = RegisterPlus(self.register(reader), self.register_cfa(reader, at).offset)
+                self.set_register(self.register(reader), reader, at)
             case CfaOpcode.DEF_CFA_OFFSET:
                 self.set_offset(self.distance(reader), reader, at)
             case CfaOpcode.DEF_CFA_OFFSET_SF:
@@ -214,11 +215,11 @@ class _RowMachine:
             case CfaOpcode.REMEMBER_STATE:
                 if len(self.remembered) >= MAX_REMEMBERED:
                     raise reader.error(f"more than {MAX_REMEMBERED} remembered rows", at=at)
-                self.remembered.append(InitialState(self.cfa, self.registers))
+                self.remembered.append(self.state())
             case CfaOpcode.RESTORE_STATE:
                 if not self.remembered:
                     raise reader.error("restore_state, and no row is remembered", at=at)
-                self.cfa, self.registers = self.remembered.pop()
+                self.cfa, self.registers, self.offset = self.remembered.pop()
             # 6.4.2.5 Padding; and the size of pushed arguments, which only landing pads need
             case CfaOpcode.NOP:
                 pass
@@ -305,8 +306,8 @@ class _RowMachine:
                 shared = bool(self.rows) and self.rows[-1].registers is rules
                 self.reader.spend("entries", 1 if shared else 1 + len(rules) // 8)
             row = UnwindRow(self.pc, end, self.cfa, rules, self.return_address, signal_frame, self.found_by)
-            self.rows.append(replace(row, passed_over=self.passed_over) if self.passed_over else row)
-            self.passed_over = ""
+            self.rows.append(replace(row, half_cfa=self.half_cfa) if self.half_cfa else row)
+            self.half_cfa = ""
         self.pc = end
 
     def register(self, reader: Reader) -> str:
@@ -318,17 +319,28 @@ class _RowMachine:
         value = reader.uleb() & self.arch.word_mask
         return value - (value >> bits - 1 << bits)
 
-    def set_offset(self, offset: int, reader: Reader, at: int) -> None:
-        """Behind a CFA by an expression this is not valid (6.4.2.2), and libgcc and gdb pass over it; so it is here."""
-        if isinstance(self.cfa, ValExpression):
-            self.passed_over = f"DW_CFA_def_cfa_offset {offset}"
-        else:
-            self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)
+    def set_cfa(self, register: str, offset: int) -> None:
+        self.cfa, self.offset = RegisterPlus(register, offset), offset
 
-    def register_cfa(self, reader: Reader, at: int) -> RegisterPlus:
-        if not isinstance(self.cfa, RegisterPlus):
-            raise reader.error("half of a register + offset CFA is set, and the CFA is none", at=at)
-        return self.cfa
+    # Half of a CFA is not valid behind one by an expression (6.4.2.2). Here it means what libgcc and gdb make of it.
+
+    def set_register(self, register: str, reader: Reader, at: int) -> None:
+        if self.cfa is None:
+            raise reader.error("the CFA gets a register, and has no offset", at=at)
+        if isinstance(self.cfa, ValExpression):
+            self.half_cfa = f"count by the last offset behind DW_CFA_def_cfa_register {register}"
+        self.set_cfa(register, self.offset)
+
+    def set_offset(self, offset: int, reader: Reader, at: int) -> None:
+        if isinstance(self.cfa, RegisterPlus):
+            self.set_cfa(self.cfa.register, offset)
+        elif self.cfa is None:
+            raise reader.error("the CFA gets an offset, and has no register", at=at)
+        else:
+            self.half_cfa, self.offset = f"pass over DW_CFA_def_cfa_offset {offset}", offset
+
+    def state(self) -> InitialState:
+        return InitialState(self.cfa, self.registers, self.offset)
 
     def expression(self, reader: Reader) -> tuple[Operation, ...]:
         size, start = reader.uleb(), reader.offset

@@ -1,9 +1,10 @@
 """Where a machine goes on elsewhere than its code says, without a stop: calls that are answered, forced branches.
 
 An *answered* call leads to code whose byte in ``halts`` is `ANSWER_0` or `ANSWER_VALUE`: the function is not executed.
-The register ``result`` becomes 0, or the value of ``results``, and control goes on at ``answer``. Step and callee are
-noted in ``answers``, ``answered`` of them. Left to the host, which is told by a stop as at any other such byte, are
-what is reached by no jump, what comes when the steps are used up, and `STUCK` answers one after the other.
+The register ``result`` becomes ``own_result``, which is the path's, or ``results``, and control goes on at ``answer``.
+Step and callee are noted in ``answers``, ``answered`` of them. Left to the host, which is told by a stop as at any
+other such byte, are what is reached by no jump, what comes when the steps are used up, and `STUCK` answers one after
+the other.
 
 A *forced* branch goes on at an address before a given step. ``forces`` has ``force_count`` such pairs, ``forced`` of
 them done. An address has no bit for the instruction set: the one in force stays.
@@ -34,7 +35,7 @@ def goes_elsewhere(engine: Any, address: Any, step: Any, run: Any) -> Any:
     store(pair, step - 1)
     store(pair + 8, address)
     run.answered += 1
-    store(run.word, run.results if kind == ANSWER_VALUE else 0)
+    store(run.word, run.results if kind == ANSWER_VALUE else run.own_result)
     call(run.write_register, engine, run.result, run.word, 0)
     _go_to(engine, run.answer, run)
     return True

@@ -62,6 +62,7 @@ class RunState(ctypes.Structure):
     answer: int
     result: int
     results: int
+    own_result: int
     answered: int
     answers: int
     forced: int

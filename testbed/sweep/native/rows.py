@@ -37,8 +37,9 @@ BITS = 3
 MOST_RULE, MOST_OFFSET = 1 << 60, 1 << 46
 
 # The columns of a row: where it begins, the register that the CFA counts from (-1: an expression) and how far (or where
-# the expression stands), what was pushed as arguments, whether the return address is signed, the rules.
-PC, CFA_REGISTER, CFA_OFFSET, ARGUMENTS, IS_SIGNED, RULES = range(6)
+# the expression stands), the last such distance, what was pushed as arguments, whether the return address is signed,
+# the rules.
+PC, CFA_REGISTER, CFA_OFFSET, LAST_OFFSET, ARGUMENTS, IS_SIGNED, RULES = range(7)
 MOST_REMEMBERED = 16
 REGISTERS = (17, 40, 32)  # those that rules are kept of, by architecture; 16 is x86_64's return address
 RETURN_COLUMNS = (16, 30, 14)  # by architecture
@@ -86,13 +87,13 @@ def set_rule(row: Any, dwarf: Any, kind: Any, value: Any, machine: Any) -> Any:
 def set_offset(row: Any, value: Any) -> Any:
     """The CFA is so far from its register; False where there is none, or the distance is no sensible one.
 
-    Of a CFA by an expression that is passed over, as libgcc and gdb do.
+    Behind a CFA by an expression it waits for a register, as libgcc and gdb have it.
     """
-    if row[CFA_REGISTER] == -1:
-        return True
-    if row[CFA_REGISTER] < 0 or not -MOST_OFFSET < value < MOST_OFFSET:
+    if row[CFA_REGISTER] < -1 or not -MOST_OFFSET < value < MOST_OFFSET:
         return False
-    row[CFA_OFFSET] = value
+    row[LAST_OFFSET] = value
+    if row[CFA_REGISTER] >= 0:
+        row[CFA_OFFSET] = value
     return True
 
 
@@ -229,9 +230,10 @@ def instruction(octets: Any, code: Any, end: Any, row: Any, initial: Any, cie: A
         row[CFA_REGISTER] = leb(octets, cursor, end, False)
         return set_offset(row, leb(octets, cursor, end, code == 0x12) * (factor if code == 0x12 else 1))
     if code == 0x0D:
-        counts = row[CFA_REGISTER] >= 0  # an expression has no distance that another register could count
+        is_given = row[CFA_REGISTER] >= -1
         row[CFA_REGISTER] = leb(octets, cursor, end, False)
-        return counts
+        row[CFA_OFFSET] = row[LAST_OFFSET]
+        return is_given
     return rule_instruction(octets, code, end, row, factor, cursor, machine)
 
 

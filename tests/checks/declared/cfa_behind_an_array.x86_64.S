@@ -5,6 +5,7 @@
 // case: as it is
 // | it: every row is right; all 16 instructions were executed.
 // | f: 16, 16 executed, some came back
+// | dropped 2: a jump to where no code is
 // case: another distance
 // -         .cfi_escape 0x0f,0x0a,0x77,0x08,0x75,0x00,0x38,0x1e,0x22,0x06,0x23,0x08
 // +         .cfi_escape 0x0f,0x0a,0x77,0x08,0x75,0x00,0x38,0x1e,0x22,0x06,0x23,0x10
@@ -14,6 +15,7 @@
 // | warning `leaq (%rsi), %rsp`, at -1, 9: `.cfi_restore %rbx`; f < caller (%rbx wrong) < main; tried: it makes 1 instruction right and none wrong
 // | f+0x3e (leaq (%rsi), %rsp): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-0x10: take out `.cfi_restore %rbx` in line 23, and add `.cfi_restore %rbx` behind line 25 (.eh_frame; seen when it was executed)
 // | f: 16, 16 executed, some came back
+// | dropped 2: a jump to where no code is
 // | as is advised: it: 1 of 1 function has a wrong row; all 16 instructions were executed.
 
         .text

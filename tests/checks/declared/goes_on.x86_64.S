@@ -10,7 +10,7 @@
 // +         .cfi_def_cfa_offset 24
 // | it: 1 of 1 function has a wrong row; all 11 instructions were executed.
 // | error `ret`, at -1, 9: `.cfi_def_cfa_offset 24`; f < no code (the word at CFA+8); tried: it makes 1 instruction right and none wrong
-// | f+0x18 (ret): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+8 here: write `.cfi_def_cfa_offset 8` for `.cfi_def_cfa_offset 24` in line 21 (.eh_frame; seen on a forced path: a branch was made to go the other way)
+// | f+0x18 (ret): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+8 here: write `.cfi_def_cfa_offset 8` for `.cfi_def_cfa_offset 24` in line 21 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us)
 // | f: 11, 7 executed, 4 forced, some came back
 // | dropped 3: a jump to where no code is
 // | as is advised: it: every row is right; all 11 instructions were executed.

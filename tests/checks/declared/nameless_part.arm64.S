@@ -11,7 +11,7 @@
 // +         .cfi_def_cfa_offset 64
 // | it: 1 of 2 functions and parts has a wrong row; all 9 instructions were executed.
 // | error `mov     x19, #3`, at -2, 9: `.cfi_def_cfa_offset 64`; no name < no code (the word at CFA-8); tried: it makes 2 instructions right and none wrong
-// | no name+0x4 (mov x19, #3): the caller is lost: the row says CFA = sp+64, the true CFA is sp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 64` in line 24 (.eh_frame; seen on a forced path: a branch was made to go the other way; 1 more instruction by the same cause)
+// | no name+0x4 (mov x19, #3): the caller is lost: the row says CFA = sp+64, the true CFA is sp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 64` in line 24 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 5, 5 executed, all came back
 // | not called: no name: 4, 4 forced
 // | note: not called, 1 place of code: the first row there is not that of a function that someone calls

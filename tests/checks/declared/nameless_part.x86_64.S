@@ -11,7 +11,7 @@
 // +         .cfi_def_cfa_offset 32
 // | it: 1 of 2 functions and parts has a wrong row; all 11 instructions were executed.
 // | error `movl    $3, %eax`, at -2, 9: `.cfi_def_cfa_offset 32`; no name < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
-// | no name+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 22 (.eh_frame; seen on a forced path: a branch was made to go the other way; 1 more instruction by the same cause)
+// | no name+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 22 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // | not called: no name: 4, 4 forced
 // | note: not called, 1 place of code: the first row there is not that of a function that someone calls

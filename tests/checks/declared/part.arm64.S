@@ -12,7 +12,7 @@
 // +         .cfi_def_cfa_offset 64
 // | it: 1 of 2 functions and parts has a wrong row; all 9 instructions were executed.
 // | error `mov     x19, #3`, at -2, 9: `.cfi_def_cfa_offset 64`; f.cold < no code (the word at CFA-8); tried: it makes 2 instructions right and none wrong
-// | f.cold+0x4 (mov x19, #3): the caller is lost: the row says CFA = sp+64, the true CFA is sp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 64` in line 25 (.eh_frame; seen on a forced path: a branch was made to go the other way; 1 more instruction by the same cause)
+// | f.cold+0x4 (mov x19, #3): the caller is lost: the row says CFA = sp+64, the true CFA is sp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 64` in line 25 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 5, 5 executed, all came back
 // | not called: f.cold: 4, 4 forced
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
@@ -36,7 +36,7 @@
 // +         b       back
 // | it: 1 of 2 functions and parts has code without a row; all 9 instructions were executed; 4 have no row.
 // | error `str     x19, [sp, #-16]!`, at +0, 9: `str x19, [sp, #-16]!`; f.cold < nothing more
-// | f.cold (str x19, [sp, #-16]!): the caller is lost: no row covers this instruction, and its function is called; no correction is given: no directives were found that describe it (.eh_frame; seen on a forced path: a branch was made to go the other way; 3 more instructions by the same cause)
+// | f.cold (str x19, [sp, #-16]!): the caller is lost: no row covers this instruction, and its function is called; no correction is given: no directives were found that describe it (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 3 more instructions by the same cause)
 // | f: 5, 5 executed, all came back
 // | not called: f.cold: 4, 4 forced, 4 without row
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls

@@ -12,7 +12,7 @@
 // +         .cfi_def_cfa_offset 32
 // | it: 1 of 2 functions and parts has a wrong row; all 11 instructions were executed.
 // | error `movl    $3, %eax`, at -2, 9: `.cfi_def_cfa_offset 32`; f.cold < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
-// | f.cold+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 23 (.eh_frame; seen on a forced path: a branch was made to go the other way; 1 more instruction by the same cause)
+// | f.cold+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 23 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
@@ -35,7 +35,7 @@
 // +         jmp     back
 // | it: 1 of 2 functions and parts has code without a row; all 11 instructions were executed; 4 have no row.
 // | error `pushq   %rbp`, at +0, 9: `pushq %rbp`; f.cold < nothing more
-// | f.cold (pushq %rbp): the caller is lost: no row covers this instruction, and its function is called; no correction is given: no directives were found that describe it (.eh_frame; seen on a forced path: a branch was made to go the other way; 3 more instructions by the same cause)
+// | f.cold (pushq %rbp): the caller is lost: no row covers this instruction, and its function is called; no correction is given: no directives were found that describe it (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 3 more instructions by the same cause)
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced, 4 without row
 // | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls

@@ -3,7 +3,7 @@
 // case: no directive says it
 // | it: 1 of 1 function has a wrong row; all 10 instructions were executed.
 // | warning `leaq    (%rbx, %rsi), %rax`, at -1, 9: `movq %rdi, %rbx`; f < caller (%rbx wrong) < main
-// | f+0x1a (leaq (%rbx, %rsi), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 4 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x1a (leaq (%rbx, %rsi), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 8 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 10, 10 executed, all came back
 
         .globl f

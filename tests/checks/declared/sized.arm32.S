@@ -11,7 +11,7 @@
 // +         .cfi_def_cfa sp, 16
 // | it: 1 of 1 function has a wrong row; all 13 instructions were executed.
 // | error `mov     r0, #3`, at -1, 9: `.cfi_def_cfa sp, 16`; f < no code (the word at CFA+4); tried: it makes 3 instructions right and none wrong
-// | f+0x28 (mov r0, #3): the caller is lost: the row says CFA = sp+16, the true CFA is r11+8 here: write `.cfi_def_cfa r11, 8` for `.cfi_def_cfa sp, 16` in line 23 (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
+// | f+0x28 (mov r0, #3): the caller is lost: the row says CFA = sp+16, the true CFA is r11+8 here: write `.cfi_def_cfa r11, 8` for `.cfi_def_cfa sp, 16` in line 23 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 2 more instructions by the same cause)
 // | f: 13, 10 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 13 instructions were executed.
 // case: the size is a callee's answer
@@ -25,10 +25,11 @@
 // - 2:      .cfi_restore_state
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa sp, 8
-// | it: 1 of 1 function has a wrong row; 10 of 13 instructions were executed (76.9 %), 3 only read.
-// | error `mov     r0, #3`, at -3, 9: `pop {r11, pc}`; f < no code (the word at CFA+4)
-// | f+0x28 (mov r0, #3): the caller is lost: the row says CFA = sp+8, and no distance from sp to the true CFA is a constant here; no correction is given: no directive was found that makes its rows right (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
-// | f: 13, 10 executed, 3 static, all came back
+// | it: 1 of 1 function has a wrong row; all 13 instructions were executed.
+// | error `mov     r0, #3`, at -1, 9: `.cfi_def_cfa sp, 8`; f < no code (the word at CFA-644); tried: it makes 3 instructions right and none wrong
+// | f+0x28 (mov r0, #3): the caller is lost: the row says CFA = sp+8, the true CFA is r11+8 here: write `.cfi_def_cfa r11, 8` for `.cfi_def_cfa sp, 8` in line 23 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 2 more instructions by the same cause)
+// | f: 13, 10 executed, 3 forced, all came back
+// | as is advised: it: every row is right; all 13 instructions were executed.
 
         .syntax unified
         .arm

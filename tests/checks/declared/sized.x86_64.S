@@ -11,7 +11,7 @@
 // +         .cfi_def_cfa %rsp, 32
 // | it: 1 of 1 function has a wrong row; all 14 instructions were executed.
 // | error `movl    $3, %eax`, at -1, 9: `.cfi_def_cfa %rsp, 32`; f < no code (the word at CFA+8); tried: it makes 3 instructions right and none wrong
-// | f+0x1e (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rbp+16 here: write `.cfi_def_cfa %rbp, 16` for `.cfi_def_cfa %rsp, 32` in line 21 (.eh_frame; seen on a forced path: a branch was made to go the other way; 2 more instructions by the same cause)
+// | f+0x1e (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rbp+16 here: write `.cfi_def_cfa %rbp, 16` for `.cfi_def_cfa %rsp, 32` in line 21 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 2 more instructions by the same cause)
 // | f: 14, 11 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 14 instructions were executed.
 // case: the size is a callee's answer
@@ -27,10 +27,24 @@
 // - 2:      .cfi_restore_state
 // + 2:      .cfi_restore_state
 // +         .cfi_def_cfa %rsp, 16
-// | it: 1 of 1 function has a wrong row; 12 of 15 instructions were executed (80.0 %), 3 only read.
-// | error `movl    $3, %eax`, at -3, 9: `ret`; f < no code (the word at CFA+8)
-// | f+0x22 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+16, and no distance from %rsp to the true CFA is a constant here; no correction is given: no directive was found that makes its rows right (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
-// | f: 15, 12 executed, 3 static, all came back
+// | it: 1 of 1 function has a wrong row; all 15 instructions were executed.
+// | error `movl    $3, %eax`, at -1, 9: `.cfi_def_cfa %rsp, 16`; f < no code (the word at CFA-328); tried: it makes 3 instructions right and none wrong
+// | f+0x22 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rbp+16 here: write `.cfi_def_cfa %rbp, 16` for `.cfi_def_cfa %rsp, 16` in line 22 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 2 more instructions by the same cause)
+// | f: 15, 12 executed, 3 forced, all came back
+// | as is advised: it: every row is right; all 15 instructions were executed.
+// case: the distance from SP for that answer, where no branch is
+// -         andl    $63, %edi
+// +         call elsewhere
+// +         movl %eax, %edi
+// -         xorl    %eax, %eax
+// +         .cfi_def_cfa %rsp, 16
+// +         xorl    %eax, %eax
+// +         .cfi_def_cfa %rbp, 16
+// | it: 1 of 1 function has a wrong row; all 15 instructions were executed.
+// | error `xorl    %eax, %eax`, at -1, 9: `.cfi_def_cfa %rsp, 16`; f < no code (the word at CFA-328); tried: it makes 1 instruction right and none wrong
+// | f+0x1a (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rbp+16 here: write `.cfi_def_cfa %rbp, 16` for `.cfi_def_cfa %rsp, 16` in line 14 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us)
+// | f: 15, 12 executed, 3 forced, all came back
+// | as is advised: it: every row is right; all 15 instructions were executed.
 // case: given back once more
 // - 1:      leave
 // + 1:      movq %rbp, %rsp

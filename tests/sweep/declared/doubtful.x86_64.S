@@ -14,14 +14,12 @@
 // | 0 of 1 agree
 // | cannot tell: a register: whether it is where the row says is not known
 // | f+0x6 (row of f+0x1): the row says rbp is unchanged; there is something that is not known, coming from f+0x4
-// case: a register that an expression's distance is to count from
+// case: a register behind an expression counts by the last distance
 // - nop // store
 // + .cfi_escape 0x0f, 0x02, 0x77, 0x10
 // + .cfi_def_cfa_register %rsp
 // + nop
-// | 0 of 1 agree
-// | cannot tell: an entry that breaks the format, or says what is not known
-// | f+0x0: an entry that breaks the format, or says what is not known
+// | 1 of 1 agree
 // case: an offset behind an expression is passed over
 // - nop // store
 // + .cfi_escape 0x0f, 0x02, 0x77, 0x10
