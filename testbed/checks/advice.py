@@ -201,6 +201,22 @@ class Advisor:
         """The repair of one cause; None where nothing helps."""
         if not cause.directives:
             return None
+        whole = self._repair(cause)
+        for each in cause.again:
+            more = self._repair(each)
+            later = LaterDirectives(self.source.words.where(each.pc), more.directives)
+            edits = (*whole.edits, *more.edits) if whole.edits and more.edits else ()
+            whole = replace(
+                whole,
+                repaired=len(cause.all_pcs),
+                later=(*whole.later, later, *more.later),
+                edits=edits,
+                no_patch=whole.no_patch or more.no_patch,
+                why=whole.why or more.why,
+            )
+        return whole
+
+    def _repair(self, cause: Cause) -> Repair:
         source, first = self.source, cause.remembered
         remembered = "" if first is None else source.words.where(first)
         later = tuple(LaterDirectives(source.place(source.next(each.pc)), each.directives) for each in cause.closings)

@@ -9,14 +9,24 @@ All instructions that become right so have one cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from testbed.checks.adjustments import Adjustment, adjusted
 from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, tried_edit, with_values
-from testbed.checks.frame_states import CFA_PARTS, CFA_REGISTER, SIGNED, FrameState, StatePart, changed, directives
+from testbed.checks.frame_states import (
+    CFA_OFFSET,
+    CFA_PARTS,
+    CFA_REGISTER,
+    SIGNED,
+    FrameState,
+    StatePart,
+    changed,
+    directives,
+)
 from testbed.checks.source_directives import DEF_CFA_REGISTER, REMEMBER_STATE, RESTORE_STATE
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction
+from testbed.contract.rows import Offset
 
 _FEW = 2  # directives that are said one by one rather than by going back to a remembered state
 
@@ -36,7 +46,8 @@ class Cause:
 
     ``directives`` before ``pc`` make all of them right, together with the ``closings``; empty: nothing does.
     ``remembered`` is where the state is remembered that `.cfi_restore_state` goes back to. ``replaced`` is a
-    directive in the source that they stand for, and the pc behind it.
+    directive in the source that they stand for, and the pc behind it. ``again`` are those that a source needs where it
+    says further down again what is wrong: the CFA is off by as much.
     """
 
     pc: int
@@ -46,18 +57,49 @@ class Cause:
     remembered: int | None = None
     closings: tuple[Closing, ...] = ()
     replaced: tuple[int, str] | None = None
+    again: tuple[Cause, ...] = ()
+
+    @property
+    def all_pcs(self) -> tuple[int, ...]:
+        return tuple(sorted({*self.pcs}.union(*(each.pcs for each in self.again))))
 
 
 def find_causes(function: TriedFunction) -> tuple[Cause, ...]:
     """Why a table is wrong in a function, in the order of addresses. The states are changed as the repairs say."""
-    causes: list[Cause] = []
+    causes, before = list[Cause](), list(function.states)
     told: set[tuple[int, str]] = set()
     for i in range(len(function)):
         # A return address that is there after all shows what else is wrong: so it may take more than one look.
         while wrong := frozenset(thing for thing in function.wrong(i) if (i, thing) not in told):
             if not _follows(function, i, wrong, causes):
                 causes += _causes_at(function, i, wrong, told)
-    return tuple(causes)
+    joined: list[Cause] = []
+    for cause in causes:
+        if joined and _says_again(function, before, joined[-1], cause):
+            joined[-1] = replace(joined[-1], again=(*joined[-1].again, cause))
+        else:
+            joined.append(cause)
+    return tuple(joined)
+
+
+def _says_again(function: TriedFunction, before: Sequence[FrameState], first: Cause, cause: Cause) -> bool:
+    """Does the source give an offset of the CFA, behind a wrong instruction of a cause, that is off by as much?"""
+    i = next(i for i, each in enumerate(function.tried) if each.pc == cause.pc)
+    if cause.pc not in function.counted or function.begins(i) or function.tried[i - 1].pc not in first.all_pcs:
+        return False
+    off, places = _off(function, i, before[i]), function.tried[i].true.places
+    slots = {name: before[i].get(name) for name in cause.things if name != THE_CFA}
+    return (
+        bool(cause.directives and off and off == _off(function, i - 1, before[i - 1]))
+        and cause.remembered is None is cause.replaced
+        and all(isinstance(rule, Offset) and rule.offset - off in places[name].offsets for name, rule in slots.items())
+    )
+
+
+def _off(function: TriedFunction, i: int, state: FrameState) -> int:
+    """By how much the true CFA is above that of a state; 0, too, where one of them is no distance."""
+    said, true = state.get(CFA_OFFSET), function.tried[i].true.cfa.get(str(state.get(CFA_REGISTER)))
+    return true - said if isinstance(said, int) and true is not None else 0
 
 
 def _follows(function: TriedFunction, i: int, wrong: frozenset[str], causes: list[Cause]) -> bool:

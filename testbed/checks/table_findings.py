@@ -275,9 +275,9 @@ class _OneFunction:
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
-            seen = self._seen(function, cause.pcs, {*cause.things, *also}, before)
+            seen = self._seen(function, cause.all_pcs, {*cause.things, *also}, before)
             repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
-            yield self._finding(FindingKind.WRONG_ROW, cause.pcs, things, repair, seen)
+            yield self._finding(FindingKind.WRONG_ROW, cause.all_pcs, things, repair, seen)
 
     def _seen(
         self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]

@@ -3,10 +3,8 @@
 //
 // case: a push is forgotten everywhere
 // | it: 1 of 1 function has a wrong row; all 7 instructions were executed.
-// | error `subq    $16, %rsp`, at -1, 9: `pushfq`; f < no code (the word at CFA-16); tried: it makes 1 instruction right and none wrong
-// | f+0x1 (subq $16, %rsp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` behind line 5 (.eh_frame; seen when it was executed)
-// | error `movq    %rdi, (%rsp)`, at -1, 9: `.cfi_def_cfa_offset 24`; f < no code (the word at CFA-16); tried: it makes 3 instructions right and none wrong
-// | f+0x5 (movq %rdi, (%rsp)): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+32 here: write `.cfi_def_cfa_offset 32` for `.cfi_def_cfa_offset 24` in line 7 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | error `subq    $16, %rsp`, at -1, 9: `pushfq`; f < no code (the word at CFA-16); tried: it makes 4 instructions right and none wrong
+// | f+0x1 (subq $16, %rsp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` behind line 5, and write `.cfi_def_cfa_offset 32` for `.cfi_def_cfa_offset 24` in line 7 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | error `popfq`, at -1, 9: `addq $16, %rsp`; f < no code (the word at CFA+0); tried: it makes 1 instruction right and none wrong
 // | f+0x11 (popfq): the caller is lost: the row says CFA = %rsp+24, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` behind line 10 (.eh_frame; seen when it was executed)
 // | f: 7, 7 executed, all came back
