@@ -27,7 +27,7 @@ from testbed.conventions import Convention, platform
 
 @dataclass(frozen=True, slots=True)
 class _ReturnInto:
-    """A return address into a function."""
+    """A return address into a function; of what the last call left in the link register, nothing is known."""
 
     name: str
 
@@ -149,6 +149,8 @@ def _unwound(
 def _registers_here(true: ObservedRow, truth: Mapping[str, _Content], arch: Arch) -> dict[str, _Content]:
     """What is in each register at an instruction."""
     here: dict[str, _Content] = {name: f"what is in {name}" for name in arch.index}
+    if arch.link:
+        here[arch.link] = _ReturnInto(f"what is in {arch.link}")
     here |= {name: -distance for name, distance in true.cfa.items() if abs(distance) < _FAR}
     here[arch.sp] = -true.cfa.get(arch.sp, true.stack or 0)
     kept = {name: truth[name] for name, place in true.places.items() if place.in_place and name in truth}

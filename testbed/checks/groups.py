@@ -381,7 +381,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
             continue
         checks, left_out, astray = held_against(this, group.readers, name, table, batch, (watched, local), sized)
         checks = _only(checks, own)
-        true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
+        true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized, at_calls=name in AT_CALLS)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
         right = checks.compared & (checks.wrong == 0) & ~checks.untried
         ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))

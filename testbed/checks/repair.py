@@ -85,7 +85,7 @@ def find_causes(function: TriedFunction) -> tuple[Cause, ...]:
 def _says_again(function: TriedFunction, before: Sequence[FrameState], first: Cause, cause: Cause) -> bool:
     """Does the source give an offset of the CFA, behind a wrong instruction of a cause, that is off by as much?"""
     i = next(i for i, each in enumerate(function.tried) if each.pc == cause.pc)
-    if cause.pc not in function.counted or function.begins(i) or function.tried[i - 1].pc not in first.all_pcs:
+    if cause.pc not in function.counted or not i or function.begins(i) or function.tried[i - 1].pc not in first.all_pcs:
         return False
     off, places = _off(function, i, before[i]), function.tried[i].true.places
     slots = {name: before[i].get(name) for name in cause.things if name != THE_CFA}

@@ -166,6 +166,7 @@ def checked_run(watched: Truth, at_calls: bool) -> CheckedRun:
         np.uint64(arch.word_mask),
         np.uint64(arch.code_mask & ~arch.signature),
         np.int64(arch.index[arch.sp]),
+        np.int64(arch.index.get(arch.link or "", -1)),
         np.uint64(NEAR),
         np.bool_(at_calls),
     )

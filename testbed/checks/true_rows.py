@@ -96,9 +96,15 @@ def _both(a: ObservedRow, b: ObservedRow) -> ObservedRow:
 
 
 def true_rows(
-    watched: Truth, checks: RowChecks, table: RowTable, pcs: Collection[int], sized: Bools | None = None
+    watched: Truth,
+    checks: RowChecks,
+    table: RowTable,
+    pcs: Collection[int],
+    sized: Bools | None = None,
+    *,
+    at_calls: bool = False,
 ) -> dict[int, ObservedRow]:
-    """What holds at some pcs at all the visits that were compared.
+    """What holds at some pcs at all the visits that were compared; ``at_calls``, when the call has been made.
 
     At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them.
 
@@ -113,7 +119,7 @@ def true_rows(
     numbers, starts, counts = np.unique(checks.pc[steps], return_index=True, return_counts=True)
     found = {}
     known = np.flatnonzero(called)
-    facts = _facts(watched, checks.pc, steps[known], table) if len(known) else {}
+    facts = _facts(watched, checks.pc, steps[known], table, at_calls) if len(known) else {}
     for pc, start, count in zip(numbers.tolist(), starts.tolist(), counts.tolist(), strict=True):
         its = steps[start : start + count]
         found[pc] = ObservedRow(pc, count, int(called[start : start + count].sum()), *facts.get(pc, ()))
@@ -136,7 +142,7 @@ def _return(watched: Truth, steps: NDArray[np.int64]) -> Bools:
 _Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int]
 
 
-def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable) -> dict[int, _Facts]:
+def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable, at_calls: bool) -> dict[int, _Facts]:
     """The facts of each pc, from visits of called activations in the order of their pcs."""
     trace = watched.trace
     arch, node = trace.arch, watched.node[steps]
@@ -154,6 +160,8 @@ def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable
     stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(steps[starts], starts, strict=True)]
     truth = caller_columns(watched)
     places = {name: _places(watched, truth, steps, starts, stacks, name, slots[name]) for name in slots}
+    if at_calls and arch.link in places:
+        places[arch.link] = [replace(place, in_place=False) for place in places[arch.link]]
     return {
         number: (
             {name: int(distance[i]) for name, (same, distance) in distances.items() if same[i]},

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from testbed.arch import arch_named
@@ -73,6 +74,7 @@ def _listed_in(path: Path) -> list[str]:
 
 
 FLAGS = "testbed.check.flags"
+_OF_TEXT = ("", ".txt", ".log", ".out")  # ends of files' names
 _DEFAULT = CheckOptions()
 _STEPS = click.IntRange(1, MOST_STEPS)
 Told = Callable[[int, int], None]
@@ -169,8 +171,8 @@ class _HowTold:
     type=click.Choice([*(severity.value for severity in Severity), "never"]),
     default=Severity.WARNING.value,
     show_default=True,
-    help="The lightest finding that makes the exit status 1: error, a caller is lost; warning, a register in one is; "
-    "note.",
+    help="The lightest finding that makes the exit status 1. An error: a caller is lost. A warning: a register in one "
+    "is. A note: neither.",
 )
 @click.option(
     "--relative-to",
@@ -233,8 +235,11 @@ def command(
 
     Exit status: 0 nothing new is wrong, 1 a finding, 2 what could not be checked, or a mistake in what was typed.
     """
-    if told["output"] and told["form"] == "text":
-        told["form"] = FORMAT_OF_END.get(told["output"].suffix, "text")
+    if told["output"] and ctx.get_parameter_source("form") is ParameterSource.DEFAULT:
+        end = told["output"].suffix
+        if end not in (*FORMAT_OF_END, *_OF_TEXT):
+            raise UsageError(f"-o {told['output']}: {nearest(end, FORMAT_OF_END)}; or say which --format it is to have")
+        told["form"] = FORMAT_OF_END.get(end, "text")
     how = _HowTold(**told)
     options = CheckOptions(
         functions=functions,

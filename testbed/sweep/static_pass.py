@@ -175,6 +175,8 @@ def _row_of(arch: Arch, start: int, said: SecondRow | NoRow, which: int) -> NDAr
     row[rows.PC], row[rows.CFA_OFFSET] = start, said.cfa.offset
     row[rows.CFA_REGISTER] = arch.by_name[str(said.cfa.base)].dwarf or 0
     for name, rule in {**said.registers, arch.return_address: said.return_address}.items():
+        if name not in arch.by_name:  # no convention has it kept
+            continue
         if isinstance(rule, Word) and isinstance(rule.at, Plus) and rule.at.base == said.cfa.base:
             rows.set_rule(row, arch.by_name[name].dwarf, rows.AT_CFA, rule.at.offset - said.cfa.offset, which)
         elif rule != Plus(name):

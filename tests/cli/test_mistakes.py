@@ -65,6 +65,7 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["run", "leaf_call", "--html", "x"], "no option --html any more; in its place: -o FILE.html"),
         (["run", "leaf_call", "--recipe", ""], "no recipe ''; "),
         (["check", "f.S", "--format", "xml"], "--format cannot be 'xml'; did you mean html"),
+        (["check", "f.S", "-o", "page.sarrif"], "-o page.sarrif: did you mean .sarif"),
         (["matrix", "--known-bugs", "--report", "nothing", "."], "no report 'nothing'; "),
         (["matrix", "--known-bugs", "--try"], "--try runs the command of a report"),
         (["list", "programs", "-u", "x"], "-u goes with assumptions, not with programs"),

@@ -13,6 +13,9 @@ value"; of others only those with a rule are tried. What a row says of the retur
 even where there is none to take off: who authenticates it fails. A rule that finds nothing, as memory that is not
 mapped, is wrong; one that says "undefined" claims nothing of a register.
 
+A table that promises rows at calls only is held against what is left when the call has been made: the link register has
+the address behind it, and what calls do not preserve is nobody's any more.
+
 At the bottom of a stack nobody called, and a row has to say that: its return address is undefined. Where somebody did,
 that is wrong.
 
@@ -98,10 +101,13 @@ def wrong_registers(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
     index, wrong, untried = truth.node[step], u64(0), False
     for at in range(rows.first[row], rows.end[row]):
         rule = rule_at(rows.registers, at)
+        is_kept = truth.kept[truth.convention[index], rule.own]
+        if run.at_calls and not is_kept and rule.own != run.stack:  # whoever was called need not keep it
+            continue
         if cannot_be_tried(rule, i, checked):
             untried = True
             continue
-        before = truth.own[index] if truth.kept[truth.convention[index], rule.own] else truth.entered[step]
+        before = truth.own[index] if is_kept else truth.entered[step]
         true = truth.cfa[index] if rule.own == run.stack else run.registers[before, rule.own]
         value, is_found = value_of(rule, i, checked, run)
         if not is_found or low_bytes(value, rule.size) != low_bytes(true, rule.size):
@@ -119,7 +125,8 @@ def cannot_be_tried(rule: Any, i: Any, checked: Any) -> Any:
 def value_of(rule: Any, i: Any, checked: Any, run: Any) -> Any:
     """What a rule finds with the true CFA, and whether it finds anything."""
     step, kind = checked.step[i], rule.kind
-    cfa, base = run.truth.cfa[run.truth.node[step]], run.registers[step, rule.base]
+    is_written = run.at_calls and rule.base == run.link  # by the call
+    cfa, base = run.truth.cfa[run.truth.node[step]], run.registers[step + np.int64(is_written), rule.base]
     if kind == AT_CFA:
         return load((cfa + rule.offset) & run.word, rule.size, run.memory)
     if kind == CFA_PLUS:

@@ -30,8 +30,8 @@
 // case: `.save {r4, r5, lr}` is missing
 // - .save {r4, r5, lr}
 // | it: 1 of 1 function has a wrong row; all 10 instructions were executed.
-// | error `bl first`, at -6, 1: `.fnstart`; f < caller < no code (the word at CFA+172); tried: it makes 2 instructions right and none wrong
-// | f+0x8 (bl first): the caller is found, and who called it is lost: the row says CFA = sp+12, the true CFA is sp+24 here; the row says r4 is still in r4, the caller's r4 is at CFA-12; the row says r5 is still in r5, the caller's r5 is at CFA-8: add `.save {r4, r5, lr}` behind line 8 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | error `bl first`, at -6, 1: `.fnstart`; f < what is in lr; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (bl first): the caller is lost: the row says CFA = sp+12, the true CFA is sp+24 here; the row says lr is still in lr, the caller's lr is at CFA-4; the row says r4 is still in r4, the caller's r4 is at CFA-12; the row says r5 is still in r5, the caller's r5 is at CFA-8: add `.save {r4, r5, lr}` behind line 8 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 10, 10 executed, all came back
 // | as is advised: it: every row is right; all 10 instructions were executed.
 // case: it cannot be unwound
