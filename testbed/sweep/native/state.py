@@ -20,6 +20,7 @@ from testbed.sweep.native.codes import (
     MIXED,
     OTHER,
     PLACE,
+    ROUNDED_BASE,
     X86_RETURN,
     low,
     place,
@@ -63,8 +64,10 @@ def not_followed(state: Any) -> Any:
 
 @compiled(inline=True)
 def word_at(state: Any, where: Any) -> Any:
-    """What lies in the word at a place."""
+    """What lies in the word at a place; one that is not followed there may be a followed one by another base."""
     k = word_index(state, where)
+    if k < 0 and where >> 48 & 0xFF >= ROUNDED_BASE:
+        return MAYBE << KIND
     return state[FIRST_WORD + 2 * k + 1] if k >= 0 else not_followed(state)
 
 
