@@ -7,7 +7,7 @@ corrected or left out, what would count from it is said anew, and a save is told
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from testbed.arch import Arch
@@ -94,9 +94,15 @@ class FunctionSource:
     pcs: Sequence[int]
     end: int
     sizes: Mapping[int, int]
+    known: dict[int, Around] = field(default_factory=dict, repr=False)  # by pc, what was asked for
 
     def around(self, pc: int) -> Around:
         """What stands around an instruction; of the function's end, the last instruction is before it."""
+        if pc not in self.known:
+            self.known[pc] = self._around(pc)
+        return self.known[pc]
+
+    def _around(self, pc: int) -> Around:
         if pc >= self.end:
             last = next(at for at in range(self.end - 1, self.pcs[-1] - 1, -1) if at in self.sizes)
             return Around(None, (), self.around(last).own)

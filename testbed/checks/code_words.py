@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ def words_of(image: Image, sources: Sources = NO_SOURCES) -> CodeWords:
             return f"{pc:#x}"
         return f"{function.name}+{pc - function.address:#x}" if pc != function.address else function.name
 
+    @lru_cache(maxsize=1 << 16)
     def source(pc: int) -> tuple[str, int]:
         line = debug_info(image).line_at(pc)
         if line is None or not line.line:

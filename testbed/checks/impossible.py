@@ -267,6 +267,8 @@ def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChec
         row, index = rows[int(checks.pc[step])], int(watched.node[step])
         if row is None or not isinstance(row.cfa, RegisterPlus) or watched.activations.parent[index] < 0:
             continue
+        if row.cfa.register not in trace.arch.index:
+            continue
         cfa = int(trace.column(row.cfa.register)[step]) + row.cfa.offset & trace.arch.word_mask
         if cfa == int(watched.activations.cfa[index]):
             continue

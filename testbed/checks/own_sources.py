@@ -35,9 +35,10 @@ class Sources:
         return _lines(real) if text is None else lines_of(text)
 
 
-def lines_of(text: str) -> list[str]:
+@lru_cache(maxsize=16)
+def lines_of(text: str) -> Sequence[str]:
     """The lines of a text as compilers count them, without their ends."""
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    return tuple(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
 
 
 NO_SOURCES = Sources()
@@ -52,6 +53,6 @@ def sources_of(path: Path, text: str | None = None) -> Sources:
 def _lines(real: Path) -> Sequence[str]:
     try:
         with open_regular(real) as source:
-            return tuple(lines_of(source.read(_MOST_SOURCE).decode("utf-8", "replace")))
+            return lines_of(source.read(_MOST_SOURCE).decode("utf-8", "replace"))
     except (OSError, ValueError):
         return ()

@@ -275,11 +275,15 @@ def keep_frame(state: Any, other: Any, machine: Any) -> None:
 @compiled()
 def settle(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
     """Go through all code of an entry, what nothing leads to, too; False where that never ends."""
+    ends_elsewhere = -1
     while True:
         if not go_through(entry, begin, swept, room, machine):
             return False
+        if ends_elsewhere < 0:
+            ends_elsewhere = room.counts[ENDS_ELSEWHERE]
         head = first_unled(room)
         if head < 0:
+            room.counts[ENDS_ELSEWHERE] = ends_elsewhere  # other code says nothing of the start
             return True
         begin_unled(head, entry, swept, room, machine)
 

@@ -463,7 +463,8 @@ def is_filling(octet: Any, machine: Any) -> Any:
 def note_return(state: Any, pc: Any, came: Any, row: Any, room: Any, machine: Any) -> None:
     """A return, or a jump to another function, with SP elsewhere than at the entry.
 
-    Where the entry's own rows were believed they were wrong. Where it began as a function, it jumps by a return.
+    Where the entry's own rows were believed they were wrong, if its start leads there. Where it began as a function, it
+    jumps by a return.
     """
     held = state[machine.stack]
     if is_frame(held) and low(held) != machine.entry and not state[IS_WHOLE] and not state[IS_ASSUMED]:

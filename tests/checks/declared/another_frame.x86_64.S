@@ -14,6 +14,13 @@
 // | it: every row that was executed is right; 1 of 3 instructions were executed (33.3 %), 2 undecided, in jump.
 // | jump: 3, 1 executed, 2 never, all came back
 // | note: 2 instructions are undecided, though executed: what was seen there proves no row right or wrong
+// case: it counts from a register that there is none
+// -  .cfi_def_cfa %rsi, 0
+// -  .cfi_offset %rip, 64
+// +  .cfi_def_cfa 4000, 8
+// | it: every row that was executed is right; 1 of 3 instructions were executed (33.3 %), 2 undecided, in jump.
+// | jump: 3, 1 executed, 2 never, all came back
+// | note: 2 instructions are undecided, though executed: what was seen there proves no row right or wrong
 
 .text
 .globl jump
