@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -19,7 +20,7 @@ from testbed.process import ProcessRun
 from testbed.process.pieces import LongProcess
 from testbed.profiling.judge import joined_places, joined_shares, judge_thread, sampled_steps, steps_asked
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
-from testbed.profiling.whose_code import own_steps
+from testbed.profiling.whose_code import CodePart, own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.places import addresses_at, missing, place_of
@@ -114,6 +115,14 @@ class ThreadRun(Run):
     def failure(self) -> str:
         return ""
 
+    @cached_property
+    def own(self) -> NDArray[np.bool_]:
+        """Of each row of the trace whether it is a step of the program's own code; of a thread without any, all are."""
+        codes, of_step = self.thread.code
+        found = np.zeros(len(self), np.bool_)
+        found[self.thread.begins : self.thread.stop] = np.array([code.part is CodePart.OWN for code in codes])[of_step]
+        return found if found.any() else ~found
+
     def step_at(self, location: str) -> int:
         """As `Run.step_at`, in the program and in every library that was loaded; ``@N`` counts the thread's steps."""
         if location.startswith("@") and location[1:].isdecimal():
@@ -146,11 +155,13 @@ def thread_run(process: WatchedProcess, thread: WatchedThread) -> ThreadRun:
     """A thread as a run of the process's program file."""
     run, trace = process.run, thread.watched.trace
     image = next((each for each in run.images if each.image.path == run.path), run.images[0]).image
-    source = Source(run.path, Language.ELF, None, "", Header(summary=f"the process {run.path}", exit=None))
+    source = Source(
+        run.path, Language.ELF, None, "", Header(summary=f"thread {thread.number} of {run.path}", exit=None)
+    )
     built = Built(
         program=Program(run.path.stem, MappingProxyType({"elf": source})),
         arch=image.arch,
-        recipe=PREBUILT,
+        recipe=replace(PREBUILT, name="a process"),
         isa=image.isa_at(image.entry),
         source=source,
         path=run.path,

@@ -106,7 +106,7 @@ def step_html(view: StepView) -> str:
     side = Markup('<div class="cols"><div>{}{}</div><div>{}{}</div></div>').format(
         heading("code"), _code(view), heading("stack, highest address first"), _stack(view)
     )
-    registers = f"sp = {view.sp}, fp = {view.fp}" + (f"; the step before changed {changed}" if changed else "")
+    registers = view.frame + (f"; the step before changed {changed}" if changed else "")
     return page(
         Markup("<b>{}</b>").format(view.number + (f"   ({words})" if words else "")),
         side,

@@ -64,7 +64,7 @@ def count(number: int, noun: str) -> str:
 
 def stack_pointer(run: Run, step: int) -> str:
     """SP at a step, relative to the CFA of the innermost activation (the outermost one: to SP at entry)."""
-    return _relative(run, int(run.trace.sp[step]), step)
+    return relative(run, int(run.trace.sp[step]), step)
 
 
 def frame_pointer(run: Run, step: int) -> str:
@@ -78,11 +78,11 @@ def frame_pointer(run: Run, step: int) -> str:
         return "caller's"
     top = activation.entry_sp if activation.cfa is None else activation.cfa
     if int(run.trace.sp[step]) <= value <= top:
-        return _relative(run, value, step)
+        return relative(run, value, step)
     return "other"
 
 
-def _relative(run: Run, address: int, step: int) -> str:
+def relative(run: Run, address: int, step: int) -> str:
     """``cfa-0x20`` and the like."""
     activation = run.watched.activations[int(run.watched.node[step])]
     base, name = (activation.entry_sp, "top") if activation.cfa is None else (activation.cfa, "cfa")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.conventions import platform
-from testbed.report.phrases import activation_name
+from testbed.report.phrases import activation_name, relative
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.runs.run import Run
 from testbed.trace import Trace
@@ -222,13 +222,15 @@ class StackWord:
 class StackDrawing:
     """The stack at ``step`` from the lowest shown word up. ``left_out`` words at the far end are not drawn.
 
-    ``elsewhere`` says that the chain of activations goes on, on another stack.
+    ``elsewhere`` says that the chain of activations goes on, on another stack. ``return_address`` says where the
+    innermost activation's is: ``in x30 and at cfa-0x8``; "" where nobody called it.
     """
 
     step: int
     words: tuple[StackWord, ...] = field(repr=False)
     left_out: int = 0
     elsewhere: bool = False
+    return_address: str = ""
 
     def nearest(self, limit: int) -> StackDrawing:
         """The same with at most so many words, those nearest to SP. The edge is no word."""
@@ -272,7 +274,20 @@ def draw_stack(run: Run, step: int) -> StackDrawing:
     if bottom is not None and bottom.activation.cfa is None and not left_out:
         words.append(StackWord(bottom.high, None, WordKind.EDGE, bottom.activation.index, None))
     told = [replace(each, marks=tuple(pointers.get(each.address, ())), label=_label(run, each)) for each in words]
-    return StackDrawing(step, tuple(told), left_out, elsewhere)
+    return StackDrawing(step, tuple(told), left_out, elsewhere, _holders(run, step, told))
+
+
+def _holders(run: Run, step: int, words: list[StackWord]) -> str:
+    """Where the innermost activation's return address is: in the link register, in words of its own part."""
+    own, link = run.watched.activations[int(run.watched.node[step])], run.arch.link
+    if own.return_address is None or own.signal:
+        return ""
+    held = []
+    if link and run.arch.without_signature(int(run.trace.column(link)[step])) == own.return_address:
+        held.append(f"in {link}")
+    slots = (word.address for word in words if word.kind is WordKind.RETURN_ADDRESS and word.owner == own.index)
+    held += [f"at {relative(run, slot, step)}" for slot in slots]
+    return " and ".join(held) or "not in the frame" + f", nor in {link}" * bool(link)
 
 
 def _extents(run: Run, step: int, sp: int) -> tuple[list[_FrameExtent], bool]:
@@ -329,7 +344,7 @@ def _label(run: Run, word: StackWord) -> str:
     match word.kind:
         case WordKind.RETURN_ADDRESS:
             assert word.value is not None
-            address = run.arch.code_address(word.value)
+            address = run.arch.without_signature(word.value)
             return f"return to {run.where(address, caller=address not in run.uncalled)}"
         case WordKind.SAVED_FP | WordKind.SAVED_REGISTER:
             assert word.saved_of is not None
@@ -396,7 +411,7 @@ def _word(run: Run, events: WordEvents, step: int, address: int, owner: Activati
     if event is None or int(events.step[event]) < born:
         return StackWord(address, value, WordKind.UNTOUCHED, owner.index, None)
     written = int(events.step[event])
-    if value is not None and owner.return_address == run.arch.code_address(value):
+    if value is not None and owner.return_address == run.arch.without_signature(value):
         return StackWord(address, value, WordKind.RETURN_ADDRESS, owner.index, written)
     column = int(events.saved[event])
     # The activation that the registers belong to which the one that wrote found at its entry.

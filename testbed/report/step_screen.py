@@ -135,7 +135,7 @@ def register_lines(screen: ScreenRun, step: int, focus: int, width: int) -> Line
     view = screen.view(step)
     changed = ", ".join(f"{name} = {now:#x}" for name, _, now in view.changed)
     changes = (f"   changed: {changed}", "dim") if changed else ""
-    lines = [fitted(Text.assemble(f"sp = {view.sp}   fp = {view.fp}", changes), width)]
+    lines = [fitted(Text.assemble(view.frame, changes), width)]
     if view.rows:
         name = screen.unwinders[focus].name
         row = next((row for row in view.rows if name in row.names), view.rows[0])

@@ -40,7 +40,7 @@ def step_page(view: StepView) -> RenderableType:
         Text.assemble((view.title, "bold"), f"   {view.number}\n", *words),
         _code(view),
         Text("\nregisters", style="bold"),
-        Text(f"sp = {view.sp}, fp = {view.fp}{_changed(view)}"),
+        Text(view.frame + _changed(view)),
         Text("\nstack, highest address first", style="bold"),
         _stack(view),
         *_rows(view),
@@ -59,7 +59,7 @@ def print_site(
     """
     console.print(Text(title or str(view.run), style="bold"))
     console.print(f"step {view.step if number is None else number}: {view.where}   {view.instruction}")
-    console.print(f"sp = {view.sp}, fp = {view.fp}")
+    console.print(view.frame)
     if explain:
         for word, meaning in view.words:
             console.print(f"{word}: {meaning}", style="italic")

@@ -165,12 +165,11 @@ class StepView:
         return [(f"{word.name}{of.get(word, '')}", word.value) for word in words]
 
     @property
-    def sp(self) -> str:
-        return stack_pointer(self.run, self.step)
-
-    @property
-    def fp(self) -> str:
-        return frame_pointer(self.run, self.step)
+    def frame(self) -> str:
+        """SP, FP and the return address, by the frame: ``sp = cfa-0x10, fp = caller's, return address at cfa-0x8``."""
+        ra = self.stack.return_address
+        sp, fp = stack_pointer(self.run, self.step), frame_pointer(self.run, self.step)
+        return f"sp = {sp}, fp = {fp}" + f", return address {ra}" * bool(ra)
 
     @cached_property
     def changed(self) -> tuple[tuple[str, int, int], ...]:

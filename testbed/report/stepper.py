@@ -18,13 +18,14 @@ from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import inlined_at, with_places
+from testbed.profiling.thread_run import ThreadRun
 from testbed.program.model import Program
 from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of, faults
 from testbed.report.footnotes import clauses_failed
 from testbed.report.json_data import counts
 from testbed.report.listing import listing
 from testbed.report.page import packed, page_text, render_page
-from testbed.report.phrases import activation_name
+from testbed.report.phrases import activation_name, count, share
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
 from testbed.report.step_lines import TRANSITION, UNEXPLAINED, marks_of
@@ -34,7 +35,7 @@ from testbed.runs.run import Run
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth.phases import PHASES, phases
 from testbed.verdicts.one import Verdict
-from testbed.verdicts.trace import EXACT, LYING, counts_of, verdicts_on
+from testbed.verdicts.trace import EXACT, LYING, STOPPED, counts_of, verdicts_on
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 
@@ -51,8 +52,8 @@ _SIGNS = {
 }
 
 
-def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell]) -> str:
-    """The page of a run as text."""
+def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell], others: Sequence[str] = ()) -> str:
+    """The page of a run as text; ``others`` are lines on the threads and processes that it does not show."""
     facts, columns = stepper_data(run, answers, cells)
     return render_page(
         "stepper.html",
@@ -69,12 +70,13 @@ def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell]) -> str:
         outcomes=[o for o in Outcome if o is Outcome.EXACT or any(o in cell.outcomes for cell in cells)],
         glossary=[*clauses_failed(cells), *((word.name, word.value) for word in occurring(columns))],
         kinds=list(WordKind),
+        others=others,
     )
 
 
-def write_stepper(run: Run, answers: Answers, cells: Sequence[Cell], path: Path) -> None:
+def write_stepper(run: Run, answers: Answers, cells: Sequence[Cell], path: Path, others: Sequence[str] = ()) -> None:
     """Write the page of a run to ``path``."""
-    path.write_text(stepper_html(run, answers, cells), encoding="utf-8")
+    path.write_text(stepper_html(run, answers, cells, others), encoding="utf-8")
 
 
 # The stepper of every unit of a matrix, as files beside its page: where every cell of it links to.
@@ -129,9 +131,10 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     """What an unwinder sees, told of one activation in which it goes wrong."""
     marks, (clause, frame) = marks_of(verdicts), faults(verdicts)
     exact = marks % UNEXPLAINED == EXACT
-    bad = np.flatnonzero(~exact & (marks < TRANSITION))
+    asked, found = _counted(run, verdicts)
+    bad = np.flatnonzero(asked & ~found)
     if not len(bad):
-        return "right at every instruction"
+        return "right at every instruction" + " of your code" * isinstance(run, ThreadRun)
     first = _telling(run, bad, LYING[marks[bad] % UNEXPLAINED], clause[bad] * 2 + (frame[bad] > 0))
     verdict = verdicts[first]
     if verdict.frame:
@@ -150,6 +153,19 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     of = ("it" if i else f"{function}'s caller" for i in range(len(told)))
     parts = [text.format(of=each) for text, each in zip(told, of, strict=True)]
     return "; ".join(parts) + (f"; changes {more} times more" if more > 1 else "; and once more" if more else "")
+
+
+def _counted(run: Run, verdicts: Sequence[Verdict]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The steps that an unwinder's share is of, and those that are right: all judged ones, and the exact ones.
+
+    Of a process, as on the terminal: those of the program's own code, and those at which every caller is found.
+    """
+    marks = marks_of(verdicts)
+    asked, found = marks < TRANSITION, marks % UNEXPLAINED == EXACT
+    if not isinstance(run, ThreadRun):
+        return asked, found
+    every_caller = faults(verdicts)[1] == run.watched.callers[run.watched.node]
+    return asked & run.own, found | (STOPPED[marks % UNEXPLAINED] & every_caller)
 
 
 def _telling(run: Run, bad: NDArray[np.int64], lies: NDArray[np.bool_], kind: NDArray[np.int64]) -> int:
@@ -222,6 +238,7 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
     shown = []
     for i, (answer, cell) in enumerate(zip(answers.each, cells, strict=True)):
         verdicts = answer.verdicts
+        asked, found = _counted(run, verdicts)
         by_phase = map(counts_of(verdicts, phase).within, PHASES)
         marks, spoken = marks_of(verdicts), list(verdicts_on(verdicts, told.tolist()))
         columns[f"s{i}outcome"] = marks % UNEXPLAINED
@@ -243,6 +260,7 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
                 "sentence": unwinder_sentence(run, verdicts),
                 "phases": [[each.judged, each.exact, each.stopped, each.lying] for each in by_phase],
                 "counts": counts(cell),
+                "share": share(int((asked & found).sum()), int(asked.sum())),
             }
         )
     columns["frame_pc"], columns["frame_cfa"], columns["frame_outer"] = answers.pc, answers.cfa, answers.outer
@@ -303,8 +321,15 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "red_zone": platform(run.arch).red_zone,
         "signal_registers": {str(offset): name for offset, name in kept_registers(run.arch).items()},
         "pushes": run.arch.link is None,
-        "code_mask": str(run.arch.code_mask),
+        "code_mask": str(run.arch.without_signature(run.arch.word_mask)),
     }
+    own = run.own if isinstance(run, ThreadRun) else np.ones(len(run), np.bool_)
+    columns["own"] = own.astype(np.uint8)
+    facts["share_means"] = (
+        f"of the {count(int(own.sum()), 'step')} of your code, those at which every caller is found"
+        if isinstance(run, ThreadRun)
+        else "of all steps, those at which it is exact"
+    )
     facts["registers"] = _registers(run, columns)
     facts["code"] = _code(run, columns)
     facts["functions"] = _activations(run, columns)
@@ -327,7 +352,7 @@ def _registers(run: Run, columns: StepperColumns) -> list[dict[str, Any]]:
         columns[f"r{i}s"] = changes.astype(np.uint32)
         columns[f"r{i}v"] = values[changes].astype(np.uint64)
         role = "sp" if register.name == arch.sp else "pc" if register.name == arch.pc else ""
-        role = "fp" if register.name in arch.frame_pointers else role
+        role = "fp" if register.name in arch.frame_pointers else "link" if register.name == arch.link else role
         kept = register.name in platform(arch).preserved
         out.append({"name": register.name, "bits": register.bits, "role": role, "kept": kept})
     return out

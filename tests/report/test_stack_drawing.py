@@ -100,7 +100,8 @@ def drawn(run: Run, step: int) -> str:
     part = drawing.nearest(5)
     assert part.words == drawing.words[:5] if drawing.left_out < part.left_out else part == drawing
     where = run.where(int(run.trace.pc[step]))
-    return "\n".join((f"@{step} {where} {drawing.elsewhere} {part.left_out}", changed, *words))
+    head = f"@{step} {where} {drawing.elsewhere} {part.left_out} {drawing.return_address}".rstrip()
+    return "\n".join((head, changed, *words))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -201,6 +202,7 @@ def test_packed_columns_come_back() -> None:
         ("callee_saved", "arm64", "keystone"),
         ("callee_saved", "x86_64", "keystone"),
         ("callee_saved", "arm32", "keystone-thumb"),
+        ("pac_ret", "arm64", "keystone"),
         ("alloca_vla", "x86_64", "clang-O2"),
         ("leaf_no_frame", "x86_64", "keystone"),
         ("inline_chain", "x86_64", "clang-O2"),
@@ -219,6 +221,7 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
             """(steps) => steps.map((step) => ({
               words: stepper.model.stackAt(step).words.map((w) =>
                 [w.address, w.kind, w.written, stepper.model.wordLabel(w), w.marks]),
+              returns: stepper.model.stackAt(step).returnAddress,
               truth: stepper.model.truthAt(step).map((f) => [f.pc, f.name, f.inlined]),
               said: stepper.model.facts.unwinders.map((_, i) => stepper.model.saidAt(i, step).frames.map((f) => f.pc)),
               aligned: stepper.model.facts.unwinders.map((_, i) => {
@@ -237,7 +240,7 @@ def test_the_page_draws_what_python_draws(tmp_path: Path, program: str, arch: st
             [w.address, w.kind.name, -1 if w.written is None else w.written, w.label, list(w.marks)]
             for w in draw_stack(run, step).words
         ]
-        assert shown["words"] == words, step
+        assert shown["words"] == words and shown["returns"] == draw_stack(run, step).return_address, step
         assert shown["truth"] == [
             [frame.pc, run.place(frame), [call.function for call in run.calls(frame)[:-1]]]
             for frame in run.truth(step).frames

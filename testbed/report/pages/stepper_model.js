@@ -14,6 +14,7 @@ function modelOf(facts, col) {
   const names = facts.registers.map((register) => register.name);
   const spColumn = facts.registers.findIndex((register) => register.role === "sp");
   const pointerColumns = facts.registers.flatMap((register, i) => (register.role === "fp" ? [i] : []));
+  const linkColumn = facts.registers.findIndex((register) => register.role === "link");
   const mask = BigInt(facts.code_mask);
   const last = facts.steps - 1;
 
@@ -138,7 +139,19 @@ function modelOf(facts, col) {
     for (const i of pointerColumns) mark(Number(register(i, step)), `FP ${names[i]}`);
     for (const { activation } of found) if (col.cfa[activation] >= 0) mark(col.cfa[activation], `CFA of ${functionOf(activation)}`);
     for (const word of words) word.marks = marks.get(word.address) ?? [];
-    return { words, leftOut, elsewhere };
+    return { words, leftOut, elsewhere, returnAddress: holders(step, words) };
+  }
+
+  // Where the innermost activation's return address is: in the link register, in words of its own part.
+  function holders(step, words) {
+    const own = col.node[step], held = [];
+    if (col.ra[own] < 0 || col.signal_frame[own] >= 0) return "";
+    if (linkColumn >= 0 && Number(register(linkColumn, step) & mask) === col.ra[own]) held.push(`in ${names[linkColumn]}`);
+    for (const word of words) {
+      const away = word.address - col.cfa[own];
+      if (word.kind === "RETURN_ADDRESS" && word.owner === own) held.push(`at cfa${away < 0 ? "-" : away ? "+" : ""}${away ? hex(Math.abs(away)) : ""}`);
+    }
+    return held.join(" and ") || `not in the frame${linkColumn < 0 ? "" : `, nor in ${names[linkColumn]}`}`;
   }
 
   function wordLabel(word) {

@@ -100,6 +100,7 @@ function stackPanel(model) {
     }
     flush();
     body.tBodies[0].replaceChildren(...rows);
+    document.getElementById("returns").textContent = drawn.returnAddress && `The return address is ${drawn.returnAddress}.`;
     if (spRow) keepInView(spRow, body.parentElement);
   };
 }

@@ -40,12 +40,12 @@ function timeOf(model, shown, go) {
 
   const beside = (counts) => ["luck", "open", "unexplained", "undecided"].filter((word) => counts[word]).map((word) => ` ${number(counts[word])} ${word}`).join("");
   facts.unwinders.forEach((unwinder, i) => {
-    const canvas = el("canvas", { role: "img", "aria-label": `${unwinder.name}: ${share(unwinder.counts.exact, unwinder.counts.sites - unwinder.counts.transition - unwinder.counts.undecided)} of the steps exact` });
+    const canvas = el("canvas", { role: "img", "aria-label": `${unwinder.name}: ${unwinder.share} ${facts.share_means}` });
     const label = el("button", {
       class: "unwinder", type: "button", "aria-pressed": "false", title: `${unwinder.summary}. Click: only this one below; once more: all.`,
       onclick: () => focus(i),
     }, el("span", { class: "n" }, String(i + 1)), el("span", { class: "name" }, unwinder.name),
-      el("span", { class: "share" }, share(unwinder.counts.exact, unwinder.counts.sites - unwinder.counts.transition - unwinder.counts.undecided), el("small", {}, beside(unwinder.counts))));
+      el("span", { class: "share" }, unwinder.share, el("small", {}, beside(unwinder.counts))));
     const row = el("div", { class: "row" }, label, el("div", { class: "lane" }, canvas));
     holder.append(row);
     rows.push(row);
@@ -143,12 +143,12 @@ function timeOf(model, shown, go) {
   const swatches = byGravity.filter((kind) => occur.has(kind)).map((kind) =>
     [`o-${names[kind]}`, kind === TRANSITION ? "~ not judged" : `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`]);
   if (open) swatches.push(["unexplained", "? unexplained"]);
-  document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)));
+  document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)), el("span", {}, `%: ${facts.share_means}`));
 
-  // Where a page opens: the first lie of the focused unwinder, or of the first that tells one.
+  // Where a page opens: the first lie in the program's own code, of the focused unwinder, or of the first that tells one.
   function lieOf(i) {
     const outcome = col[`s${i}outcome`];
-    for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[outcome[k]] >= 4) return k;
+    for (let k = 0; k < facts.steps; k++) if (col.own[k] && !col.transition[k] && gravity[outcome[k]] >= 4) return k;
     return -1;
   }
   function firstLiar() {
@@ -156,7 +156,8 @@ function timeOf(model, shown, go) {
     return Math.max(liar, 0);
   }
   function firstLie() {
-    return facts.unwinders.length ? Math.max(lieOf(focused >= 0 ? focused : firstLiar()), 0) : 0;
+    const lie = facts.unwinders.length ? lieOf(focused >= 0 ? focused : firstLiar()) : -1;
+    return lie < 0 ? col.own.indexOf(1) : lie;
   }
 
   function hue(activation) {
