@@ -269,6 +269,8 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
     from testbed.profiling.judge import follows_tables
     from testbed.profiling.thread_run import thread_run
     from testbed.report.answers import answers_of
+    from testbed.report.phrases import count
+    from testbed.report.process_text import others_of
     from testbed.report.stepper import write_stepper
 
     run = thread_run(process, process.threads[0])
@@ -276,9 +278,11 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
         answers = answers_of(run, unwinders)
         work.advance("writing")
     with written(path):
-        write_stepper(run, answers, [cell_of(run, each.unwinder, each.verdicts) for each in answers.each], path)
-    others = len(process.threads) - 1
-    more = f", {run.ending}" + (f"; its {others} other threads are not on it" if others else "")
+        cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
+        write_stepper(run, answers, cells, path, others_of(process))
+    others = {"other thread": len(process.threads) - 1, "other program": len(run.process.children)}
+    named = " and ".join(count(number, noun) for noun, number in others.items() if number)
+    more = f", {run.ending}" + f"; it names {named}, and does not step through them" * bool(named)
     click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
     if any(map(follows_tables, unwinders)):
         click.echo(
@@ -330,12 +334,11 @@ def _print(
             console.print(f"{process.run.path.name} {name}:")
             console.print(printable_lines(data.decode("utf-8", "backslashreplace").rstrip("\n")), soft_wrap=True)
             console.print()
-    console.print(process_page(process, shares))
+    console.print(process_page(process, shares), crop=False)
     if builds:
-        from testbed.report.profile_html import against_lines, profile_lines
+        from testbed.report.profile_html import profile_report
 
-        for line in (*profile_lines(builds[0].profiles), *(against_lines(*builds) if len(builds) == 2 else ())):
-            console.print(line)
+        console.print(*profile_report(builds), sep="")
 
 
 def budget_of(budget: int, otherwise: int = BUDGET) -> int:
@@ -349,7 +352,7 @@ def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
     if own.against is not None and own.sample is None:
         raise UsageError("--against compares what a profiler sees: with --sample N, every N-th step")
     if options.outputs.timeline is not None and own.sample is None:
-        raise UsageError("A timeline of a process shows samples: with --sample N, every N-th step")
+        raise UsageError("-o FILE.timeline.json of a process shows samples: with --sample N, every N-th step")
     single = ("machine", "stepping", "differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records")
     for option in options.given(*single):
         raise UsageError(f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)")

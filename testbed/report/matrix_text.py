@@ -17,7 +17,7 @@ from testbed.report.footnotes import clauses_failed, unclaimed
 from testbed.report.json_data import COUNTS, MatrixForm, counts
 from testbed.report.narrow_tables import ColumnBlocks
 from testbed.report.page import gradient, packed, page_text, render_page
-from testbed.report.phrases import BESIDE, STYLES, besides, count, folded, share
+from testbed.report.phrases import BESIDE, STYLES, besides, count, share
 from testbed.store.codec import encoded
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
@@ -255,7 +255,7 @@ def _by_program(matrix: Matrix) -> list[RenderableType]:
 
 
 def _shares(grouped: Mapping[tuple[str, str, str], Sequence[Cell]], columns: Sequence[tuple[str, str]]) -> ColumnBlocks:
-    heads = tuple(f"{folded(unwinder)}\n{arch}" for unwinder, arch in columns)
+    heads = tuple(f"{unwinder}\n{arch}" for unwinder, arch in columns)
     rows: list[tuple[str | Text, ...]] = []
     for program in dict.fromkeys(key[0] for key in grouped):
         shown = [_share(grouped.get((program, unwinder, arch), [])) for unwinder, arch in columns]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from testbed.report.phrases import folded
 
 _WORDS = 30  # columns that the words of a table take where its numbers do not fit beside them
 _GAP = 2  # columns between two cells: a cell's padding, and the box's line of spaces
@@ -47,7 +49,8 @@ TableText = str | Text
 class ColumnBlocks:
     """Words and many columns of numbers: what does not fit beside the others stands below, behind the words again.
 
-    Where that happens, words that are long together stand in one narrow column, one below the other.
+    Names over numbers are broken at their underscores where the whole ones do not fit. Where that is not enough, words
+    that are long together stand in one narrow column, one below the other.
     """
 
     words: tuple[str, ...]
@@ -55,22 +58,29 @@ class ColumnBlocks:
     rows: tuple[tuple[TableText, ...], ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        heads, many = (*self.words, *self.numbers), len(self.words)
-        widths = [
-            max(_longest(str(cell).splitlines()) for cell in column) for column in zip(heads, *self.rows, strict=True)
-        ]
+        many = len(self.words)
+        widths = self._widths()
+        if sum(widths) + _GAP * (len(widths) - 1) > options.max_width:
+            narrow = tuple("\n".join(map(folded, str(head).splitlines())) for head in self.numbers)
+            if narrow != self.numbers:
+                yield replace(self, numbers=narrow)
+                return
         taken = sum(widths[:many]) + _GAP * many
         if taken - _GAP > _WORDS and sum(widths) + _GAP * (len(widths) - 1) > options.max_width:
             below = tuple((_below(row[:many]), *row[many:]) for row in self.rows)
             yield ColumnBlocks((" ".join(self.words).strip(),), self.numbers, below)
             return
         block: list[int] = []
-        for i in range(many, len(heads)):
+        for i in range(many, len(widths)):
             if block and taken + sum(widths[at] + _GAP for at in block) + widths[i] > options.max_width:
                 yield from (self._block(block), Text())
                 block = []
             block.append(i)
         yield self._block(block)
+
+    def _widths(self) -> list[int]:
+        columns = zip((*self.words, *self.numbers), *self.rows, strict=True)
+        return [max(_longest(str(cell).splitlines()) for cell in column) for column in columns]
 
     def _block(self, chosen: Sequence[int]) -> Table:
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,10 +15,17 @@ from testbed.image import Image, LoadedImage, describe, image_covering
 from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
-from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess, WrongPlace
+from testbed.profiling.result import (
+    CountedProcess,
+    CountedThread,
+    UnwinderShare,
+    WatchedProcess,
+    WatchedThread,
+    WrongPlace,
+)
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
-from testbed.report.phrases import besides, count, folded, share
+from testbed.report.phrases import besides, count, share
 from testbed.words.printable import printable
 
 MOST_PLACES = 5
@@ -26,13 +35,46 @@ MOST_CHILDREN, MOST_NAME = 20, 60  # programs of other processes, and characters
 
 def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> RenderableType:
     """All that is said of a process: first what each unwinder shows in the program's own code, by function."""
-    parts: list[RenderableType] = [_title(process), *_threads(process), *_children(process.run)]
+    parts: list[RenderableType] = [_title(process), _LabelledLines(tuple(_circumstances(process)))]
     if shares:
         parts += _summary(process, shares)
         parts += _functions(process, shares)
     for each in shares:
         parts += _places(process, each)
+    if any(len(_told(process, each)) < len(_wrong(each)) for each in shares):
+        parts.append(Text("\n--json has all of these functions, with the first step of each.", "dim"))
     return Group(*parts, process_answer(process, shares))
+
+
+def others_of(process: WatchedProcess | CountedProcess) -> list[str]:
+    """What a page of the first thread does not show: a line for each other thread, and for each other program."""
+    told = (*map(_thread, process.threads[1:]), *_children(process.run))
+    return [f"{each.label} {each.text}" for each in told]
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelledLine:
+    """What a line is about, and what it says."""
+
+    label: str
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelledLines:
+    """Lines that go on below what they say. No word is split: a path is copied as it stands."""
+
+    lines: tuple[_LabelledLine, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        names = max((len(each.label) for each in self.lines), default=0) + 2
+        whole = textwrap.TextWrapper(
+            options.max_width, subsequent_indent=" " * names, break_long_words=False, break_on_hyphens=False
+        )
+        for each in self.lines:
+            lines = whole.wrap(f"{each.label:<{names}}{each.text}")
+            yield Text("\n".join(lines), each.style, no_wrap=True, overflow="ignore")
 
 
 def _title(process: WatchedProcess | CountedProcess) -> Text:
@@ -43,61 +85,66 @@ def _title(process: WatchedProcess | CountedProcess) -> Text:
     return text
 
 
-def _threads(process: WatchedProcess | CountedProcess) -> Iterator[Text]:
-    for thread in process.threads:
-        said = f"thread  {thread.number}: {count(thread.steps, 'step')}, {count(thread.activations, 'activation')}"
-        unjudged = {"at which no one answer is right": thread.transition, "undecided": thread.undecided}
-        parts = [f"{count(number, 'step')} {word}" for word, number in unjudged.items() if number]
-        said += f", not judged: {', '.join(parts)}" if parts else ""
-        yield Text(said)
+def _thread(thread: WatchedThread | CountedThread) -> _LabelledLine:
+    said = f"{thread.number}: {count(thread.steps, 'step')}, {count(thread.activations, 'activation')}"
+    unjudged = {"at which no one answer is right": thread.transition, "undecided": thread.undecided}
+    parts = [f"{count(number, 'step')} {word}" for word, number in unjudged.items() if number]
+    return _LabelledLine("thread", said + (f", not judged: {', '.join(parts)}" if parts else ""))
+
+
+def _circumstances(process: WatchedProcess | CountedProcess) -> Iterator[_LabelledLine]:
+    yield from map(_thread, process.threads)
     calls = process.run.calls
     most = ", ".join(f"{name} {n}" for name, n in sorted(calls.items(), key=lambda item: (-item[1], item[0]))[:8])
     made = count(sum(calls.values()), "system call") + (f": {most}" if calls else "")
-    yield Text(f"calls   {made}" + (", ..." if len(calls) > 8 else ""))
+    yield _LabelledLine("calls", made + (", ..." if len(calls) > 8 else ""))
     yield from _refused(process.run, "")
     for convention in process.run.conventions:
-        yield Text(f"judged  {convention}")
+        yield _LabelledLine("judged", str(convention))
     for note in process.run.notes:
-        yield Text(f"note    {note}", "yellow")
+        yield _LabelledLine("note", note, "yellow")
     if isinstance(process, CountedProcess):
-        yield Text(f"pieces  {process.pieces}: watched and judged one after the other, and none is held")
+        yield _LabelledLine("pieces", f"{process.pieces}: watched and judged one after the other, and none is held")
     if process.run.status is None:
-        yield Text(f"ended   {process.run.why}; what ran until then is judged", "bold yellow")
+        yield _LabelledLine("ended", f"{process.run.why}; what ran until then is judged", "bold yellow")
+    yield from _children(process.run)
 
 
-def _refused(run: ProcessRun, whose: str) -> Iterator[Text]:
+def _refused(run: ProcessRun, whose: str) -> Iterator[_LabelledLine]:
     """The system calls that a program was not let do, but for what a dynamic linker seldom finds."""
     linker = [each for each, part in zip(run.images, parts_of(run.images), strict=True) if part is CodePart.LINKER]
     for refused in run.refused:
         if refused.path and image_covering(run.images, refused.pc) in linker:
             continue
-        said = f"refused {refused.name} at {describe(run.images, refused.pc)}, step {refused.step}{whose}"
+        said = f"{refused.name} at {describe(run.images, refused.pc)}, step {refused.step}{whose}"
         path = printable(refused.path)
         shown = f", {path} is not shown (--folder {path}={path})" if path else ""
-        yield Text(f"{said}: {refused.error}{shown}", "yellow")
+        yield _LabelledLine("refused", f"{said}: {refused.error}{shown}", "yellow")
 
 
-def _children(run: ProcessRun) -> Iterator[Text]:
+def _children(run: ProcessRun) -> Iterator[_LabelledLine]:
     """The programs that other processes of the run executed, and what the first process became."""
     if run.becomes:
-        yield Text(f"becomes {run.becomes}, by execve")
+        yield _LabelledLine("becomes", f"{run.becomes}, by execve")
     for child in run.children[:MOST_CHILDREN]:
         name = printable(" ".join((child.path.name, *child.arguments[1:])))
         name = name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 3]}..."
         how = f"goes on as {child.becomes}" if child.becomes else child.ending
-        yield Text(f"process {child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}")
+        yield _LabelledLine(
+            "process", f"{child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}"
+        )
         yield from _refused(child, f" of process {child.number}")
     if rest := run.children[MOST_CHILDREN:]:
         refused = sum(any(_refused(each, "")) for each in rest)
         steps = f"{count(sum(each.steps for each in rest), 'step')}" + f", {refused} with refused calls" * bool(refused)
-        yield Text(f"and {count(len(rest), 'other program')} of processes, {steps} (--json has them)")
+        yield _LabelledLine("and", f"{count(len(rest), 'other program')} of processes, {steps} (--json has them)")
 
 
 def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
     name, functions = process.run.path.name, {each.code for share in shares for each in share.code if _is_own(each)}
     own = max(each.of(CodePart.OWN).steps for each in shares)
-    what = f"{count(own, 'step')} in {count(len(functions), 'function')} of {name}"
-    yield Text.assemble("\n", ("Which stack does each unwinder show in your code?", "bold"), f"   {what}\n")
+    yield Text("\nWhich stack does each unwinder show in your code?", "bold")
+    yield Text(f"{count(own, 'step')} in {count(len(functions), 'function')} of {name}\n")
     any_dead = any(each.dead for each in shares)
     beside = besides(shares)
     heads = ("right", "honest stops", "lies", *(("no answer",) if any_dead else ()), *beside, "steps")
@@ -111,13 +158,16 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Unwinder
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
     yield NumberedTable(("unwinder",), heads, tuple(rows))
     yield Text("right: every caller is found" + _counted_everywhere(beside, any_dead=any_dead), "dim")
+    elsewhere = []
     for part in (CodePart.LIBRARY, CodePart.LINKER):
         found = [each.of(part) for each in shares]
         if any(each.steps for each in found):
             told = ", ".join(
                 f"{each.name} {share(one.right, one.steps)}" for each, one in zip(shares, found, strict=True)
             )
-            yield Text(f"{part.value}, {count(max(one.steps for one in found), 'step')}: right {told}", "dim")
+            steps = count(max(one.steps for one in found), "step")
+            elsewhere.append(_LabelledLine(part.value, f"{steps}: right {told}", "dim"))
+    yield _LabelledLines(tuple(elsewhere))
 
 
 def _counted_everywhere(beside: Sequence[str], *, any_dead: bool) -> str:
@@ -142,7 +192,7 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
         said = [share(one.right, one.steps) if one is not None else "-" for one in found]
         rows.append((brief(code.function), line_of(process.run.images, code), f"{steps[code]:,}", *said))
     yield Text()
-    yield ColumnBlocks(("your functions", ""), ("steps", *(folded(each.name) for each in shares)), tuple(rows))
+    yield ColumnBlocks(("your functions", ""), ("steps", *(each.name for each in shares)), tuple(rows))
     if len(steps) > len(most):
         rest = sum(steps.values()) - sum(steps[code] for code in most)
         yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
@@ -155,30 +205,34 @@ def line_of(images: Sequence[LoadedImage], code: ProcessCode) -> str:
     return f"{line.name}:{line.line}" if line is not None and line.line else ""
 
 
-def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> Iterator[RenderableType]:
-    """Where an unwinder goes wrong: at frames of the program's own files, and all that nothing explains."""
+def _wrong(each: UnwinderShare) -> list[WrongPlace]:
+    """The functions at whose frames an unwinder goes wrong, those with the most steps first."""
+    return sorted((place for place in each.places if place.not_right), key=lambda place: -place.not_right)
+
+
+def _told(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> list[WrongPlace]:
+    """Those that are told one by one: of the program's own files, and all that nothing explains."""
     parts = _parts(process)
-    places = sorted((place for place in each.places if place.not_right), key=lambda place: -place.not_right)
-    told = [place for place in places if not place.explained or _part_of(place, parts) is CodePart.OWN]
-    elsewhere = [place for place in places if place not in told]
-    if told:
-        yield Text.assemble((f"\n{each.name}", "bold"), " is not right at frames of, anywhere on the stack:")
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(justify="right", min_width=11)
-        for place in told[:MOST_PLACES]:
-            table.add_row(f"{place.not_right:,}", _place(place, several=len(process.threads) > 1))
-        yield table
-        if len(told) > MOST_PLACES:
-            yield _more(told[MOST_PLACES:], "  and", "other place")
-    for part in (CodePart.LIBRARY, CodePart.LINKER):
-        if there := [place for place in elsewhere if _part_of(place, parts) is part]:
-            head = "  and in" if told else f"\n{each.name} is not right in"
-            yield _more(there, f"{head} {part.value}: at frames of", "function")
+    return [p for p in _wrong(each) if not p.explained or _part_of(p, parts) is CodePart.OWN][:MOST_PLACES]
 
 
-def _more(places: Sequence[WrongPlace], head: str, noun: str) -> Text:
-    steps = count(sum(place.not_right for place in places), "step")
-    return Text(f"{head} {count(len(places), noun)}, {steps} (--json has them)", "dim")
+def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> Iterator[RenderableType]:
+    """Where an unwinder goes wrong: at so many steps at frames of these functions, and of so many others."""
+    parts, told = _parts(process), _told(process, each)
+    rest = [place for place in _wrong(each) if place not in told]
+    if not told and not rest:
+        return
+    yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of")
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", min_width=11)
+    for place in told:
+        table.add_row(count(place.not_right, "step"), _place(place, several=len(process.threads) > 1))
+    for part in CodePart:
+        if there := [place for place in rest if _part_of(place, parts) is part]:
+            others = "other " * any(_part_of(place, parts) is part for place in told)
+            steps = count(sum(place.not_right for place in there), "step")
+            table.add_row(steps, f"{count(len(there), f'{others}function')} of {part.value}", style="dim")
+    yield table
 
 
 def _parts(process: WatchedProcess | CountedProcess) -> Mapping[Path, tuple[Image, CodePart]]:
@@ -197,8 +251,8 @@ def _place(place: WrongPlace, *, several: bool) -> Text:
     text = Text(f"{brief(place.function)} in {place.library}: ")
     text.append(place.because or f"UNEXPLAINED: {place.unforeseen}", "" if place.explained else "bold red")
     lies = "lies" if place.lies == place.not_right else f"{place.lies:,} lies"
-    thread = f" of thread {place.thread}" if several else ""
-    text.append(f"\nfirst at step {place.first}{thread}, {_instruction(place.where)}", "dim")
+    thread = f"{place.thread}:" if several else ""
+    text.append(f"\nfirst at {thread}@{place.first}, {_instruction(place.where)}", "dim")
     return text.append(f"; {lies}" if place.lies else "", "dim")
 
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from testbed.image.demangling import brief, last_part
 from testbed.process import ProcessRun
 from testbed.profiling.samples import Mark, Marked, SampledProfile
+from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, share
 from testbed.report.timeline import SPEEDSCOPE
@@ -38,23 +40,24 @@ class ProfiledBuild:
     own: int
 
 
-def profile_lines(profiles: Sequence[SampledProfile]) -> Iterator[Text]:
-    """How many samples each unwinder's flame graph shows in the wrong place."""
-    if not profiles:
-        return
-    samples, every = profiles[0].samples, profiles[0].every
+def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
+    """How many samples each unwinder's flame graph shows in the wrong place, of one build or of two."""
+    true, *others = builds[0].profiles
     yield Text(
-        f"\nA profiler that looks at every {every:,}th step takes {count(samples, 'sample')}. In the wrong place:"
+        f"\nA profiler that looks at every {true.every:,}th step takes {count(true.samples, 'sample')}, "
+        f"{true.inner.samples:,} with your functions on the stack. In the wrong place:\n"
     )
-    for each in profiles[1:]:
-        cut = f"; {share(each.cut, samples)} of all lack outer callers only" if each.cut else ""
-        yield Text(f"  {each.name}: {_of_own(each.inner)}{share(each.misplaced, samples)} of all{cut}")
-
-
-def _of_own(inner: SampledProfile) -> str:
-    """How much is wrong of the samples that are taken in the program's functions, or in what they call."""
-    samples = f"{count(inner.samples, 'sample')} with your functions on the stack"
-    return f"{_wrong(inner)} of the {samples}; " if inner.samples else ""
+    heads = [f"of the {true.inner.samples:,}", "of all", "of all only\nouter callers missing"]
+    rows = [[_wrong(each.inner), _wrong(each), share(each.cut, each.samples)] for each in others]
+    for build in builds[1:]:
+        theirs = {each.name: _wrong(each.inner) for each in build.profiles[1:]}
+        heads.append("of the other\nbuild's own")
+        for each, row in zip(others, rows, strict=True):
+            row.append(theirs.get(each.name, "not asked"))
+    numbered = (NumberedRow((each.name,), tuple(row)) for each, row in zip(others, rows, strict=True))
+    yield NumberedTable(("unwinder",), tuple(heads), tuple(numbered))
+    for build in builds[1:]:
+        yield Text(f"\n{build.run.path.name} beside {builds[0].run.path.name}: {_cost(builds[0], build)}")
 
 
 def _wrong(profile: SampledProfile) -> str:
@@ -66,19 +69,9 @@ def _wrong(profile: SampledProfile) -> str:
 # The format is speedscope's "sampled" one: frames by name, and per sample the indexes of its frames, outermost first.
 
 
-def against_lines(one: ProfiledBuild, other: ProfiledBuild) -> Iterator[Text]:
-    """What one build costs beside another one, and what a profiler would get wrong of each."""
-    yield Text(f"\n{other.run.path.name} beside {one.run.path.name}: {_cost(one, other)}")
-    theirs = {each.name: each for each in other.profiles[1:]}
-    for each in one.profiles[1:]:
-        there = theirs.get(each.name)
-        said = _wrong(there.inner) if there is not None else "not asked"
-        yield Text(f"  {each.name}: {_wrong(each.inner)} of the samples with your functions on the stack -> {said}")
-
-
 def _cost(one: ProfiledBuild, other: ProfiledBuild) -> str:
     more = 100 * (other.own - one.own) / max(one.own, 1)
-    return f"{one.own:,} -> {other.own:,} steps of its own code ({more:+.1f} %)"
+    return f"{one.own:,} → {other.own:,} steps of its own code ({more:+.1f} %)"
 
 
 def profile_data(title: str, profiles: Sequence[SampledProfile]) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
     given = ("-u", "fp_chain", "-u", "eh_frame", "--sample", "7", "--against", str(linked), "-o", str(page))
     said = tells(testbed, 0, ("run", str(plain), *given, "--", "fork"))
     words = " ".join(said.out.split())
-    assert re.search(r"eh_frame: 0 % of the [\d,]+ samples with your functions on the stack; ", words)
+    assert re.search(r"[\d,]+ with your functions on the stack\. In the wrong place: ", words)
+    assert re.search(r"eh_frame +0 % .* 0 %\n", said.out), said.out[said.out.index("A profiler") :]
     assert f"{linked.name} beside {plain.name}: " in words and "steps of its own code (" in words
     text = page.read_text()
     assert text.count('class="flame"') == 6 and "<script src" not in text and "http" not in text
@@ -243,12 +244,28 @@ def test_a_stack_of_more_frames_than_a_walk_goes_through_is_told_as_that(testbed
     assert MOST_FRAMES == walk.MAX_FRAMES
 
 
+def test_a_page_of_a_process_opens_in_its_own_code_with_the_shares_of_the_terminal_and_names_its_children(
+    testbed: Testbed, tmp_path: Path
+) -> None:
+    page, program = tmp_path / "page.html", str(built("children", "x86_64", "dynamic"))
+    asked = ("run", program, "-u", "fp_chain", "-u", "eh_frame")
+    shares = data_of(testbed(*asked, "--json", "--", "fork").out, "process")["unwinders"]
+    said = tells(testbed, 0, (*asked, "-o", str(page), "--", "fork"), out=["it names 1 other program, and"])
+    own = [[code for code in each["code"] if code["part"] == "your code"] for each in shares]
+    right = ["%.0f" % (100 * sum(c["right"] for c in of) / sum(c["steps"] for c in of)) for of in own]
+    with opened(page) as shown:
+        told = [text.split(".")[0].rstrip(" %") for text in shown.locator(".unwinder .share").all_inner_texts()]
+        assert told == right and right[1] == "100"
+        assert shown.evaluate("stepper.model.col.own[stepper.at()]") == 1
+        assert shown.locator("#others p").count() == 1 and "process" in shown.inner_text("#others"), said.out
+
+
 def test_a_page_steps_through_the_first_thread(
     testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page, threads = tmp_path / "page.html", str(built("threads", "x86_64", "static"))
     said = tells(testbed, 0, ("run", threads, "-u", "eh_frame", "-o", str(page)))
-    assert "3 other threads are not on it" in said.out and page.read_text().startswith("<!doctype html>")
+    assert "; it names 3 other threads, and" in said.out and page.read_text().startswith("<!doctype html>")
     monkeypatch.setattr("testbed.cli.process_run.MOST_ON_A_PAGE", 2_000)
     tells(
         testbed,

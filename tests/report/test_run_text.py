@@ -26,7 +26,15 @@ from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
 from testbed.referee import REFEREES
 from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
 from testbed.report.narrow_tables import WordTable
-from testbed.report.process_text import _functions, _places, _summary, _threads, process_answer
+from testbed.report.process_text import (
+    _circumstances,
+    _functions,
+    _LabelledLine,
+    _LabelledLines,
+    _places,
+    _summary,
+    process_answer,
+)
 from testbed.report.run_text import run_page
 from testbed.report.step_lines import TRANSITION, Judged, StepLines, differing, first_visits, mark_columns
 from testbed.report.step_text import print_site, step_page
@@ -170,7 +178,7 @@ DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
 
 def _run(calls: dict[str, int]) -> SimpleNamespace:
     said = {"path": Path("/bin/server"), "images": (), "status": 0, "why": "", "ending": "exit 127"}
-    return SimpleNamespace(**said, calls=calls, refused=(), notes=(), conventions=())
+    return SimpleNamespace(**said, calls=calls, refused=(), notes=(), conventions=(), becomes="", children=())
 
 
 class _Process:
@@ -184,7 +192,7 @@ THREADS = cast(CountedProcess, SimpleNamespace(run=_Process.run, threads=(None, 
 
 def printed(part: object) -> str:
     out = io.StringIO()
-    Console(width=60, file=out, highlight=False, markup=False).print(part)
+    Console(width=60, file=out, highlight=False, markup=False).print(part, crop=False)
     return out.getvalue()
 
 
@@ -216,8 +224,8 @@ def test_the_answer_is_about_your_code(shares: list[UnwinderShare], said: str) -
     assert process_answer(PROCESS, shares).plain.strip() == said
 
 
-def _system_calls(calls: dict[str, int]) -> Group:
-    return Group(*_threads(cast(Any, SimpleNamespace(threads=(), run=_run(calls)))))
+def _system_calls(calls: dict[str, int]) -> _LabelledLines:
+    return _LabelledLines(tuple(_circumstances(cast(Any, SimpleNamespace(threads=(), run=_run(calls))))))
 
 
 PARTS = {
@@ -238,12 +246,19 @@ def test_a_part_is_told_as_it_was(name: str, request: pytest.FixtureRequest) -> 
 def test_where_every_caller_is_found_nothing_is_not_right() -> None:
     """An honest stop without a root counts as right beside the sums, so it is no step at which it is not right."""
     some, none = (replace(STOPS, places=(replace(WHERE, lies=0, whole=whole),)) for whole in (7, 12))
-    assert "\n          5  +0x1a2d0" in printed(Group(*_places(PROCESS, some)))
+    assert "\n    5 steps  +0x1a2d0" in printed(Group(*_places(PROCESS, some)))
     assert printed(Group(*_places(PROCESS, none))).strip() == ""
 
 
 def test_of_one_thread_its_number_is_not_told_again() -> None:
-    assert "first at step 3, f" in printed(Group(*_places(PROCESS, replace(LIES, places=(WHERE,)))))
+    assert "first at @3, f" in printed(Group(*_places(PROCESS, replace(LIES, places=(WHERE,)))))
+
+
+def test_a_path_is_whole_however_narrow_and_a_name_is_broken_only_where_it_has_to_be() -> None:
+    path = f"/srv/{'very/' * 12}long"
+    wide = _functions(PROCESS, [replace(ALL_EXACT, name="stack_scan_strict")])
+    assert path in printed(_LabelledLines((_LabelledLine("refused", f"open at main: ENOENT, {path} is not shown"),)))
+    assert "stack_scan_strict" in printed(Group(*wide))
 
 
 def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
