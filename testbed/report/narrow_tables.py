@@ -15,8 +15,6 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.report.phrases import folded
-
 _WORDS = 30  # columns that the words of a table take where its numbers do not fit beside them
 _GAP = 2  # columns between two cells: a cell's padding, and the box's line of spaces
 
@@ -61,7 +59,7 @@ class ColumnBlocks:
         many = len(self.words)
         widths = self._widths()
         if sum(widths) + _GAP * (len(widths) - 1) > options.max_width:
-            narrow = tuple("\n".join(map(folded, str(head).splitlines())) for head in self.numbers)
+            narrow = tuple("\n".join(map(_broken, str(head).splitlines())) for head in self.numbers)
             if narrow != self.numbers:
                 yield replace(self, numbers=narrow)
                 return
@@ -160,6 +158,14 @@ def numbered_table(
     for row in rows:
         table.add_row(*row.words, *row.numbers, style=row.style)
     return table
+
+
+def _broken(name: str) -> str:
+    """A long name on lines, broken at underscores."""
+    if len(name) <= 9 or "_" not in name[1:]:
+        return name
+    cut = max(name.rfind("_", 1, 10), 0) or name.find("_", 1)
+    return f"{name[:cut]}\n{_broken(name[cut:])}"
 
 
 def _longest(words: Sequence[str]) -> int:

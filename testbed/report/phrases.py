@@ -90,14 +90,6 @@ def relative(run: Run, address: int, step: int) -> str:
     return name if distance == 0 else f"{name}{'-' if distance < 0 else '+'}{abs(distance):#x}"
 
 
-def folded(name: str) -> str:
-    """A long unwinder name on lines, broken at underscores."""
-    if len(name) <= 9 or "_" not in name[1:]:
-        return name
-    cut = max(name.rfind("_", 1, 10), 0) or name.find("_", 1)
-    return f"{name[:cut]}\n{folded(name[cut:])}"
-
-
 def activation_name(run: Run, index: int) -> str:
     """The function that an activation started in; of a signal's frame, its trampoline: what its handler returns to."""
     activation = run.watched.activations[index]
