@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.contract.rows import UnwindRow
-from testbed.image import Image, Section, Symbol
+from testbed.image import Image, Section, Segment, Symbol
+from tests.rereading.beside import read_alike
 from tests.unwinders.frames import ARM32, START, image, u
 from unwinders.formats.ehabi_rows import exidx_index
 
@@ -45,7 +46,8 @@ def made(index: bytes, table: bytes | None = None) -> Image:
     sections = {".ARM.exidx": Section(".ARM.exidx", INDEX, 0, index)}
     if table is not None:
         sections[".ARM.extab"] = Section(".ARM.extab", TABLE, 0, table)
-    return Image(plain.path, ARM32, START, plain.segments, sections, ())
+    data = Segment(TABLE, table or b"", len(table or b""), True, False, False)
+    return Image(plain.path, ARM32, START, (*plain.segments, data), sections, ())
 
 
 def beginning(searched: Image, entry: int, *functions: tuple[int, int]) -> Image:
@@ -63,6 +65,6 @@ THREE = ((START, FINISH), (START + 0x20, POP_R4_LR), (START + 0x60, CANTUNWIND))
 
 def exidx_row(image: Image, pc: int) -> UnwindRow:
     """The row for a link-time pc, which an entry covers."""
-    row = exidx_index(image).at(pc)
+    row = exidx_index(read_alike(image, ".ARM.exidx", pc)).at(pc)
     assert row is not None, f"no entry covers {pc:#x}"
     return row

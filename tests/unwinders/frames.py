@@ -12,6 +12,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment, Symbol
 from testbed.trace import Memory, Snapshot
+from tests.rereading.beside import read_alike
 from unwinders.formats.cfi import cfi_index
 
 X86_64, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]
@@ -98,13 +99,17 @@ def rows(
     data: int = -8,
     version: int = 1,
     ra: int | None = None,
+    alike: bool = True,
 ) -> tuple[UnwindRow, ...]:
-    """The rows of one FDE for [START, START + SIZE), read from a `.debug_frame` made of its bytes."""
+    """The rows of one FDE for [START, START + SIZE), from a `.debug_frame` of its bytes; ``alike``: both readers'."""
     number = arch.by_name[arch.return_address].dwarf if ra is None else ra
     assert number is not None
     section = cie(initial, code=code, data=data, ra=number, version=version, word=arch.word)
     section += fde(instructions, word=arch.word)
-    return told(cfi_index(image(arch, _debug_frame=(0, section)), ".debug_frame").all_rows()).rows
+    made = image(arch, _debug_frame=(0, section))
+    if alike:
+        read_alike(made, ".debug_frame")
+    return told(cfi_index(made, ".debug_frame").all_rows()).rows
 
 
 def told(table: RowTable) -> RowTable:

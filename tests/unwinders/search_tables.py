@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
+from tests.rereading.beside import read_alike
 from tests.unwinders.frames import START, X86_64, block, cie, entry, image, snapshot, u, words
 from unwinders.formats.eh_frame_hdr import search_table
 
@@ -50,7 +51,7 @@ def indexed(content: bytes | None = None, section: bytes | None = None) -> Image
 
 def cfa(made: Image, pc: int) -> object:
     """What a search says of the CFA at a pc, or None."""
-    row = search_table(made).at(pc)
+    row = search_table(read_alike(made, ".eh_frame_hdr", pc)).at(pc)
     return row and row.cfa
 
 

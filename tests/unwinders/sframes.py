@@ -14,6 +14,7 @@ from testbed.arch import Arch
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
 from testbed.words.errors import MalformedTable
+from tests.rereading.beside import read_alike
 from tests.unwinders.frames import SIZE, START, X86_64, image, told, u
 from unwinders.formats.sframe import sframe_index
 
@@ -67,15 +68,21 @@ def made(content: bytes, arch: Arch = X86_64) -> Image:
     return image(arch, _sframe=(ADDRESS, content))
 
 
-def read(content: bytes, arch: Arch = X86_64) -> tuple[UnwindRow, ...]:
-    return told(sframe_index(made(content, arch)).all_rows()).rows
+def read(content: bytes, arch: Arch = X86_64, *, alike: bool = True) -> tuple[UnwindRow, ...]:
+    image = made(content, arch)
+    rows = told(sframe_index(image).all_rows()).rows
+    if alike and content[2] < 3:  # the versions that the second reader reads
+        read_alike(image, ".sframe", *(row.start for row in rows))
+    return rows
 
 
-def one(*fres: bytes, arch: Arch = X86_64, size: int = SIZE, **fields: int) -> tuple[UnwindRow, ...]:
+def one(
+    *fres: bytes, arch: Arch = X86_64, size: int = SIZE, alike: bool = True, **fields: int
+) -> tuple[UnwindRow, ...]:
     """The rows of one function at START."""
     if arch is not X86_64:
         fields = {"abi": 2, "ra": 0} | fields
-    return read(section((START, size, fres), **fields), arch)  # type: ignore[arg-type]
+    return read(section((START, size, fres), **fields), arch, alike=alike)  # type: ignore[arg-type]
 
 
 def error(content: bytes, match: str) -> MalformedTable:

@@ -10,6 +10,7 @@ import pytest
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
+from tests.rereading.beside import read_alike
 from tests.unwinders.frames import START, X86_64, image, snapshot, told, u
 from unwinders.formats.orc import OrcLayout, OrcRegister, orc_index
 from unwinders.rows.apply import apply
@@ -50,8 +51,10 @@ def made(*entries: tuple[int, bytes], header: bytes | None = None) -> Image:
 
 
 def one(third: int, sp_offset: int = 8, bp_offset: int = 0, *, layout: OrcLayout = NEW) -> UnwindRow:
-    (row,) = told(orc_index(made((START, entry(third, sp_offset, bp_offset))), layout).all_rows()).rows
-    return row
+    """The row of an entry, by both readers; the header says the layout, or a call of it behind the entry."""
+    entries = (START, entry(third, sp_offset, bp_offset)), (START + 0x10, entry(bits(CALL[layout])))
+    image = read_alike(made(*entries, header=HASH if layout is NEW else None), ".orc_unwind", START)
+    return told(orc_index(image).all_rows()).rows[0]
 
 
 LAYOUTS = pytest.mark.parametrize("layout", [OLD, NEW], ids=["old", "new"])

@@ -8,6 +8,7 @@ from dataclasses import fields
 import pytest
 
 from testbed.words.errors import MalformedTable
+from tests.rereading.beside import read_alike
 from tests.unwinders.frames import SIZE, START, block, cie, entry, fde, image, u, uleb
 from unwinders.formats.cfi import UnplacedFde, cfi_index, fde_ranges
 from unwinders.formats.cfi_entries import Cie, Fde, cie_at, fde_at
@@ -262,7 +263,7 @@ FAULTS: list[tuple[bytes, list[int], dict[int, str | None]]] = [
 
 @pytest.mark.parametrize(("section", "starts", "others"), FAULTS)
 def test_a_fault_is_one_functions(section: bytes, starts: list[int], others: dict[int, str | None]) -> None:
-    made = image(_debug_frame=(0, section))
+    made = read_alike(image(_debug_frame=(0, section)), ".debug_frame", *starts, *others)
     index, table = cfi_index(made, ".debug_frame"), cfi_index(made, ".debug_frame").all_rows()
     assert [(row.start, row.end) for row in table] == [(start, start + SIZE) for start in starts]
     for start in starts:

@@ -25,6 +25,7 @@ from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
 from testbed.image.macho import function_starts
 from testbed.words.errors import MalformedTable
+from tests.rereading.beside import read_alike
 from tests.unwinders.compact import (
     BASE,
     CODE,
@@ -47,7 +48,9 @@ LEAF, FRAMED, SAVING = 0x0200_1000, 0x0400_0000, 0x0400_0001  # arm64
 
 
 def found(made: Image, offset: int) -> UnwindRow | None:
-    return compact_table(made).at(BASE + offset)
+    row = compact_table(made).at(BASE + offset)
+    read_alike(made, "__compact_unwind", BASE + offset)
+    return row
 
 
 def at_cfa(**offsets: int) -> dict[str, Offset]:

@@ -25,7 +25,7 @@ from tests.unwinders.ehabi_index import (
     prel31,
     table,
 )
-from tests.unwinders.formats.ehabi_texts import described, operations, renamed, undone
+from tests.unwinders.formats.ehabi_texts import described, operations, undone
 from tests.unwinders.frames import ARM32, START, snapshot, u, words
 from unwinders.formats.ehabi import exception_index
 from unwinders.formats.ehabi_rows import (
@@ -108,7 +108,7 @@ def test_an_entry_is_for_its_code(searched: Image, code: list[tuple[int, int]]) 
 )
 def test_an_index_is_refused(index: bytes, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        exidx_row(made(index), START)
+        exidx_index(made(index)).at(START)
 
 
 def test_the_first_function_that_cannot_be_unwound_has_no_caller() -> None:
@@ -219,7 +219,7 @@ STACK = 0x8000
 
 def caller(text: str, *stack: int, **registers: int) -> Frame:
     values = {register.name: 0x7000 for register in ARM32.registers} | {"pc": START, "sp": STACK, **registers}
-    made = renamed(described(text))
+    made = described(text)
     at = snapshot(ARM32, values, [(STACK, words(ARM32, *stack))], [LoadedImage(made)])
     _, found = apply(exidx_row(made, START), Frame(FrameKind.CALLER, START, values), at)
     assert found is not None

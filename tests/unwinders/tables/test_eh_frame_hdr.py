@@ -175,7 +175,8 @@ def test_an_entry_out_of_order_hides_its_own_function_only() -> None:
     first, second, third = listed()
     made = indexed(header([first, (0x9_0000, second[1]), third]))
     assert cfa(made, 0x1000) == RegisterPlus("rsp", 8)
-    assert cfa(made, 0x1088) == cfa(indexed(), 0x1088)
+    found = search_table(made).at(0x1088)  # the second reader searches as it is sorted
+    assert found is not None and found.cfa == cfa(indexed(), 0x1088)
     with pytest.raises(MalformedTable, match=r"\.eh_frame_hdr\+0x14: entry 1 is for 0x90000: not sorted"):
         search_table(made).at(0x1048)
     assert EH_FRAME_HDR.rows is not None
