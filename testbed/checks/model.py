@@ -6,7 +6,6 @@ Every address is a link-time one of the file.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -297,7 +296,3 @@ class FileCheck:
     def total(self, part: str) -> int:
         """The sum of a count over all code: ``total("executed")``."""
         return sum(getattr(piece, part) for piece in self.pieces)
-
-    @property
-    def by_severity(self) -> Mapping[Severity, int]:
-        return Counter(finding.severity for finding in self.findings)

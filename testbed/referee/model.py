@@ -33,6 +33,16 @@ class Found:
 Find = Callable[[], Found | None]
 
 
+def called(name: str, find: Find) -> Callable[[], str]:
+    """What a person calls the tool of this name that is found: its name and version."""
+
+    def tool() -> str:
+        found = find()
+        return f"{name} {found.version}" if found else f"{name} is not installed"
+
+    return tool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherVersions:
     """How versions of a tool are asked beside the one at hand.

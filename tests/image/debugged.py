@@ -20,7 +20,7 @@ from testbed.program.start import START
 from testbed.words.files import WorkFolder
 
 # binutils by architecture: the program, and the Debian package that brings it.
-ADDR2LINE = {
+MACHINES = {
     "x86_64": ("addr2line", "binutils"),
     "arm64": ("aarch64-linux-gnu-addr2line", "binutils-aarch64-linux-gnu"),
     "arm32": ("arm-linux-gnueabihf-addr2line", "binutils-arm-linux-gnueabihf"),
@@ -81,7 +81,7 @@ Place = tuple[str, str, int]  # function, file, line
 
 def addr2line(image: Image, pcs: list[int], *, readable: bool = True) -> list[list[Place]]:
     """For each address, ``addr2line -if``'s chain of (function, file, line), innermost first; line 0: none."""
-    name, package = ADDR2LINE[image.arch.name]
+    name, package = MACHINES[image.arch.name]
     command = [tool(name, package), "-aifC" if readable else "-aif", "-e", str(image.path)]
     return _chains(command, pcs)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from programs import PROGRAMS
@@ -17,7 +18,7 @@ from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.demangling import demangled
-from testbed.naming.symbolize import symbolize
+from testbed.naming.symbolize import Origin, symbolize
 from tests.image.debugged import Place, addr2line, llvm_symbolizer
 
 ADDR2LINE, LLVM = "addr2line", "llvm-symbolizer"
@@ -51,9 +52,10 @@ class Compared:
         self.unexplained += other.unexplained
 
 
-def named(image: Image, bias: int, pc: int) -> list[Place]:
+def named(image: Image, pc: int, bias: int = 0) -> list[Place]:
     """What we say of a link-time address, at the run-time one."""
     frames = symbolize((LoadedImage(image, bias),), [Frame(FrameKind.INTERRUPTED, pc + bias, {})]).frames
+    assert all(frame.origin is not Origin.TAIL_CALL for frame in frames)
     return [(f.function, f.line.file, f.line.line) if f.line else (f.function, "", 0) for f in frames]
 
 
@@ -61,20 +63,24 @@ def compared(unit: Unit) -> Compared:
     """The names at each address that the unit executes, in its image, beside those of the readers."""
     run = run_unit(unit, PROGRAMS)
     loaded = run.loaded
-    image = loaded.image
     pcs = sorted({pc - loaded.bias for pc in set(run.trace.pc.tolist()) if loaded.covers(pc)})
-    ours = [named(image, loaded.bias, pc) for pc in pcs]
-    readers = {LLVM: llvm_symbolizer(image, pcs)}
-    if RECIPES[unit.recipe].tool is not Tool.CLANG_MACH_O:  # no file for binutils
-        readers[ADDR2LINE] = addr2line(image, pcs)
-    found = Compared(len(pcs), sum(len(chain) > 1 for chain in ours))
-    for i, (pc, here) in enumerate(zip(pcs, ours, strict=True)):
-        for reader, chains in readers.items():
-            why = SAME if here == chains[i] else _why(reader, image, pc, here, chains[i], readers[LLVM][i])
+    for_binutils = RECIPES[unit.recipe].tool is not Tool.CLANG_MACH_O
+    return beside(loaded.image, pcs, (LLVM, ADDR2LINE) if for_binutils else (LLVM,), loaded.bias)
+
+
+def beside(image: Image, pcs: list[int], readers: Sequence[str] = (LLVM, ADDR2LINE), bias: int = 0) -> Compared:
+    """The names at addresses of an image beside those of readers."""
+    found = Compared(len(pcs))
+    said = {reader: (llvm_symbolizer if reader == LLVM else addr2line)(image, pcs) for reader in readers}
+    for i, pc in enumerate(pcs):
+        here = named(image, pc, bias)
+        found.inlined += len(here) > 1
+        for reader, chains in said.items():
+            why = SAME if here == chains[i] else _why(reader, image, pc, here, chains[i], said[LLVM][i])
             if why:
                 found.counts[reader, why] += 1
             else:
-                found.unexplained.append(f"{unit} at {pc:#x}: {here}, {reader}: {chains[i]}")
+                found.unexplained.append(f"{image.path} at {pc:#x}: {here}, {reader}: {chains[i]}")
     return found
 
 

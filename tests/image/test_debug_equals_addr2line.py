@@ -11,16 +11,14 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from testbed.arch import ARCHES
-from testbed.contract.frames import Frame, FrameKind
-from testbed.image import Image, LoadedImage, Section, read_elf
+from testbed.image import Image, Section, read_elf
 from testbed.image.debug import debug_info
 from testbed.image.demangling import demangled
-from testbed.naming.symbolize import Origin, symbolize
 from testbed.words.errors import DebugInfoError, ImageError
 from tests.image.debugged import (
-    ADDR2LINE,
     CELLS,
     DWARF_4,
+    MACHINES,
     Place,
     addr2line,
     built,
@@ -29,67 +27,30 @@ from tests.image.debugged import (
     llvm_symbolizer,
     tool,
 )
+from tests.image.executed import ADDR2LINE, SAME, Compared, beside, named
 from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of, unit
-
-# Why an address may differ, and how it is known to be such a case.
-EXPLAINED = {
-    "no debug information": "assembly: addr2line gives the symbol, and takes the file from an STT_FILE symbol",
-    "indexed range list": "addr2line loses an inlined call that has one; llvm-symbolizer does not",
-}
-
 
 INLINES = ("inline_chain", "inlined_call", "cxx_names")
 
 
-def ours(image: Image, pc: int) -> list[Place]:
-    named = symbolize((LoadedImage(image),), [Frame(FrameKind.INTERRUPTED, pc, {})])
-    assert named.problems == ()
-    assert all(frame.origin is not Origin.TAIL_CALL for frame in named.frames)
-    return [(f.function, f.line.file, f.line.line) if f.line else (f.function, "", 0) for f in named.frames]
-
-
-def compared(image: Image) -> tuple[Counter[str], list[str]]:
-    """How many addresses are the same or differ for a known reason, and the others in words."""
-    pcs = code_of(image, image.arch)
-    counts: Counter[str] = Counter()
-    differing = []
-    for pc, theirs in zip(pcs, addr2line(image, pcs), strict=True):
-        here = ours(image, pc)
-        if here == theirs:
-            counts["the same"] += 1
-            counts["inlined"] += len(here) > 1
-        elif debug_info(image).function_at(pc) is None and [p[0] for p in here] == [p[0] for p in theirs]:
-            counts["no debug information"] += 1
-            assert theirs[0][2] == 0
-        else:
-            differing.append((pc, here, theirs))
-    judged = llvm_symbolizer(image, [pc for pc, _, _ in differing]) if differing else []
-    wrong = []
-    for (pc, here, theirs), other in zip(differing, judged, strict=True):
-        # LLVM names the outermost function by its nearest label; for that name addr2line is asked.
-        same = here[:-1] == other[:-1] and here[-1] == (theirs[-1][0], *other[-1][1:])
-        indexed = same and len(theirs) < len(here)
-        counts["indexed range list"] += indexed
-        if not indexed or ".debug_rnglists" not in image.sections:
-            wrong.append(f"{pc:#x}: {here}, addr2line: {theirs}, llvm-symbolizer: {other}")
-    return counts, wrong
+def of_every_address(image: Image) -> Compared:
+    found = beside(image, code_of(image, image.arch))
+    assert found.unexplained == []
+    assert debug_info(image).problems == ()
+    assert found.counts[ADDR2LINE, SAME] > 20
+    return found
 
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), CELLS)
 def test_every_address_of_a_dwarf_5_file(program: str, arch: str, recipe: str) -> None:
-    counts, wrong = compared(built(program, arch, recipe))
-    assert wrong == []
-    assert counts["the same"] > 20
-    assert counts.keys() - {"the same", "inlined"} <= EXPLAINED.keys()
-    assert counts["indexed range list"] == 0 or program in INLINES
+    found = of_every_address(built(program, arch, recipe))
+    assert not found.counts[ADDR2LINE, "indexed range list"] or program in INLINES
 
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), [cell for cell in CELLS if cell[2] != "clang-O0"])
 def test_every_address_of_a_dwarf_4_file(program: str, arch: str, recipe: str) -> None:
     image = built(program, arch, recipe, DWARF_4)
-    counts, wrong = compared(image)
-    assert wrong == []
-    assert counts["the same"] > 20
+    of_every_address(image)
     sections = image.sections
     assert ".debug_str_offsets" not in sections and ".debug_rnglists" not in sections, "this must be DWARF 4"
 
@@ -98,11 +59,9 @@ def test_every_address_of_a_dwarf_4_file(program: str, arch: str, recipe: str) -
 @pytest.mark.parametrize("arch", ARCHES)
 @pytest.mark.parametrize("program", ["inline_chain", "inlined_call", "tail_branches", "function_pointers"])
 def test_every_address_of_what_gcc_made(program: str, arch: str, version: int) -> None:
-    """Another producer: other forms, other range lists. Nothing is excused."""
-    counts, wrong = compared(built_by_gcc(program, arch, version))
-    assert wrong == []
-    assert counts["the same"] > 30
-    assert counts.keys() <= {"the same", "inlined"}
+    """Another producer: other forms, other range lists. addr2line is excused nowhere."""
+    found = of_every_address(built_by_gcc(program, arch, version))
+    assert {why for reader, why in found.counts if reader == ADDR2LINE} == {SAME}
 
 
 _DEEP = """
@@ -133,7 +92,7 @@ def test_a_cxx_program_of_real_size_with_deep_inlining(version: int, tmp_path: P
     (tmp_path / "deep.cc").write_text(_DEEP)
     subprocess.run([compiler, "-O2", "-g", f"-gdwarf-{version}", "deep.cc", "-o", "deep"], cwd=tmp_path, check=True)
     image = read_elf(tmp_path / "deep")
-    if image.arch.name not in ADDR2LINE:
+    if image.arch.name not in MACHINES:
         pytest.skip("g++ makes files for another machine")
     pcs = [pc for f in debug_info(image).functions for start, end in f.ranges for pc in range(start, end)][::3]
 
@@ -142,7 +101,7 @@ def test_a_cxx_program_of_real_size_with_deep_inlining(version: int, tmp_path: P
 
     depths, differing = Counter[int](), 0
     for pc, theirs in zip(pcs, addr2line(image, pcs, readable=False), strict=True):
-        here = ours(image, pc)
+        here = named(image, pc)
         if spelled(here) != spelled(theirs):
             [other] = llvm_symbolizer(image, [pc])
             assert [(file, line) for _, file, line in here] == [(file, line) for _, file, line in other], hex(pc)
@@ -169,7 +128,7 @@ def test_compressed_sections_say_the_same(tmp_path: Path) -> None:
     assert path.stat().st_size < image.path.stat().st_size
     small = read_elf(path)
     pcs = code_of(image, image.arch)
-    assert [ours(small, pc) for pc in pcs] == [ours(image, pc) for pc in pcs]
+    assert [named(small, pc) for pc in pcs] == [named(image, pc) for pc in pcs]
 
 
 def test_a_damaged_compressed_section_is_one_typed_error(tmp_path: Path) -> None:
@@ -198,12 +157,8 @@ def with_section(image: Image, name: str, data: bytes) -> Image:
     return replace(image, sections={**image.sections, name: Section(name, old.address, old.offset, data)})
 
 
-def said(image: Image, pcs: list[int]) -> dict[int, list[tuple[str, str, int]]]:
-    out = {}
-    for pc in pcs:
-        frames = symbolize((LoadedImage(image),), [Frame(FrameKind.INTERRUPTED, pc, {})]).frames
-        out[pc] = [(f.function, f.line.file, f.line.line) if f.line else (f.function, "", 0) for f in frames]
-    return out
+def said(image: Image, pcs: list[int]) -> dict[int, list[Place]]:
+    return {pc: named(image, pc) for pc in pcs}
 
 
 def only_missing(damaged: list[tuple[str, str, int]], whole: list[tuple[str, str, int]]) -> bool:

@@ -19,7 +19,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
-from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
+from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.file_tool import FileTool, python_script
 from testbed.referee.process.limits import own_packages, wheel_in
@@ -42,12 +42,6 @@ def find() -> Found | None:
 def in_packages(packages: str) -> Found | None:
     """The drgn in a folder of packages; None where there is none."""
     return wheel_in(packages, PACKAGE)
-
-
-def version(find: Find = find) -> str:
-    """What a person calls the drgn that is found: its name and version."""
-    found = find()
-    return f"drgn {found.version}" if found else PACKAGE
 
 
 @cache
@@ -109,7 +103,7 @@ def _stop(error: str, frames: int) -> UnwindError:
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
     """The unwinders of the drgn that is found."""
     asked = with_every_register(partial(unwind, find), all_recorded)
-    tool = partial(version, find)
+    tool = called("drgn", find)
     return (
         Unwinder(
             name="drgn",

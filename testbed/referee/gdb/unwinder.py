@@ -19,7 +19,7 @@ from pathlib import Path
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
+from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
 from testbed.referee.process.limits import own_packages, python_with
 from testbed.referee.process.without_tables import TABLES
@@ -97,12 +97,6 @@ def _start(path: str, packages: str) -> Sequence[str]:
     return [*python_with(packages), "-m", "gdb_for_pwndbg.gdb"] if packages else [path]
 
 
-def version(find: Find = find) -> str:
-    """What a person calls the gdb that is found: its name and version."""
-    found = find()
-    return f"gdb {found.version}" if found else "gdb"
-
-
 def command(found: Found | None, requests: int, replies: int) -> Sequence[str]:
     """The command line that starts gdb with two pipes: requests in, replies out."""
     settings = [part for setting in _SETTINGS for part in ("-iex", setting)]
@@ -154,7 +148,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
             name=name,
             summary=summary,
             unwind=partial(unwind, find, frozenset(removed)),
-            tool=partial(version, find),
+            tool=called("gdb", find),
             needs=frozenset(needs),
             counted=True,
         )

@@ -19,7 +19,7 @@ from testbed.arch import Arch, PerArch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
+from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.referee.process.limits import own_packages
@@ -296,12 +296,6 @@ def _passed(arch: Arch) -> Iterable[str]:
     return (arch.by_dwarf[number] for number in range(_REGISTERS[arch.name]))
 
 
-def version(find: Find = find) -> str:
-    """What a person calls the libdw that is found: its name and version."""
-    found = find()
-    return f"libdw {found.version}" if found else "libdw is not installed"
-
-
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
     """The unwinder of the libdw that is found."""
     return (
@@ -311,7 +305,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
             unwind=with_every_register(forked(partial(unwind_here, find)), _passed),
             needs=frozenset({".shstrtab"}),  # every ELF file has one: libdw reads no other format
             counted=True,
-            tool=partial(version, find),
+            tool=called("libdw", find),
         ),
     )
 

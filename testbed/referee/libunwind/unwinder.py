@@ -17,7 +17,7 @@ from pathlib import Path
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, image_covering
-from testbed.referee.model import Found, Referee, read_findings
+from testbed.referee.model import Found, Referee, called, read_findings
 from testbed.referee.process.forked_library import forked
 from testbed.trace import Snapshot
 from testbed.words.errors import (
@@ -302,12 +302,6 @@ def unwind_here(snapshot: Snapshot) -> Backtrace:
     return _session(snapshot.images).unwind(snapshot)
 
 
-def version() -> str:
-    """What a person calls the libunwind that is installed: its name and version."""
-    found = find()
-    return f"libunwind {found.version}" if found else "libunwind is not installed"
-
-
 LIBUNWIND = Unwinder(
     name="libunwind",
     summary="nongnu libunwind: .eh_frame_hdr's table, then guesses from the frame pointer",
@@ -315,7 +309,7 @@ LIBUNWIND = Unwinder(
     arches=frozenset({ARCH}),
     needs=frozenset({".eh_frame_hdr"}),
     counted=True,
-    tool=version,
+    tool=called("libunwind", find),
 )
 
 REFEREE = Referee(

@@ -21,7 +21,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
 from testbed.referee.libunwindstack.library import PACKAGE, ReadMemory, ToldFrame, built, find, load, word
-from testbed.referee.model import Referee, read_findings
+from testbed.referee.model import Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import ReadsSnapshot, forked
 from testbed.referee.process.without_tables import file_of
@@ -117,12 +117,6 @@ def unwind_here(snapshot: Snapshot) -> Backtrace:
     return _session(snapshot.images).unwind(snapshot)
 
 
-def version() -> str:
-    """What a person calls the libunwindstack that is installed: its name and version."""
-    found = find()
-    return f"libunwindstack {found.version}" if found else f"{PACKAGE} is not installed"
-
-
 def _passed(arch: Arch) -> Iterable[str]:
     return _KINDS[arch.name][1]
 
@@ -139,7 +133,7 @@ REFEREE = Referee(
             unwind=with_every_register(forked(unwind_here, prepare=built), _passed),
             needs=frozenset({".shstrtab"}),  # an ELF file
             counted=True,
-            tool=version,
+            tool=called("libunwindstack", find),
         ),
     ),
     findings=read_findings(__file__),

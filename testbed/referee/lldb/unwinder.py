@@ -26,7 +26,7 @@ from pathlib import Path
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
+from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
 from testbed.referee.process.every_register import all_kept, with_every_register
 from testbed.referee.process.limits import own_packages, python_with
@@ -80,12 +80,6 @@ def python_for(path: str) -> tuple[str, str] | None:
     return (python, folder) if python else None
 
 
-def version(find: Find = find) -> str:
-    """What a person calls the LLDB that is found: its name and version."""
-    found = find()
-    return f"lldb {found.version}" if found else "lldb"
-
-
 def command(found: Found | None, requests: int, replies: int) -> Sequence[str]:
     """Of a wheel's LLDB this Python, without what its user's settings add; else the one that goes with a program."""
     if found is not None and found.packages:
@@ -136,7 +130,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
             name=name,
             summary=summary,
             unwind=with_every_register(partial(unwind, find, frozenset(removed)), all_kept),
-            tool=partial(version, find),
+            tool=called("lldb", find),
             needs=frozenset(needs),
             counted=True,
         )

@@ -30,7 +30,7 @@ from testbed.build.confined import run_confined
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
-from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
+from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import ReadsSnapshot, forked
 from testbed.referee.process.limits import own_packages
@@ -264,12 +264,6 @@ def _there(find: Find) -> Found:
     return found
 
 
-def tool(find: Find = find) -> str:
-    """What a person calls the LLVM libunwind that is found: its name and version."""
-    found = find()
-    return f"LLVM libunwind {found.version}" if found else "ziglang is not installed"
-
-
 def _asked(find: Find, *, exact: bool) -> Callable[[Snapshot], Backtrace]:
     here = forked(partial(unwind_here, find, exact=exact), prepare=lambda: built(_there(find)))
     return with_every_register(here, _passed)
@@ -294,7 +288,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
             arches=_ARCHES,
             needs=frozenset({table}),
             counted=True,
-            tool=partial(tool, find),
+            tool=called("LLVM libunwind", find),
         )
 
     return (

@@ -27,7 +27,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
-from testbed.referee.model import Found, Referee, read_findings
+from testbed.referee.model import Found, Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of
@@ -214,12 +214,6 @@ def _reads(snapshot: Snapshot, address: int, code: bytes) -> bool:
         return False
 
 
-def version() -> str:
-    """What a person calls the perf that is installed: its name and version."""
-    found = find()
-    return f"perf {found.version}" if found else "perf is not installed"
-
-
 def _sampled(arch: Arch) -> Iterable[str]:
     return NAMES
 
@@ -237,7 +231,7 @@ REFEREE = Referee(
             arches=frozenset({"x86_64"}),
             needs=frozenset({".eh_frame_hdr"}),
             counted=True,
-            tool=version,
+            tool=called("perf", find),
         ),
     ),
     findings=read_findings(__file__),

@@ -20,7 +20,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.export.register_layouts import LAYOUTS
 from testbed.image import Image, image_covering
-from testbed.referee.model import Find, Found, OtherVersions, Referee, read_findings
+from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.file_tool import SECONDS, python_script
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.limits import own_packages, wheel_in
@@ -180,12 +180,6 @@ def in_packages(packages: str) -> Found | None:
     return wheel_in(packages, PACKAGE)
 
 
-def version(find: Find = find) -> str:
-    """What a person calls the symbolic that is found: its name and version."""
-    found = find()
-    return f"symbolic {found.version}" if found else PACKAGE
-
-
 class Texts:
     """The STACK CFI text of images, asked for once each; of one at which symbolic died or hung, why."""
 
@@ -274,7 +268,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
             name=name,
             summary=summary,
             unwind=partial(unwind, find),
-            tool=partial(version, find),
+            tool=called("symbolic", find),
             needs=frozenset({section}),
             arches=arches,
             counted=True,

@@ -16,19 +16,9 @@ from pathlib import Path
 import pytest
 
 from testbed.arch import Arch
-from testbed.contract.rows import (
-    Constant,
-    ExpressionRule,
-    Offset,
-    RegisterPlus,
-    Rule,
-    SameValue,
-    Undefined,
-    UnwindRow,
-    ValExpression,
-    ValOffset,
-)
+from testbed.contract.rows import Constant, RegisterPlus, Rule, UnwindRow, ValExpression
 from testbed.image import Image, read_elf
+from testbed.report.table_text import rule_text
 from testbed.words.errors import NoUnwindInfo
 from tests.unwinders.frames import ARM32
 from unwinders.formats.cfi import cfi_index
@@ -146,23 +136,9 @@ def in_readelfs_words(row: UnwindRow, section: str, arch: Arch) -> Row:
 
 
 def _rule(rule: Rule, arch: Arch) -> str:
-    match rule:
-        case Offset(offset):
-            return f"c{offset:+d}"
-        case ValOffset(offset):
-            return f"v{offset:+d}"
-        case RegisterPlus(register, offset):
-            return f"{_name(register, arch)}{offset:+d}"
-        case SameValue():
-            return "s"
-        case Undefined() | Constant():
-            return "u"
-        case ExpressionRule():
-            return "exp"
-        case ValExpression():
-            return "vexp"
-        case _:
-            raise AssertionError(rule)
+    if isinstance(rule, RegisterPlus):
+        return f"{_name(rule.register, arch)}{rule.offset:+d}"
+    return "u" if isinstance(rule, Constant) else rule_text(rule)
 
 
 def _name(register: str, arch: Arch) -> str:
