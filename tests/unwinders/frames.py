@@ -104,12 +104,14 @@ def rows(
     """The rows of one FDE for [START, START + SIZE), from a `.debug_frame` of its bytes; ``alike``: both readers'."""
     number = arch.by_name[arch.return_address].dwarf if ra is None else ra
     assert number is not None
-    section = cie(initial, code=code, data=data, ra=number, version=version, word=arch.word)
-    section += fde(instructions, word=arch.word)
-    made = image(arch, _debug_frame=(0, section))
-    if alike:
-        read_alike(made, ".debug_frame")
-    return told(cfi_index(made, ".debug_frame").all_rows()).rows
+
+    def made(before: bytes) -> Image:
+        section = cie(before + initial, code=code, data=data, ra=number, version=version, word=arch.word)
+        return image(arch, _debug_frame=(0, section + fde(instructions, word=arch.word)))
+
+    if alike:  # the return address is somewhere, so that there is a caller to compare
+        read_alike(made(bytes([0x80 | number, 1])), ".debug_frame")
+    return told(cfi_index(made(b""), ".debug_frame").all_rows()).rows
 
 
 def told(table: RowTable) -> RowTable:

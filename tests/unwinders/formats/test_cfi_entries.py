@@ -9,13 +9,14 @@ import pytest
 
 from testbed.words.errors import MalformedTable
 from tests.rereading.beside import read_alike
-from tests.unwinders.frames import SIZE, START, block, cie, entry, fde, image, u, uleb
+from tests.unwinders.frames import ARM32, SIZE, START, X86_64, block, cie, entry, fde, image, u, uleb
 from unwinders.formats.cfi import UnplacedFde, cfi_index, fde_ranges
 from unwinders.formats.cfi_entries import Cie, Fde, cie_at, fde_at
 from unwinders.formats.reader import Reader
 
-DEF_CFA = b"\x0c\x07\x08"
+DEF_CFA = b"\x0c\x07\x08\x90\x01"
 EH_ADDRESS = 0x4000
+EDGES = (0, START - 1, START, START + SIZE - 1, START + SIZE, START + 2 * SIZE - 1)
 
 
 Readers = Callable[[bytes], list[Fde]]
@@ -168,6 +169,9 @@ def told_of(found: Fde) -> dict[str, object]:
 def test_a_section_is_read(section: bytes, reader: Readers, expected: Sequence[Told]) -> None:
     for found, said in zip(reader(section), expected, strict=True):
         assert told_of(found).items() >= said.items()
+    for arch in (X86_64, ARM32):
+        read_alike(image(arch, _eh_frame=(EH_ADDRESS, section)), ".eh_frame", *EDGES)
+        read_alike(image(arch, _debug_frame=(0, section)), ".debug_frame", *EDGES)
 
 
 @pytest.mark.parametrize(("section", "reader", "said", "offset"), MALFORMED)
