@@ -136,20 +136,22 @@ def _cache(*, clear: bool) -> None:
     from testbed.checks.kept import CHECKS, GROUPS
     from testbed.native.machine_code import CODE
     from testbed.referee.versions import brought_already, forget_brought
+    from testbed.report.phrases import count
     from testbed.words.files import cache_folder
     from testbed.words.own_files import distrusted
 
-    counted = ((BUILT, "files"), (RESULTS, "results"), (CHECKS, "checks"), (CODE, "compiled functions"))
+    counted = ((BUILT, "built file"), (RESULTS, "result"), (CHECKS, "check"), (CODE, "compiled function"))
     if clear:
         GROUPS.clear()
-        removed = [f"{store.clear()} {what}" for store, what in counted]
-        removed.append(f"{forget_brought()} versions of real unwinders")
+        removed = [count(store.clear(), what) for store, what in counted]
+        removed.append(f"{count(forget_brought(), 'version')} of real unwinders")
         click.echo(f"removed {', '.join(removed[:-1])} and {removed[-1]} from {cache_folder()}")
     else:
-        held = [f"{count} {what}, {size / 1e6:.1f} MB" for store, what in counted for count, size in [store.usage()]]
+        held = [f"{count(n, what)}, {size / 1e6:.1f} MB" for store, what in counted for n, size in [store.usage()]]
         brought = [file.lstat().st_size for folder in brought_already() for file in folder.rglob("*") if file.is_file()]
-        held.append(f"{len(list(brought_already()))} versions of real unwinders, {sum(brought) / 1e6:.1f} MB")
-        click.echo(f"{cache_folder()}: {'; '.join(held)} (--clear removes them)")
+        versions = count(len(list(brought_already())), "version")
+        held.append(f"{versions} of real unwinders, {sum(brought) / 1e6:.1f} MB")
+        click.echo("\n  ".join((f"{cache_folder()} (--clear removes what is kept)", *held)))
         folders = [store.folder for store in (BUILT, RESULTS, CHECKS, ANSWERS, CODE)]
         for why in filter(None, map(distrusted, folders)):
             click.echo(why, err=True)

@@ -220,8 +220,8 @@ def test_the_cache_command_counts_and_clears_results(
     path = keep()
     other = path.with_name("mine.txt")
     other.write_text("not a result")
-    removed = r"removed 1 files, 1 results, 0 checks, 0 compiled functions and 0 "
-    for arguments, expected in (([], r"1 files, .*; 1 results, "), (["--clear"], removed)):
+    removed = r"removed 1 built file, 1 result, 0 checks, 0 compiled functions and 0 "
+    for arguments, expected in (([], r"1 built file, .*\n +1 result, "), (["--clear"], removed)):
         monkeypatch.setattr(sys, "argv", ["testbed", "list", "cache", *arguments])
         main()
         assert re.search(expected, capsys.readouterr().out)
