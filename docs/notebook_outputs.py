@@ -18,7 +18,8 @@ def execute(path: Path) -> Any:
 
     notebook = nbformat.read(path, as_version=4)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    nbclient.NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": str(path.parent)}}).execute()
+    where = {"metadata": {"path": str(path.parent)}}
+    nbclient.NotebookClient(notebook, timeout=SECONDS, resources=where, coalesce_streams=True).execute()
     return notebook
 
 

@@ -143,7 +143,7 @@ function timeOf(model, shown, go) {
   const swatches = byGravity.filter((kind) => occur.has(kind)).map((kind) =>
     [`o-${names[kind]}`, kind === TRANSITION ? "~ not judged" : `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`]);
   if (open) swatches.push(["unexplained", "? unexplained"]);
-  document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)), el("span", {}, `%: ${facts.share_means}`));
+  document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)), el("span", { class: "means" }, `%: ${facts.share_means}`));
 
   // Where a page opens: the first lie in the program's own code, of the focused unwinder, or of the first that tells one.
   function lieOf(i) {
