@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
 from testbed.checks.code_words import CodeWords
-from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER
+from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, state_of
 from testbed.checks.model import BEFORE_IT, LaterDirectives, Repair, SourceEdit
 from testbed.checks.repair import Cause
+from testbed.checks.save_directives import same_frame, spelt_as
 from testbed.checks.source_directives import (
     ADJUST,
     DEF_CFA,
@@ -138,7 +139,7 @@ class FunctionSource:
                 own = self._idiom(self.words.source(min(change.pc, self.pcs[-1]))[0])
                 found += source_edits(change, self.around(change.pc), own, self.words.sources)
         except NoPatch as why:
-            is_named = str(why) == NO_LINE and self.words.source(change.pc)[0]
+            is_named = str(why) == NO_LINE and any(self.words.source(pc)[0] for pc in self.pcs)
             return (), _NOT_WRITTEN if is_named else str(why)
         return tuple(found), "" if found else _NOTHING_NEW
 
@@ -148,13 +149,14 @@ class FunctionSource:
         """
         file, line = self.words.source(pc)
         named = repair.replaced or (repair.place.partition(" ")[2].strip("`"),)
-        found = [said_above(file, line, frozenset((each,)), self.words.sources) for each in named]
+        found = [said_above(file, line, partial(same_frame, each), self.words.sources) for each in named]
         standing = [each for each in found if each is not None]
         if len(standing) < len(found):
             return (), _NOT_ABOVE if file else NO_LINE
         own, old = self._idiom(file), standing if repair.replaced else []
         try:
-            return tuple(frame_edits(repair.directives, old, standing[0], own, self.words.sources)), ""
+            said = spelt_as([each.text for each in standing], self.words.sources.lines(file), repair.directives)
+            return tuple(frame_edits(said, old, standing[0], own, self.words.sources)), ""
         except NoPatch as why:
             return (), str(why)
 
@@ -242,6 +244,9 @@ class Advisor:
             return
         true = {each.pc: each.true for each in self.function.tried}
         rows = {at: self.table.at(at) for at in source.pcs if at >= pc}
+        if cause.remembered is not None and RESTORE_STATE in standing:
+            yield from self._remembered_elsewhere(pc, cause.remembered)
+            return
         if relative := counted_from(cause.directives, list(standing), rows, true):
             yield replace(self._change(pc, relative[0], (), standing), before=standing[relative[1]])
         else:
@@ -252,12 +257,26 @@ class Advisor:
             yield from self._told_early(pc, said, tuple(standing[each] for each in replaced), standing)
             if not cause.closings:
                 yield from self._said_again(pc, said)
-        if cause.remembered is not None and REMEMBER_STATE not in source.standing_at(cause.remembered):
+        if cause.remembered is not None and not self._is_free(cause.remembered):
             yield SourceChange(cause.remembered, (REMEMBER_STATE,), first=True)
         yield from self._ends(cause)
         behind_it = ((at, source.standing_at(at)) for at in source.pcs if at > pc)
         if again := recounted(cause, behind_it, self.table, true):
             yield self._change(again[0], again[1:2], again[2:], source.standing_at(again[0]))
+
+    def _is_free(self, pc: int) -> bool:
+        """Is a state remembered before an instruction to which nothing goes back yet? Each is gone back to once."""
+        said = [each for at in self.source.pcs for each in self.source.standing_at(at)]
+        is_there = REMEMBER_STATE in self.source.standing_at(pc)
+        return is_there and said.count(REMEMBER_STATE) > said.count(RESTORE_STATE)
+
+    def _remembered_elsewhere(self, pc: int, remembered: int) -> Iterator[SourceChange]:
+        """For a `.cfi_restore_state` that stands there, another place to remember: before all that changes the state."""
+        yield SourceChange(remembered, (REMEMBER_STATE,), first=True)
+        for at in sorted((each for each in self.source.sizes if each < pc), reverse=True):
+            if written := self.source.standing_at(at).get(REMEMBER_STATE):
+                yield SourceChange(at, (), (written,))
+                return
 
     def _ends(self, cause: Cause) -> Iterator[SourceChange]:
         """What gives the old state back, as far as the source does not say it."""
@@ -292,15 +311,22 @@ class Advisor:
     def _said_before(self, pc: int) -> Mapping[str, int | str | None]:
         """What the row of the instruction before is to say of registers: slots, None where they are the caller's; and
         from which the CFA is counted."""
-        function = self.function
-        behind = next((i for i, each in enumerate(function.tried) if each.pc >= pc), len(function))
-        begins = behind == 0 or (behind < len(function) and function.begins(behind))
-        state = {} if begins else function.states[behind - 1]
+        function, behind = self.function, self._state_before(pc)
+        state = {} if behind is None else behind
         rules = {each.name: state.get(each.name) for each in function.arch.registers}
         told = {name: rule for name, rule in rules.items() if rule is None or isinstance(rule, Offset | SameValue)}
         slots = {name: rule.offset if isinstance(rule, Offset) else None for name, rule in told.items()}
-        base = function.arch.sp if begins else state.get(CFA_REGISTER)
+        base = function.arch.sp if behind is None else state.get(CFA_REGISTER)
         return {**slots, DEF_CFA_REGISTER: base if isinstance(base, str) else None}
+
+    def _state_before(self, pc: int) -> FrameState | None:
+        """The state of what stands before an instruction in its entry of the table; None where an entry begins."""
+        function, own, last = self.function, self.table.at(pc), self.table.at(pc - 1)
+        behind = next((i for i, each in enumerate(function.tried) if each.pc >= pc), len(function))
+        if behind and not (behind < len(function) and function.begins(behind)):
+            return function.states[behind - 1]
+        is_within = own is not None and last is not None and own.found_by == last.found_by
+        return state_of(last, function.convention) if is_within and last is not None else None
 
     def _of_another(self, pc: int, old: str) -> str | None:
         """A directive that says of a register what is wrong, where what was said before it is right: the one that it
@@ -318,8 +344,7 @@ class Advisor:
             found = [f"{_OFFSET} {each}, {wrong.offset:#x}" for each in saved if state.get(each) in (None, SameValue())]
         else:
             was = function.tried[i - 1].true.places
-            there = [each for each in judged if each in places and places[each].in_place]
-            there = [each for each in there if isinstance(state.get(each), Offset)]
+            there = [each for each in function.given_back[i] if isinstance(state.get(each), Offset) and each in judged]
             back = [each for each in there if not was[each].in_place]
             found = [f"{RESTORE} {each}" for each in back or there if back or not self._is_told_back(i, each)]
         return found[0] if len(found) == 1 else None
@@ -344,10 +369,12 @@ class Advisor:
         if others and others[-1].startswith(f"{DEF_CFA_OFFSET} "):
             old = int(others[-1].split()[1], 0)
         elif not others:
-            begins = behind == 0 or (behind < len(function) and function.begins(behind))
-            old = function.arch.entry_cfa if begins else function.states[behind - 1].get(CFA_OFFSET)
+            state = self._state_before(pc)
+            old = function.arch.entry_cfa if state is None else state.get(CFA_OFFSET)
             row = self.table.at(pc - 1)
-            untried = not begins and any(function.tried[behind - 1].pc < each < pc for each in self.source.sizes)
+            untried = bool(behind and state) and any(
+                function.tried[behind - 1].pc < each < pc for each in self.source.sizes
+            )
             if untried and row is not None and isinstance(row.cfa, RegisterPlus):
                 old = row.cfa.offset
         new: object = function.states[behind].get(CFA_OFFSET) if behind < len(function) else None

@@ -24,12 +24,13 @@ from testbed.checks.groups import (
     opened,
     without_runs,
 )
-from testbed.checks.inputs import program_file
+from testbed.checks.inputs import SOURCES, program_file
 from testbed.checks.kept_groups import KeptGroups
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.checks.static_rows import doubted_ways
+from testbed.checks.tried_source import TriedSource
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
 from testbed.contract.rows import RowTable
 from testbed.conventions.chosen import fitting_nothing
@@ -153,7 +154,8 @@ def _checked(
             kept.forget()
         results = groups_done(planned, options.jobs, executor, progress, kept)
         parts = codes_of_parts(this, chosen, options.functions)
-        found = file_check(path, this.image, this.tables, results, options, this.pieces, parts, text)
+        source = TriedSource(path, text, options, readers, this.image) if path.suffix in SOURCES else None
+        found = file_check(path, this.image, this.tables, results, options, this.pieces, parts, source)
         if kept is not None:  # not before: advice for many findings takes as long as the calls
             kept.forget()
         uncalled = [each.piece for each in parts] if options.functions else this.pieces

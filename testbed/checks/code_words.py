@@ -13,6 +13,7 @@ from typing import Any
 from testbed.arch import Arch
 from testbed.checks.model import WrongThing
 from testbed.checks.own_sources import NO_SOURCES, Sources
+from testbed.checks.tried_source import TriedSource
 from testbed.contract.rows import (
     AtRegister,
     Constant,
@@ -36,13 +37,14 @@ from testbed.naming.symbolize import with_names
 class CodeWords:
     """How code is named, by link-time pc: its place in a function, its instruction, its line ("" and 0: not known).
 
-    Lines are read in ``sources`` only.
+    Lines are read in ``sources`` only. ``tried`` is the file itself where it is one that an advice can be written into.
     """
 
     where: Callable[[int], str]
     instruction: Callable[[int], str]
     source: Callable[[int], tuple[str, int]]
     sources: Sources = NO_SOURCES
+    tried: TriedSource | None = None
 
     def named(self, pc: int) -> dict[str, Any]:
         """What a `TableFinding` says of its instruction."""

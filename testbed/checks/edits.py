@@ -150,20 +150,25 @@ def tried_edit(
     fixed: set[int] = set()
     end = None
     early = function.tells_early(i, thing)
+    gives_back = function.states[i].get(thing) in (None, SameValue())
     for j, state in spread(function, i, values):
         old = function.states[j]
         was, still = function.is_wrong(j, thing, old), function.is_wrong(j, thing, state)
-        if not was and (still or (fixed and early and old.get(thing) == function.states[i].get(thing))):
+        meant = early and old.get(thing) == function.states[i].get(thing)
+        if not was and (still or (fixed and meant and not (gives_back and function.tells_no_return(j, thing)))):
             end = j
             break
         if was and not still:
             fixed.add(j)
-    if (i if helps is None else helps) not in fixed or (end is not None and not _can_be_said(function, i, end, values)):
+    if (i if helps is None else helps) not in fixed:
         return None
+    if end is not None and not can_be_said(function, i, end, values):
+        end = next((j for j in range(end, i, -1) if _can_be_restored(function, i, j)), i + 1)
+        fixed = {j for j in fixed if j < end}
     return Edit(values, frozenset(fixed), end)
 
 
-def _can_be_said(function: TriedFunction, i: int, end: int, values: Mapping[str, StatePart]) -> bool:
+def can_be_said(function: TriedFunction, i: int, end: int, values: Mapping[str, StatePart]) -> bool:
     """Whether directives can give the old state back."""
     state = dict(spread(function, i, values))[end]
     try:
@@ -171,6 +176,12 @@ def _can_be_said(function: TriedFunction, i: int, end: int, values: Mapping[str,
     except ValueError:
         return False
     return True
+
+
+def _can_be_restored(function: TriedFunction, i: int, end: int) -> bool:
+    """Whether a state that is remembered before one instruction holds again at another, if it is restored there before
+    all that the table says: what it said in between, it says anew."""
+    return frozenset[str]().union(*(function.sets(j) for j in range(i + 1, end))) <= function.sets(end)
 
 
 def apply_edit(function: TriedFunction, i: int, edit: Edit) -> None:

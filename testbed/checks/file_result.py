@@ -37,6 +37,7 @@ from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
 from testbed.checks.static_rows import NOT_READ, StaticReading, SuspectEntry, read_statically
 from testbed.checks.table_findings import half_cfas, span_at, table_findings, unreadable
+from testbed.checks.tried_source import TriedSource
 from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.conventions.chosen import chosen, taken
@@ -197,11 +198,11 @@ def file_check(
     options: CheckOptions,
     pieces: Sequence[CodePiece],
     parts: Sequence[PieceCounts] = (),
-    text: str | None = None,
+    source: TriedSource | None = None,
 ) -> FileCheck:
     """The sum of the groups' results; ``image`` has every function under a name. ``parts`` are not called.
 
-    ``pieces`` are all code of the file, ``text`` stands for the source's own (None).
+    ``pieces`` are all code of the file; ``source``: it is one.
     """
     counted = [counts for result in results for counts in result.pieces]
     sizes = {
@@ -209,7 +210,7 @@ def file_check(
         for counts in (*counted, *parts)
         for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
     }
-    words = words_of(image, sources_of(path, text))
+    words = replace(words_of(image, sources_of(path, source.text if source else None)), tried=source)
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     one_of = {name: _OneTable.of(table, [each.tables[name] for each in results]) for name, table in read.items()}
     undecided = _union(one.undecided for one in one_of.values())
@@ -369,7 +370,9 @@ def _not_refuted(
     for suspect in reading.suspects(sizes):
         refuted = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
         way = (suspect.came, suspect.at)
-        if not (refuted or suspect.true.keys() & wrong or any((each == way).all(axis=1).any() for each in ways)):
+        if not (
+            refuted or {suspect.at, *suspect.true} & wrong or any((each == way).all(axis=1).any() for each in ways)
+        ):
             yield suspect
 
 

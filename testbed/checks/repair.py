@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from testbed.checks.adjustments import Adjustment, adjusted
-from testbed.checks.edits import Edit, apply_edit, edits_of, saved_with, spread, tried_edit, with_values
+from testbed.checks.edits import Edit, apply_edit, can_be_said, edits_of, saved_with, spread, tried_edit, with_values
 from testbed.checks.frame_states import (
     CFA_OFFSET,
     CFA_PARTS,
@@ -77,6 +77,8 @@ def find_causes(function: TriedFunction) -> tuple[Cause, ...]:
     for cause in causes:
         if joined and _says_again(function, before, joined[-1], cause):
             joined[-1] = replace(joined[-1], again=(*joined[-1].again, cause))
+        elif joined and _goes_on(function, joined[-1], cause):
+            joined[-1] = _with_step(function, joined[-1], cause)
         else:
             joined.append(cause)
     return tuple(joined)
@@ -94,6 +96,36 @@ def _says_again(function: TriedFunction, before: Sequence[FrameState], first: Ca
         and cause.remembered is None is cause.replaced
         and all(isinstance(rule, Offset) and rule.offset - off in places[name].offsets for name, rule in slots.items())
     )
+
+
+def _goes_on(function: TriedFunction, first: Cause, cause: Cause) -> bool:
+    """Is a cause one more step, of which the table says nothing, of a frame that is made or taken back?
+
+    What ends one of the steps then ends them all, and none of them is right without the others.
+    """
+    i = next(i for i, each in enumerate(function.tried) if each.pc == cause.pc)
+    return (
+        i > 0
+        and function.tried[i - 1].pc in first.pcs
+        and function.tried[i - 1].span == function.tried[i].span
+        and THE_CFA in cause.things
+        and bool(cause.closings)
+        and {*cause.closings} <= {*first.closings}
+        and REMEMBER_STATE not in (*first.directives, *cause.directives)
+        and first.replaced is cause.replaced is None
+    )
+
+
+def _with_step(function: TriedFunction, first: Cause, cause: Cause) -> Cause:
+    i = next(i for i, each in enumerate(function.tried) if each.pc == cause.pc)
+    pc = _behind(function, i - 1)
+    here = next((each for each in first.closings if each.pc == pc), Closing(pc, (), cause.pc))
+    its = (
+        *(each for each in first.closings if each is not here),
+        replace(here, directives=cause.directives + here.directives),
+    )
+    pcs = tuple(sorted({*first.pcs, *cause.pcs}))
+    return replace(first, pcs=pcs, closings=tuple(sorted(its, key=lambda each: each.pc)))
 
 
 def _off(function: TriedFunction, i: int, state: FrameState) -> int:
@@ -137,7 +169,7 @@ def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set
     if THE_CFA in found and (register := _other_register(function, i, found)):
         yield register
         return
-    relative = adjusted(function, i) if THE_CFA in found else None
+    relative = adjusted(function, i) if THE_CFA in found and _whole_end(function, i, found) is None else None
     if relative is not None and found[THE_CFA].fixed <= relative.fixed:
         yield _adjusted(function, i, found, relative)
     elif found:
@@ -220,12 +252,21 @@ def _repaired(function: TriedFunction, i: int, found: Mapping[str, Edit], more: 
     values = {part: value for edit in edits.values() for part, value in edit.values.items()}
     after = next(spread(function, i, values))[1]
     said = directives(before, after, function.arch)
-    closings = _closings(function, i, edits.values())
+    if (whole := _whole_end(function, i, edits)) is not None:
+        edits = {
+            name: replace(e, end=whole, fixed=frozenset(k for k in e.fixed if k < whole)) for name, e in edits.items()
+        }
+        is_said = function.tried[whole].pc in function.restored
+        said = said if is_said else (REMEMBER_STATE, *said)
+        closings: dict[int, tuple[str, ...]] = {} if is_said else {whole: (RESTORE_STATE,)}
+    else:
+        closings = _closings(function, i, edits.values())
     gives_all_back = len(closings) == 1 and all(edit.end is not None for edit in edits.values())
     end = next(iter(closings), 0)
     long = gives_all_back and len(closings[end]) > _FEW and not changed(function.states[end], before)
     if (
         long
+        and whole is None
         and set(values) != {SIGNED}
         and not any(function.sets(j) or function.may_set(j) for j in range(i + 1, end + 1))
     ):
@@ -236,6 +277,14 @@ def _repaired(function: TriedFunction, i: int, found: Mapping[str, Edit], more: 
     for edit in edits.values():
         apply_edit(function, i, edit)
     return cause
+
+
+def _whole_end(function: TriedFunction, i: int, edits: Mapping[str, Edit]) -> int | None:
+    """Where a state is given back as a whole, since it has a part that no directive says: an expression."""
+    ends = [(edit.end, edit.values) for edit in edits.values() if edit.end is not None]
+    if all(can_be_said(function, i, end, values) for end, values in ends):
+        return None
+    return min(end for end, _ in ends)
 
 
 def _adjusted(function: TriedFunction, i: int, found: Mapping[str, Edit], relative: Adjustment) -> Cause:

@@ -9,8 +9,9 @@ Source: EHABI32, "Assembler directives"; the manual of GNU as, "ARM Machine Dire
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from testbed.arch import Arch
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, StatePart, StateSpan, cfa_of, state_of
@@ -19,6 +20,9 @@ from testbed.contract.rows import Offset, RegisterPlus, SameValue, UnwindRow
 from testbed.conventions import Convention
 
 _NUMBERED = re.compile(r"([rd])(\d+)$")
+_USUAL = MappingProxyType({"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"})
+_WORD = re.compile(r"\b[a-z]\w*\b")
+_RANGE = re.compile(r"\.v?save\s*\{[^}]*-")
 _A_RANGE = 3  # registers in a row that are written as one: {r4-r6}
 
 
@@ -141,6 +145,43 @@ def _saved(group: Sequence[str]) -> str:
             runs.append([name])
     said = [f"{run[0]}-{run[-1]}" if len(run) >= _A_RANGE else ", ".join(run) for run in runs]
     return f".{'v' if group[0].startswith('d') else ''}save {{{', '.join(said)}}}"
+
+
+def same_frame(one: str, other: str) -> bool:
+    """Do two directives say the same, however registers and numbers are written?"""
+    return _meaning(one) == _meaning(other)
+
+
+def spelt_as(standing: Sequence[str], lines: Sequence[str], directives: Sequence[str]) -> tuple[str, ...]:
+    """Directives with lists of registers as the source has them: its names of registers, ranges if it has some."""
+    theirs = {_USUAL.get(name, name): name for each in standing for name in _WORD.findall(each)}
+    ranges = any(_RANGE.search(line) for line in lines)
+    return tuple(_spelt(each, theirs, ranges=ranges) for each in directives)
+
+
+def _spelt(directive: str, theirs: Mapping[str, str], *, ranges: bool) -> str:
+    name, _, rest = directive.partition(" ")
+    if rest.startswith("{") and not ranges:
+        rest = f"{{{', '.join(_listed(rest))}}}"
+    return f"{name} {_WORD.sub(lambda match: theirs.get(match[0], match[0]), rest)}".strip()
+
+
+def _meaning(directive: str) -> tuple[str, frozenset[str] | tuple[str, ...]]:
+    """The name of a directive, with the registers of its list in no order, or with its other arguments."""
+    name, _, rest = directive.partition(" ")
+    if rest.startswith("{"):
+        return name, frozenset(_listed(rest))
+    said = (_USUAL.get(each.strip(), each.strip().lstrip("#")) for each in rest.split(","))
+    return name, tuple(str(int(each, 0)) if each.isdecimal() or each.startswith("0x") else each for each in said)
+
+
+def _listed(text: str) -> Iterator[str]:
+    """The registers of a list, each by its usual name."""
+    for each in text.strip("{} ").split(","):
+        first, _, last = (_USUAL.get(name.strip(), name.strip()) for name in each.partition("-"))
+        yield first
+        while last and first != last and (first := _next(first)):
+            yield first
 
 
 def _next(name: str) -> str:

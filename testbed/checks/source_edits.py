@@ -22,6 +22,7 @@ from testbed.checks.source_directives import (
     OF_REGISTERS,
     OF_THE_CFA,
     REL_OFFSET,
+    REMEMBER_STATE,
     RESTORE_STATE,
     is_instead,
     parts_of_directive,
@@ -262,8 +263,8 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
     if change.before:
         at = _standing(change.before, here).place
         return _within(at, change, here, own, sources, _above) if at.macro else _above(at, new, own, sources)
-    # Of the CFA it is told first, then where registers lie.
-    leads = all(each.startswith(OF_THE_CFA) for each in new) and not any(map(_is_of_cfa, here.directives))
+    # Of the CFA it is told first, then where registers lie; and behind what remembers the state.
+    leads = all(each.startswith(OF_THE_CFA) for each in new) and not any(map(_is_of_state, here.directives))
     ahead = None if change.first or leads or not here.directives else here.directives[-1]
     ahead = ahead or here.before
     if ahead is not None and ahead.place.line < here.own.place.line:
@@ -280,8 +281,8 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
     return _above(here.own.place, new, own, sources)
 
 
-def _is_of_cfa(statement: SourceStatement) -> bool:
-    return statement.text.startswith((*OF_THE_CFA, RESTORE_STATE))
+def _is_of_state(statement: SourceStatement) -> bool:
+    return statement.text.startswith((*OF_THE_CFA, REMEMBER_STATE, RESTORE_STATE))
 
 
 def _below(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:

@@ -9,7 +9,7 @@ such a thing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -140,10 +140,10 @@ def label_of(name: str, file: str, sources: Sources) -> SourceStatement | None:
     return None
 
 
-def said_above(file: str, line: int, wanted: frozenset[str], sources: Sources) -> SourceStatement | None:
-    """The last statement above a line, in its function's entry of the exception index, that says one of some things."""
+def said_above(file: str, line: int, is_wanted: Callable[[str], bool], sources: Sources) -> SourceStatement | None:
+    """The last statement above a line, in its function's entry of the exception index, of which a text is wanted."""
     for each in _upward(file, line, sources):
-        if each.text in wanted:
+        if is_wanted(each.text):
             return each
         if each.text == ".fnstart":
             break

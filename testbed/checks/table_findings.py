@@ -15,7 +15,15 @@ from testbed.arch import Arch
 from testbed.checks.advice import Advisor, FunctionSource
 from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
-from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, StatePart, cfa_of, state_spans
+from testbed.checks.frame_states import (
+    CFA_OFFSET,
+    CFA_REGISTER,
+    SIGNED,
+    FrameState,
+    StatePart,
+    cfa_of,
+    state_spans,
+)
 from testbed.checks.model import (
     BEFORE_IT,
     SEVERITIES,
@@ -29,7 +37,7 @@ from testbed.checks.model import (
 )
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
 from testbed.checks.pc_checks import ResultsByPc
-from testbed.checks.repair import find_causes
+from testbed.checks.repair import Cause, find_causes
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
 from testbed.checks.source_directives import (
     ADJUST,
@@ -44,6 +52,7 @@ from testbed.checks.source_directives import (
 from testbed.checks.source_edits import SourceChange
 from testbed.checks.source_statements import Around, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
+from testbed.checks.tried_source import MadeRight, ToldRepairs
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.conventions import Convention
@@ -269,15 +278,40 @@ class _OneFunction:
             i = next(i for i, each in enumerate(tried) if each.pc == frame.pcs[0])
             things = tuple(self._thing(function, i, thing, before[i]) for thing in frame.things)
             seen = self._seen(function, frame.pcs, frame.things, before)
-            told = Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
-            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, told, seen)
-        for cause in find_causes(function):
+            advised = Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
+            edits, no_patch = self.source.frame_patch(frame.pcs[0], advised)
+            repair, _ = self._confirmed(function, before, replace(advised, edits=edits, no_patch=no_patch))
+            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, repair, seen)
+        for cause, repair in self._told(function, before):
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
             seen = self._seen(function, cause.all_pcs, {*cause.things, *also}, before)
-            repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
             yield self._finding(FindingKind.WRONG_ROW, cause.all_pcs, things, repair, seen)
+
+    def _told(self, function: TriedFunction, before: Sequence[FrameState]) -> Iterator[tuple[Cause, Repair | None]]:
+        """The causes, each with its repair. What a correction further up makes right as well has its cause."""
+        wrong = {each.pc: function.wrong(i, before[i]) for i, each in enumerate(function.tried)}
+        causes: list[Cause] = []
+        told: list[tuple[Repair | None, MadeRight]] = []
+        for cause in find_causes(function):
+            its = {(pc, thing) for pc in cause.all_pcs for thing in wrong[pc] & {*cause.things}}
+            k = next((k for k, (_, right) in enumerate(told) if its and its <= right), None)
+            if k is None:
+                repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
+                told.append(self._confirmed(function, before, repair, told))
+                causes.append(cause)
+            else:
+                causes[k] = replace(causes[k], pcs=tuple(sorted({*causes[k].pcs, *cause.all_pcs})))
+        yield from ((cause, repair) for cause, (repair, _) in zip(causes, told, strict=True))
+
+    def _confirmed(
+        self, function: TriedFunction, before: Sequence[FrameState], repair: Repair | None, told: ToldRepairs = ()
+    ) -> tuple[Repair | None, MadeRight]:
+        tried = self.words.tried
+        if repair is None or tried is None or not tried.tries(repair.edits):
+            return repair, frozenset()
+        return tried.confirmed(repair, self.table.source, function, before, told)
 
     def _seen(
         self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]

@@ -103,6 +103,18 @@ class TriedFunction:
         """Does the table say anew at an instruction where a register is, or was never told where it is not yet?"""
         return thing in self.sets(i) and thing in self.arch.index
 
+    def tells_no_return(self, i: int, thing: str) -> bool:
+        """Are other registers the caller's again there, or up to the next return, of which the table does not say it?
+
+        The slots still have their values: many compilers leave it out. Then no register's return is forgotten.
+        """
+        for k in range(i, len(self)):
+            if any(isinstance(self.states[k].get(each), Offset) for each in self.given_back[k] - {thing}):
+                return True
+            if self.tried[k].true.returns:
+                break
+        return False
+
     def comes_back(self, i: int) -> bool:
         """Does the source say further down, of the register that the CFA is counted from here, that it is so again?"""
         for j in range(i + 1, len(self)):
@@ -170,14 +182,14 @@ class TriedFunction:
         if self._is_told or name not in self.convention.judged:
             return False
         place, depth = self.tried[i].true.places[name], self.tried[i].true.cfa.get(self.arch.sp)
-        return place.in_place and ((depth is not None and offset < -depth) or name in self._given_back[i])
+        return place.in_place and ((depth is not None and offset < -depth) or name in self.given_back[i])
 
     @cached_property
     def _is_told(self) -> bool:
         return any(self.sets(i) for i in range(1, len(self)))
 
     @cached_property
-    def _given_back(self) -> Sequence[frozenset[str]]:
+    def given_back(self) -> Sequence[frozenset[str]]:
         """By instruction, the registers that were changed, and are the caller's from there to the next return."""
         there = [frozenset(name for name, its in each.true.places.items() if its.in_place) for each in self.tried]
         found, kept, changed = list[frozenset[str]](), frozenset[str](), frozenset[str]()

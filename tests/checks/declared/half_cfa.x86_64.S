@@ -13,8 +13,6 @@
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
 // | error `pushq %rbp`, at -1, 2: `.cfi_rel_offset %rbx, 0`; f < no code (the caller's %rbx); tried: it makes 10 instructions right and none wrong
 // | f+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+0x8, the true CFA is %rsp+0x10 here; the row says %rbx is at CFA-0x8, %rbx still has the caller's value: add `.cfi_adjust_cfa_offset 8` before line 6 (.eh_frame; seen when it was executed; 9 more instructions by the same cause)
-// | error `nop`, at -1, 2: `.cfi_escape 0x0f, 2, 0x76, 24`; f < caller < no code (a word that lies elsewhere); tried: it makes 6 instructions right and none wrong
-// | f+0x7 (nop): the caller, which counts from %rbp, is found, and who called it is lost: the row says %rbp is at CFA-0x10, the caller's %rbp is at CFA-0x18: add `.cfi_offset %rbp, -24` behind line 12 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | note `nop`, at -1, 2: `.cfi_adjust_cfa_offset 8`
 // | f+0x9 (nop): the row says CFA = what an expression computes, and behind an expression half of a CFA has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 24 (.eh_frame; seen when the table was read; 1 more instruction by the same cause)
 // | note `leaq (%rbx,%rbx), %rax`, at -1, 2: `.cfi_adjust_cfa_offset -8`

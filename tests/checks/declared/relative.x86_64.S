@@ -57,7 +57,7 @@
 // | error `pushq %rbx`, at -1, 9: `.cfi_rel_offset %rbp, 0`; f < no code (the caller's %rbp); tried: it makes 10 instructions right and none wrong
 // | f+0x1 (pushq %rbx): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here; the row says %rbp is at CFA-8, %rbp still has the caller's value: add `.cfi_adjust_cfa_offset 8` before line 6 (.eh_frame; seen when it was executed; 9 more instructions by the same cause)
 // | error `movq %r12, 8(%rsp)`, at -1, 9: `subq $24, %rsp`; f < no code (the word at CFA-40); tried: it makes 9 instructions right and none wrong
-// | f+0x6 (movq %r12, 8(%rsp)): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+48 here: add `.cfi_adjust_cfa_offset 24` behind line 10 (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
+// | f+0x6 (movq %r12, 8(%rsp)): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+48 here: add `.cfi_adjust_cfa_offset 24` behind line 10: together with what is advised above (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
 // | f: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 12 instructions were executed.
 // case: an offset that a directive says itself is no sum

@@ -1,0 +1,106 @@
+"""A source assembled again with an advice, and the rows that it has then: what is said to be tried is this text.
+
+What an advice comes to is found on the table, in memory; what is written of it stands among other directives, in the
+words of the source. So the claim that a correction makes nothing wrong is made of the text itself, as it was assembled:
+the rows are held against what was true when the code was executed. That does not change, for no directive moves code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from testbed.checks.frame_states import FrameState, state_of
+from testbed.checks.inputs import program_file, read_program
+from testbed.checks.model import Repair, SourceEdit
+from testbed.checks.options import CheckOptions
+from testbed.checks.readers import Readers
+from testbed.checks.source_edits import NoPatch, patched
+from testbed.checks.tried_function import TriedFunction
+from testbed.contract.rows import RowTable, Undefined, UnwindRow
+from testbed.image import Image, Section
+from testbed.words.errors import TestbedError
+from testbed.words.table_formats import BY_SECTION
+
+MadeRight = frozenset[tuple[int, str]]  # (pc, thing)
+ToldRepairs = Sequence[tuple[Repair | None, MadeRight]]
+_TOGETHER = "together with what is advised above"
+_RowAt = Callable[[int], UnwindRow | None]  # by a pc of the code as it was executed
+
+
+@dataclass(frozen=True, slots=True)
+class TriedSource:
+    """The source that was checked, ``text`` instead of its own if that is not None, and the ``image`` made of it."""
+
+    path: Path
+    text: str | None
+    options: CheckOptions
+    readers: Readers
+    image: Image
+
+    def tries(self, edits: Sequence[SourceEdit]) -> bool:
+        """Can these edits be tried as such? Those of another file, or of all uses of a macro, cannot."""
+        return bool(edits) and all(
+            not each.is_macros_own and Path(each.file).resolve() == self.path.resolve() for each in edits
+        )
+
+    def confirmed(
+        self, repair: Repair, table: str, function: TriedFunction, before: Sequence[FrameState], told: ToldRepairs
+    ) -> tuple[Repair | None, MadeRight]:
+        """A repair with what its text makes right; ``before`` are the states that were executed, ``told`` are repairs.
+
+        It is tried by itself, then with those that are told before it. None where that makes nothing right, or
+        anything wrong that was right. Rows that suppose another entry are not tried: what is said is found in others.
+        """
+        read = [function.spans[each.span].state for each in function.tried]
+        if any(one is not other for one, other in zip(before, read, strict=True)):
+            return repair, frozenset()
+        others = [edit for each, right in told if right and each for edit in each.edits]
+        for beside in ((), others) if others else ((),):
+            right = self._made_right((*beside, *repair.edits), table, function, before)
+            right -= frozenset[tuple[int, str]]().union(*(its for _, its in told if beside))
+            if right:
+                why = "; ".join(filter(None, (repair.why, _TOGETHER if beside else "")))
+                return replace(repair, repaired=len({pc for pc, _ in right}), why=why), right
+        return None, frozenset()
+
+    def _made_right(
+        self, edits: Sequence[SourceEdit], table: str, function: TriedFunction, before: Sequence[FrameState]
+    ) -> MadeRight:
+        """What some edits make right; nothing where they make something wrong."""
+        row_at, right = self._rows(edits, table), set[tuple[int, str]]()
+        for i, each in enumerate(function.tried if row_at else ()):
+            row = row_at and (row_at(each.pc) or row_at(each.pc + each.size - 1))
+            was = function.wrong(i, before[i])
+            now = function.wrong(i, state_of(row, function.convention)) if row else None
+            ends = isinstance(before[i].get(function.return_address(i)), Undefined)  # of that nothing else is told
+            if now is None or (now - was and not ends):
+                return frozenset()
+            right |= {(each.pc, thing) for thing in was - now}
+        return frozenset(right)
+
+    def _rows(self, edits: Sequence[SourceEdit], table: str) -> _RowAt | None:
+        """The rows of a section with some edits; None where the source cannot be assembled so, or has other code."""
+        text = self.path.read_text("utf-8", "surrogateescape") if self.text is None else self.text
+        try:
+            with program_file(self.path, self.options.arch, self.options.flags, patched(text, edits)) as file:
+                image = read_program(file, self.path, self.options.arch)
+                found = self.readers.tables(image, (BY_SECTION[table].name,)).get(BY_SECTION[table].name)
+        except (NoPatch, TestbedError):
+            return None
+        moved = {
+            (old.address, old.address + len(old.data)): new.address - old.address
+            for name, old in self.image.sections.items()
+            if (new := image.sections.get(name)) is not None and _holds_as_much(old, new)
+        }
+
+        def at(pc: int) -> UnwindRow | None:
+            by = next((by for (start, end), by in moved.items() if start <= pc < end), None)
+            return found.at(pc + by) if isinstance(found, RowTable) and by is not None else None
+
+        return at
+
+
+def _holds_as_much(old: Section, new: Section) -> bool:
+    return bool(old.address) and len(old.data) == len(new.data)
