@@ -124,9 +124,7 @@ def readlinkat(process: Process, a: tuple[int, ...]) -> int:
 
 def getdents64(process: Process, a: tuple[int, ...]) -> int:
     """``struct linux_dirent64``: inode, offset of the next one, length, kind, name."""
-    file = process.descriptors[process.signed(a[0])]
-    if not isinstance(file, OpenFolder) or file.node is None:
-        raise Refusal(errno.ENOTDIR)
+    file = process.descriptors.of(OpenFolder, process.signed(a[0]), errno.ENOTDIR)
     found, at = b"", file.at
     while at < len(file.names):
         name = file.names[at]
@@ -166,10 +164,7 @@ def chdir(process: Process, a: tuple[int, ...]) -> int:
 
 def fchdir(process: Process, a: tuple[int, ...]) -> int:
     """``fchdir(fd)``: 0, or ENOTDIR."""
-    file = process.descriptors[process.signed(a[0])]
-    if not isinstance(file, OpenFolder) or file.node is None:
-        raise Refusal(errno.ENOTDIR)
-    process.folder = file.node.path
+    process.folder = process.descriptors.of(OpenFolder, process.signed(a[0]), errno.ENOTDIR).node.path
     return 0
 
 

@@ -207,10 +207,7 @@ def signalfd4(process: Process, a: tuple[int, ...]) -> int:
     if a[2] != 8:
         raise Refusal(errno.EINVAL)
     if number != -1:
-        file = process.descriptors[number]
-        if not isinstance(file, SignalFile):
-            raise Refusal(errno.EINVAL)
-        file.mask = mask
+        process.descriptors.of(SignalFile, number, errno.EINVAL).mask = mask
         return number
     made = SignalFile(os.O_RDWR | a[3] & os.O_NONBLOCK, kernel=process.kernel, mask=mask)
     return process.descriptors.add(made, close_on_exec=bool(a[3] & os.O_CLOEXEC))

@@ -42,10 +42,7 @@ _HOSTS = {INET: bytes((127, 0, 0, 1)), INET6: bytes(15) + b"\1"}
 
 def _socket(process: Process, number: int) -> Socket:
     """Raises Refusal (EBADF, ENOTSOCK)."""
-    file = process.descriptors[process.signed(number)]
-    if not isinstance(file, Socket):
-        raise Refusal(errno.ENOTSOCK)
-    return file
+    return process.descriptors.of(Socket, process.signed(number), errno.ENOTSOCK)
 
 
 def _made(process: Process, family: int, kind: int, protocol: int) -> Socket:

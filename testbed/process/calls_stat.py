@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from testbed.process.file_tree import FileNode, refused_by_host
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
-from testbed.process.refusal import Refusal
 from testbed.process.state import EPOCH, KernelCall, Process
 
 AT_CWD, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
@@ -27,10 +26,7 @@ def folder_of(process: Process, number: int, path: str) -> str:
     number = process.signed(number)
     if path.startswith("/") or number == AT_CWD:
         return process.folder
-    file = process.descriptors[number]
-    if not isinstance(file, OpenFolder) or file.node is None:
-        raise Refusal(errno.ENOTDIR)
-    return file.node.path
+    return process.descriptors.of(OpenFolder, number, errno.ENOTDIR).node.path
 
 
 def _stat_bytes(process: Process, mode: int, inode: int, size: int, time: int = EPOCH) -> bytes:
@@ -78,7 +74,7 @@ def _stat_node(process: Process, node: FileNode, open_size: int | None = None) -
 def _stat_open(process: Process, file: OpenFile) -> bytes:
     if isinstance(file, OpenHostFile):
         return _stat_node(process, file.node, file.size)
-    if isinstance(file, OpenFolder) and file.node is not None:
+    if isinstance(file, OpenFolder):
         return _stat_node(process, file.node)
     return _stat_bytes(process, file.mode, 1, file.size)
 

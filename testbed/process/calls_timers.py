@@ -72,10 +72,7 @@ def timerfd_create(process: Process, a: tuple[int, ...]) -> int:
 
 
 def _timer(process: Process, number: int) -> TimerFile:
-    file = process.descriptors[process.signed(number)]
-    if not isinstance(file, TimerFile):
-        raise Refusal(errno.EINVAL)
-    return file
+    return process.descriptors.of(TimerFile, process.signed(number), errno.EINVAL)
 
 
 def timerfd_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> int:

@@ -158,10 +158,7 @@ def epoll_create(process: Process, a: tuple[int, ...]) -> int:
 
 
 def _epoll(process: Process, number: int) -> Epoll:
-    file = process.descriptors[process.signed(number)]
-    if not isinstance(file, Epoll):
-        raise Refusal(errno.EINVAL)
-    return file
+    return process.descriptors.of(Epoll, process.signed(number), errno.EINVAL)
 
 
 def epoll_ctl(process: Process, a: tuple[int, ...]) -> int:

@@ -8,9 +8,12 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 from testbed.process.open_files import OpenFile
 from testbed.process.refusal import Refusal
+
+OpenKind = TypeVar("OpenKind", bound=OpenFile)
 
 MOST_DESCRIPTORS = 1024
 MOST_SENT = 1024  # open files that are on their way from one process to another, in all of a run
@@ -95,6 +98,13 @@ class Descriptors:
         if number not in self._files:
             raise Refusal(errno.EBADF)
         return self._files[number]
+
+    def of(self, kind: type[OpenKind], number: int, otherwise: int) -> OpenKind:
+        """An open file of this kind. Raises Refusal (EBADF, and ``otherwise`` for another kind)."""
+        file = self[number]
+        if not isinstance(file, kind):
+            raise Refusal(otherwise)
+        return file
 
     def __contains__(self, number: int) -> bool:
         return number in self._files

@@ -115,7 +115,7 @@ class OpenFolder(OpenFile):
     """A folder, with the names that it had when it was opened; ``at`` is the next one that is listed."""
 
     mode: int = stat.S_IFDIR | 0o755
-    node: FileNode | None = None
+    node: FileNode = field(kw_only=True)
     names: tuple[str, ...] = ()
     at: int = 0
 
