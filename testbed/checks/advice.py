@@ -271,7 +271,7 @@ class Advisor:
         return is_there and said.count(REMEMBER_STATE) > said.count(RESTORE_STATE)
 
     def _remembered_elsewhere(self, pc: int, remembered: int) -> Iterator[SourceChange]:
-        """For a `.cfi_restore_state` that stands there, another place to remember: before all that changes the state."""
+        """What a `.cfi_restore_state` that stands there goes back to, remembered before all that changes the state."""
         yield SourceChange(remembered, (REMEMBER_STATE,), first=True)
         for at in sorted((each for each in self.source.sizes if each < pc), reverse=True):
             if written := self.source.standing_at(at).get(REMEMBER_STATE):
