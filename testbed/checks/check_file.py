@@ -142,9 +142,10 @@ def _checked(
     with program_file(path, options.arch, options.flags, text) as file:
         this = opened(file, path, replace(options, jobs=1), readers)
         chosen = [piece for piece in this.pieces if piece.is_entry and fits(piece, options.functions)]
-        if not chosen:
+        parts = codes_of_parts(this, chosen, options.functions)
+        if not chosen and not (options.functions and parts):
             if options.functions:
-                wanted, names = " or ".join(options.functions), [str(each) for each in this.pieces if each.is_entry]
+                wanted, names = " or ".join(options.functions), [str(each) for each in this.pieces]
                 raise NothingAskedFor(f"{path}: it has no function that matches {wanted}; {nearest(wanted, names)}")
             raise UsageError(f"{path}: it has no function: {_no_function(this)}")
         ways = frozenset(doubted_ways(this.image, this.tables))
@@ -153,7 +154,6 @@ def _checked(
         if kept is not None and not goes_on:
             kept.forget()
         results = groups_done(planned, options.jobs, executor, progress, kept)
-        parts = codes_of_parts(this, chosen, options.functions)
         source = TriedSource(path, text, options, readers, this.image) if path.suffix in SOURCES else None
         found = file_check(path, this.image, this.tables, results, options, this.pieces, parts, source)
         if kept is not None:  # not before: advice for many findings takes as long as the calls

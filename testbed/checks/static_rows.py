@@ -146,7 +146,8 @@ class StaticReading:
                 continue
             held = [int(value) & ~SIGNED for value in (values[name], *(value for _, value in words))]
             signed |= name == back and bool(values[name] & SIGNED if held[0] == wanted else False)
-            slots = [low(where) for (where, _), value in zip(words, held[1:], strict=True) if value == wanted]
+            there = [where for (where, _), value in zip(words, held[1:], strict=True) if value == wanted]
+            slots = [low(where) for where in there if where >> 48 & 0xFF == CFA_BASE]
             others = (other for other, value in values.items() if other not in (name, arch.pc) and value == wanted)
             in_place = held[0] == wanted and (name != back or arch.link is not None)
             if in_place or slots or held[0] >> KIND != MAYBE:

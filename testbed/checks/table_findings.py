@@ -480,7 +480,7 @@ class _OneFunction:
         if place is not None and place.registers:
             return f"the caller's {name} is in {min(place.registers, key=self.arch.index.__getitem__)}"
         if true.visits == 1:
-            return f"the caller's {name} is nowhere in the frame"
+            return f"the caller's {name} is at no known place"
         return f"the caller's {name} is in no one place at all {true.visits} visits"
 
 

@@ -15,6 +15,7 @@ from testbed.sweep.native.codes import (
     NUMBER,
     OTHER,
     PLACE,
+    ROUNDED_BASE,
     SIGNED,
     X86_64,
     callers,
@@ -187,7 +188,7 @@ def held_against(row: Any, own: Any, state: Any, swept: Any, pc: Any, room: Any,
         if kind == AT_EXPRESSION and where >> KIND == PLACE:
             held = saved_at(state, where, own, wanted)
         elif kind == AT_EXPRESSION:
-            held = MAYBE << KIND if where >> KIND == MAYBE else OTHER << KIND
+            held = MAYBE << KIND  # only the stack is followed
         else:
             held = where
     if held == wanted:
@@ -202,7 +203,8 @@ def saved_at(state: Any, where: Any, own: Any, wanted: Any) -> Any:
     if k >= 0:
         held = state[FIRST_WORD + 2 * k + 1]
     else:
-        held = MAYBE << KIND if not state[IS_WHOLE] or state[LOST] >> (own & 63) & 1 else OTHER << KIND
+        is_known = state[IS_WHOLE] and not state[LOST] >> (own & 63) & 1 and where >> 48 & 0xFF < ROUNDED_BASE
+        held = OTHER << KIND if is_known else MAYBE << KIND
     if held >> KIND == MAYBE:
         follow(state, where, wanted)
     return held
