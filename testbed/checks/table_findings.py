@@ -15,15 +15,7 @@ from testbed.arch import Arch
 from testbed.checks.advice import Advisor, FunctionSource
 from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
-from testbed.checks.frame_states import (
-    CFA_OFFSET,
-    CFA_REGISTER,
-    SIGNED,
-    FrameState,
-    StatePart,
-    cfa_of,
-    state_spans,
-)
+from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, cfa_of, state_spans
 from testbed.checks.model import (
     BEFORE_IT,
     SEVERITIES,
@@ -62,12 +54,26 @@ from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
 from testbed.words.table_formats import BY_SECTION, Directives
 
-# Functions whose rows suppose that they are entered with more on the stack than a call leaves there.
+# Functions whose rows suppose another entry than a call: what is found when they are called is nobody's mistake.
 #
-# The linkage table pushes two words and jumps to glibc's `_dl_runtime_resolve`, whose rows count them from the first
-# instruction on, and which takes them off before it jumps on. Called as any function, all of its rows are wrong by
-# these words. That tells it from a mistake: no row is right, but for one behind which it leaves with SP above where it
-# was entered, at which nobody's caller can be told any more.
+# What lies above the CFA is of who enters: a register of his callers is there only if he has put it there. And more may
+# be on the stack than a call leaves. The linkage table pushes two words and jumps to glibc's `_dl_runtime_resolve`,
+# whose rows count them from the first instruction on, and which takes them off before it jumps on. Called as any
+# function, all of its rows are wrong by these words. That tells it from a mistake: no row is right, but for one behind
+# which it leaves with SP above where it was entered, at which nobody's caller can be told any more.
+
+
+def put_above(function: TriedFunction) -> tuple[int, str] | None:
+    """The first instruction at which the rows have a register above the true CFA where nothing of that kind is."""
+    return next(
+        (
+            (i, name)
+            for i, wrong in enumerate(map(function.wrong, range(len(function))))
+            for name in sorted(wrong - {THE_CFA})
+            if THE_CFA not in wrong and isinstance(rule := function.states[i].get(name), Offset) and rule.offset >= 0
+        ),
+        None,
+    )
 
 
 def more_at_entry(function: TriedFunction, start: int) -> int:
@@ -83,19 +89,6 @@ def more_at_entry(function: TriedFunction, start: int) -> int:
     tried = {each.span for each in function.tried}
     left = [span.row.cfa for i, span in enumerate(function.spans) if i not in tried]
     return offset - arch.entry_cfa if RegisterPlus(arch.sp, arch.entry_cfa) in left else 0
-
-
-def entered_by_call(function: TriedFunction, more: int) -> None:
-    """Take the words off all rows that count them: what is wrong then is wrong however the function is entered."""
-    for i, state in enumerate(function.states):
-        offset = state.get(CFA_OFFSET)
-        if not isinstance(offset, int):
-            continue
-        moved: dict[str, StatePart] = {**state, CFA_OFFSET: offset - more}
-        for name, rule in state.items():
-            if isinstance(rule, Offset) and name != function.return_address(i):
-                moved[name] = Offset(rule.offset + more)
-        function.states[i] = moved
 
 
 # Functions of a file as ranges of addresses, also where an assembler was not told how long they are.
@@ -271,8 +264,10 @@ class _OneFunction:
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
         counted = frozenset(pc for pc, its in standing.items() if any(each.startswith(_COUNTED) for each in its))
         function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted)
-        if self.advises and (more := more_at_entry(function, self.span.start)):
-            yield self._entered_otherwise(function, more)
+        if self.advises and (entered := self._entered_otherwise(function)):
+            wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]
+            yield self._finding(FindingKind.OTHER_ENTRY, wrong, (entered,), None)
+            return
         before = list(function.states)
         if self.table.source in _OF_SAVES and (frame := frame_repair(function)):
             i = next(i for i, each in enumerate(tried) if each.pc == frame.pcs[0])
@@ -334,13 +329,17 @@ class _OneFunction:
         left = [each.true.places for each in function.tried if each.true.returns]
         return lost and all(not left or any(name in its and not its[name].in_place for its in left) for name in names)
 
-    def _entered_otherwise(self, function: TriedFunction, more: int) -> TableFinding:
-        """Rows that suppose another entry than a call: noted, and compared as if that had been."""
-        says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
-        thing = WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
-        wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]
-        entered_by_call(function, more)
-        return self._finding(FindingKind.OTHER_ENTRY, wrong, (thing,), None)
+    def _entered_otherwise(self, function: TriedFunction) -> WrongThing | None:
+        """What shows that the rows suppose another entry than a call, which was not made."""
+        if more := more_at_entry(function, self.span.start):
+            says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
+            return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
+        if above := put_above(function):
+            i, name = above
+            return WrongThing(
+                name, f"{name} is {rule_words(function.rule(i, name, function.states[i]), name)}", _PUT_ABOVE
+            )
+        return None
 
     def _cannot(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that the table marks: of nobody's caller it says so rightly."""
@@ -497,4 +496,5 @@ _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
+_PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

@@ -204,9 +204,9 @@ class TriedFunction:
 
     def _is_right_cfa(self, i: int, state: FrameState) -> bool:
         cfa, each = cfa_of(state), self.tried[i]
-        if cfa is None or cfa == cfa_of(self.spans[each.span].state):  # it was tried as it stands
-            return not each.mask & (CFA | OUTERMOST)
-        return isinstance(cfa, RegisterPlus) and each.true.cfa.get(cfa.register) == cfa.offset
+        if isinstance(cfa, RegisterPlus) and cfa.register in each.true.cfa:
+            return each.true.cfa[cfa.register] == cfa.offset
+        return cfa is None or (cfa == cfa_of(self.spans[each.span].state) and not each.mask & (CFA | OUTERMOST))
 
     def rule(self, i: int, name: str, state: FrameState) -> Rule | None:
         """The rule of a register; the convention's where the state has none."""

@@ -46,9 +46,9 @@ _RULES: Mapping[FindingKind, tuple[str, str, str]] = {
     FindingKind.OTHER_ENTRY: (
         "RowsOfAnotherEntry",
         "The rows of a function suppose that it is not entered by a call.",
-        "At its first instruction they count more on the stack than a call leaves there, and the function takes it off "
-        "before it goes on, as what resolves the slots of a linkage table does. Whoever calls it as a function finds "
-        "rows that are wrong; who enters it as it is meant finds right ones.",
+        "They count more on the stack than a call leaves there, and the function takes it off before it goes on, as "
+        "what resolves the slots of a linkage table does; or they have a register above the frame. Whoever calls it as "
+        "a function finds rows that are wrong; who enters it as it is meant finds right ones.",
     ),
     FindingKind.CANNOT_UNWIND: (
         "CannotUnwind",

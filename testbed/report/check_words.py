@@ -353,6 +353,8 @@ def _but(checks: Sequence[FileCheck]) -> str:
     parts = [f"{count(epilogues, 'instruction')} of epilogues, which the compiler left out"] * bool(epilogues)
     whose = "a contract of its own" if private == 1 else "contracts of their own"
     parts += [f"those of {count(private, 'function')} with {whose}"] * bool(private)
+    entered = len({finding.function for finding in told if finding.kind is FindingKind.OTHER_ENTRY})
+    parts += [f"those of {count(entered, 'function')} for another entry than a call"] * bool(entered)
     return f" but {listed(parts)}" if parts else ""
 
 

@@ -151,7 +151,7 @@ def read_alike(image: Image, format: str, *pcs: int) -> Image:
     assert told is not None
     if not pcs:
         table = told(image)
-        parts = [(part.start, part.end) for part in (*table.rows, *table.broken)]
+        parts = [(row.start, row.end) for row in table.rows] + [(part.start, part.end) for part in table.broken]
         pcs = tuple(sorted({pc for start, end in parts for pc in (start - 1, start, end - 1, end)}))
     found = [str(each) for each in differences(image, format, pcs)]
     assert found == [], found[0]

@@ -2,20 +2,17 @@
 // ! {"alone": true, "runs": 100, "steps": 500}
 //
 // case: as it is
-// | it: every row is right; all 9 instructions were executed.
+// | it: every row is right but those of 1 function for another entry than a call; all 9 instructions were executed.
 // | note `pushq %rbx`, at +0, 2: `pushq %rbx`
 // | resolve (pushq %rbx): the row says CFA = %rsp+24, and the function takes off 16 bytes that no call puts there: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | resolve: 9, 9 executed, some came back
 // case: a wrong slot besides
 // -  .cfi_rel_offset %rbx, 0
 // +  .cfi_rel_offset %rbx, 8
-// | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
+// | it: every row is right but those of 1 function for another entry than a call; all 9 instructions were executed.
 // | note `pushq %rbx`, at +0, 2: `pushq %rbx`
 // | resolve (pushq %rbx): the row says CFA = %rsp+24, and the function takes off 16 bytes that no call puts there: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
-// | warning `movq 16(%rsp), %rsi`, at -1, 2: `.cfi_rel_offset %rbx, 8`; resolve < caller (%rbx wrong) < main; tried: it makes 6 instructions right and none wrong
-// | resolve+0x1 (movq 16(%rsp), %rsi): %rbx is shown wrong in the caller: the row says %rbx is at CFA-8, %rbx still has the caller's value: write `.cfi_rel_offset %rbx, 0` for `.cfi_rel_offset %rbx, 8` in line 8 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | resolve: 9, 9 executed, some came back
-// | as is advised: it: every row is right; all 9 instructions were executed.
 // case: the function takes nothing off
 // -  addq $16, %rsp
 // +  nop

@@ -43,9 +43,10 @@
 // + push {r4, r5, lr}
 // - .pad #12
 // | it: 1 of 1 function has code that is marked as one that cannot be unwound; all 10 instructions were executed.
-// | warning `bl first`, at +0, 1: `bl first`; f < nothing more
-// | f+0x8 (bl first): the caller is lost: the table says that this function cannot be unwound, and it is called; no correction is given: no directives were found that describe it at each of its calls (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | warning `bl first`, at -5, 1: `.cantunwind`; f < nothing more; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (bl first): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, r5, lr}` and `.pad #12` for `.cantunwind` in line 9 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were executed.
 // case: nothing is said of it
 // - f:
 // - .fnstart
@@ -58,9 +59,10 @@
 // + sub sp, #12
 // - .fnend
 // | it: 1 of 1 function has code without a row; all 10 instructions were executed.
-// | error `bl first`, at +0, 1: `bl first`; f < nothing more
-// | f+0x8 (bl first): the caller is lost: no row covers this instruction, and its function is called; no correction is given: no directives were found that describe it (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | error `bl first`, at -4, 1: `push {r4, r5, lr}`; f < nothing more; tried: it makes 2 instructions right and none wrong
+// | f+0x8 (bl first): the caller is lost: no row covers this instruction, and its function is called: add `.fnstart`, `.save {r4, r5, lr}` and `.pad #12` before line 8, and `.fnend` behind line 17 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 10, 10 executed, all came back
+// | as is advised: it: every row is right; all 10 instructions were executed.
 // case: a frame that differs from call to call
 // - bl first
 // - mov r4, r0
