@@ -40,8 +40,10 @@ class CodePiece:
 def pieces_of(image: Image) -> tuple[CodePiece, ...]:
     """Every piece of code that is known by a symbol or a table entry, by address, none over another.
 
-    Of several symbols at one place the first one names it, and the largest one says how long it is.
+    Of several symbols at one place the first one names it, and the largest one says how long it is; where none does it
+    ends where the next one begins, with its section at the latest: what linkers add stands in another.
     """
+    sections = [(s.address, s.address + len(s.data)) for s in image.sections.values() if s.address]
     code = [(s.address, s.address + len(s.data)) for s in image.segments if s.executable]
     ends = dict(table_ranges(image))
     names: dict[int, list[str]] = {}
@@ -53,12 +55,17 @@ def pieces_of(image: Image) -> tuple[CodePiece, ...]:
     starts = sorted(start for start in ends if any(low <= start < high for low, high in code))
     pieces = []
     for start, following in zip_longest(starts, starts[1:]):
-        limit = next(high for low, high in code if low <= start < high)
+        limit = _end_at(start, code)
         limit = limit if following is None else min(following, limit)
-        end = min(ends[start], limit) if ends[start] > start else limit
+        end = min(ends[start], limit) if ends[start] > start else min(_end_at(start, sections), limit)
         named = tuple(dict.fromkeys(names.get(start, ())))
         pieces.append(CodePiece(start, end, named[0] if named else "", not any(map(_is_part, named)), named))
     return tuple(pieces)
+
+
+def _end_at(place: int, ranges: Sequence[tuple[int, int]]) -> int:
+    """Where the range ends that a place lies in; above all code where it lies in none."""
+    return next((high for low, high in ranges if low <= place < high), 1 << 64)
 
 
 # lld: ELF/Thunks.cpp. A jump that reaches farther than its caller's; lld writes no row for it.
