@@ -204,8 +204,8 @@ class TriedFunction:
 
     def _is_right_cfa(self, i: int, state: FrameState) -> bool:
         cfa, each = cfa_of(state), self.tried[i]
-        if isinstance(cfa, RegisterPlus) and cfa.register in each.true.cfa:
-            return each.true.cfa[cfa.register] == cfa.offset
+        if isinstance(cfa, RegisterPlus) and (cfa.register != self.arch.sp or cfa.register in each.true.cfa):
+            return each.true.cfa.get(cfa.register) == cfa.offset
         return cfa is None or (cfa == cfa_of(self.spans[each.span].state) and not each.mask & (CFA | OUTERMOST))
 
     def rule(self, i: int, name: str, state: FrameState) -> Rule | None:

@@ -187,7 +187,7 @@ def test_the_cache_command_says_how_its_folder_is_chosen(
 ) -> None:
     assert "TESTBED_CACHE" in testbed("list", "--help").out
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "mine"))
-    assert testbed("list", "cache").out.startswith(f"{tmp_path / 'mine'}: 0 files")
+    assert testbed("list", "cache").out.startswith(f"{tmp_path / 'mine'} (--clear")
 
 
 # What a shell is told when it asks for names.
