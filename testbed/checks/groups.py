@@ -83,7 +83,7 @@ def pieces_for(
 
     def is_called(piece: CodePiece) -> bool:
         rows = _rows_at(known, piece.start)
-        if _is_not_called(rows):
+        if _is_not_called(rows, image.arch) or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1))):
             return False
         if piece.start in exported or not rows:
             return True
@@ -124,19 +124,31 @@ def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[Co
         yield replace(piece, end=min((piece.end, *(each.start for each in added if each.start > piece.start))))
 
 
-def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
+def judged_parts(
+    parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError], arch: Arch
+) -> tuple[CodePiece, ...]:
     """The split-off parts that are checked: those where a stack begins are not, for a new thread jumps there."""
     known = _known(tables)
-    return tuple(part for part in parts if not _is_not_called(_rows_at(known, part.start)))
+    return tuple(part for part in parts if not _is_not_called(_rows_at(known, part.start), arch))
 
 
 def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:
     return [table for name, table in tables.items() if isinstance(table, RowTable) and name not in AT_CALLS]
 
 
-def _is_not_called(rows: Sequence[UnwindRow]) -> bool:
+_MARK = 4  # bytes of what begins a function and does nothing: endbr64, bti, a no-operation
+
+
+def _is_start(rows: Sequence[UnwindRow]) -> bool:
+    """Whether some row says that nobody called."""
+    return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
+
+
+def _is_not_called(rows: Sequence[UnwindRow], arch: Arch) -> bool:
     """Whether some row says that nobody called, or in another way: in which register he left the return address."""
-    return any(isinstance(row.registers.get(row.return_address), Undefined | RegisterPlus) for row in rows)
+    usual = (arch.return_address, arch.link, arch.pc)
+    ways = [(row.registers.get(row.return_address), row.return_address) for row in rows]
+    return _is_start(rows) or any(isinstance(way, RegisterPlus) or name not in usual for way, name in ways)
 
 
 def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:
@@ -275,7 +287,7 @@ def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> F
     image = with_names(image, pieces)
     plans, data = users_plans(options.calls, image.arch)
     callable_image = make_callable(image, data)
-    caller, parts = Caller(callable_image, options.seed), judged_parts(parts_of_file(image, pieces), tables)
+    caller, parts = Caller(callable_image, options.seed), judged_parts(parts_of_file(image, pieces), tables, image.arch)
     explorer = Explorer(caller, pieces, parts)
     return FileAtWork(image, callable_image.loaded, pieces, parts, tables, plans, caller, explorer)
 
@@ -381,7 +393,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
             continue
         checks, left_out, astray = held_against(this, group.readers, name, table, batch, (watched, local), sized)
         checks = _only(checks, own)
-        true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized, at_calls=name in AT_CALLS)
+        true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
         right = checks.compared & (checks.wrong == 0) & ~checks.untried
         ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))

@@ -147,7 +147,8 @@ def _follows(function: TriedFunction, i: int, wrong: frozenset[str], causes: lis
             return False
         repaired, pc = function.states[m], function.tried[m].pc
         was_so = function.spans[function.tried[m].span].state == now != repaired
-        edit = _restored(function, i, wrong, repaired) if was_so and not function.wrong(i, repaired) & wrong else None
+        gone = wrong - function.wrong(i, repaired) if was_so else frozenset()
+        edit = _restored(function, i, gone, repaired) if gone else None
         k = next((k for k, cause in enumerate(causes) if pc in cause.pcs), None)
         if edit is not None and k is not None:
             more = (function.tried[j].pc for j in edit.fixed)

@@ -101,10 +101,8 @@ def true_rows(
     table: RowTable,
     pcs: Collection[int],
     sized: Bools | None = None,
-    *,
-    at_calls: bool = False,
 ) -> dict[int, ObservedRow]:
-    """What holds at some pcs at all the visits that were compared; ``at_calls``, when the call has been made.
+    """What holds at some pcs at all the visits that were compared; in the link register, when a call has been made.
 
     At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them.
 
@@ -119,7 +117,7 @@ def true_rows(
     numbers, starts, counts = np.unique(checks.pc[steps], return_index=True, return_counts=True)
     found = {}
     known = np.flatnonzero(called)
-    facts = _facts(watched, checks.pc, steps[known], table, at_calls) if len(known) else {}
+    facts = _facts(watched, checks.pc, steps[known], table) if len(known) else {}
     for pc, start, count in zip(numbers.tolist(), starts.tolist(), counts.tolist(), strict=True):
         its = steps[start : start + count]
         found[pc] = ObservedRow(pc, count, int(called[start : start + count].sum()), *facts.get(pc, ()))
@@ -139,10 +137,18 @@ def _return(watched: Truth, steps: NDArray[np.int64]) -> Bools:
     return back
 
 
+def _call(watched: Truth, steps: NDArray[np.int64]) -> Bools:
+    """Whether each step calls: an activation begins with the next one."""
+    after = np.minimum(steps + 1, len(watched.trace) - 1)
+    opened, parent = watched.activations.opened[watched.node[after]], watched.activations.parent[watched.node[after]]
+    called: Bools = (opened == steps + 1) & (parent == watched.node[steps])
+    return called
+
+
 _Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int]
 
 
-def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable, at_calls: bool) -> dict[int, _Facts]:
+def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable) -> dict[int, _Facts]:
     """The facts of each pc, from visits of called activations in the order of their pcs."""
     trace = watched.trace
     arch, node = trace.arch, watched.node[steps]
@@ -160,8 +166,6 @@ def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable
     stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(steps[starts], starts, strict=True)]
     truth = caller_columns(watched)
     places = {name: _places(watched, truth, steps, starts, stacks, name, slots[name]) for name in slots}
-    if at_calls and arch.link in places:
-        places[arch.link] = [replace(place, in_place=False) for place in places[arch.link]]
     return {
         number: (
             {name: int(distance[i]) for name, (same, distance) in distances.items() if same[i]},
@@ -257,6 +261,8 @@ def _places(
     trace, true = watched.trace, _TrueValues(watched, truth, steps, name)
     cfa, every = watched.activations.cfa[watched.node[steps]], np.arange(len(steps))
     still = np.zeros(len(steps), np.bool_) if name == trace.arch.pc else true.are(trace.column(name)[steps], every)
+    if name == trace.arch.link:
+        still &= ~_call(watched, steps)
     in_place = np.logical_and.reduceat(still, starts)
     others = [other for other in _general(trace.arch) if other not in (name, trace.arch.sp)]
     in_others = {each: np.logical_and.reduceat(true.are(trace.column(each)[steps], every), starts) for each in others}

@@ -278,14 +278,18 @@ def draw_stack(run: Run, step: int) -> StackDrawing:
 
 
 def _holders(run: Run, step: int, words: list[StackWord]) -> str:
-    """Where the innermost activation's return address is: in the link register, in words of its own part."""
+    """Where the innermost activation's return address is: in the link register, in words of its own part.
+
+    The words are looked at, and not what was written: in a piece of a run nobody knows what wrote them.
+    """
     own, link = run.watched.activations[int(run.watched.node[step])], run.arch.link
     if own.return_address is None or own.signal:
         return ""
     held = []
     if link and run.arch.without_signature(int(run.trace.column(link)[step])) == own.return_address:
         held.append(f"in {link}")
-    slots = (word.address for word in words if word.kind is WordKind.RETURN_ADDRESS and word.owner == own.index)
+    own_words = ((word.address, word.value) for word in words if word.owner == own.index and word.value is not None)
+    slots = (at for at, value in own_words if run.arch.without_signature(value) == own.return_address)
     held += [f"at {relative(run, slot, step)}" for slot in slots]
     return " and ".join(held) or "not in the frame" + f", nor in {link}" * bool(link)
 

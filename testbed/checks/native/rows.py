@@ -13,8 +13,9 @@ value"; of others only those with a rule are tried. What a row says of the retur
 even where there is none to take off: who authenticates it fails. A rule that finds nothing, as memory that is not
 mapped, is wrong; one that says "undefined" claims nothing of a register.
 
-A table that promises rows at calls only is held against what is left when the call has been made: the link register has
-the address behind it, and what calls do not preserve is nobody's any more.
+The row of a call is that of who has called, as long as it lasts: the link register is looked at when the call has been
+made, and has the address behind it. Of a table that promises rows at calls only nothing else is asked, and what calls
+do not preserve is nobody's then.
 
 At the bottom of a stack nobody called, and a row has to say that: its return address is undefined. Where somebody did,
 that is wrong.
@@ -125,7 +126,7 @@ def cannot_be_tried(rule: Any, i: Any, checked: Any) -> Any:
 def value_of(rule: Any, i: Any, checked: Any, run: Any) -> Any:
     """What a rule finds with the true CFA, and whether it finds anything."""
     step, kind = checked.step[i], rule.kind
-    is_written = run.at_calls and rule.base == run.link  # by the call
+    is_written = rule.base == run.link and calls(step, run)
     cfa, base = run.truth.cfa[run.truth.node[step]], run.registers[step + np.int64(is_written), rule.base]
     if kind == AT_CFA:
         return load((cfa + rule.offset) & run.word, rule.size, run.memory)
@@ -145,6 +146,15 @@ def value_of(rule: Any, i: Any, checked: Any, run: Any) -> Any:
             return low_bytes(computed, rule.size), outcome == VALUE
         return load(computed & run.word, rule.size, run.memory)
     return u64(0), False
+
+
+@compiled(inline=True)
+def calls(step: Any, run: Any) -> Any:
+    """Whether a step calls: an activation begins with the next one."""
+    if step + 1 >= len(run.truth.node):
+        return False
+    index = run.truth.node[step + 1]
+    return run.truth.own[index] == step + 1 and run.truth.parent[index] == run.truth.node[step]
 
 
 @compiled(inline=True)

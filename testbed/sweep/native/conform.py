@@ -203,7 +203,8 @@ def saved_at(state: Any, where: Any, own: Any, wanted: Any) -> Any:
     if k >= 0:
         held = state[FIRST_WORD + 2 * k + 1]
     else:
-        is_known = state[IS_WHOLE] and not state[LOST] >> (own & 63) & 1 and where >> 48 & 0xFF < ROUNDED_BASE
+        is_own = where >> 48 & 0xFF < ROUNDED_BASE and low(where) < 0  # above the CFA lies what others put there
+        is_known = state[IS_WHOLE] and not state[LOST] >> (own & 63) & 1 and is_own
         held = OTHER << KIND if is_known else MAYBE << KIND
     if held >> KIND == MAYBE:
         follow(state, where, wanted)

@@ -16,8 +16,8 @@
 // case: a slot is not said
 // -  .cfi_offset x30, -8
 // | it: 1 of 1 function has a wrong row; all 11 instructions were executed.
-// | error `ldp x29, x30, [sp, #48]`, at -15, 2: `.cfi_offset x29, -16`; f < what is in x30; tried: it makes 1 instruction right and none wrong
-// | f+0x20 (ldp x29, x30, [sp, #48]): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-8: add `.cfi_offset x30, -8` behind line 8 (.eh_frame; seen when it was executed)
+// | error `3: bl more`, at -13, 2: `.cfi_offset x29, -16`; f < what is in x30; tried: it makes 2 instructions right and none wrong
+// | f+0x1c (bl more): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-8: add `.cfi_offset x30, -8` behind line 8 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 11, 8 executed, 3 forced, all came back
 // | as is advised: it: every row is right; all 11 instructions were executed.
 // case: SP moves behind it
