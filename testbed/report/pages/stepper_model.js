@@ -149,7 +149,7 @@ function modelOf(facts, col) {
     if (linkColumn >= 0 && Number(register(linkColumn, step) & mask) === col.ra[own]) held.push(`in ${names[linkColumn]}`);
     for (const word of words) {
       const away = word.address - col.cfa[own];
-      if (word.kind === "RETURN_ADDRESS" && word.owner === own) held.push(`at cfa${away < 0 ? "-" : away ? "+" : ""}${away ? hex(Math.abs(away)) : ""}`);
+      if (word.owner === own && word.value !== null && Number(word.value & mask) === col.ra[own]) held.push(`at cfa${away < 0 ? "-" : away ? "+" : ""}${away ? hex(Math.abs(away)) : ""}`);
     }
     return held.join(" and ") || `not in the frame${linkColumn < 0 ? "" : `, nor in ${names[linkColumn]}`}`;
   }
