@@ -41,8 +41,8 @@ PLANTED = (
     Planted(
         "the CFA does not follow the pops of an epilogue",
         "formats/cfi_rows.py",
-        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, offset)",
-        "self.cfa = RegisterPlus(self.register_cfa(reader, at).register, max(offset, self.cfa.offset))",
+        "self.set_cfa(self.cfa.register, offset)",
+        "self.set_cfa(self.cfa.register, max(offset, self.cfa.offset))",
         "eh_frame",
         "x86_64",
         "epilogue): frame 0",
@@ -86,7 +86,7 @@ PLANTED = (
     Planted(
         "restore_state forgets that the CFA is part of the state",
         "formats/cfi_rows.py",
-        "self.cfa, self.registers = self.remembered.pop()",
+        "self.cfa, self.registers, self.offset = self.remembered.pop()",
         "self.registers = self.remembered.pop().registers",
         "eh_frame",
         "x86_64",
