@@ -83,7 +83,7 @@ def pieces_for(
 
     def is_called(piece: CodePiece) -> bool:
         rows = _rows_at(known, piece.start)
-        if _is_not_called(rows, image.arch) or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1))):
+        if _is_not_called(rows) or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1))):
             return False
         if piece.start in exported or not rows:
             return True
@@ -124,12 +124,10 @@ def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[Co
         yield replace(piece, end=min((piece.end, *(each.start for each in added if each.start > piece.start))))
 
 
-def judged_parts(
-    parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError], arch: Arch
-) -> tuple[CodePiece, ...]:
+def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
     """The split-off parts that are checked: those where a stack begins are not, for a new thread jumps there."""
     known = _known(tables)
-    return tuple(part for part in parts if not _is_not_called(_rows_at(known, part.start), arch))
+    return tuple(part for part in parts if not _is_not_called(_rows_at(known, part.start)))
 
 
 def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:
@@ -144,11 +142,9 @@ def _is_start(rows: Sequence[UnwindRow]) -> bool:
     return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
 
 
-def _is_not_called(rows: Sequence[UnwindRow], arch: Arch) -> bool:
+def _is_not_called(rows: Sequence[UnwindRow]) -> bool:
     """Whether some row says that nobody called, or in another way: in which register he left the return address."""
-    usual = (arch.return_address, arch.link, arch.pc)
-    ways = [(row.registers.get(row.return_address), row.return_address) for row in rows]
-    return _is_start(rows) or any(isinstance(way, RegisterPlus) or name not in usual for way, name in ways)
+    return any(isinstance(row.registers.get(row.return_address), Undefined | RegisterPlus) for row in rows)
 
 
 def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:
@@ -287,7 +283,7 @@ def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> F
     image = with_names(image, pieces)
     plans, data = users_plans(options.calls, image.arch)
     callable_image = make_callable(image, data)
-    caller, parts = Caller(callable_image, options.seed), judged_parts(parts_of_file(image, pieces), tables, image.arch)
+    caller, parts = Caller(callable_image, options.seed), judged_parts(parts_of_file(image, pieces), tables)
     explorer = Explorer(caller, pieces, parts)
     return FileAtWork(image, callable_image.loaded, pieces, parts, tables, plans, caller, explorer)
 
