@@ -137,11 +137,10 @@ def _return(watched: Truth, steps: NDArray[np.int64]) -> Bools:
     return back
 
 
-def _call(watched: Truth, steps: NDArray[np.int64]) -> Bools:
+def _call(truth: CallerColumns, steps: NDArray[np.int64]) -> Bools:
     """Whether each step calls: an activation begins with the next one."""
-    after = np.minimum(steps + 1, len(watched.trace) - 1)
-    opened, parent = watched.activations.opened[watched.node[after]], watched.activations.parent[watched.node[after]]
-    called: Bools = (opened == steps + 1) & (parent == watched.node[steps])
+    begun = truth.node[np.minimum(steps + 1, len(truth.node) - 1)]
+    called: Bools = (truth.own[begun] == steps + 1) & (truth.parent[begun] == truth.node[steps])
     return called
 
 
@@ -262,7 +261,7 @@ def _places(
     cfa, every = watched.activations.cfa[watched.node[steps]], np.arange(len(steps))
     still = np.zeros(len(steps), np.bool_) if name == trace.arch.pc else true.are(trace.column(name)[steps], every)
     if name == trace.arch.link:
-        still &= ~_call(watched, steps)
+        still &= ~_call(truth, steps)
     in_place = np.logical_and.reduceat(still, starts)
     others = [other for other in _general(trace.arch) if other not in (name, trace.arch.sp)]
     in_others = {each: np.logical_and.reduceat(true.are(trace.column(each)[steps], every), starts) for each in others}

@@ -79,11 +79,16 @@ def test_a_damaged_row_is_wrong_where_it_leads_a_walk_to_another_caller(arch: st
 
 
 def led_astray(run: Run, step: int, row: UnwindRow) -> Iterator[str]:
-    """What a walk by a row finds otherwise than it was: the return address, or registers."""
+    """What a walk by a row finds otherwise than it was: the return address, or registers; of a call, as it goes on."""
     at, arch, truth = run.trace.snapshot(step), run.arch, run.truth(step).frames[1]
     own = run.watched.activations[run.truth(step).frames[0].activation]
     before = run.trace.snapshot(own.opened - (1 if own.signal else 0)).registers
-    frame = Frame(FrameKind.INTERRUPTED, at.pc, at.registers)
+    registers = dict(at.registers)
+    if arch.link and any(
+        (each.opened, each.parent) == (step + 1, own.index) and not each.signal for each in run.watched.activations
+    ):
+        registers[arch.link] = run.trace.snapshot(step + 1).registers[arch.link]
+    frame = Frame(FrameKind.INTERRUPTED, at.pc, registers)
     try:
         _, caller = apply(row, frame, at)
     except UnwindError:
