@@ -117,6 +117,7 @@ def _goes_on(function: TriedFunction, first: Cause, cause: Cause) -> bool:
 
 
 def _with_step(function: TriedFunction, first: Cause, cause: Cause) -> Cause:
+    """A cause and one more step of the frame: its directives stand between those of the first and what ends both."""
     i = next(i for i, each in enumerate(function.tried) if each.pc == cause.pc)
     pc = _behind(function, i - 1)
     here = next((each for each in first.closings if each.pc == pc), Closing(pc, (), cause.pc))

@@ -51,11 +51,8 @@ class TriedSource:
         """A repair with what its text makes right; ``before`` are the states that were executed, ``told`` are repairs.
 
         It is tried by itself, then with those that are told before it. None where that makes nothing right, or
-        anything wrong that was right. Rows that suppose another entry are not tried: what is said is found in others.
+        anything wrong that was right.
         """
-        read = [function.spans[each.span].state for each in function.tried]
-        if any(one is not other for one, other in zip(before, read, strict=True)):
-            return repair, frozenset()
         others = [edit for each, right in told if right and each for edit in each.edits]
         for beside in ((), others) if others else ((),):
             right = self._made_right((*beside, *repair.edits), table, function, before)

@@ -96,11 +96,7 @@ def _both(a: ObservedRow, b: ObservedRow) -> ObservedRow:
 
 
 def true_rows(
-    watched: Truth,
-    checks: RowChecks,
-    table: RowTable,
-    pcs: Collection[int],
-    sized: Bools | None = None,
+    watched: Truth, checks: RowChecks, table: RowTable, pcs: Collection[int], sized: Bools | None = None
 ) -> dict[int, ObservedRow]:
     """What holds at some pcs at all the visits that were compared; in the link register, when a call has been made.
 
