@@ -23,6 +23,7 @@ from testbed.export.core import core_bytes
 from testbed.export.minidump import minidump_bytes
 from testbed.export.write import snapshot_data
 from testbed.native import machine_code
+from testbed.referee.process.limits import mapped_now
 from testbed.runs.files import save_run
 from testbed.words.errors import UsageError
 from tests.hostile import real
@@ -40,7 +41,7 @@ from tests.hostile.target import Target
 WORKING = 4  # seconds of processor time after which a command is interrupted
 _ENDING = 20.0  # seconds of processor time that it may use in all, itself and those that it started
 _SILENT = 90.0  # seconds of any kind
-_MEMORY = 12 << 30  # bytes of address space, most of which are what the parent has mapped
+_MEMORY = 8 << 30  # bytes of address space beyond what the parent has mapped: an engine maps one
 _FILE = 64 << 20
 _SEMAPHORES = Path("/dev/shm")
 _STATUSES = (0, 1, 2, 130)
@@ -59,7 +60,7 @@ def end_of(main: Callable[[], None], arguments: Sequence[str], folder: Path, std
     """The exit status of a command. Raises UsageError where that is 2, BadEnd where it is none of the documented."""
     out, err = folder / "out.txt", folder / "err.txt"
     (folder / "in.txt").write_bytes(stdin)
-    what = Confinement(int(_ENDING), _MEMORY, _FILE, None, (folder, _SEMAPHORES))
+    what = Confinement(int(_ENDING), mapped_now() + _MEMORY, _FILE, None, (folder, _SEMAPHORES))
     with confining(what) as confine:
         child = os.fork()
         if not child:
