@@ -39,7 +39,7 @@ from testbed.checks.native.rows import check_steps
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import ResultsByPc, by_pc
 from testbed.checks.readers import Readers
-from testbed.checks.row_checks import RowChecks
+from testbed.checks.row_checks import RowChecks, has_one_answer
 from testbed.checks.static_rows import called_without_rows, read_statically
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
@@ -395,7 +395,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
         ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))
         pairs = (_turned(batch, pc, np.flatnonzero(astray & own)),)
         tables[name] = TableChecks((natural,), (forced,), (true,), (np.unique(pc[left_out & own]),), (ways,), pairs)
-    decided = own & ~called.undecided  # where nobody knows who called, nothing was compared
+    decided = own & has_one_answer(called)  # elsewhere nothing was compared
     on_natural, on_forced = (np.unique(pc[decided & steps]) for steps in (~batch.forced, batch.forced))
     return GroupResult((), tables, on_natural, on_forced, {}, 0, steps)
 

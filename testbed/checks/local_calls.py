@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from testbed.checks.native.codes import RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks, check_rows
@@ -66,7 +67,18 @@ def local_calls(watched: Truth, whole: Bools) -> LocalCalls | None:
     folded = node.copy()
     folded[steps] = onto[node[steps]]
     doubtful = np.isin(node, called[~over])
-    return LocalCalls(replace(watched, node=folded), folded != node, doubtful)
+    transition = watched.sites.transition & ~((folded != node) & _stays(watched.sites.transition, folded))
+    truth = replace(watched, node=folded, sites=replace(watched.sites, transition=transition))
+    return LocalCalls(truth, folded != node, doubtful)
+
+
+def _stays(transition: Bools, node: NDArray[np.int32]) -> Bools:
+    """Which steps of transitions lead to a place in the same activation: who jumps there stays in his function."""
+    ends = np.flatnonzero(transition[:-1] & ~transition[1:])
+    after = np.searchsorted(ends, np.arange(len(node)))
+    end = np.append(ends, len(node) - 1)[after]
+    stays: Bools = transition & (node[np.minimum(end + 1, len(node) - 1)] == node)
+    return stays
 
 
 def rows_beside(
@@ -110,12 +122,12 @@ def as_call_or_jump(as_calls: RowChecks, as_jumps: RowChecks, local: LocalCalls)
 
     Of a call that nobody returns from its own return address is not asked: it may be written over.
     """
-    both = local.steps & as_calls.compared & as_jumps.compared
-    wrong = both & (as_jumps.wrong != 0)
+    told = local.steps & as_jumps.compared
+    wrong = told & as_calls.compared & (as_jumps.wrong != 0)
     unclear = (wrong & (as_calls.wrong & ~np.uint64(RETURN_ADDRESS) == 0)) | (local.doubtful & (as_calls.wrong != 0))
     return replace(
         as_calls,
-        compared=as_calls.compared & ~unclear,
-        wrong=np.where(both, as_jumps.wrong, as_calls.wrong),
-        untried=np.where(both, as_jumps.untried, as_calls.untried),
+        compared=(as_calls.compared | told) & ~unclear,
+        wrong=np.where(told, as_jumps.wrong, as_calls.wrong),
+        untried=np.where(told, as_jumps.untried, as_calls.untried),
     )

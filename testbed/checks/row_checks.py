@@ -98,8 +98,7 @@ def check_rows(
     trace = watched.trace
     word = np.uint64(trace.arch.word_mask)
     pc = (trace.pc - np.uint64(loaded.bias % (1 << 64))) & word
-    chosen = ~watched.transition & ~_signed_with_zero(watched)
-    chosen = chosen if steps is None else chosen & steps
+    chosen = has_one_answer(watched) if steps is None else has_one_answer(watched) & steps
     looked_up = _at_calls(watched, chosen) if at_calls else trace.pc
     chosen = chosen if not at_calls else chosen & (looked_up != 0)
     at = np.flatnonzero(chosen)
@@ -152,6 +151,11 @@ def wrong_alone(
     checked = _checked(watched, columns, run, np.array([step]), columns.numbers([(0, its)]), evaluate, memory_of)
     _check(checked, columns, run)
     return int(checked.wrong[0])
+
+
+def has_one_answer(watched: Truth) -> Bools:
+    """The steps at which a row can be right or wrong: in no transition, and the signature of no return address is 0."""
+    return ~watched.transition & ~_signed_with_zero(watched)
 
 
 def _signed_with_zero(watched: Truth) -> Bools:
