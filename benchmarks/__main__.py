@@ -14,7 +14,7 @@ from benchmarks.judging import judging
 from benchmarks.protocol import protocol
 from benchmarks.recorders import memory, recording, scaling
 from benchmarks.referees import referees
-from benchmarks.report import as_data, as_markdown, write_picture
+from benchmarks.report import as_data, as_markdown
 from benchmarks.starting import first_uses, matrices, starting
 from benchmarks.table import FigureTable
 from benchmarks.traces import traces
@@ -49,7 +49,7 @@ def measure(parts: tuple[str, ...], *, quick: bool, rounds: int) -> Iterator[Fig
 @click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only this part; repeatable.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Paired rounds (default: {ROUNDS}; quick: {QUICK_ROUNDS}).")
 @click.option("--json", "json_file", type=_file, help="Write everything measured as JSON.")
-@click.option("--markdown", type=_file, help="Write the page; with matplotlib installed its picture too, beside it.")
+@click.option("--markdown", type=_file, help="Write the page.")
 def command(
     quick: bool, parts: tuple[str, ...], rounds: int | None, json_file: Path | None, markdown: Path | None
 ) -> None:
@@ -64,21 +64,9 @@ def command(
         text = json.dumps(as_data(tables, date=date, rounds=rounds), indent=1, ensure_ascii=False)
         json_file.write_text(text + "\n", encoding="utf-8")
     if markdown:
-        picture = _picture(tables, markdown.with_suffix(".svg"))
         options = " ".join([*(["--quick"] if quick else []), *(f"--part {part}" for part in parts), "--markdown FILE"])
-        text = as_markdown(tables, date=date, rounds=rounds, options=options, picture=picture)
+        text = as_markdown(tables, date=date, rounds=rounds, options=options)
         markdown.write_text(text, encoding="utf-8")
-
-
-def _picture(tables: list[FigureTable], path: Path) -> str | None:
-    if not {"recording", "scaling"} <= {table.key for table in tables}:
-        return None
-    try:
-        write_picture(tables, path)
-    except ImportError:
-        click.echo("no picture: matplotlib is not installed (pip install matplotlib)", err=True)
-        return None
-    return path.name
 
 
 if __name__ == "__main__":

@@ -133,15 +133,14 @@ def traps() -> None:
 
     from programs import PROGRAMS
     from testbed.words.outcome import Outcome
-    from tests.golden import UNWINDERS, all_cells
+    from tests.golden import OURS, all_cells
 
     def shown(counts: Mapping[str, Any]) -> dict[tuple[str, Outcome], int]:
-        pairs = {tuple(pair.rsplit(" ", 1)): count for pair, count in counts["explained"].items()}
-        return {(mechanism, Outcome(outcome)): count for (mechanism, outcome), count in pairs.items()}
+        pairs = ((*pair.rpartition(" "), count) for pair, count in counts["failed"].items())
+        return {(clause, Outcome(outcome)): count for clause, _, outcome, count in pairs if clause}
 
     cells = [
-        ShownCell(unit, name, _judged(counts), counts["exact"], shown(counts))
-        for unit, name, counts in all_cells(UNWINDERS)
+        ShownCell(unit, name, _judged(counts), counts["exact"], shown(counts)) for unit, name, counts in all_cells(OURS)
     ]
     (ROOT / "docs" / "traps.md").write_text(traps_markdown(PROGRAMS, cells), encoding="utf-8")
 
@@ -265,7 +264,6 @@ def pictures() -> None:
     """The pictures that the documents show."""
     from pictures import write_all
 
-    subprocess.run([sys.executable, str(ROOT / "docs" / "heat_map.py")], check=True)
     write_all()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -21,25 +22,28 @@ def unwinders() -> str:
 
 
 def precision() -> str:
-    """Precision and recall of every unwinder by instruction set, from the golden counts that the tests keep."""
+    """Every unwinder by instruction set, from the golden counts that the tests keep: exact, precision, recall."""
     sys.path.insert(0, str(ROOT))
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.report.phrases import share
-    from testbed.verdicts.counts import Callers
     from tests.golden import OURS, all_cells
     from unwinders import UNWINDERS
 
-    found: dict[tuple[str, str], Callers] = {}
+    found: defaultdict[tuple[str, str], list[tuple[int, ...]]] = defaultdict(list)
     for unit, name, counts in all_cells(OURS):
         isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
         assert isa is not None
-        found[name, isa.name] = found.get((name, isa.name), Callers()) + Callers(*counts["callers"])
+        judged = counts["sites"] - counts["transition"] - counts.get("undecided", 0)
+        found[name, isa.name].append((counts["exact"], judged, *counts["callers"]))
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
-    rows = [f"| precision / recall | {' | '.join(isas)} |", "|---" * (1 + len(isas)) + "|"]
+    rows = [f"| exact / precision / recall, % | {' | '.join(isas)} |", "|---" * (1 + len(isas)) + "|"]
     for name in UNWINDERS:
-        each = [found.get((name, isa)) for isa in isas]
-        words = [f"{share(c.found, c.said)} / {share(c.found, c.true)}" if c else "" for c in each]
+        words = []
+        for isa in isas:
+            exact, judged, said, true, right = map(sum, zip(*found[name, isa] or [(0,) * 5], strict=True))
+            shares = (share(*pair).removesuffix(" %") for pair in ((exact, judged), (right, said), (right, true)))
+            words.append(" / ".join(shares) if judged else "")
         rows.append(f"| `{name}` | {' | '.join(words)} |")
     return "\n".join(rows)
 

@@ -7,24 +7,17 @@ import re
 import time
 from functools import partial
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 
 from benchmarks.__main__ import command
 from benchmarks.recorders import EMPTY, PIECES, RECORDERS, ROWS, run_naive, run_recorder, run_unhooked
-from benchmarks.report import write_picture
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable
-from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
+from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps
 from testbed.arch import ARCHES
-from testbed.image import LoadedImage
-from testbed.machine import record
 from testbed.machine.recording import record_light
-from testbed.referee.libunwind import unwinder as libunwind
-from testbed.referee.libunwind import unwinder as libunwind_library
-from unwinders.tables.eh_frame import EH_FRAME
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,8 +59,6 @@ def test_the_committed_results_are_of_a_full_run_and_dated() -> None:
     assert re.search(r"`python -m benchmarks --markdown FILE`, \d{4}-\d\d-\d\d", page)
     for target in TARGETS:
         assert re.search(rf"^\| {target.name} \| unhooked \| ", page, re.M), f"{target.name} was not measured"
-    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page):
-        ElementTree.parse(ROOT / "benchmarks" / picture)
 
 
 def test_every_instruction_set_is_measured() -> None:
@@ -120,41 +111,3 @@ def test_tables_say_numbers_in_three_digits() -> None:
     assert table.markdown() == (
         "## A table\n\n| name | n |\n|---|---:|\n| a | 1,234 |\n| b | 12.3 |\n| c | 1.23 |\n| d | - |\n\nWhy.\n"
     )
-
-
-def test_libunwind_finds_every_caller() -> None:
-    library = libunwind_library.load()
-    if library is None:
-        pytest.skip("nongnu libunwind is not installed: apt-get install libunwind8")
-    target = next(target for target in TARGETS if target.arch == libunwind_library.ARCH)
-    built = workload(target, 1)
-    trace = record(LoadedImage(built.image), budget=FOREVER)
-    theirs = libunwind.LibUnwind(library, trace.images)
-    deepest = 0
-    for step in range(0, len(trace), 7):
-        snapshot = trace.snapshot(step)
-        ours = EH_FRAME.unwind(snapshot)
-        assert ours.stopped is None
-        assert theirs.frames(snapshot) == tuple(frame.pc for frame in ours.frames), snapshot
-        deepest = max(deepest, len(ours.frames))
-    theirs.close()
-    assert deepest > 5
-
-
-def test_the_picture_shows_what_the_tables_say(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="pip install matplotlib")
-    recording = FigureTable(
-        "recording",
-        "",
-        ("target", "way", "× unhooked"),
-        (("arm64", "unhooked", 1.0), ("arm64", "slow", 4321.0), ("arm64", "fast", 4.0)),
-    )
-    scaling = FigureTable("scaling", "", ("part", "steps", "ns per step"), (("truth", 10, 5.0), ("truth", 1000, 5.0)))
-    path = tmp_path / "picture.svg"
-    write_picture([recording, scaling], path)
-    root = ElementTree.parse(path).getroot()
-    assert root.tag.endswith("svg")
-    drawn = path.read_text(encoding="utf-8")
-    for words in ("4,321", "truth", "slow", "fast", "arm64", "steps of the run"):
-        assert words in drawn, words
-    assert ">unhooked<" not in drawn, "the baseline is the axis"

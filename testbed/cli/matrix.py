@@ -140,7 +140,6 @@ class MatrixOptions:
             json="every cell",
             html="a page",
             svg="a picture of the table",
-            plot="a heat map",
             junit="JUnit XML, a test case per cell",
         ),
     ]
@@ -301,11 +300,6 @@ def _show(
 
         with written(files.junit):
             write_matrix_junit(matrix, files.junit)
-    if files.plot:
-        from testbed.report.plots import plot_matrix
-
-        with written(files.plot):
-            plot_matrix(matrix, files.plot)
     save(console, "testbed matrix", files.svg)
 
 

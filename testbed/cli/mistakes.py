@@ -13,7 +13,6 @@ _MOVED = {
     "--html": ".html",
     "--svg": ".svg",
     "--badge": ".svg",
-    "--plot": ".plot.svg",
     "--timeline": ".timeline.json",
     "--junit": ".xml",
     "--markdown": ".md",

@@ -53,7 +53,6 @@ def write_text(path: Path, text: str) -> None:
 # What a file that is written holds, by the end of its name: the longer end counts.
 _ENDS = MappingProxyType(
     {
-        "plot": (".plot.svg", ".png"),
         "timeline": (".timeline.json",),
         "json": (".json",),
         "html": (".html",),
@@ -69,7 +68,6 @@ _ENDS = MappingProxyType(
 class Outputs:
     """The files that a command is to write, by what each holds."""
 
-    plot: Path | None = None
     timeline: Path | None = None
     json: Path | None = None
     html: Path | None = None
@@ -420,7 +418,6 @@ class RunOptions:
         outputs_option(
             html="a page that steps through the run",
             svg="a picture of what is printed",
-            plot="plots",
             timeline="the stacks for speedscope and Perfetto",
             trace="only the recorded run, for --trace",
         ),
@@ -443,7 +440,7 @@ class RunOptions:
 
     def of_every_step(self) -> list[str]:
         """The options given that show every step, or nothing."""
-        return self.given("differences", "every_step", "as_json", "html", "plot", "timeline")
+        return self.given("differences", "every_step", "as_json", "html", "timeline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

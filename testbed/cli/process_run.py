@@ -353,6 +353,6 @@ def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
         raise UsageError("--against compares what a profiler sees: with --sample N, every N-th step")
     if options.outputs.timeline is not None and own.sample is None:
         raise UsageError("-o FILE.timeline.json of a process shows samples: with --sample N, every N-th step")
-    single = ("machine", "stepping", "differences", "every_step", "svg", "plot", "trace", "recipe", "frame_records")
+    single = ("machine", "stepping", "differences", "every_step", "svg", "trace", "recipe", "frame_records")
     for option in options.given(*single):
         raise UsageError(f"{option} shows single steps, or is of the corpus: not for a process (--json has the places)")

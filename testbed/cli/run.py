@@ -193,11 +193,6 @@ def _failed(run: Run | LongRun) -> str:
 def _show(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> None:
     """Judge every step, and show it in every way that was asked for. Exits with 1 where something is unexplained."""
     verdicts = _judged(run, unwinders, options)
-    if options.outputs.plot:
-        from testbed.report.plots import plot_run
-
-        with written(options.outputs.plot):
-            plot_run(run, verdicts, options.outputs.plot)
     if options.as_json:
         from testbed.report.json_data import run_data
 

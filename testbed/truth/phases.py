@@ -1,4 +1,4 @@
-"""Where in its activation each step is: the five phases, by which scores, plots and test vectors sort sites.
+"""Where in its activation each step is: the five phases, by which scores, pages and test vectors sort sites.
 
 They are defined from what was executed alone. The first line that holds is the phase::
 

@@ -149,7 +149,7 @@ def update(planned: list[Unit], *, whole: bool) -> None:
             check(cell)
     now = {**tools_of_set(OURS), **{unit.arch: str(tools_of(unit)) for unit in installed(UNITS) if gnu(unit)}}
     if now != tools_of_set(OURS):
-        assert whole, f"{UNWINDERS.tools} names another GCC or binutils: update all programs, {UPDATE}"
+        assert whole, f"{OURS.tools} names another GCC or binutils: update all programs, {UPDATE}"
         write_tools(OURS, now)
     counts: dict[Unit, dict[str, Counts]] = {
         unit: {name: counted(cell) for name, cell in cells[unit].items()}

@@ -225,7 +225,7 @@ def test_columns_are_honoured_where_there_is_no_terminal(
     assert width - 8 < longest <= width
 
 
-@pytest.mark.parametrize("script", ["docs/random_flags.py", "docs/heat_map.py", "docs/regenerate.py"])
+@pytest.mark.parametrize("script", ["docs/random_flags.py", "docs/regenerate.py"])
 def test_scripts_of_the_documents_print_help_and_write_nothing(script: str) -> None:
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")}
     done = subprocess.run([sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60)

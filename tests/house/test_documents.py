@@ -56,14 +56,6 @@ def test_every_unwinder_is_listed() -> None:
     assert all(f"| `{name}` |" in text for name in UNWINDERS)
 
 
-def test_the_heat_map_shows_todays_shares() -> None:
-    """The numbers in the picture, by unwinder; python docs/heat_map.py."""
-    drawn = re.findall(r">([\d.]+) %</text>", (ROOT / "docs" / "heat-map.svg").read_text(encoding="utf-8"))
-    shares = script("heat_map").shares()
-    today = ["100" if share == 100 else f"{min(share, 99.9):.1f}" for share in shares.values()]
-    assert sorted(drawn) == sorted(today), "python docs/heat_map.py"
-
-
 def test_the_page_of_random_flags_shows_the_kept_runs() -> None:
     text = (ROOT / "docs" / "results" / "random-flags.md").read_text(encoding="utf-8")
     assert text == script("random_flags").made(), "python docs/random_flags.py"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from xml.etree import ElementTree
 
 import jsonschema
 import numpy as np
@@ -20,21 +18,18 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.campaign.cells import cell_of
 from testbed.campaign.names import true_frames
-from testbed.campaign.results import Cell, Matrix, UnitResult
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.naming.symbolize import symbolize
 from testbed.report.answers import Answers, answers_of
 from testbed.report.json_forms import schema
-from testbed.report.plots import plot_matrix, plot_run
 from testbed.report.stepper import stepper_data, write_stepper
 from testbed.report.styles import STYLES, PrintedBacktrace, shown
 from testbed.report.timeline import Change, changes, timeline
 from testbed.runs.judging import judge
 from testbed.runs.run import Run, run_built, run_program
 from testbed.trace import Memory, Snapshot
-from testbed.verdicts.one import Verdict
-from testbed.words.errors import NoUnwindInfo, UsageError
+from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from tests.golden.whole import golden
 from tests.image.hand_made import BASE, image_of
@@ -367,40 +362,6 @@ def test_answers_keep_what_was_said(program: str, arch: str, recipe: str) -> Non
     for one, other in zip(natively.each, readably.each, strict=True):
         assert tuple(one.verdicts) == other.verdicts
     assert len(np.unique(np.stack([readably.pc, readably.cfa, readably.outer]), axis=1).T) == len(readably.pc)
-
-
-# The plots: files that a viewer opens.
-
-
-def judged_leaf_call() -> tuple[Run, list[tuple[Cell, Sequence[Verdict]]]]:
-    run, answers, cells = judged("leaf_call", "arm64", "keystone")
-    return run, [(cell, each.verdicts) for cell, each in zip(cells, answers.each, strict=True)]
-
-
-def test_a_run_is_plotted_and_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'unwind-testbed[plot]'")
-    run, by_unwinder = judged_leaf_call()
-    for name in ("a.svg", "b.svg", "c.png"):
-        plot_run(run, by_unwinder, tmp_path / name)
-    assert ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_matrix_is_plotted(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'unwind-testbed[plot]'")
-    _, _, cells = judged("leaf_call", "arm64", "keystone")
-    plot_matrix(Matrix((UnitResult(cells[0].unit, cells),), 1), tmp_path / "m.svg")
-    assert "fp_chain" in (tmp_path / "m.svg").read_text()  # a comment beside each text's outlines
-
-
-def test_a_wrong_suffix_and_a_missing_library_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, by_unwinder = judged_leaf_call()
-    with pytest.raises(UsageError, match=r"a plot ends in \.svg or \.png"):
-        plot_run(run, by_unwinder, tmp_path / "a.jpg")
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r"unwind-testbed\[plot\]"):
-        plot_run(run, by_unwinder, tmp_path / "a.svg")
 
 
 # Backtraces in the dialects that people know, on sites whose frames are known: each whole, in ``golden/outputs``.
