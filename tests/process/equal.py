@@ -1,13 +1,13 @@
-"""`python -m tests.process.equal FOLDER`: processes-equal.md and processes-shares.md, programs and builds.
+"""`python -m tests.process.equal FOLDER`: processes-shares.md, programs and builds.
 
 Programs of this folder, Lua and zlib's minigzip from Debian's sources, and bash, busybox, Lua and SQLite as Debian
 packages have them; built by GCC and clang (of ziglang), static and dynamic glibc and static musl, with and without
-frame pointers; run in the testbed, and natively (x86_64) or by qemu-user. With `--judge` also judged: unwinders of
-rows at every step, the others at 100 steps that the seed chooses; what takes more than 4 million steps in pieces.
+frame pointers; run in the testbed, and natively (x86_64) or by qemu-user; and judged: unwinders of rows at every
+step, the others at 100 steps that the seed chooses; what takes more than 4 million steps in pieces.
 
 Too long for the test suite, and it downloads sources and packages (nothing is installed). Those with the fewest steps
-come first, each in a process of its own, which ends after `--seconds`. Every row is kept in the folder, and the pages
-written after it: this may be stopped, or asked for parts: the pages show all rows that are kept. `--again` runs those
+come first, each in a process of its own, which ends after `--seconds`. Every row is kept in the folder, and the page
+written after it: this may be stopped, or asked for parts: the page shows all rows that are kept. `--again` runs those
 that are there. Exit status 1 where something differs that no sentence names, or an unwinder has a step that nothing
 explains.
 """
@@ -40,7 +40,7 @@ from tests.process.builds import TARGETS as COMPILERS
 from tests.process.builds import told
 from unwinders import UNWINDERS
 
-DOCS = Path(__file__).parents[2] / "docs" / "results"
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "processes-shares.md"
 JUDGED_BY = (
     *("fp_chain", "fp_chain_entry", "lr_leaf", "eh_frame", "debug_frame", "ehabi"),
     *("stack_scan", "stack_scan_strict"),
@@ -55,7 +55,7 @@ NAMED = {  # what is known to differ, and why the testbed is right
 class ProgramRow:
     """One program of one build: what it did in the testbed, and what differs elsewhere; "" for nothing.
 
-    ``shares`` are, by unwinder: counted, exact, whole, stops, lies, unexplained steps; empty where nothing was judged.
+    ``shares`` are, by unwinder: counted, exact, whole, stops, lies, unexplained steps; none where it did not run.
     ``opened`` are the places of the last: unwinder, function and library, steps, what is first executed there.
     """
 
@@ -92,8 +92,7 @@ def main() -> int:
     parser.add_argument("--program", action="append", help="only this one; repeatable")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; repeatable")
     parser.add_argument("--build", action="append", choices=(*BUILDS, "Debian"), help="only this one; repeatable")
-    parser.add_argument("--docs", type=Path, default=DOCS, help="where the pages are written")
-    parser.add_argument("--judge", action="store_true", help="judge them, too")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where the page is written")
     parser.add_argument("--again", action="store_true", help="run also what is kept")
     parser.add_argument("--open", action="store_true", help="judge again what has a step that nothing explains")
     parser.add_argument("--seconds", type=float, default=3600, help="for one program and build; then it is left out")
@@ -108,18 +107,17 @@ def main() -> int:
             missing.append(f"{program}: {why}")
     for program in sorted(chosen, key=lambda each: rows[str(each)].steps if str(each) in rows else 0):
         known = rows.get(str(program))
-        there_already = known is not None and (bool(known.shares) or not given.judge)
-        if known is not None and there_already and not (given.again or (given.open and known.unexplained)):
+        if known is not None and not (given.again or (given.open and known.unexplained)):
             continue
-        row = _in_time(program, given.seconds, judge=given.judge)
+        row = _in_time(program, given.seconds)
         if row is None:
             print(f"{program}: no row in {given.seconds:g} seconds", file=sys.stderr, flush=True)
             continue
         rows[str(row)] = row
         kept.write_text(json.dumps([asdict(each) for each in rows.values()], indent=0))
         print(f"{row}: {row.steps:,} steps, {row.word}, {row.unexplained} unexplained", file=sys.stderr, flush=True)
-        _write(rows.values(), missing, given.docs)
-    _write(rows.values(), missing, given.docs)
+        _write(rows.values(), missing, given.page)
+    _write(rows.values(), missing, given.page)
     return int(any(row.word == "differs" or row.unexplained for row in rows.values()))
 
 
@@ -127,18 +125,17 @@ def _read(row: dict[str, object]) -> ProgramRow:
     return ProgramRow(**row)  # type: ignore[arg-type]  # as `asdict` had it
 
 
-def _write(rows: Iterable[ProgramRow], missing: Sequence[str], docs: Path) -> None:
+def _write(rows: Iterable[ProgramRow], missing: Sequence[str], page: Path) -> None:
     builds = ("Debian", *BUILDS)
     ordered = sorted(rows, key=lambda row: (builds.index(row.build), TARGETS.index(row.target)))
-    (docs / "processes-equal.md").write_text("\n".join(_page(ordered, missing)) + "\n", encoding="utf-8")
-    (docs / "processes-shares.md").write_text("\n".join(_shares_page(ordered)) + "\n", encoding="utf-8")
+    page.write_text("\n".join(_page(ordered, missing)) + "\n", encoding="utf-8")
 
 
-def _in_time(program: RunnableProgram, seconds: float, *, judge: bool) -> ProgramRow | None:
+def _in_time(program: RunnableProgram, seconds: float) -> ProgramRow | None:
     """The row, made by a process that ends then; None where it is not there in time."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    making = context.Process(target=lambda: there.send(_row(program, judge=judge)))
+    making = context.Process(target=lambda: there.send(_row(program)))
     making.start()
     there.close()
     try:
@@ -151,13 +148,13 @@ def _in_time(program: RunnableProgram, seconds: float, *, judge: bool) -> Progra
     return row
 
 
-def _row(program: RunnableProgram, *, judge: bool) -> ProgramRow:
+def _row(program: RunnableProgram) -> ProgramRow:
     what = (program.name, program.target, program.build, program.emulated)
     try:
         run = run_process(program.path, program.arguments, budget=MOST_HELD, **here(program))
     except TestbedError as error:
         return ProgramRow(*what, 0, 0, str(error), str(error))
-    asked = _applicable(run) if judge else []
+    asked = _applicable(run)
     process: WatchedProcess | CountedProcess
     if run.status is None and run.steps == MOST_HELD:
         del run
@@ -193,35 +190,14 @@ def _applicable(run: ProcessRun) -> list[Unwinder]:
     return [UNWINDERS[name] for name in JUDGED_BY if any(map(UNWINDERS[name].applies_to, images))]
 
 
-def _page(rows: Sequence[ProgramRow], missing: Sequence[str]) -> Iterator[str]:
-    words = Counter(row.word for row in rows)
-    yield "# The output of real programs\n"
-    yield "Made by `python -m tests.process.equal FOLDER`. Each program is run in the testbed, and natively (x86_64)"
-    yield "or by qemu-user (arm64, A32, Thumb). *Equal*: the same standard output and exit status. GCC is Debian's 12,"
-    yield "clang is that of ziglang, which also makes musl; *fp*: with frame pointers; all with -O2. *Debian*: as its"
-    yield "packages have it. ziglang brings no static glibc, so clang's programs with glibc are dynamic.\n"
-    yield f"{words['equal']} of {len(rows)} are equal, {words['named']} differ as is named below."
-    steps, undecided = sum(row.steps for row in rows), sum(row.undecided for row in rows)
-    yield f"Of {steps:,} steps the truth leaves {undecided:,} undecided, {100 * undecided / max(1, steps):.4f} %."
-    for name, why in NAMED.items():
-        if any(row.word == "named" and row.name == name for row in rows):
-            yield f"*Named*, {name}: {why}."
-    if missing:
-        yield "\nNot run:\n"
-        yield from (f"- {each}" for each in missing)
-    yield "\n| program | target | build | steps | undecided | threads | ended by | equal |"
-    yield "|---|---|---|---:|---:|---:|---|---|"
-    for row in rows:
-        what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.undecided:,} | {row.threads}"
-        said = {"equal": "yes", "differs": f"**no**: {row.differs}"}.get(row.word, row.word)
-        yield f"| {what} | {row.ending} | {said} |"
+_INTRODUCTION = """# Real programs and builds, every unwinder
 
+Made by `python -m tests.process.equal FOLDER`. Each program is run in the testbed, and natively (x86_64)
+or by qemu-user (arm64, A32, Thumb). *Equal*: the same standard output and exit status. GCC is Debian's 12,
+clang is that of ziglang, which also makes musl; *fp*: with frame pointers; all with -O2. *Debian*: as its
+packages have it. ziglang brings no static glibc, so clang's programs with glibc are dynamic.
 
-_SHARES = """# Real programs and builds, every unwinder
-
-Made by `python -m tests.process.equal FOLDER --judge`: the programs and builds of
-[processes-equal.md](processes-equal.md), each run as a process and judged. A cell has the shares of steps, in percent:
-*exact / honest / lies*, where honest are
+Each is judged, too. A cell has the shares of steps, in percent: *exact / honest / lies*, where honest are
 stops and whole stacks of which it was not said that the last caller is the root; steps at which no answer is right
 (*transition*) are not counted. Unwinders of rows are judged at every step (but `prologue_analysis`, which begins at
 functions' symbols: most of these files have few), the scans and `lr_leaf` at 100 steps that the seed
@@ -230,25 +206,34 @@ chooses. What takes more than 4 million steps is judged in pieces. *-*: no file 
 """
 
 
-def _shares_page(compared: Sequence[ProgramRow]) -> Iterator[str]:
-    rows = [row for row in compared if row.shares]
-    yield _SHARES
-    yield from head_of(compared)
+def _page(rows: Sequence[ProgramRow], missing: Sequence[str]) -> Iterator[str]:
+    yield _INTRODUCTION
+    yield from head_of(rows)
+    if missing:
+        yield "Not run:\n"
+        yield from (f"- {each}" for each in missing)
+        yield ""
     names = [name for name in JUDGED_BY if any(name in row.shares for row in rows)]
-    head = ["program", "target", "build", "steps", "threads", "transition", "output", *names, "open"]
-    yield f"| {' | '.join(head)} |"
-    yield f"|---|---|---|---:|---:|---:|---|{'---|' * len(names)}---:|"
+    head = ("program", "target", "build", "steps", "transition", "threads", "ended by", "output")
+    yield f"| {' | '.join((*head, *names, 'open'))} |"
+    yield f"|---|---|---|---:|---:|---:|---|---|{'---|' * len(names)}---:|"
     for row in rows:
-        what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.threads} | {row.transition:,}"
+        what = f"{row.name} | {row.target} | {row.build} | {row.steps:,} | {row.transition:,} | {row.threads}"
+        said = f"**differs**: {row.differs}" if row.word == "differs" else row.word
         cells = " | ".join(_cell(row.shares.get(name)) for name in names)
-        yield f"| {what} | {row.word} | {cells} | {row.unexplained:,} |"
+        yield f"| {what} | {row.ending} | {said} | {cells} | {row.unexplained:,} |"
 
 
-def head_of(compared: Sequence[ProgramRow]) -> Iterator[str]:
-    """What stands in front of the table: how many there are, what nothing explains, what is not judged."""
-    rows = [row for row in compared if row.shares]
-    steps, opened = sum(row.steps for row in rows), sum(row.unexplained for row in rows)
-    yield f"{len(rows)} programs and builds, {steps:,} steps, {opened:,} that nothing explains.\n"
+def head_of(rows: Sequence[ProgramRow]) -> Iterator[str]:
+    """What stands in front of the table: how many there are, what differs, what nothing explains."""
+    words = Counter(row.word for row in rows)
+    steps, undecided = sum(row.steps for row in rows), sum(row.undecided for row in rows)
+    yield f"{words['equal']} of {len(rows)} are equal, {words['named']} differ as is named below."
+    yield f"{sum(row.unexplained for row in rows):,} of {steps:,} steps are open."
+    yield f"The truth leaves {undecided:,} undecided, {100 * undecided / max(1, steps):.4f} %.\n"
+    for name, why in NAMED.items():
+        if any(row.word == "named" and row.name == name for row in rows):
+            yield f"*Named*, {name}: {why}.\n"
     places: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in rows:
         for unwinder, place, many, _ in row.opened:
@@ -257,15 +242,6 @@ def head_of(compared: Sequence[ProgramRow]) -> Iterator[str]:
         yield "Nothing explains what is said at frames of:\n"
         for (unwinder, place), found in sorted(places.items(), key=lambda each: -each[1].total()):
             yield f"- {place}, by `{unwinder}`: {found.total():,} steps in {len(found)} builds, as {min(found)}"
-        yield ""
-    left: defaultdict[str, list[int]] = defaultdict(list)
-    for row in compared:
-        if not row.shares:
-            left[row.name].append(row.steps)
-    if left:
-        both = len(compared) - len(rows), sum(map(sum, left.values()))
-        yield "Compared, and not judged: {} of together {:,} steps.\n".format(*both)
-        yield from (f"- {name}: {len(found)} builds, {sum(found):,} steps" for name, found in left.items())
         yield ""
 
 

@@ -7,13 +7,13 @@ where a row is wrong or missing is not declared but found (`testbed.profiling.ju
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
-from docs.referees_page import PAGE, section_of, with_section
+from docs.referees_page import PAGE, with_section
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
@@ -32,7 +32,6 @@ ON_ARM32 = ("libdw", "libunwindstack", "gdb", "lldb")
 PROGRAMS = ("hello", "signals", "threads", "contexts", "sort", "exceptions")
 TARGETS = ("x86_64", "arm64", "thumb")
 LINKS = ("static", "dynamic")
-WHY = "### Why"
 SAMPLE = 60  # steps of a process that each tool is asked about
 
 
@@ -51,60 +50,19 @@ class AskedTool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.process.referees", description=__doc__)
-    parser.add_argument("--program", action="append", choices=PROGRAMS, help="only this one; repeatable")
-    parser.add_argument("--target", action="append", choices=TARGETS, help="only this target; repeatable")
-    parser.add_argument("--link", action="append", choices=LINKS, help="only so linked; repeatable")
-    parser.add_argument(
-        "--tool", action="append", choices=TOOLS, help="only this tool, its rows of the page; repeatable"
-    )
-    parser.add_argument("--sample", type=int, default=SAMPLE, help="steps of each process")
-    given = parser.parse_args()
-    everywhere = not (given.program or given.target or given.link or given.sample != SAMPLE)
-    tools = present(given.tool or TOOLS)
     asked: list[AskedTool] = []
     runs: Runs = {}
-    for program in given.program or PROGRAMS:
-        for target in given.target or TARGETS:
-            for link in given.link or LINKS:
-                run = ran(program, target, link)
-                runs[program, target, link] = run.steps
-                asked += _asked(run, (program, target, link), list(tools.values()), given.sample)
-    text = "\n".join(section(asked, runs, given.sample))
-    if everywhere:
-        page = PAGE.read_text(encoding="utf-8")
-        text = (
-            with_rows(section_of(page).split("\n", 1)[1].rsplit("\n", 2)[0], text, given.tool) if given.tool else text
-        )
-        PAGE.write_text(with_section(page, text), encoding="utf-8")
-    else:
-        print(text)
+    tools = list(present(TOOLS).values())
+    for program, target, link in product(PROGRAMS, TARGETS, LINKS):
+        run = ran(program, target, link)
+        runs[program, target, link] = run.steps
+        asked += _asked(run, (program, target, link), tools)
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(with_section(page, "\n".join(section(asked, runs))), encoding="utf-8")
     sys.exit(any(each.result.unexplained for each in asked))
 
 
-def with_rows(section: str, newer: str, tools: Collection[str]) -> str:
-    """A section with the rows of some tools as a newer one of the same runs has them."""
-    if section.partition("| tool |")[0] != newer.partition("| tool |")[0]:
-        raise SystemExit("the page tells of other runs: make all of its section")
-    halves = zip(section.split(WHY), newer.split(WHY), strict=True)
-    return WHY.join("\n".join(_replaced(old.split("\n"), new.split("\n"), tools)) for old, new in halves)
-
-
-def _replaced(old: Sequence[str], new: Sequence[str], tools: Collection[str]) -> list[str]:
-    out = list[str]()
-    for line in old:
-        if (tool := _tool_of(line)) not in tools:
-            out.append(line)
-        elif _tool_of(out[-1]) != tool:
-            out += [each for each in new if _tool_of(each) == tool]
-    return out
-
-
-def _tool_of(line: str) -> str:
-    return line.split("`")[1] if line.startswith("| `") else ""
-
-
-def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinder], sample: int) -> Iterator[AskedTool]:
+def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinder]) -> Iterator[AskedTool]:
     on = [tool for tool in tools if run.arch.name != "arm32" or tool.name in ON_ARM32]
     on = [tool for tool in on if any(tool.applies_to(loaded.image) for loaded in run.images)]
     if not on:
@@ -112,7 +70,7 @@ def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinde
     process = watch_process(run)
     program, target, link = named
     for tool in on:
-        result = judge_process(process, tool, evaluate=evaluate_rule, sample=sample)
+        result = judge_process(process, tool, evaluate=evaluate_rule, sample=SAMPLE)
         print(f"{program} {target} {link}: {tool.name}, {result.unexplained} unexplained", file=sys.stderr, flush=True)
         for place in result.places:
             if not place.explained:
@@ -120,12 +78,12 @@ def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinde
         yield AskedTool(program, target, link, result)
 
 
-def section(asked: Sequence[AskedTool], runs: Runs, sample: int) -> Iterator[str]:
+def section(asked: Sequence[AskedTool], runs: Runs) -> Iterator[str]:
     """The section of the page. ``runs`` are all of them, also those of which no tool was asked."""
     yield "## Real processes\n"
     yield "Made by `python -m tests.process.referees`: programs that GCC builds with glibc, each run as a Linux process"
     yield f"(`testbed run ./program -u TOOL`), {len(runs)} runs of {sum(runs.values()):,} steps. Every tool that reads"
-    yield f"tables is asked at the same {sample} steps of each, chosen by the seed. Fields as above; in brackets, the"
+    yield f"tables is asked at the same {SAMPLE} steps of each, chosen by the seed. Fields as above; in brackets, the"
     yield "share at which every caller is there and none is said to be the last: a dynamic linker's start has no row.\n"
     yield "What goes wrong is counted, as in the corpus. That a row is wrong or missing, as headers"
     yield "declare of programs of the corpus, is found by holding the tables against what was executed. perf unwinds"
@@ -142,7 +100,7 @@ def section(asked: Sequence[AskedTool], runs: Runs, sample: int) -> Iterator[str
     for tool, mine in by_tool.items():
         cells = [_cell([e for e in mine if (e.target, e.link) == (t, k)]) for t in TARGETS for k in LINKS]
         yield f"| `{tool}` | {' | '.join(cells)} | {sum(each.result.unexplained for each in mine) or ''} |"
-    yield f"\n{WHY}\n"
+    yield "\n### Why\n"
     yield "By tool the reasons of what is not exact, with how many of the asked steps each explains.\n"
     yield "| tool | reason | steps | of these lies | for example |"
     yield "|---|---|---:|---:|---|"
