@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.words.budget import DEFAULT
-from tests.hard_input.catalogue import WORST
-from tests.hard_input.measure import Cost, cost_of
+from tests.hard_input.catalogue import WORST, WorstFile
+from tests.hostile.real import file_with
+from tests.hostile.target import Target
+from tests.hostile.trying import Fate, Tally, memory_allowed, tried
 
 INTRO = """# Hard input
 
@@ -87,14 +87,12 @@ below. Those that are refused were read up to a limit: they cost what the worst 
 """
 
 
-def rows(size: int, only: str) -> Iterator[tuple[int, int, Cost]]:
-    """(number in WORST, bytes, cost) of each file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file"
-        for number, worst in enumerate(WORST):
-            if only in worst.name:
-                path.write_bytes(worst.make(size))
-                yield number, path.stat().st_size, cost_of(number, path)
+def cost_of(worst: WorstFile, content: bytes) -> Tally:
+    """What reading a file costs, in a process of its own."""
+    whole = Target(
+        worst.name, "", lambda: [content], lambda given: worst.read(file_with(given)), lambda given, *_: given
+    )
+    return tried(whole, 0, 0, 1)
 
 
 def main() -> int:
@@ -104,17 +102,19 @@ def main() -> int:
     options.add_argument("--only", default="", help="Files whose name has this in it.")
     options.add_argument("--markdown", type=Path, help="Write the page.")
     given = options.parse_args()
-    over, lines = 0, []
-    for number, size, cost in rows(given.size, given.only):
-        most = 64 * size + (256 << 20)
-        over += cost.memory > most or cost.seconds > DEFAULT.seconds
-        reader, _, what = WORST[number].name.partition(": ")
-        told = (reader, what, f"{size:,}", f"{cost.seconds:.1f}", f"{cost.memory / 1e6:.0f}", f"{most / 1e6:.0f}")
-        lines.append("| " + " | ".join((*told, cost.outcome)) + " |")
+    failed, lines = 0, []
+    for worst in (each for each in WORST if given.only in each.name):
+        content = worst.make(given.size)
+        cost, most = cost_of(worst, content), memory_allowed(len(content)) / 1e6
+        failed += cost.counts[Fate.FAILED]
+        outcome = cost.failures[0].kind if cost.failures else next(iter(cost.counts)).value
+        memory = f"{cost.worst_memory / 1e6:.0f}" if cost.worst_memory else "< 50"
+        told = (*worst.name.split(": ", 1), f"{len(content):,}", f"{cost.seconds:.1f}", memory, f"{most:.0f}", outcome)
+        lines.append("| " + " | ".join(told) + " |")
         print(lines[-1], flush=True)
     if given.markdown:
         given.markdown.write_text(page(lines), encoding="utf-8")
-    return 1 if over else 0
+    return 1 if failed else 0
 
 
 def page(lines: list[str]) -> str:

@@ -18,6 +18,7 @@ from tests.hard_input.elf_files import (
     elf,
     with_sections,
 )
+from tests.unwinders.frames import uleb
 
 
 def overlapping_segments(size: int) -> bytes:
@@ -118,19 +119,10 @@ def macho_fixups(size: int) -> bytes:
         struct.pack("<II16sQQQQIIII", 0x19, 72, b"S", (2 << 32) + (i << 24), 1 << 20, 0, size // 2, 3, 3, 0, 0)
         for i in range(count)
     )
-    times = _uleb(size // 16 - 1)  # all words of a segment
+    times = uleb(size // 16 - 1)  # all words of a segment
     program = b"\x11" + (b"\x21\x00\x60" + times) * (size // 2 // (3 + len(times)))
     info = struct.pack("<II", 0x8000_0022, 48) + struct.pack("<II", at, len(program)) + bytes(32)
     return macho(segments + info, count + 1, program)
-
-
-def _uleb(value: int) -> bytes:
-    out = bytearray()
-    while True:
-        value, byte = value >> 7, value & 0x7F
-        out.append(byte | (0x80 if value else 0))
-        if not value:
-            return bytes(out)
 
 
 def _unit(entries: bytes, abbreviations: int = 0) -> bytes:
@@ -139,8 +131,8 @@ def _unit(entries: bytes, abbreviations: int = 0) -> bytes:
 
 
 def _abbreviation(code: int, tag: int, children: bool, attributes: list[tuple[int, int]]) -> bytes:
-    listed = b"".join(_uleb(name) + _uleb(form) for name, form in attributes)
-    return _uleb(code) + _uleb(tag) + bytes((children,)) + listed + b"\0\0"
+    listed = b"".join(uleb(name) + uleb(form) for name, form in attributes)
+    return uleb(code) + uleb(tag) + bytes((children,)) + listed + b"\0\0"
 
 
 FLAG_PRESENT, STRP, SEC_OFFSET, ADDR, DATA8 = 0x19, 0x0E, 0x17, 0x01, 0x07

@@ -5,17 +5,9 @@ from __future__ import annotations
 import struct
 
 from tests.hard_input.elf_files import BASE, LOAD, STRTAB, SYMTAB, Header, Program, elf, with_sections
+from tests.unwinders.frames import uleb
 
 ADVANCE, NOP = 0x41, 0x00
-
-
-def _uleb(value: int) -> bytes:
-    out = bytearray()
-    while True:
-        value, byte = value >> 7, value & 0x7F
-        out.append(byte | (0x80 if value else 0))
-        if not value:
-            return bytes(out)
 
 
 def _cie(instructions: bytes) -> bytes:
@@ -43,7 +35,7 @@ def long_cie(size: int) -> bytes:
 
 def many_registers(size: int) -> bytes:
     """Rows with rules for 250 registers each, and a row for every three bytes."""
-    rules = b"".join(b"\x05" + _uleb(i) + b"\x01" for i in range(250))
+    rules = b"".join(b"\x05" + uleb(i) + b"\x01" for i in range(250))
     cie = _cie(b"\x0c\x07\x08" + b"\x90\x01" + rules)
     body = bytes((ADVANCE, 0x83, 0x02, ADVANCE, 0x83, 0x03)) * (size // 6)
     parts = {".eh_frame": _frames(cie, [(BASE, 0x40_0000, body)])}
@@ -115,9 +107,9 @@ def shared_pages(size: int) -> bytes:
 def expressions(size: int) -> bytes:
     """A CFA and sixteen registers by expressions that go round and round, for every frame of a stack."""
     long = b"\x12\x13" * 2000
-    registers = b"".join(bytes((0x16, i)) + _uleb(len(long)) + long for i in (3, 6, 12, 13, 14, 15))
+    registers = b"".join(bytes((0x16, i)) + uleb(len(long)) + long for i in (3, 6, 12, 13, 14, 15))
     cfa = b"\x77\x10" + b"\x12\x13" * 2000
-    cie = _cie(b"\x0f" + _uleb(len(cfa)) + cfa + b"\x90\x01" + registers)
+    cie = _cie(b"\x0f" + uleb(len(cfa)) + cfa + b"\x90\x01" + registers)
     return with_sections({".eh_frame": _frames(cie, [(BASE, 4096, b"")])})
 
 

@@ -11,6 +11,7 @@ from testbed.image.debug.entries import CompilationUnit
 from testbed.image.debug.functions import Function
 from testbed.image.debug.info import DebugInfo, UnitCode
 from testbed.image.debug.lines import LineTable
+from tests.unwinders.frames import uleb
 
 BASE, SIZE = 0x1000, 0x1000
 
@@ -28,11 +29,6 @@ _ABBREVIATIONS = (
     (11, 0x48, False, ((0x81, 0x01), (0x82, 0x19), (0x84, 0x18))),  # ... from what the call may change
     (9, 0x2E, True, ((0x03, 0x08), (0x11, 0x01), (0x12, 0x06))),  # a function whose calls are not listed
 )
-
-
-def uleb(value: int) -> bytes:
-    low, rest = value & 0x7F, value >> 7
-    return bytes((low | 0x80,)) + uleb(rest) if rest else bytes((low,))
 
 
 def abbreviations() -> bytes:
