@@ -82,8 +82,8 @@ class LongProcess:
             steps = piece.writes.step.astype(np.int32).astype(np.int64)  # -1: before the piece
             numbers = own_steps(spans, steps) if spans else np.full(len(steps), -1)
             before = int(np.count_nonzero(numbers < 0)) if not first and not made else 0
-            memory.apply(_part(piece.writes, 0, before))
-            later = _part(piece.writes, before, len(numbers))
+            memory.apply(piece.writes.part(0, before))
+            later = piece.writes.part(before, len(numbers))
             # One by others before this chunk's first step is numbered -1: by the last step of the chunk before.
             writes.append(replace(later, step=(numbers[before:] + made).astype(np.uint32)))
             registers += [piece.registers[a:b] for a, b in spans]
@@ -119,7 +119,7 @@ class LongProcess:
             self.run.images,
             table[SPARE:],
             lengths[SPARE:],
-            _joined(writes),
+            Writes.joined(writes),
             initial,
             end=EmulationError(0, "the run goes on in the next chunk"),
             seed=self.inputs.seed,
@@ -208,12 +208,3 @@ def _piece(process: Process) -> ProcessPiece:
         for thread in process.threads
     }
     return ProcessPiece(first, registers, sizes, writes, {number: each for number, each in spans.items() if each})
-
-
-def _part(writes: Writes, start: int, end: int) -> Writes:
-    return Writes(writes.step[start:end], writes.address[start:end], writes.size[start:end], writes.value[start:end])
-
-
-def _joined(parts: Sequence[Writes]) -> Writes:
-    names = ("step", "address", "size", "value")
-    return Writes(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

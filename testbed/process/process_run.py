@@ -133,12 +133,10 @@ def whole_of(process: Process, seed: int) -> WholeRecording:
     registers, sizes, writes = process.recorded
     if process.comes is not None:
         before = whole_of(process.comes, seed)
-        first = process.inherited_writes
         ours = Writes(writes.step + np.uint32(process.inherited), writes.address, writes.size, writes.value)
         registers = np.concatenate([before.registers[: process.inherited], registers])
         sizes = np.concatenate([before.sizes[: process.inherited], sizes])
-        names = ("step", "address", "size", "value")
-        writes = Writes(*(np.concatenate([getattr(before.writes, n)[:first], getattr(ours, n)]) for n in names))
+        writes = Writes.joined((before.writes.part(0, process.inherited_writes), ours))
     return WholeRecording(
         process.arch,
         tuple(process.images),

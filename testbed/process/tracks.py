@@ -122,7 +122,7 @@ class _StartingMemory:
             return self._whole.initial
         if self._rolling is None:
             self._rolling = RollingMemory(self._whole.initial)
-        self._rolling.apply(_part(self._whole.writes, self._done, writes))
+        self._rolling.apply(self._whole.writes.part(self._done, writes))
         self._done = writes
         return self._rolling.regions()
 
@@ -141,7 +141,7 @@ def _trace(
         sizes = np.concatenate([sizes[a:b] for a, b in pieces])
         before = int(np.searchsorted(writes.step, pieces[0][0]))
         initial = starts.after(before)
-        later = _part(writes, before, int(np.searchsorted(writes.step, pieces[-1][1] - 1, "right")))
+        later = writes.part(before, int(np.searchsorted(writes.step, pieces[-1][1] - 1, "right")))
         numbers = own_steps(pieces, later.step.astype(np.int64)).astype(np.uint32)
         writes = Writes(numbers, later.address, later.size, later.value)
     resumed = own_steps(pieces, np.array([step for who, step in whole.resumed if who is thread], np.int64) - 1) + 1
@@ -159,10 +159,6 @@ def _trace(
     )
     object.__setattr__(trace, "end", told_ending(trace, ending))
     return trace
-
-
-def _part(writes: Writes, start: int, end: int) -> Writes:
-    return Writes(writes.step[start:end], writes.address[start:end], writes.size[start:end], writes.value[start:end])
 
 
 def own_steps(pieces: Pieces, steps: NDArray[np.int64]) -> NDArray[np.int64]:

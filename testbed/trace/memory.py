@@ -53,6 +53,16 @@ class Writes:
     def __len__(self) -> int:
         return len(self.step)
 
+    def part(self, first: int, end: int) -> Writes:
+        """The entries from the first to before the second."""
+        return Writes(self.step[first:end], self.address[first:end], self.size[first:end], self.value[first:end])
+
+    @staticmethod
+    def joined(parts: Sequence[Writes]) -> Writes:
+        """One journal behind the other; steps stay as they are."""
+        names = ("step", "address", "size", "value")
+        return Writes(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
 
 class Regions:
     """Mapped regions, sorted and disjoint; a read that leaves them raises UnreadableMemory."""

@@ -233,19 +233,13 @@ class _Journal:
             size = min(rows, count - self._number * rows)
             part = self._columns.written(self._number, size, self._last)
             self._last = int(part.step[-1])
-            parts.append(_part(part, self._skip, size))
+            parts.append(part.part(self._skip, size))
             self._number, self._skip = self._number + 1, 0
-        whole = Writes(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("step", "address", "size", "value"))
-        )
+        whole = Writes.joined(parts)
         cut = int(np.searchsorted(whole.step, end))
-        self._left = _part(whole, cut, len(whole))
-        now = _part(whole, 0, cut)
+        self._left = whole.part(cut, len(whole))
+        now = whole.part(0, cut)
         return replace(now, step=now.step - np.uint32(first))
-
-
-def _part(writes: Writes, first: int, end: int) -> Writes:
-    return Writes(writes.step[first:end], writes.address[first:end], writes.size[first:end], writes.value[first:end])
 
 
 def _nothing() -> Writes:
