@@ -211,7 +211,6 @@ SHOWN = (
     "backtrace tail_chain -a arm64 -r clang-O2 --at leaf",
     "backtrace tail_chain -a arm64 -r clang-O2 --at leaf -u eh_frame -s json",
     "rows leaf_call --arch x86_64 -f eh_frame",
-    "rows leaf_call --arch arm32 --compare",
     "check leaf_call --executed --arch x86_64",
     "check leaf_call --executed --arch arm32",
     "check leaf_call --executed --arch x86_64 -t orc",

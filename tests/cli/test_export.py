@@ -162,7 +162,6 @@ def test_a_table_of_a_debug_file_is_shown(testbed: Testbed, snapshot: Path) -> N
     steps = [
         Step("rows {folder}/program -f debug_frame", 2),
         Step("rows {folder}/program -f debug_frame --debug-dir {folder}", out=["inner"]),
-        Step("rows {folder}/program --compare --debug-dir {folder}", 2, err=["leave out --debug-dir"]),
     ]
     session(testbed, steps, folder=snapshot.parent)
 
@@ -176,14 +175,7 @@ def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
     assert "debug_file" not in image and "the CRC is" in image["notes"][0]
 
 
-# ``testbed rows``: the rows of a file, formats side by side, and files without tables or with damaged ones.
-
-
-def test_table_compare_of_a_file_that_cannot_run_compares_what_stands_there(testbed: Testbed) -> None:
-    library = next(iter(sorted(Path("/lib/x86_64-linux-gnu").glob("libm.so.6"))), None)
-    if library is None:
-        pytest.skip("there is no x86_64 libm here: apt-get install libc6")
-    tells(testbed, 0, ("rows", str(library), "--compare"), out=["Not run:"])
+# ``testbed rows``: the rows of a file, and files without tables or with damaged ones.
 
 
 def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> None:
@@ -192,8 +184,7 @@ def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> Non
     content[built.image.sections[".sframe"].offset] ^= 0xFF
     path = tmp_path / "damaged.elf"
     path.write_bytes(content)
-    for options in (("--compare",), ("-f", "sframe")):
-        tells(testbed, 2, ("rows", str(path), *options), err=[".sframe+0x0: the magic number is"])
+    tells(testbed, 2, ("rows", str(path), "-f", "sframe"), err=[".sframe+0x0: the magic number is"])
 
 
 # Every ``--json`` has a schema, and what is printed follows it.

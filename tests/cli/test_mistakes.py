@@ -97,7 +97,6 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["backtrace", "leaf_call", "--at", "leav"], "no symbol 'leav'; did you mean leaf"),
         (["backtrace", "leaf_call", "--at", "leaf", "-s", "none"], "--style cannot be 'none'; "),
         (["run", "leaf_call", "--step"], "--step needs a terminal"),
-        (["rows", "leaf_call", "-a", "arm64", "--compare", "-f", "sframe"], "too few tables to compare: sframe"),
         (["list", "assumptions", "-u", "eh_fram"], "no unwinder matches 'eh_fram'; did you mean eh_frame"),
         (["backtrace", "leaf_call"], "where in leaf_call? --at LOCATION, or --judge for all of it"),
         (["backtrace", "leaf_call", "--at", "leaf", "--sysroot", "."], "--sysroot does not go with --at: leave it out"),

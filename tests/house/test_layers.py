@@ -33,7 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "referee truth naming witness micro process",
         "verdicts",
         "runs",
-        "tables sweep",
+        "sweep",
         "checks",
         "campaign",
         "profiling",

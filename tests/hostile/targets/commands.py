@@ -170,7 +170,6 @@ _COMMANDS = (
     ("list", "run leaf_call --cross-check -a arm64 --budget 500 --json"),
     ("elf", "run FILE --cross-check --budget 500"),
     ("elf", "rows FILE -f eh_frame"),
-    ("elf", "rows FILE --compare"),
     ("elf", "check FILE --executed --format json --budget 1000"),
     ("list", "check leaf_call --executed -a arm64 -r clang-asm -t eh_frame"),
     ("list", "fuzz --write f64c1+f -o gen.c"),

@@ -1,1 +1,0 @@
-"""Unwind tables held against each other and against a run."""
