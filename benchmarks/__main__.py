@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from benchmarks.judging import judging
 from benchmarks.protocol import protocol
 from benchmarks.recorders import memory, recording, scaling
 from benchmarks.referees import referees
@@ -23,7 +22,6 @@ from testbed.words.errors import TestbedError
 ROUNDS, QUICK_ROUNDS = 5, 2
 PARTS: dict[str, Callable[[bool, int], FigureTable]] = {
     "recording": lambda quick, rounds: recording(quick=quick, rounds=rounds),
-    "judging": lambda quick, rounds: judging(quick=quick, rounds=rounds),
     "referees": lambda quick, rounds: referees(quick=quick, rounds=min(rounds, 3)),
     "protocol": lambda quick, rounds: protocol(quick=quick, rounds=min(rounds, 3)),
     "traces": lambda quick, rounds: traces(quick=quick, rounds=min(rounds, 3)),

@@ -8,12 +8,11 @@ from functools import partial
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, scale_for, workload
-from testbed.build import Built
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.referee import present
-from testbed.trace import Snapshot, Trace
+from testbed.trace import Snapshot
 from unwinders import UNWINDERS
 
 STEPS = 20_000  # of the trace that the snapshots are taken from
@@ -25,7 +24,7 @@ def referees(*, quick: bool, rounds: int) -> FigureTable:
     asked = [*(UNWINDERS[name] for name in OURS), *present().values()]
     note = (
         "A real unwinder is asked as the matrix asks it: a library in a process of its own, with the registers and the "
-        "stack in a message; a debugger as one process for the whole run. `judging` has the libraries by themselves."
+        "stack in a message; a debugger as one process for the whole run."
     )
     rows = throughput(asked, 10 if quick else 200, quick=quick, rounds=rounds)
     return FigureTable("referees", "Throughput of real unwinders beside our unwinders", COLUMNS, rows, (note,))
@@ -41,19 +40,14 @@ def throughput(
     rows: list[tuple[TableValue, ...]] = []
     for target in TARGETS[:1] if quick else TARGETS:
         built = workload(target, 1 if quick else scale_for(target, STEPS))
-        _, snapshots = taken(built, count)
+        trace = record(LoadedImage(built.image), budget=FOREVER)
+        snapshots = [trace.snapshot(step) for step in range(0, len(trace), max(1, len(trace) // count))]
         asked = [each for each in unwinders if each.applies_to(built.image)]
         contenders = {each.name: Contender(len(snapshots), partial(over, snapshots, each.unwind)) for each in asked}
         for name, result in compare(contenders, rounds=rounds).items():
             micro, rate = result.nanoseconds.scaled(1e-3), round(1e9 / result.nanoseconds.median)
             rows.append((target.name, name, len(snapshots), rate, *spread(micro, result.ratio)))
     return tuple(rows)
-
-
-def taken(built: Built, count: int) -> tuple[Trace, list[Snapshot]]:
-    """A run of the workload, and about so many snapshots of it."""
-    trace = record(LoadedImage(built.image), budget=FOREVER)
-    return trace, [trace.snapshot(step) for step in range(0, len(trace), max(1, len(trace) // count))]
 
 
 def over(snapshots: Sequence[Snapshot], unwind: Callable[[Snapshot], object], _: object) -> None:

@@ -31,7 +31,7 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert said.exit_code == 0, said.output
     data = json.loads(files["json"].read_text(encoding="utf-8"))
     tables = data["tables"]
-    parts = "recording judging referees protocol traces scaling starting first_uses matrices memory"
+    parts = "recording referees protocol traces scaling starting first_uses matrices memory"
     assert set(tables) == set(parts.split())
     assert tables["protocol"]["rows"][0]["unwinder"] == "fp_chain"
     assert {"frame_pointers_in_python"} <= {row["unwinder"] for row in tables["protocol"]["rows"]}
@@ -41,9 +41,6 @@ def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
     assert ways["unhooked"]["× unhooked"] == 1
     for row in (*tables["recording"]["rows"], *tables["scaling"]["rows"]):
         assert row["ns per step"] > 0 and row["steps"] > 0
-    frames = {row["evaluator"]: row["frames"] for row in tables["judging"]["rows"]}
-    assert frames.pop("native kernel") > max(frames.values()), "it walks every step"
-    assert len(set(frames.values())) == 1
     assert {"truth", "walk eh_frame", "judge fp_chain"} < {row["part"] for row in tables["traces"]["rows"]}
     assert {row["part"] for row in tables["scaling"]["rows"]} == {*RECORDERS, PIECES, "truth"}
     assert all(row["trace (bytes per step)"] > 0 for row in tables["memory"]["rows"])

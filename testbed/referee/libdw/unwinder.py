@@ -63,7 +63,6 @@ class ThreadCallbacks(ctypes.Structure):
 
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "dwfl_begin": (pointer, (pointer,)),
-    "dwfl_end": (None, (pointer,)),
     "dwfl_report_begin": (None, (pointer,)),
     "dwfl_report_elf": (
         pointer,
@@ -189,9 +188,6 @@ class LibDw:
         if not library.dwfl_attach_state(self._session, elf, _THREAD, ctypes.byref(self._callbacks), None):
             raise RuntimeError(f"libdw cannot attach to {images[0]}: {self._error()}")
 
-    def close(self) -> None:
-        self._library.dwfl_end(self._session)
-
     def unwind(self, snapshot: Snapshot) -> Backtrace:
         """What libdw says: its callback ends without an error where a row says that there is no caller."""
         self._now, self._found, self._raised, self._unreadable = snapshot, [], None, None
@@ -206,10 +202,6 @@ class LibDw:
             stopped = self._unreadable or NoUnwindInfo(f"libdw: {self._error()}")
         return Backtrace((first, *self._found[1:]), stopped)
 
-    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
-        """The pcs alone."""
-        return tuple(frame.pc for frame in self.unwind(snapshot).frames)
-
     def _report(self, loaded: LoadedImage) -> int:
         """One file as a module. libdw adds the base to a position-independent file's addresses, and to no other's."""
         name = str(loaded.image.path).encode()
@@ -222,12 +214,12 @@ class LibDw:
         return str((self._library.dwfl_errmsg(-1) or b"no message").decode())
 
     def _guarded(self, callback: Callable[..., int], failure: int) -> Callable[..., int]:
-        """ctypes prints and swallows what a callback raises: keep it for `frames` to raise again."""
+        """ctypes prints and swallows what a callback raises: keep it for `unwind` to raise again."""
 
         def call(*arguments: object) -> int:
             try:
                 return callback(*arguments)
-            except Exception as error:  # `frames` raises it again
+            except Exception as error:  # `unwind` raises it again
                 self._raised = error
                 return failure
 

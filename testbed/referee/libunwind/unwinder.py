@@ -100,7 +100,6 @@ def table_info_of(version: str) -> type[TableInfo | TableInfoBefore82]:
 
 SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "create_addr_space": (pointer, (pointer, _int)),
-    "destroy_addr_space": (None, (pointer,)),
     "set_caching_policy": (_int, (pointer, _int)),
     "init_remote": (_int, (pointer, pointer, pointer)),
     "step": (_int, (pointer,)),
@@ -197,9 +196,6 @@ class LibUnwind:
         self._call["set_caching_policy"](self._space, _CACHE_GLOBAL)
         self._cursor = (word * _CURSOR_WORDS)()
 
-    def close(self) -> None:
-        self._call["destroy_addr_space"](self._space)
-
     def unwind(self, snapshot: Snapshot) -> Backtrace:
         """What libunwind says. It ends where ``unw_step`` returns 0, or at a return address of zero."""
         self._now, self._raised, self._unavailable = snapshot, None, None
@@ -224,10 +220,6 @@ class LibUnwind:
         if self._raised is not None:
             raise self._raised
         return Backtrace(tuple(frames), stopped)
-
-    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
-        """The pcs alone."""
-        return tuple(frame.pc for frame in self.unwind(snapshot).frames)
 
     def _recovered(self) -> dict[str, int]:
         value = word()

@@ -258,11 +258,6 @@ void referee_constants(Session *session, const Remote::Constant *parts, size_t c
   session->space.constant_count = count;
 }
 
-void referee_close(Session *session) {
-  free(session->images);
-  free(session);
-}
-
 // A cursor at a snapshot's registers: `values` by DWARF number, the pc apart. The library chooses the rows that begin
 // before the pc, as is right behind a call. `exact`: the interrupted pc is handed over as if a call of one byte had just
 // been made there, so that the row that begins at it counts too. Otherwise as unw_init_local() does it.

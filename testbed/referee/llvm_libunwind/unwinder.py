@@ -66,7 +66,6 @@ class Tables(ctypes.Structure):
 _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "referee_open": (ctypes.c_void_p, (ctypes.c_int, ReadMemory, ctypes.POINTER(Tables), ctypes.c_size_t)),
     "referee_constants": (None, (ctypes.c_void_p, ctypes.POINTER(ConstantBytes), ctypes.c_size_t)),
-    "referee_close": (None, (ctypes.c_void_p,)),
     "referee_start": (None, (ctypes.c_void_p, ctypes.POINTER(word), ctypes.c_int, word, ctypes.c_int)),
     "referee_step": (ctypes.c_int, (ctypes.c_void_p,)),
     "referee_register": (word, (ctypes.c_void_p, ctypes.c_int)),
@@ -205,9 +204,6 @@ class LlvmLibunwind(ReadsSnapshot):
         self._constants = constants_of(images)
         library.referee_constants(self._session, self._constants, len(self._constants))
 
-    def close(self) -> None:
-        self._library.referee_close(self._session)
-
     def unwind(self, snapshot: Snapshot, *, exact: bool) -> Backtrace:
         """What the library says: ``unw_step`` until it returns 0 or an error."""
         self._now, self._raised = snapshot, None
@@ -227,10 +223,6 @@ class LlvmLibunwind(ReadsSnapshot):
         if self._raised is not None:
             raise self._raised
         return Backtrace(tuple(frames), stopped)
-
-    def frames(self, snapshot: Snapshot) -> tuple[int, ...]:
-        """The pcs alone, asked for in the way that is right for an interrupted instruction."""
-        return tuple(frame.pc for frame in self.unwind(snapshot, exact=True).frames)
 
     def _frame(self) -> Frame:
         """The cursor's registers. It says "signal frame" of the frame that a signal interrupted."""
