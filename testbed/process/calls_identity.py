@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from testbed.process.address_space import PAGE
@@ -16,12 +16,13 @@ from testbed.process.state import KernelCall, Process, ProcessEnds
 from testbed.process.threads import MustWait, Wait
 
 SECOND = 10**9
-_MONOTONIC = (1, 4, 7)  # CLOCK_MONOTONIC, _RAW, CLOCK_BOOTTIME
-_RUNNING = (2, 3)  # CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID
+REAL, REAL_CLOCKS = 0, (0, 5, 8, 11)  # CLOCK_REALTIME, _COARSE, _ALARM, CLOCK_TAI
+MONOTONIC_CLOCKS = (1, 4, 6, 7, 9)  # CLOCK_MONOTONIC, _RAW, _COARSE, CLOCK_BOOTTIME, _ALARM
+PROCESS_TIME, _THREAD_TIME = 2, 3  # CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID
 _UNLIMITED = (1 << 64) - 1
 _SET_NAME, _GET_NAME = 15, 16
 _SET_FS, _GET_FS = 0x1002, 0x1003
-_ABSOLUTE = 1
+ABSOLUTE = 1  # TIMER_ABSTIME
 
 
 def pid(process: Process, a: tuple[int, ...]) -> int:
@@ -121,7 +122,7 @@ def prlimit(process: Process, a: tuple[int, ...]) -> int:
 
 def getrusage(process: Process, a: tuple[int, ...]) -> int:
     """``getrusage(who, buffer)``: 0, and the time that was used: a nanosecond for an instruction."""
-    word, taken = process.arch.word, process.own_steps
+    word, taken = process.arch.word, process.kernel.used_by(process.number)
     times = process.pack(taken // SECOND, taken % SECOND // 1000, 0, 0)
     process.memory.write(a[1], times + bytes(14 * word))
     return 0
@@ -129,29 +130,44 @@ def getrusage(process: Process, a: tuple[int, ...]) -> int:
 
 def times(process: Process, a: tuple[int, ...]) -> int:
     """``times(buffer)``: the clock in ticks of 10 ms, and the time that was used at ``buffer``."""
-    ticks = process.own_steps // (SECOND // 100)
+    ticks = process.kernel.used_by(process.number) // (SECOND // 100)
     if a[0]:
         process.memory.write(a[0], process.pack(ticks, 0, 0, 0))
     return (process.now // (SECOND // 100)) & 0x7FFF_FFFF
 
 
-def _clock(process: Process, number: int) -> int:
-    if number in _RUNNING:
-        return process.own_steps
-    if number in _MONOTONIC:
-        return process.monotonic
-    return process.now
+def clock(process: Process, given: int) -> Callable[[], int]:
+    """What a clock says, in nanoseconds. Raises Refusal (EINVAL).
+
+    Below zero, ``~number << 3 | kind``, it is the time that a process has used (kind 2), or a thread (6).
+    """
+    kernel, given = process.kernel, process.signed(given)
+    if given in MONOTONIC_CLOCKS:
+        return lambda: process.monotonic
+    if given in REAL_CLOCKS:
+        return lambda: kernel.now
+    kind, number = (given & 7, ~(given >> 3)) if given < 0 else (given, 0)
+    if kind == PROCESS_TIME:
+        number = number or process.number
+        if any(each.number == number for each in kernel.living):
+            return lambda: kernel.used_by(number)
+    elif kind == (_THREAD_TIME if given > 0 else 6):
+        thread = process.thread_numbered(number) if number else process.current
+        if thread is not None:
+            return lambda: process.ran(thread)
+    raise Refusal(errno.EINVAL)
 
 
 def clock_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> int:
     """``clock_gettime(clock, time)``: 0, and seconds and nanoseconds."""
-    now = _clock(process, a[0])
+    now = clock(process, a[0])()
     process.memory.write(a[1], process.pack(now // SECOND, now % SECOND, size=size))
     return 0
 
 
 def clock_getres(process: Process, a: tuple[int, ...], size: int = 0) -> int:
     """``clock_getres(clock, time)``: 0, and one nanosecond."""
+    clock(process, a[0])
     if a[1]:
         process.memory.write(a[1], process.pack(0, 1, size=size))
     return 0
@@ -174,29 +190,43 @@ def time(process: Process, a: tuple[int, ...]) -> int:
 
 
 def timespec(process: Process, address: int, size: int = 0) -> int:
-    """A ``timespec`` of the program, in nanoseconds; its words have ``size`` bytes. Raises Refusal (EINVAL)."""
+    """A ``timespec`` of the program, in nanoseconds; its words have ``size`` bytes. Raises Refusal (EINVAL).
+
+    Of words wider than the program's own, the second one has four bytes that nobody sets.
+    """
     size = size or process.arch.word
     data = process.memory.read(address, 2 * size)
     seconds, rest = (int.from_bytes(data[at : at + size], "little", signed=True) for at in (0, size))
+    rest = process.signed(rest, 8 * process.arch.word)
     if seconds < 0 or not 0 <= rest < SECOND:
         raise Refusal(errno.EINVAL)
     return min(seconds, 1 << 40) * SECOND + rest
 
 
-def _sleep(process: Process, nanoseconds: int) -> int:
+def _sleep(process: Process, nanoseconds: int, told: int = 0, size: int = 0) -> int:
+    """Until the time is over; where a signal ends it, what is left is written to ``told``."""
     deadline = process.now + nanoseconds
-    raise MustWait(Wait(lambda: False, lambda _: 0, deadline, what="sleep"))
+
+    def over(timed_out: bool) -> int:
+        left = max(0, deadline - process.now)
+        if told and not timed_out:
+            process.memory.write(told, process.pack(left // SECOND, left % SECOND, size=size))
+        return 0
+
+    raise MustWait(Wait(lambda: False, over, deadline, what="sleep"))
 
 
 def nanosleep(process: Process, a: tuple[int, ...]) -> int:
     """``nanosleep(time, left)``: 0 once the time is over, or EINTR where a signal ended it."""
-    return _sleep(process, timespec(process, a[0]))
+    return _sleep(process, timespec(process, a[0]), a[1])
 
 
 def clock_nanosleep(process: Process, a: tuple[int, ...], size: int = 0) -> int:
     """``clock_nanosleep(clock, flags, time, left)``: as ``nanosleep``, or up to an absolute time."""
-    wanted = timespec(process, a[2], size)
-    return _sleep(process, max(0, wanted - _clock(process, a[0])) if a[1] & _ABSOLUTE else wanted)
+    wanted, now = timespec(process, a[2], size), clock(process, a[0])()
+    if a[1] & ABSOLUTE:
+        return _sleep(process, max(0, wanted - now))
+    return _sleep(process, wanted, a[3], size)
 
 
 def sysinfo(process: Process, a: tuple[int, ...]) -> int:

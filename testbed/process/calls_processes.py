@@ -106,7 +106,7 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
         comes=process,
         inherited=recorder.total,
         inherited_writes=process.inherited_writes + recorder.writes,
-        alarm=None,
+        timers={},
         piece_start=recorder.total,
         resumed=[(first, step) for who, step in process.resumed if who is thread],
         notes=[],
@@ -136,7 +136,7 @@ def execve(process: Process, a: tuple[int, ...]) -> int | None:
         raise Refusal(errno.ENOEXEC) from error
     after.descriptors.close_for_exec()
     after.actions = {n: SignalAction(1) for n, action in process.actions.items() if action.handler == 1}
-    after.current.mask, after.current.pending = thread.mask, dict(thread.pending)
+    after.current.mask, after.current.pending = thread.mask, list(thread.pending)
     if thread.vfork_child:
         after.parent, after.begun_by, thread.waited_for, thread.status = process, process.number, True, 0
         process.kernel.groups.setdefault(number, process.kernel.group_of(process.number))

@@ -12,7 +12,10 @@ from functools import partial
 from testbed.process.calls_identity import timespec
 from testbed.process.open_files import POLL_IN, OpenFile
 from testbed.process.refusal import Refusal
+from testbed.process.signal_frames import SIGINFO_SIZE
 from testbed.process.signals import (
+    BY_TIMER,
+    MOST_SIGNALS,
     alternate_bytes,
     bit,
     deliverable,
@@ -29,7 +32,6 @@ from testbed.process.threads import GuestThread, MustWait, Wait
 
 _BLOCK, _UNBLOCK, _SET = 0, 1, 2
 _BY_USER, _BY_TKILL = 0, -6
-MOST_SIGNALS = 64
 _TOLD_SIZE, _STATUS = 128, 40  # struct signalfd_siginfo: its size, where ssi_status lies
 
 
@@ -72,7 +74,7 @@ def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> int:
 
 def rt_sigpending(process: Process, a: tuple[int, ...]) -> int:
     """``rt_sigpending(set, size)``: 0, and the signals that wait for this thread."""
-    process.memory.write(a[0], process.pack(sum(map(bit, process.current.pending)), size=8))
+    process.memory.write(a[0], process.pack(sum({bit(each.number) for each in process.current.pending}), size=8))
     return 0
 
 
@@ -136,23 +138,16 @@ def tgkill(process: Process, a: tuple[int, ...]) -> int:
     return tkill(process, a[1:]) if process.signed(a[0]) == process.number else _send_to(process, None, 0, 0)
 
 
-def alarm(process: Process, a: tuple[int, ...]) -> int:
-    """``alarm(seconds)``: how many seconds were left of the alarm before, 0 for none."""
-    left = 0 if process.alarm is None else max(1, -(-(process.alarm - process.now) // 10**9))
-    process.alarm = process.now + a[0] * 10**9 if a[0] else None
-    return left
-
-
-def setitimer(process: Process, a: tuple[int, ...]) -> int:
-    """ITIMER_REAL, which goes off once."""
-    if a[0] != 0:
-        raise Refusal(errno.EINVAL)
-    if a[2]:
-        process.memory.write(a[2], process.pack(0, 0, 0, 0))
-    again, again_rest, seconds, rest = process.words(a[1], 4)
-    if again or again_rest:
-        raise Refusal(errno.ENOSYS)
-    process.alarm = process.now + seconds * 10**9 + rest * 1000 if seconds or rest else None
+def rt_sigqueueinfo(process: Process, a: tuple[int, ...]) -> int:
+    """``rt_sigqueueinfo(process, signal, info)``: 0, the signal sent; EPERM to send others what a kernel does."""
+    number, info = a[1], process.memory.read(a[2], SIGINFO_SIZE)
+    target = next((each for each in process.kernel.living if each.number == process.signed(a[0])), None)
+    if target is None:
+        raise Refusal(errno.ESRCH)
+    if struct.unpack_from("<i", info, 8)[0] >= 0 and target is not process:
+        raise Refusal(errno.EPERM)
+    if number:
+        send_to_process(target, number, process.pack(_number(number), size=4) + info[4:])
     return 0
 
 
@@ -185,10 +180,16 @@ class SignalFile(OpenFile):
         told = b""
         while len(told) + _TOLD_SIZE <= size and (found := take_pending(self.kernel.asker, self.mask)):
             number, info = found
+            at = 16 if self.kernel.asker.arch.word == 8 else 12
             error, code = struct.unpack_from("<ii", info, 4)
-            sender, user, status = struct.unpack_from("<iii", info, 16 if self.kernel.asker.arch.word == 8 else 12)
-            each = struct.pack("<IiiII", number, error, code, sender, user).ljust(_STATUS, b"\0")
-            told += (each + struct.pack("<i", status)).ljust(_TOLD_SIZE, b"\0")
+            first, second, status = struct.unpack_from("<iIi", info, at)
+            each = struct.pack("<IiiII", number, error, code, first, second)
+            if code == BY_TIMER:
+                each = struct.pack("<IiiIIiIII", number, error, code, 0, 0, 0, first, 0, second)
+            value = info[at + 8 : at + 16] if at == 16 else info[at + 8 : at + 12] + bytes(4)
+            told += (each.ljust(_STATUS, b"\0") + struct.pack("<i", status) + value[:4] + value).ljust(
+                _TOLD_SIZE, b"\0"
+            )
         if not told:
             raise Refusal(errno.EINVAL)
         return told
@@ -230,8 +231,7 @@ CALLS: Mapping[str, KernelCall] = {
     "kill": kill,
     "tkill": tkill,
     "tgkill": tgkill,
-    "alarm": alarm,
-    "setitimer": setitimer,
+    "rt_sigqueueinfo": rt_sigqueueinfo,
     "rt_sigtimedwait": rt_sigtimedwait,
     "rt_sigtimedwait_time64": partial(rt_sigtimedwait, time_size=8),
     "signalfd": lambda process, a: signalfd4(process, (*a[:3], 0)),

@@ -10,12 +10,14 @@ from testbed.process.calls_signals import is_interrupted
 from testbed.process.calls_threads import wake
 from testbed.process.refusal import Refusal
 from testbed.process.shared_writes import share_writes
-from testbed.process.signals import RESTART, deliverable, send, sent_info
-from testbed.process.state import SIGALRM, Kernel, Process, ProcessEnds, RunIsOver, SignalAction
+from testbed.process.signals import RESTART, deliverable, is_ignored, send_of_timer
+from testbed.process.state import Kernel, Process, ProcessEnds, RunIsOver, SignalAction
 from testbed.process.system_calls import perform
 from testbed.process.threads import GuestThread, MustWait, Wait
+from testbed.process.timers import SignalTimer
 
 SLICE = 20_000  # steps that a thread runs at most while others could
+LEAST = 1000  # steps that it runs at least, however soon a timer goes off
 SWITCH_AFTER_CALL = 8  # one in so many system calls lets another thread run
 
 
@@ -38,7 +40,7 @@ def choose(kernel: Kernel) -> None:
 
     Raises RunIsOver where nobody can run any more.
     """
-    _alarms(kernel)
+    _go_off(kernel)
     while True:
         able = [turn for turn in _living(kernel) if _is_able(*turn)]
         if not able:
@@ -53,7 +55,13 @@ def choose(kernel: Kernel) -> None:
         if thread.wait is None or _end_wait(process, thread):
             break
     others = len(kernel.processes) > 1 or len(list(_living(kernel))) > 1
-    process.recorder.slice = SLICE if others or process.alarm is not None else None
+    process.recorder.slice = _slice(kernel, others)
+
+
+def _slice(kernel: Kernel, others: bool) -> int | None:
+    """How many steps the chosen thread makes at most: till it is another one's turn, or till a timer goes off."""
+    lefts = [timer.left for each, timer in _timers(kernel) if timer.sleeps or each is kernel.current]
+    return min([max(left, LEAST) for left in lefts if left is not None] + [SLICE] * others, default=None)
 
 
 def _living(kernel: Kernel) -> Iterator[tuple[Process, GuestThread]]:
@@ -134,24 +142,29 @@ def _pass_time(kernel: Kernel) -> None:
     """Nobody can run before a time comes: it comes now."""
     waits = [thread.wait for _, thread in _living(kernel) if thread.wait is not None]
     times = [at for wait in waits for at in (wait.deadline, wait.ready_at()) if at is not None]
-    times += [process.alarm for process in kernel.living if process.alarm is not None]
+    timers = (timer for each, timer in _timers(kernel) if timer.sleeps and not is_ignored(each, timer.signal or 0))
+    times += [kernel.now + timer.left for timer in timers if timer.left is not None]
     if not times:
         what = ", ".join(sorted({wait.what for wait in waits}))
         raise RunIsOver(f"every thread waits, and nothing can wake one: {what}")
-    kernel.slept += max(0, min(times) - kernel.current.now)
-    _alarms(kernel)
+    kernel.slept += max(0, min(times) - kernel.now)
+    _go_off(kernel)
 
 
-def _alarms(kernel: Kernel) -> None:
+def _timers(kernel: Kernel) -> Iterator[tuple[Process, SignalTimer]]:
+    """Those that send a signal, which is not on its way, with their processes."""
     for process in kernel.living:
-        _alarm(process)
+        if process.timers:
+            coming = {each.timer for thread in process.threads for each in thread.pending}
+            send = (timer for timer in process.timers.values() if timer.signal is not None and timer not in coming)
+            yield from ((process, timer) for timer in send)
 
 
-def _alarm(process: Process) -> None:
-    if process.alarm is not None and process.alarm <= process.now:
-        process.alarm = None
-        living = next(thread for thread in process.threads if thread.status is None)
-        send(process, living, SIGALRM, sent_info(process.arch, process.number, SIGALRM, 0x80))
+def _go_off(kernel: Kernel) -> None:
+    """The signals of all timers whose time has come are on their way; those that nobody gets are told by that."""
+    for process, timer in list(_timers(kernel)):
+        if timer.times and not send_of_timer(process, timer):
+            timer.take()
 
 
 def end_thread(process: Process) -> None:

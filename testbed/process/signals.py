@@ -14,12 +14,16 @@ from testbed.process.address_space import WRITE
 from testbed.process.refusal import Refusal
 from testbed.process.signal_frames import FRAME_PARTS, SIGINFO_SIZE, frame_bytes, load_floating
 from testbed.process.state import SIGKILL, SIGNALS, SIGSEGV, SIGSTOP, Process, ProcessEnds, SignalAction
-from testbed.process.threads import GuestThread
+from testbed.process.threads import GuestThread, Pending
+from testbed.process.timers import SignalTimer
 
 WITH_INFO, ON_STACK, RESTART, NO_DEFER, RESET, RESTORER = 4, 0x0800_0000, 0x1000_0000, 0x4000_0000, 1 << 31, 0x0400_0000
 DISABLED, ON_ALTERNATE = 2, 1
 IGNORED_BY_DEFAULT = (17, 18, 23, 28)  # SIGCHLD, SIGCONT, SIGURG, SIGWINCH
 LEAST_ALTERNATE = 2048
+FIRST_QUEUED, MOST_SIGNALS = 32, 64  # the kernel's SIGRTMIN and SIGRTMAX
+MOST_PENDING = 1024  # signals that have come to a thread
+BY_TIMER, _BY_KERNEL, _MOST_OVERRUN = -2, 0x80, (1 << 31) - 1  # SI_TIMER, SI_KERNEL
 
 
 def bit(number: int) -> int:
@@ -29,50 +33,91 @@ def bit(number: int) -> int:
 
 def sent_info(arch: Arch, sender: int, number: int, code: int, status: int = 0) -> bytes:
     """The siginfo of a signal that a process sent, or that a child's end is told by: who, with what status."""
-    head = struct.pack("<iii", number, 0, code).ljust(16 if arch.word == 8 else 12, b"\0")
-    return (head + struct.pack("<iii", sender, 1000, status)).ljust(SIGINFO_SIZE, b"\0")
+    return _info(arch, number, code, struct.pack("<iii", sender, 1000, status))
 
 
 def fault_info(process: Process, number: int, code: int, address: int) -> bytes:
     """The siginfo of a fault: at which address."""
-    head = struct.pack("<iii", number, 0, code).ljust(16 if process.arch.word == 8 else 12, b"\0")
-    return (head + process.pack(address)).ljust(SIGINFO_SIZE, b"\0")
+    return _info(process.arch, number, code, process.pack(address))
 
 
-def send(process: Process, thread: GuestThread, number: int, info: bytes) -> None:
-    """A signal is on its way to a thread. One that is ignored never comes; one that is there already comes once."""
+def _info(arch: Arch, number: int, code: int, told: bytes) -> bytes:
+    """``siginfo_t``: what a signal of this code tells besides lies where a pointer could."""
+    head = struct.pack("<iii", number, 0, code).ljust(16 if arch.word == 8 else 12, b"\0")
+    return (head + told).ljust(SIGINFO_SIZE, b"\0")
+
+
+def send(process: Process, thread: GuestThread, number: int, info: bytes, timer: SignalTimer | None = None) -> bool:
+    """A signal is on its way to a thread. One that is ignored never comes; one that is there already comes once.
+
+    Real-time signals come as often as they were sent, and so do those of timers. Raises Refusal (EAGAIN).
+    """
     process.kernel.sent += 1
-    if not _is_ignored(process, number) or thread.mask & bit(number):
-        thread.pending.setdefault(number, info)
+    if is_ignored(process, number) and not thread.mask & bit(number):
+        return False
+    if number < FIRST_QUEUED and timer is None and any(each.number == number for each in thread.pending):
+        return False
+    if len(thread.pending) >= MOST_PENDING:
+        raise Refusal(errno.EAGAIN)
+    thread.pending.append(Pending(number, info, timer))
+    return True
+
+
+def _taken(process: Process, thread: GuestThread, number: int) -> bytes:
+    """The siginfo of the first such signal of a thread, which does not have it any more."""
+    taken = next(each for each in thread.pending if each.number == number)
+    thread.pending.remove(taken)
+    timer = taken.timer
+    if timer is None:
+        return taken.info
+    timer.overrun = min(max(0, timer.take() - 1), _MOST_OVERRUN)
+    if timer.number is None:
+        return _info(process.arch, number, _BY_KERNEL, b"")
+    told = process.pack(timer.number, timer.overrun, size=4) + process.pack(timer.value)
+    return _info(process.arch, number, BY_TIMER, told)
 
 
 def take_pending(process: Process, mask: int) -> tuple[int, bytes] | None:
     """A signal of a set that has come and was not delivered, with its siginfo; nobody gets it any more."""
     for thread in (process.current, *process.threads):
-        for number in sorted(thread.pending):
-            if mask & bit(number):
-                return number, thread.pending.pop(number)
+        numbers = [each.number for each in thread.pending if mask & bit(each.number)]
+        if numbers:
+            return min(numbers), _taken(process, thread, min(numbers))
     return None
 
 
 def is_pending(process: Process, mask: int) -> bool:
     """Whether `take_pending` would find one."""
-    return any(mask & bit(number) for thread in process.threads for number in thread.pending)
+    return any(mask & bit(each.number) for thread in process.threads for each in thread.pending)
+
+
+def _taker(process: Process, number: int) -> GuestThread:
+    """Who gets a signal that a process is sent: a thread that does not block it, if there is one."""
+    living = [thread for thread in (process.current, *process.threads) if thread.status is None]
+    takers = [thread for thread in living if not thread.mask & bit(number)]
+    return (*takers, *living, process.current)[0]
 
 
 def send_to_process(process: Process, number: int, info: bytes) -> None:
-    """A signal is on its way to a process: to a thread that does not block it, if there is one."""
-    living = [thread for thread in (process.current, *process.threads) if thread.status is None]
-    takers = [thread for thread in living if not thread.mask & bit(number)]
-    for thread in (*takers, *living)[:1]:
-        send(process, thread, number, info)
+    """A signal is on its way to a process."""
+    send(process, _taker(process, number), number, info)
+
+
+def send_of_timer(process: Process, timer: SignalTimer) -> bool:
+    """A timer has gone off: whether its signal is on its way now."""
+    number = timer.signal or 0
+    thread = process.thread_numbered(timer.thread) if timer.thread else _taker(process, number)
+    try:
+        return thread is not None and thread.status is None and send(process, thread, number, b"", timer)
+    except Refusal:
+        return False
 
 
 def force(process: Process, number: int, info: bytes, why: str) -> None:
     """A signal that the running instruction itself caused: where it cannot be handled, the process ends."""
     if not can_handle(process, number):
         raise ProcessEnds(None, f"{name_of(number)}: {why}", signal=number)
-    process.current.pending[number] = info
+    process.current.pending.insert(0, Pending(number, info))
 
 
 def can_handle(process: Process, number: int) -> bool:
@@ -85,17 +130,16 @@ def name_of(number: int) -> str:
     return SIGNALS.get(number, f"signal {number}")
 
 
-def _is_ignored(process: Process, number: int) -> bool:
+def is_ignored(process: Process, number: int) -> bool:
+    """True where a signal that comes to the process is nothing to it."""
     action = process.actions.get(number, SignalAction())
     return action.handler == 1 or (action.handler == 0 and number in IGNORED_BY_DEFAULT)
 
 
 def deliverable(process: Process, thread: GuestThread) -> int | None:
     """The signal that comes next to a thread, if one may."""
-    for number in sorted(thread.pending):
-        if not thread.mask & bit(number) or number in (SIGKILL, SIGSTOP):
-            return number
-    return None
+    numbers = (each.number for each in thread.pending)
+    return min((n for n in numbers if not thread.mask & bit(n) or n in (SIGKILL, SIGSTOP)), default=None)
 
 
 def deliver(process: Process) -> bool:
@@ -104,8 +148,8 @@ def deliver(process: Process) -> bool:
     number = deliverable(process, thread)
     if number is None:
         return False
-    info = thread.pending.pop(number)
-    if _is_ignored(process, number):
+    info = _taken(process, thread, number)
+    if is_ignored(process, number):
         return True
     action = process.actions.get(number, SignalAction())
     if action.handler == 0:

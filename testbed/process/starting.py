@@ -166,7 +166,7 @@ def execute(before: Process, program: Execution, number: int) -> Process:
         parent=before.parent,
         begun_by=before.begun_by,
         umask=before.umask,
-        alarm=before.alarm,
+        timers={n: timer for n, timer in before.timers.items() if n < 0},
     )
     try:
         _load(process, program)

@@ -18,6 +18,7 @@ from testbed.process.known_files import AS_IT_LIES, FileReading
 from testbed.process.recorder import ProcessRecorder, Recorded
 from testbed.process.sockets import Network
 from testbed.process.threads import FutexWaiter, GuestThread
+from testbed.process.timers import SignalTimer
 from testbed.trace import Exited
 
 EPOCH = 2_000_000_000 * 10**9  # when every process starts, in nanoseconds: later than what lies on the host
@@ -109,6 +110,10 @@ class Kernel:
         assert self.turn is not None
         return self.turn
 
+    def used_by(self, number: int) -> int:
+        """How many steps a process executed, as all its programs: nanoseconds of a processor."""
+        return sum(each.own_steps for each in self.processes if each.number == number)
+
     def next_number(self) -> int:
         self.last_number += 1
         return self.last_number
@@ -158,7 +163,7 @@ class Process:
     recorded: Recorded | None = None
     executed: int = 0
     waited_for: bool = False
-    alarm: int | None = None  # when SIGALRM comes
+    timers: dict[int, SignalTimer] = field(default_factory=dict)  # that of ``setitimer(which, ...)`` at ~which
     umask: int = 0o22
     piece_start: int = 0  # the step at which the running thread came to run
     resumed: list[tuple[GuestThread, int]] = field(default_factory=list)
@@ -178,6 +183,10 @@ class Process:
     def own_steps(self) -> int:
         """How many steps it executed itself."""
         return self.executed if self.ends is not None else self.recorder.total - self.inherited
+
+    def ran(self, thread: GuestThread) -> int:
+        """How many steps one of its threads executed till now."""
+        return thread.steps + (self.recorder.total - self.piece_start if thread is self.current else 0)
 
     @property
     def wait_status(self) -> int | None:
@@ -219,7 +228,7 @@ _NAMES = (
 )
 SIGNALS = MappingProxyType({number: f"SIG{name}" for number, name in enumerate(_NAMES.split(), 1)})
 SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGALRM, SIGCHLD, SIGSTOP = 4, 5, 6, 7, 8, 9, 11, 14, 17, 19
-SIGPIPE, SIGSYS = 13, 31
+SIGPIPE, SIGVTALRM, SIGPROF, SIGSYS = 13, 26, 27, 31
 
 
 KernelCall = Callable[[Process, tuple[int, ...]], int | None]

@@ -168,7 +168,6 @@ _FORBIDDEN = {
     errno.ENOSYS: """
         execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd
         pidfd_open seccomp name_to_handle_at open_by_handle_at shmget shmat semget msgget mq_open inotify_init1
-        timer_create rt_sigqueueinfo
         setrlimit statfs fstatfs statfs64 fstatfs64 flock sendfile sendfile64 copy_file_range splice getdents
         capget capset mincore personality syslog get_mempolicy pidfd_send_signal""",
     errno.EBADF: "sendmmsg recvmmsg",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from unicorn.unicorn_py3.unicorn import UcContext
 
+from testbed.process.timers import SignalTimer
+
 
 @dataclass(frozen=True, slots=True)
 class Wait:
@@ -47,6 +49,15 @@ class RefusedCall:
     path: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A signal that has come to a thread: its siginfo, or the timer of whom it tells when it is taken."""
+
+    number: int
+    info: bytes = b""
+    timer: SignalTimer | None = None
+
+
 @dataclass(eq=False, slots=True)
 class GuestThread:
     """One thread. ``context`` is its processor state while another one runs; ``pieces`` are the steps it executed.
@@ -64,7 +75,7 @@ class GuestThread:
     wait: Wait | None = None
     mask: int = 0
     saved_mask: int | None = None  # what sigsuspend comes back to
-    pending: dict[int, bytes] = field(default_factory=dict)  # signal number -> siginfo
+    pending: list[Pending] = field(default_factory=list)
     alternate: tuple[int, int, int] = (0, 0, 2)  # stack_t: address, size, flags (SS_DISABLE)
     clear_on_exit: int = 0  # address of the word that is cleared and woken (CLONE_CHILD_CLEARTID)
     vfork_child: bool = False

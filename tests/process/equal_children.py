@@ -35,9 +35,9 @@ fails: ; @false
 HEAD = """# Programs that start others
 
 Made by `python -m tests.process.equal_children`. Each is run in the testbed, and natively, on x86_64, as Debian 12 has
-it; `channels`, `arrivals` and `children` are C programs of `tests/process/programs`, which tests compare with qemu-user
-on other architectures. *Equal*: the same standard output and exit status. *Steps* and *programs* are those of all
-processes together.
+it; `channels`, `arrivals`, `children` and `timers` are C programs of `tests/process/programs`, which tests compare with
+qemu-user on other architectures. *Equal*: the same standard output and exit status. *Steps* and *programs* are those of
+all processes together.
 
 {equal} of {all} are equal.
 
@@ -45,7 +45,7 @@ processes together.
 |---|---|---:|---:|---|---|
 """
 
-BUILT = ("channels", "arrivals", "children")
+BUILT = ("channels", "arrivals", "children", "timers")
 PYTHON = "/usr/lib/python3.11"
 INTERPRETERS = {
     "bash": ("/bin/bash", "-c"),
@@ -95,6 +95,10 @@ SCRIPTS = {
         "($p) = unpack_sockaddr_in(getsockname S); if (fork) { accept(C, S); print scalar <C>; print C qq(back\\n) } "
         "else { socket(C, AF_INET, SOCK_STREAM, 0); connect(C, pack_sockaddr_in($p, INADDR_LOOPBACK)); "
         "syswrite C, qq(there\\n); shutdown(C, 1); print <C> }",
+        "$SIG{ALRM} = sub { die qq(late\\n) }; eval { alarm 1; sleep 9 }; print $@, alarm 0, qq(\\n)",
+        "use Time::HiRes qw(setitimer ITIMER_VIRTUAL); $SIG{VTALRM} = sub { $n++ }; "
+        "setitimer(ITIMER_VIRTUAL, 1e-4, 1e-4); 1 while $n < 5; "
+        "setitimer(ITIMER_VIRTUAL, 0); print $n > 4, qq(\\n)",
     ),
     "make": ("all", "fails", "-j2 all", "-n all"),
     "git": (
@@ -121,9 +125,14 @@ SCRIPTS = {
         "import multiprocessing as m; p = m.Pool(2); print(p.map(abs, range(-3, 3))); p.close(); p.join()",
         "import multiprocessing as m; q = m.Queue(); p = m.Process(target=q.put, args=('hi',)); p.start(); "
         "print(q.get()); p.join(); print(p.exitcode)",
+        "import signal as s; names = set(); add = lambda number, frame: names.add(frame.f_code.co_name); "
+        "s.signal(s.SIGPROF, add); s.setitimer(s.ITIMER_PROF, 1e-4, 1e-4); "
+        "[sum(i for i in range(99)) for _ in iter(lambda: '<genexpr>' in names, True)]; "
+        "s.setitimer(s.ITIMER_PROF, 0); print(names > {'<genexpr>'})",
     ),
     "channels": ("echo", "pair", "local", "datagrams", "nonblocking", "watching", "named", "anonymous", "memfd", "shm"),
     "arrivals": ("mapped", "twice", "rights", "timer", "taken"),
+    "timers": ("once", "again", "made", "threads", "queued"),
     "children": ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing"),
 }
 

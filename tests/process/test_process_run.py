@@ -335,6 +335,45 @@ def test_the_witnesses_agree_about_parents_and_children_and_tables_are_explained
         assert judge_process(process, UNWINDERS["eh_frame"], evaluate=evaluate_rule).unexplained == 0
 
 
+@pytest.mark.parametrize("way", ["once", "again", "made", "threads", "queued"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_timers_send_the_signals_that_they_send_elsewhere(way: str, target: str) -> None:
+    run = run_process(built("timers", target, "static"), [way])
+    assert told(run) == elsewhere("timers", target, "static", way)
+    assert not run.refused
+
+
+@pytest.mark.parametrize("target", ["x86_64", "thumb"])
+def test_a_timer_interrupts_a_function_anywhere_and_its_stack_is_true(target: str) -> None:
+    """The first steps of a program that a timer interrupts again and again; its handler is called by the kernel."""
+    run = run_process(built("timers", target, "static"), ["again"], budget=420_000)
+    (thread,) = watch_process(run).threads
+    trace = thread.watched.trace
+    arrived = np.flatnonzero(trace.sizes == 0)
+    names = [describe(trace.images, int(trace.pc[step])).partition("+")[0] for step in arrived]
+    assert names.count("deep") >= 3 and len(set(trace.pc[arrived].tolist())) >= 3
+    proof = prove(thread.watched)
+    assert proof.disagreed == proof.unfollowed == 0, proof.dissents
+    truth = observe(trace)
+    for step in arrived.tolist():
+        stack = truth.stack(step + 1).frames
+        assert describe(trace.images, stack[0].pc).startswith("counts") and stack[2].pc == trace.pc[step]
+
+
+def test_a_timer_goes_off_at_the_same_steps_for_the_same_seed() -> None:
+    program = built("timers", "x86_64", "static")
+    first, again, other = (run_process(program, ["again"], budget=412_000, seed=seed) for seed in (1, 1, 2))
+    steps = [np.flatnonzero(each.tracks[0].trace.sizes == 0).tolist() for each in (first, again, other)]
+    assert every_row(first) == every_row(again) and steps[0] == steps[1] and len(steps[0]) == 4
+    # A real-time timer is precise to the step: 100 microseconds are 100,000 steps.
+    assert set(np.diff(steps[0]).tolist()) == {100_000}
+
+
+def test_timers_that_wake_nobody_do_not_keep_a_run_going() -> None:
+    run = ran("timers", "x86_64", "static", "in vain")
+    assert run.status is None and run.why == "every thread waits, and nothing can wake one: a signal"
+
+
 def test_the_memory_of_a_child_is_its_own() -> None:
     """One variable, counted up by the child only."""
     run = ran("children", "x86_64", "static", "fork")
