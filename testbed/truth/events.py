@@ -135,7 +135,7 @@ class Transfers:
 
 
 def find_transfers(trace: Trace, stored: Words = _NONE, before: Stores = NO_STORES) -> Transfers:
-    """Every transfer and every call effect of a trace. Step 0 is neither. ``stored`` and ``before`` are of what came
+    """Every transfer and every call effect of a trace behind step 0. ``stored`` and ``before`` are of what came
     before."""
     pc, arch = trace.pc, trace.arch
     fall = pc.copy()
@@ -155,7 +155,6 @@ def find_transfers(trace: Trace, stored: Words = _NONE, before: Stores = NO_STOR
     else:
         transfer |= _came_off(trace, transfer)
         call, undone, stored = _pushed(trace, fall, transfer, stored)
-    call[:1] = False
     return Transfers(trace, fall, transfer, call, undone, stored, before)
 
 

@@ -155,9 +155,7 @@ def state_at_start(trace: Trace) -> State:
 def with_room(state: State, more: int, *, natively: bool) -> State:
     """The same state with room for more rows."""
     used, stacks = int(state.now[names.USED]), int(state.now[names.STACKS])
-    size = 16
-    while size < 2 * (used + more):
-        size *= 2
+    size = 1 << (2 * (used + more)).bit_length()
 
     def longer(column: Any, rows: int) -> Any:
         out = np.empty((rows + more, column.shape[1]), column.dtype)

@@ -16,10 +16,6 @@ class StackRegions:
         self._spans: list[StackSpan] = sorted((region.address, region.end) for region in trace.initial)
 
     def at(self, sp: int) -> StackSpan:
+        """The one that a push at ``sp`` would write to; one without a byte, at ``sp``, where there is none."""
         i = bisect_left(self._spans, (sp, 0)) - 1
-        return self._spans[i] if i >= 0 and is_in(sp, self._spans[i]) else (sp, sp)
-
-
-def is_in(sp: int, span: StackSpan) -> bool:
-    """Would a push at ``sp`` write there?"""
-    return span[0] < sp <= span[1]
+        return self._spans[i] if i >= 0 and sp <= self._spans[i][1] else (sp, sp)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from testbed.truth.events import Bools
 from testbed.truth.native import state as names
 from testbed.truth.path import FollowedRows
-from testbed.truth.regions import StackRegions, is_in
+from testbed.truth.regions import StackRegions
 from testbed.truth.sites import SiteFacts
 from testbed.truth.windows.known import Known
 
@@ -179,4 +179,4 @@ def is_targets(regions: StackRegions, pointer: int, sp: int, entry: int) -> bool
     """Does FP point into the frame, or further out, of who has SP now, and not into that of an activation entered at
     ``entry``?"""
     stack = regions.at(sp)
-    return is_in(sp, stack) and sp <= pointer < stack[1] and (pointer >= entry or regions.at(entry) != stack)
+    return sp <= pointer < stack[1] and (pointer >= entry or regions.at(entry) != stack)

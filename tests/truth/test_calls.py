@@ -325,6 +325,11 @@ RETURNS_TO_THE_NEXT = {
     "back: mov x0, #42\nldr x30, [sp], #16\nret\n",
     "a32": "fn main\npush {r4, lr}\nadr lr, back\nb f\nnop\nf: nop\nin_f: bx lr\nback: mov r0, #42\npop {r4, pc}\n",
 }
+POPS_TO_THE_NEXT = {
+    isa: f"fn main\npush {{r4, lr}}\n{to}\nb.w f\nnop\nf: push {{r4, lr}}\nbl leaf\nin_f: pop {{r4, pc}}\n"
+    "back: movs r0, #42\npop {r4, pc}\nfn leaf\nbx lr\n"
+    for isa, to in (("a32", "adr lr, back"), ("thumb", "adr.w lr, back\norr lr, lr, #1"))
+}
 
 PROMISED_AGAIN = """fn main
 push rbx
@@ -343,6 +348,47 @@ ret
 fn f
 nop
 in_f: ret
+"""
+
+# A pointer to a function below SP, which a jump later is the top of the frame.
+BELOW_SP = """
+fn main
+    lea rcx, [rip + g]
+    mov [rsp - 24], rcx
+    jmp inside
+    nop
+inside:
+    sub rsp, 24
+    jmp last
+    nop
+last:
+    mov edi, 42
+    mov eax, 60
+    syscall
+fn g
+    ud2
+"""
+
+# An array is pushed while a callee takes only one of two words off: it comes back to where SP was at an earlier call.
+LEFT_OVER = """
+fn main
+    push rbp
+    mov rbp, rsp
+    mov ebx, 3
+again:
+    push rbx
+    push rbx
+    call one
+back:
+    dec ebx
+    jnz again
+    mov eax, 42
+    leave
+    ret
+fn one
+    nop
+in_one:
+    ret 8
 """
 IN_LEAF, BACK = "leaf = leaf, main, _start", "back = main, _start"
 MEANWHILE = ("inside = main, _start", "in_leaf = leaf, main, _start", "last = main, _start")
@@ -429,6 +475,15 @@ WATCHED = {
         undecided=("inside", "in_leaf", "last"),
     ),
     "a return to the next instruction is one": Shown(RETURNS_TO_THE_NEXT, ("in_f = main, main, _start", BACK)),
+    "so is one that pops pc": Shown(
+        POPS_TO_THE_NEXT, ("in_f = main, main, _start", "leaf = leaf, main, main, _start", BACK), activations=4
+    ),
+    "a pointer to a function that was there before the last jump is no promise": Shown(
+        {"x86_64": BELOW_SP}, ("inside = main, _start", "last = main, _start"), activations=2
+    ),
+    "a return to where an earlier call came back is one, with any SP": Shown(
+        {"x86_64": LEFT_OVER}, ("in_one#3 = one, main, _start", "back#3 = main, _start"), activations=5
+    ),
     "an address that a call came back to may be promised there once more": Shown(
         {"x86_64": PROMISED_AGAIN}, ("in_f = f, main, _start", BACK)
     ),

@@ -87,6 +87,18 @@ def test_both_tell_the_same_without_symbols(source: Path) -> None:
     assert not proof.unfollowed
 
 
+def test_an_injected_call_is_one_though_nobody_comes_back(tmp_path: Path) -> None:
+    text = next(path for path in SOURCES if path.name == "injected_call.arm64.S").read_text(encoding="utf-8")
+    leaves = text.replace("    bl helper\n    ldr x0, [sp, #0x10]\n", "    bl helper\n    mov x8, #0x5d\n    svc #0\n")
+    assert leaves != text
+    source = tmp_path / "injected_exit.arm64.S"
+    leaves = leaves.replace("// frames: leaf_again = leaf, main, _start\n", "").replace("exit: 6", "exit: 9")
+    source.write_text(leaves, encoding="utf-8")
+    run = run_of(source)
+    assert ends_as_declared(run)
+    assert run.disagreements == () and not run.watched.undecided.any()
+
+
 # A run cut at random places: what a step could be read as is carried over, and said as of the whole run.
 
 
@@ -284,6 +296,15 @@ def behind(isa: str, body: str) -> None:
 @pytest.mark.parametrize("isa", BEHIND)
 def test_a_function_that_returns_behind_data_returns_to_its_caller(isa: str) -> None:
     behind(isa, BEHIND[isa])
+
+
+def test_it_has_returned_where_only_the_return_of_its_caller_shows_that() -> None:
+    body = (
+        "fn main\nstr x30, [sp, #-16]!\nbl skip\n.word 42\nafter: ldr x30, [sp], #16\nret\n"
+        "fn skip\nldr w0, [x30]\nadd x9, x30, #4\nready: br x9\n"
+    )
+    truth = watch("arm64", body, "ready = skip, main, _start", "after = main, _start")
+    assert [a.goes_on - (a.return_address or 0) for a in truth.activations if a.goes_on] == [4]
 
 
 @pytest.mark.parametrize(("isa", "body"), BEHIND_BY)

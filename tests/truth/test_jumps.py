@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.machine import record
+from testbed.trace import Exited
+from testbed.truth import observe
+from testbed.truth.windows.window import AFTER
+from tests.machine.snippets import image_of
 from tests.truth.jumps import BL_AS_JUMP, LONGJMP, MARK, SWITCHED
 from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import Shown, is_watched, shown_cases, steps_at, watch
@@ -247,6 +252,44 @@ ordinary:
     ret
 """,
 }
+# SP is a register like others while f counts.
+BORROWED = {
+    "x86_64": """
+fn main
+    sub rsp, 8
+    call f
+back:
+    add rsp, 8
+    ret
+fn f
+    mov rdx, rsp
+    mov esp, 3
+loop:
+    dec rsp
+    jnz loop
+    mov rsp, rdx
+in_f:
+    mov eax, 42
+    ret
+""",
+    "a32": """
+fn main
+    push {r4, lr}
+    bl f
+back:
+    pop {r4, pc}
+fn f
+    mov r1, sp
+    mov sp, #12
+loop:
+    subs sp, sp, #4
+    bne loop
+    mov sp, r1
+in_f:
+    mov r0, #42
+    bx lr
+""",
+}
 LANDED, BACK = ("landed = main, _start", "leaf = leaf, main, _start"), "back = main, _start"
 
 WATCHED = {
@@ -292,9 +335,24 @@ WATCHED = {
 }
 
 
+@pytest.mark.parametrize("isa", POINTER_FIRST)
+def test_a_transition_begins_where_fp_changed_wherever_the_run_is_cut(isa: str) -> None:
+    whole = observe(record(image_of(isa, POINTER_FIRST[isa])))
+    for step in steps_at(whole, "pointed"):
+        agree_in_pieces(whole, step + AFTER)
+
+
 @pytest.mark.parametrize(("shown", "isa"), shown_cases(WATCHED))
 def test_non_local_transfers_are_watched(shown: Shown, isa: str) -> None:
     is_watched(shown, isa)
+
+
+@pytest.mark.parametrize("isa", BORROWED)
+def test_an_sp_that_points_nowhere_is_on_no_other_stack(isa: str) -> None:
+    truth = observe(record(image_of(isa, BORROWED[isa])))
+    own, inside = steps_at(truth, "loop")[-1], steps_at(truth, "in_f")[0]
+    assert (truth.trace.end, len(truth.activations), truth.node[own]) == (Exited(42), 3, truth.node[inside])
+    assert not truth.undecided.any()
 
 
 def test_a_wrapper_that_pops_its_return_address_returns_twice() -> None:
@@ -352,3 +410,11 @@ def test_bl_used_as_a_jump_opens_nothing(isa: str) -> None:
         "last_return = main, _start",
     )
     assert agree_in_pieces(truth, 4).readings, "what shows that it was none lies in another piece"
+
+
+def test_a_call_that_is_none_in_the_outermost_function_is_one_in_no_piece() -> None:
+    """Position-independent code that carries its data along."""
+    body = "fn _start\ncall over\n.quad 42\nover: pop rsi\nmov edi, [rsi]\nmov eax, 60\njmp out\nnop\nout: syscall"
+    whole = observe(record(image_of("x86_64", body, start=False)))
+    assert (whole.trace.end, len(whole.activations)) == (Exited(42), 1)
+    assert agree_in_pieces(whole, 4).readings, "what shows that it is none lies in the next piece"

@@ -437,6 +437,7 @@ fn g
 nop
 in_g: ret
 """
+BACKWARDS = "fn f" + "".join(OVER_ARGUMENTS.partition("fn f")[::-2])
 WITH_ARGUMENTS = MOVED["x86_64"].replace("[rsp + 0x18]", "[rsp + 0x10]").replace("ready:\n    ret", "ready:\n    ret 8")
 BACK = "back = main, _start"
 
@@ -494,6 +495,9 @@ WATCHED = {
     },
     "a return address that took the place of arguments goes on as one": Shown(
         {"x86_64": OVER_ARGUMENTS}, ("in_f = f, main, _start", "in_g = g, main, _start", BACK)
+    ),
+    "and so it does for a call backwards": Shown(
+        {"x86_64": BACKWARDS}, ("in_f = f, main, _start", "in_g = g, main, _start", BACK)
     ),
 }
 

@@ -28,6 +28,7 @@ from testbed.trace import Exited, Trace
 from testbed.truth import Truth, observe
 from testbed.truth.frame_sites import ancestors, frame_site, frame_sites, heights
 from testbed.truth.model import Activations
+from testbed.truth.native.near import NEAR
 from testbed.truth.path import path_of
 from testbed.truth.phases import PHASES, Phase, phases
 from testbed.truth.regions import StackRegions
@@ -104,6 +105,8 @@ def test_a_changed_return_address_may_be_said_before_or_after_the_change_and_not
         assert caller.is_at(caller.goes_on)
         assert not caller.is_at(caller.goes_on + 1)
         assert not caller.is_at(caller.pc - 1)
+        near, far = (replace(caller, goes_on=caller.pc + NEAR + more) for more in (0, 1))
+        assert near.is_at(caller.pc + 1) and not far.is_at(caller.pc + 1)
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -310,18 +313,19 @@ def test_a_frame_pointer_at_the_lowest_word_of_the_frame_further_out_is_its_own(
     assert not is_targets(regions, entry - 8, entry - 16, entry), "it still points into the frame that is left"
 
 
-def test_functions_are_told_by_where_they_were_loaded() -> None:
+@pytest.mark.parametrize("place", [0x10_0000, 0])
+def test_functions_are_told_by_where_they_were_loaded(place: int) -> None:
     run = run_program(PROGRAMS["tail_call"], ARCHES["x86_64"], "keystone")
-    bias = 0x10_0000
+    here = run.watched.functions.tolist()
+    bias = place - min(here)
     column = run.arch.index[run.arch.pc]
     registers = np.asarray(run.trace.registers).copy()
-    registers[:, column] += np.uint64(bias)
-    moved = replace(
-        run.trace, images=tuple(LoadedImage(each.image, bias) for each in run.trace.images), registers=registers
-    )
-    here = observe(run.trace).functions.tolist()
-    assert NO_FUNCTION not in here and len(set(here)) > 3
-    assert observe(moved).functions.tolist() == [entry + bias for entry in here]
+    registers[:, column] += np.uint64(bias & run.arch.word_mask)
+    code = tuple(segment for segment in run.loaded.image.segments if segment.executable)
+    images = (LoadedImage(replace(run.loaded.image, segments=code), bias),)
+    moved = replace(run.trace, images=images, registers=registers)
+    there = replace(run.watched, trace=moved).functions.tolist()
+    assert there == [entry + bias for entry in here] and NO_FUNCTION not in here + there and len(set(here)) > 3
 
 
 def test_code_is_as_long_as_its_segment_wherever_that_begins() -> None:

@@ -68,7 +68,7 @@ def add_row(kind: Any, parent: Any, row: Any, sp: Any, state: Any, machine: Any)
 def give(row: Any, node: Any, state: Any, log: Any) -> None:
     """From a row on steps are given to ``node``."""
     now = state.now
-    now[GIVEN], now[INNERMOST], now[OVER] = node, belongs(node, state), -1
+    now[GIVEN], now[INNERMOST], now[OVER], now[WAY] = node, belongs(node, state), -1, -1
     if now[CHANGES] > 0 and log.change_rows[now[CHANGES] - 1] == row:
         now[CHANGES] -= 1
     log.change_rows[now[CHANGES]], log.change_nodes[now[CHANGES]] = row, node
@@ -93,7 +93,7 @@ def open_activation(
     stack = stack_at(sp, state, machine)
     if stack != state.now[ON]:
         stand_on(sp, state.now[INNERMOST], stack, state, machine)
-    state.links[new, STACK], state.now[WAY] = state.now[ON], -1
+    state.links[new, STACK] = state.now[ON]
     give(row, new, state, log)
     return new
 
@@ -140,7 +140,7 @@ def take_back(record: Any, row: Any, state: Any, machine: Any) -> Any:
     while index >= 0 and not state.marks[index, ALIVE]:
         state.marks[index, ALIVE] = True
         index = caller(index, state)
-    now[INNERMOST], now[GIVEN], now[WAY] = second, second, -1
+    now[INNERMOST], now[GIVEN] = second, second
     return second
 
 
@@ -150,7 +150,6 @@ def end_activation(events: Any, e: Any, index: Any, state: Any, log: Any, machin
     _over(index, events.row[e], state, machine)
     if events.pc[e] != state.addresses[index, RETURN]:
         state.addresses[index, GOES_ON] = events.pc[e]
-    state.now[WAY] = -1
     go_to(events.row[e], caller(index, state), state, log)
     state.now[OVER] = index
 
@@ -205,7 +204,6 @@ def leave_for(events: Any, e: Any, target: Any, state: Any, log: Any, machine: A
     note_jump(events.row[e], state, log, np.int64(-1))
     if is_in_chain(target, top, state):
         throw(events, e, top, target, np.int64(-1), state, machine)
-    state.now[WAY] = -1
     go_to(events.row[e], target, state, log)
 
 

@@ -121,9 +121,7 @@ def follow(events: Any, state: Any, log: Any, machine: Any, memory: Any, journal
             _call(events, e, state, log, machine)
         elif what & (TRANSFER | RESUMED) and not _transfer(events, e, state, log, machine, memory, journal):
             return False
-        far = events.sp[e] + LEAP < state.last[LAST_SP] or events.sp[e] > state.last[LAST_SP] + LEAP
-        if far or now[INNERMOST] != top:
-            stand_on(events.sp[e], top, stack_at(events.sp[e], state, machine), state, machine)
+        stand_on(events.sp[e], top, stack_at(events.sp[e], state, machine), state, machine)
         if state.marks[now[INNERMOST], ELSEWHERE] and events.sp[e] > state.spans[now[ON], BEGUN]:
             state.spans[now[ON], BEGUN] = events.sp[e]
         state.last[LAST_SP] = events.sp[e]
@@ -291,11 +289,11 @@ def _was_on_the_way(events: Any, e: Any, state: Any, machine: Any) -> Any:
 
 @compiled()
 def _second_reading(events: Any, e: Any, top: Any, state: Any, log: Any, machine: Any) -> Any:
-    """Does control reach, by hand, the return address of who was thought gone by a record? Then it had gone on."""
+    """Does control reach, by hand, the return address of who was thought gone by a record? Then it had gone on. Who
+    left for a stack that nobody called was at work there if SP is where it returns to."""
     links, addresses = state.links, state.addresses
     second = links[top, SECOND]
-    went_on = links[top, KIND] == BOTTOM and second >= 0 and events.pc[e] == addresses[second, RETURN]
-    if went_on and events.sp[e] == addresses[second, CFA]:
+    if links[top, KIND] == BOTTOM and second >= 0 and events.sp[e] == addresses[second, CFA]:
         state.marks[top, LATE] = True
         take_back(top, events.row[e], state, machine)
         end_activation(events, e, second, state, log, machine)
@@ -407,10 +405,6 @@ def _goes_away(
     if left < 0:
         begin_stack(events, e, top, stack, state, log, machine, memory, journal)
         return 1
-    if links[top, KIND] == BOTTOM and links[top, SECOND] == left:
-        state.marks[top, LATE] = True
-        give(events.row[e], take_back(top, events.row[e], state, machine), state, log)
-        return 1
     if not by_hand(events, e, pc, pc, machine):
         return 0
     if is_in_chain(left, top, state):
@@ -451,8 +445,6 @@ def _goes_up(
         return 0
     stack = stack_at(sp, state, machine)
     landed = standing_at(sp, top, stack, machine.link < 0, state)
-    if landed < 0 or landed == top:
-        return 0
     record = state.now[USED]
     note_jump(events.row[e], state, log, record)
     throw(events, e, top, landed, record, state, machine)

@@ -92,8 +92,6 @@ def stack_at(sp: Any, state: Any, machine: Any) -> Any:
     spans, owners, now, last = state.spans, state.owners, state.now, state.last[LAST_SP]
     on = now[ON]
     near = sp + LEAP >= last and sp <= last + LEAP and sp <= spans[on, BEGUN]
-    if now[STACKS] == 1 and sp <= spans[on, BEGUN] and owners[on, REGION] == region_of(sp, machine):
-        return on
     region = region_of(sp, machine)
     if region < 0 or (near and region == owners[on, REGION]):
         return on

@@ -109,7 +109,6 @@ def moved_stack(events: Any, e: Any, top: Any, state: Any, log: Any, machine: An
     state.spans[now[ON], BEGUN], state.owners[stack, TOP] = begun, -1
     state.marks[found, ALIVE], state.marks[found, RETURNED] = False, True
     note_jump(row, state, log, np.int64(-1))
-    now[WAY] = -1
     give(row, first + depth - 1, state, log)
     return 1
 
@@ -165,5 +164,4 @@ def take_over(events: Any, e: Any, top: Any, state: Any, log: Any, machine: Any)
     stand_on(sp, top, stack, state, machine)
     bottom = add_row(BOTTOM, np.int64(-1), row, sp, state, machine)
     state.links[bottom, STACK], state.marks[bottom, ELSEWHERE] = state.now[ON], True
-    state.now[WAY] = -1
     give(row, bottom, state, log)
