@@ -31,6 +31,7 @@ from testbed.checks.source_directives import (
     parts_of_directive,
     register_of,
     standing_before,
+    value_of,
     written_anew,
 )
 from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, source_edits
@@ -136,12 +137,33 @@ class FunctionSource:
         found: list[SourceEdit] = []
         try:
             for change in changes:
-                own = self._idiom(self.words.source(min(change.pc, self.pcs[-1]))[0])
-                found += source_edits(change, self.around(change.pc), own, self.words.sources)
+                found += self._edits(change)
         except NoPatch as why:
             is_named = str(why) == NO_LINE and any(self.words.source(pc)[0] for pc in self.pcs)
             return (), _NOT_WRITTEN if is_named else str(why)
         return tuple(found), "" if found else _NOTHING_NEW
+
+    def _edits(self, change: SourceChange) -> Sequence[SourceEdit]:
+        """The edits of one change. A state may be remembered before the use of a macro as well."""
+        own = self._idiom(self.words.source(min(change.pc, self.pcs[-1]))[0])
+        try:
+            return tuple(source_edits(change, self.around(change.pc), own, self.words.sources))
+        except NoPatch:
+            outside = self._before_use(change.pc)
+            if change.directives != (REMEMBER_STATE,) or outside == change.pc:
+                raise
+            return tuple(source_edits(replace(change, pc=outside), self.around(outside), own, self.words.sources))
+
+    def _before_use(self, pc: int) -> int:
+        """The first instruction of the use of a macro that one is of, if no directive stands between."""
+        use = self.around(pc).own
+        while use and (before := self._before(pc)) is not None and (own := self.around(before).own):
+            if (own.place.line, own.place.column) != (use.place.line, use.place.column):
+                break
+            pc = before
+            if self.around(pc).directives:
+                break
+        return pc
 
     def frame_patch(self, pc: int, repair: Repair) -> tuple[tuple[SourceEdit, ...], str]:
         """The edits of `.save` and its like above an instruction; where they do not stand there as is told, none, and
@@ -189,7 +211,7 @@ class FunctionSource:
 # LLVM's count it from an offset that was taken back: docs/reports/llvm-mc-restore-state.md.
 _DIFFER = "assemblers do not agree on what an adjustment behind `.cfi_restore_state` is counted from"
 _OFFSET = ".cfi_offset"
-_NOT_WRITTEN = "a directive of it belongs into what is repeated, chosen or included, which is not followed"
+_NOT_WRITTEN = "its place is in what the assembler repeats or chooses (`.rept`, `.if`), which is not followed"
 _NOTHING_NEW = "the source says that already"
 _NOT_ABOVE = "the directives of its frame do not stand above it as such"
 _LONGEST = 15  # bytes of an instruction
@@ -248,7 +270,10 @@ class Advisor:
             yield from self._remembered_elsewhere(pc, cause.remembered)
             return
         if relative := counted_from(cause.directives, list(standing), rows, true):
-            yield replace(self._change(pc, relative[0], (), standing), before=standing[relative[1]])
+            ahead = list(standing)[: list(standing).index(relative[1])]
+            said, replaced = written_anew(relative[0], ahead, self._said_before(pc))
+            change = self._change(pc, said, tuple(standing[each] for each in replaced), standing)
+            yield change if replaced else replace(change, before=standing[relative[1]])
         else:
             said, replaced = written_anew(cause.directives, list(standing), self._said_before(pc))
             if len(replaced) == 1 and (meant := self._of_another(pc, replaced[0])):
@@ -284,11 +309,23 @@ class Advisor:
         for each in cause.closings:
             pc = source.next(each.pc)
             stands = source.standing_at(pc)
+            if RESTORE_STATE in stands and (since := self._remembered_for(pc)) is not None and since < cause.pc:
+                continue
             unsaid = (one for one in each.directives if not is_said(one, list(stands)))
             kept = tuple(one for one in unsaid if not self._given_back(one, cause.pc, max(pc, each.until + 1)))
             if left := self._said_itself(pc, kept):
                 said, replaced = written_anew(left, list(stands), self._said_before(pc))
                 yield from self._told_early(pc, said, tuple(stands[one] for one in replaced), stands, cause.pc)
+
+    def _remembered_for(self, pc: int) -> int | None:
+        """Where the state is remembered that a `.cfi_restore_state` before an instruction gives back."""
+        within = 1
+        for at in (each for each in reversed(self.source.pcs) if each < pc):
+            for said in reversed(self.source.standing_at(at)):
+                within += (said == RESTORE_STATE) - (said == REMEMBER_STATE)
+                if not within:
+                    return at
+        return None
 
     def _said_itself(self, pc: int, said: tuple[str, ...]) -> tuple[str, ...]:
         """Directives, where the assemblers do not agree what an adjustment is counted from: the offset itself."""
@@ -367,7 +404,7 @@ class Advisor:
         others = [each for name, each in standing.items() if name.startswith(_CFA_SAID) and each not in replaced]
         old: object = None
         if others and others[-1].startswith(f"{DEF_CFA_OFFSET} "):
-            old = int(others[-1].split()[1], 0)
+            old = value_of(others[-1].partition(" ")[2])
         elif not others:
             state = self._state_before(pc)
             old = function.arch.entry_cfa if state is None else state.get(CFA_OFFSET)
@@ -397,7 +434,7 @@ class Advisor:
                 name, arguments = parts_of_directive(of_cfa[0])
                 said_now, here = int(absolute[0].split()[1], 0), self.function.tried[self._index(later)]
                 is_right = here.pc != later or said_now == here.true.cfa.get(self.function.arch.sp)
-                if is_right and name == DEF_CFA_OFFSET and int(arguments[0], 0) == said_now:
+                if is_right and name == DEF_CFA_OFFSET and value_of(arguments[0]) == said_now:
                     yield SourceChange(later, (), (standing[of_cfa[0]],))
                 return
 

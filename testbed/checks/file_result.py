@@ -210,7 +210,7 @@ def file_check(
         for counts in (*counted, *parts)
         for pc, size in zip(counts.instructions.tolist(), counts.sizes.tolist(), strict=True)
     }
-    words = replace(words_of(image, sources_of(path, source.text if source else None)), tried=source)
+    words = replace(words_of(image, source.sources if source else sources_of(path)), tried=source)
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     one_of = {name: _OneTable.of(table, [each.tables[name] for each in results]) for name, table in read.items()}
     undecided = _union(one.undecided for one in one_of.values())

@@ -1,8 +1,9 @@
 """The corrections of a source, tried together: what `testbed check --diff` prints and `--fix` writes.
 
 The edits of a function's findings are applied to the source in memory, it is assembled again, and the function is
-checked again. What is left then is corrected in turn. A function of which something is still wrong stays as it was, and
-is named; and if a check of the whole file finds anything new, nothing is written at all.
+checked again. What is left then is corrected in turn; what has no correction stays, and is named. Where a correction
+shows something that has none, the function stays as it was; and if a check of the whole file finds anything new,
+nothing is written at all.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import difflib
 import glob
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from testbed.checks.model import FileCheck, FindingKind, Severity, SourceEdit, TableFinding
@@ -34,7 +35,8 @@ Checked = Callable[[str, Sequence[str]], FileCheck]  # of a text, some functions
 class Fixed:
     """A source with its corrections: ``corrected`` findings are gone from it, ``left`` ones have a reason why not.
 
-    ``later`` ones are corrected as well: they showed only where others were.
+    ``later`` ones are corrected as well: they showed only where others were. ``failures`` are the functions that could
+    not be checked, and why.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class Fixed:
     corrected: tuple[TableFinding, ...]
     left: tuple[tuple[TableFinding, str], ...]
     later: tuple[TableFinding, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     def diff(self, name: str) -> str:
         """The corrections as a unified patch of the file with some name; "" where there are none."""
@@ -73,8 +76,10 @@ def _tried(path: Path, text: str, check: FileCheck, checked: Checked, wanted: Wa
             # Lines are others, once something else was corrected.
             again = wanted(checked(now, _named(function))) if now != text else findings
             here = [each for each in again if each.function == function]
-            now, its = _corrected(path, now, function, here, checked, whole=whole)
-            corrected += findings
+            now, its, stuck = _corrected(path, now, function, here, checked, whole=whole)
+            names = {each.fingerprint for each, _ in stuck}
+            corrected += [each for each in findings if each.fingerprint not in names]
+            left += stuck
             later += [each for each in its if each.where not in {old.where for old in findings}]
         except BuildError as why:
             left += [(finding, _NOT_ASSEMBLED.format(why.detail.rpartition("error: ")[2])) for finding in findings]
@@ -91,7 +96,7 @@ def _tried(path: Path, text: str, check: FileCheck, checked: Checked, wanted: Wa
         still = {finding.fingerprint for finding in failing(after)} if corrected else known
         corrected += [finding for finding, _ in left if finding.fingerprint not in still]
         left = [(finding, why) for finding, why in left if finding.fingerprint in still]
-    return Fixed(path, text, now, tuple(corrected), tuple(left), tuple(later))
+    return Fixed(path, text, now, tuple(corrected), tuple(left), tuple(later), check.failures)
 
 
 def told_of_macros(path: Path, text: str, check: FileCheck, checked: Checked) -> FileCheck:
@@ -205,29 +210,40 @@ def _without_rows(check: FileCheck) -> Iterator[TableFinding]:
 
 def _corrected(
     path: Path, text: str, function: str, findings: Sequence[TableFinding], checked: Checked, *, whole: bool
-) -> tuple[str, Sequence[TableFinding]]:
-    """A text in which a function's findings are corrected, and those that showed by that. Raises NoPatch where some
-    are not."""
+) -> tuple[str, Sequence[TableFinding], Sequence[tuple[TableFinding, str]]]:
+    """A text in which a function's findings are corrected, those that showed by that, and those that have no
+    correction, with why. Raises NoPatch where none has one, and where another one shows that has none."""
     shown: dict[str, TableFinding] = {}
     if not findings:  # gone by another's
-        return text, ()
+        return text, (), ()
+    stuck = [(each, _no_patch([each])) for each in findings if not _has_edits(each)]
+    alone = {each.fingerprint for each, _ in stuck}
+    findings = [each for each in findings if _has_edits(each)] or findings
     for _ in range(_ROUNDS):
         try:
             text = patched(text, _edits(path, findings))
         except NoPatch:  # two of one place: one after the other
-            first = next((each for each in findings if each.repair and each.repair.edits), findings[0])
-            text = patched(text, _edits(path, [first]))
+            text = patched(text, _edits(path, [next(filter(_has_edits, findings), findings[0])]))
         found = checked(text, _named(function))
-        findings = [each for each in failing(found) if each.function == function]
+        findings = [each for each in failing(found) if each.function == function and each.fingerprint not in alone]
         if found.failures:
             raise NoPatch(next(iter(found.failures.values())))
         its = [each for each in found.functions if whole and each.name == function and each.never]
         if its:
             raise NoPatch(_NOT_TRIED.format(its[0].never, its[0].instructions))
         if not findings:
-            return text, tuple(shown.values())
+            return text, tuple(shown.values()), stuck
         shown |= {each.where: each for each in findings}
     raise NoPatch(f"what was tried leaves {findings[0].where} wrong")
+
+
+def _has_edits(finding: TableFinding) -> bool:
+    return finding.repair is not None and bool(finding.repair.edits)
+
+
+def _no_patch(findings: Sequence[TableFinding]) -> str:
+    """Why findings have no edits."""
+    return next((each.repair.no_patch for each in findings if each.repair), "") or _NO_EDIT
 
 
 def _named(function: str) -> Sequence[str]:
@@ -238,7 +254,7 @@ def _edits(path: Path, findings: Sequence[TableFinding]) -> Sequence[SourceEdit]
     """The edits of findings. Raises NoPatch where there are none, and where they are of another file."""
     edits = [edit for each in findings if each.repair for edit in each.repair.edits]
     if not edits:
-        raise NoPatch(next((each.repair.no_patch for each in findings if each.repair), "") or _NO_EDIT)
+        raise NoPatch(_no_patch(findings))
     return _of_file(path, edits)
 
 

@@ -78,6 +78,7 @@ _LIBC = PerArch(
     }
 )
 _TABLES = ("-g", "-fasynchronous-unwind-tables")
+_COMPILE, _PREPROCESS = ("-c",), ("-E", "-dD")
 _CPU_SECONDS = 120
 _FIRST = "x86_64"  # what a source is built for unless something else is said
 _MACHINES = PerArch({"x86_64": 62, "arm64": 183, "arm32": 40})  # e_machine (System V ABI, chapter 4)
@@ -125,8 +126,24 @@ def _is_object(head: bytes) -> bool:
     return head[:4] == b"\x7fELF" and int.from_bytes(head[16:18], "little") == _RELOCATABLE
 
 
-def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path, text: str | None = None) -> Path:
-    """The object file of a source."""
+def preprocessed_text(path: Path, arch: str, flags: Sequence[str], text: str | None = None) -> str:
+    """What the preprocessor leaves of a source, with all that it defines, and where each line comes from.
+
+    Raises what `program_file` does.
+    """
+    with WorkFolder("check") as place:
+        return _compiled(path, arch, flags, place, text, _PREPROCESS).read_text("utf-8", "replace")
+
+
+def _compiled(
+    path: Path,
+    arch: str | None,
+    flags: Sequence[str],
+    folder: Path,
+    text: str | None = None,
+    what: Sequence[str] = _COMPILE,
+) -> Path:
+    """What a compiler makes of a source: the object file."""
     out = folder / "checked.o"
     if text is not None:
         # Under its own name in debug information; what it includes from beside it is found there.
@@ -145,7 +162,7 @@ def _compiled(path: Path, arch: str | None, flags: Sequence[str], folder: Path, 
         command = [str(find_zig()), "clang", "-Qunused-arguments", *named, *_TABLES, *_headers(chosen), *flags]
         if arch is None and target is None:
             return _guessed(path, command, flags, out)
-    return _made(path, command, out)
+    return _made(path, command, out, what)
 
 
 def _guessed(path: Path, command: Sequence[str], flags: Sequence[str], out: Path) -> Path:
@@ -175,12 +192,12 @@ def _is_for(path: Path, arch: str, flags: Sequence[str], out: Path) -> bool:
     return True
 
 
-def _made(path: Path, command: Sequence[str], out: Path) -> Path:
+def _made(path: Path, command: Sequence[str], out: Path, what: Sequence[str] = _COMPILE) -> Path:
     named = f"./{path}" if str(path).startswith(("-", "@")) else str(path)  # no option, and no file of options
     if (text := out.parent / f"written{path.suffix}").exists():
         command, named = [*command, "-iquote", str(path.parent)], str(text)
-    _run([*command, "-c", named, "-o", str(out)], path, out.parent, _readable(path, command))
-    if not out.exists() or not _is_object(out.read_bytes()[:64]):
+    _run([*command, *what, named, "-o", str(out)], path, out.parent, _readable(path, command))
+    if not out.exists() or (what == _COMPILE and not _is_object(out.read_bytes()[:64])):
         raise BuildError(
             f"{path}: the compiler made no object file: leave out what asks it for another", command=command
         )

@@ -6,7 +6,7 @@ code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,10 +18,14 @@ _MOST_SOURCE = 1 << 24  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The folders below which sources are read; of those ``written`` otherwise, the text is taken for the file's."""
+    """The folders below which sources are read; of those ``written`` otherwise, the text is taken for the file's.
+
+    ``expand`` has the one that is checked preprocessed, if it is one.
+    """
 
     folders: tuple[Path, ...] = ()
     written: tuple[tuple[Path, str], ...] = ()
+    expand: Callable[[], str] | None = None
 
     def lines(self, file: str) -> Sequence[str]:
         """The lines of a source; none where it lies in none of the folders, or cannot be read."""
@@ -44,9 +48,9 @@ def lines_of(text: str) -> Sequence[str]:
 NO_SOURCES = Sources()
 
 
-def sources_of(path: Path, text: str | None = None) -> Sources:
+def sources_of(path: Path, text: str | None = None, expand: Callable[[], str] | None = None) -> Sources:
     """The sources of a file: they lie below its own folder, and the current one. ``text`` stands for its own."""
-    return Sources((path.parent, Path()), () if text is None else ((path.resolve(), text),))
+    return Sources((path.parent, Path()), () if text is None else ((path.resolve(), text),), expand)
 
 
 @lru_cache(maxsize=16)

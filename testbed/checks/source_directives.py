@@ -72,15 +72,15 @@ def _is_so(name: str, arguments: Sequence[str], before: Mapping[str, int | str |
     if register not in before:
         return False
     slot = before[register]
-    return name in _GIVES_BACK if slot is None else name == _OFFSET and _value(arguments[1]) == slot
+    return name in _GIVES_BACK if slot is None else name == _OFFSET and value_of(arguments[1]) == slot
 
 
 def is_said(directive: str, standing: Sequence[str]) -> bool:
     """Does the source already contain this directive? The last one there about the same thing decides."""
     name, arguments = parts_of_directive(directive)
-    wanted = [_value(each) for each in arguments]
+    wanted = [value_of(each) for each in arguments]
     for old, its in map(parts_of_directive, reversed(standing)):
-        given = [_value(each) for each in its]
+        given = [value_of(each) for each in its]
         if (old, given) == (name, wanted):
             return True
         if old == DEF_CFA and len(given) == 2 and name in (DEF_CFA_REGISTER, DEF_CFA_OFFSET):
@@ -90,7 +90,8 @@ def is_said(directive: str, standing: Sequence[str]) -> bool:
     return False
 
 
-def _value(argument: str) -> str | int:
+def value_of(argument: str) -> str | int:
+    """The number that an argument is; of a name of one, the name."""
     try:
         return int(argument, 0)
     except ValueError:

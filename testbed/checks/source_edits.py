@@ -27,9 +27,9 @@ from testbed.checks.source_directives import (
     is_instead,
     parts_of_directive,
 )
-from testbed.checks.source_statements import Around, SourceStatement, Spelling, spelling
+from testbed.checks.source_statements import Around, SourceStatement, Spelling, directive_macros, spelling
 
-_CFI = re.compile(r"(?:^|[;:])(\s*)(\.cfi_\w+)(\s+)([^;/#\n]*)")
+_CFI = re.compile(r"(?:^|[;:])(\s*)(\.?cfi_\w+)(\s*)(\(?)([^;/#\n)]*)")
 _OFFSET = ".cfi_offset"
 _CONDITION = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|endif))")
 _SUM = re.compile(r"\s*[-+]?\s*(?:0x[0-9a-fA-F]+|\d+)(?:\s*[-+]\s*(?:0x[0-9a-fA-F]+|\d+))*\s*")
@@ -68,6 +68,7 @@ class Idiom:
     adjusts: bool = False  # says by how much the CFA's offset changes, and not what it is
     relative: bool = False  # counts slots from SP
     numbers: Mapping[str, int] = field(default_factory=dict)  # of registers, if he writes these
+    macros: Mapping[str, str] = field(default_factory=dict)  # that say the same, by a directive, with what follows
     indent: str = _USUAL_INDENT
     gap: str = " "
     comma: str = ", "
@@ -101,6 +102,14 @@ class Idiom:
             return f"{REL_OFFSET} {arguments[0]}, {int(arguments[1], 0) + behind:#x}"
         return directive
 
+    def named(self, directive: str) -> str:
+        """A directive by the macro that he says it with: `cfi_offset (x30, -8)`."""
+        name, _, rest = directive.partition(" ")
+        if name not in self.macros:
+            return directive
+        rest = rest.strip()
+        return f"{name[1:]}{self.macros[name]}({rest})" if rest else name[1:]
+
     def _written(self, directive: str) -> str:
         name, arguments = parts_of_directive(directive)
         if self.numbers and name in OF_REGISTERS:
@@ -115,21 +124,25 @@ def idiom(file: str, sources: Sources, registers: tuple[tuple[str, int | None], 
     """How directives are written in a source; ``registers`` are all names with DWARF's numbers."""
     spelt = spelling(file, sources, frozenset(name for name, _ in registers))
     said = [match for line in sources.lines(file) for match in [_CFI.search(line)] if match]
-    names = Counter(match[2] for match in said)
-    firsts = [match[4].split(",")[0].strip() for match in said if match[2] in OF_REGISTERS]
-    numbers = [number for match in said for number in _NUMBER.findall(match[4]) if number.isdecimal() or "x" in number]
+    named = [f".{match[2].removeprefix('.')}" for match in said]
+    names, of_registers = Counter(named), [one for one, name in zip(said, named, strict=True) if name in OF_REGISTERS]
+    firsts = [match[5].split(",")[0].strip() for match in of_registers]
+    numbers = [number for match in said for number in _NUMBER.findall(match[5]) if number.isdecimal() or "x" in number]
     decimal = 2 * sum(map(str.isdecimal, numbers)) > len(numbers) if numbers else spelt.decimal
     marked = not firsts or any(each.startswith("%") for each in firsts)
     spelt = replace(spelt, registers=spelt.registers if marked else frozenset(), decimal=decimal)
     by_number = sum(each.isdecimal() for each in firsts) * 2 > len(firsts)
-    commas = Counter(found[0] for match in said for found in [re.search(r"\s*,\s*", match[4])] if found)
+    commas = Counter(found[0] for match in said for found in [re.search(r"\s*,\s*", match[5])] if found)
+    without = [match for match in said if not match[2].startswith(".")]
+    bracket = _most(Counter(match[3] for match in without if match[4]), "")
     return Idiom(
         spelt,
         names[ADJUST] > names[DEF_CFA_OFFSET],
         names[REL_OFFSET] > names[_OFFSET],
         {name: number for name, number in registers if number is not None} if by_number else {},
+        {name: bracket for name in directive_macros(sources, uses=2 * len(without) > len(said))},
         _most(Counter(match[1] for match in said if match.start() == 0), _USUAL_INDENT),
-        _most(Counter(match[3] for match in said if match[4].strip()), " "),
+        _most(Counter(match[3] for match in said if match[5].strip() and match[2].startswith(".")), " "),
         _most(commas, ", "),
     )
 
@@ -168,8 +181,8 @@ def frame_edits(
 
     Raises NoPatch where they cannot be written.
     """
-    if any(each.place.macro for each in (*old, after)):
-        raise NoPatch(f"it is in the macro {after.place.macro}")
+    if macro := next((each.place.macro for each in old if each.place.macro), ""):
+        raise NoPatch(f"it is in the macro {macro}")
     for k, statement in enumerate(old):
         yield _instead_of(statement, () if k else new, own, sources)
     if not old:
@@ -192,7 +205,7 @@ def _instead_of(statement: SourceStatement, new: Sequence[str], own: Idiom, sour
         return SourceEdit(file, line, where, old, "", statement.place)
     indent = whole[: column - 1] if not whole[: column - 1].strip() else own.indent
     between = "; " if _is_one_line(file, line, sources) else f"\n{indent}"
-    text = between.join(_corrected(raw, statement, each) for each in new)
+    text = between.join(own.named(_corrected(raw, statement, each)) for each in new)
     return SourceEdit(file, line, column, raw, text, statement.place)
 
 
@@ -200,8 +213,10 @@ def _corrected(raw: str, statement: SourceStatement, new: str) -> str:
     """A directive with the arguments that are other ones now, if it is of the same thing; all else as it is written."""
     written = _in_parameters(new, statement.place)
     (name, its), (other, arguments), (_, parameters) = map(parts_of_directive, (statement.text, new, written))
-    head = re.match(r"[.\w]+\s*", raw)
-    pieces = re.split(r"(\s*,\s*)", raw[head.end() :]) if head else []
+    head, end = re.match(r"[.\w]+\s*\(?\s*", raw), re.search(r"\s*\)$", raw)
+    is_macros = head is not None and "(" in head[0] and end is not None
+    until = end.start() if is_macros and end else len(raw)
+    pieces = re.split(r"(\s*,\s*)", raw[head.end() : until]) if head else []
     same = name == other and is_instead(new, statement.text)
     if head is None or not same or not len(its) == len(arguments) == (len(pieces) + 1) // 2:
         return written
@@ -209,7 +224,7 @@ def _corrected(raw: str, statement: SourceStatement, new: str) -> str:
         if not _same(old, wanted):
             plain = _SUM.fullmatch(pieces[2 * k]) and _SUM.fullmatch(wanted) and "0x" not in pieces[2 * k]
             pieces[2 * k] = str(_sum(wanted)) if plain else parameters[k]
-    return head[0] + "".join(pieces)
+    return head[0] + "".join(pieces) + raw[until:]
 
 
 def _in_parameters(directive: str, at: SourcePlace) -> str:
@@ -236,17 +251,20 @@ def _sum(text: str) -> int:
 def _raw(statement: SourceStatement, sources: Sources) -> tuple[str, int, int, str]:
     """Where a statement is written, a macro's in its body, and how."""
     at = statement.place
-    name = statement.text.split(" ")[0]
+    name = statement.text.split(" ")[0].removeprefix(".")
     if not at.macro:
-        words = r"\s+".join(map(re.escape, statement.text.split(" ")))
+        words = r"\s+".join(map(re.escape, at.text.split(" ")))
         match = re.compile(words).match(sources.lines(at.file)[at.line - 1], at.column - 1)
         if match is None:
             raise NoPatch(f"`{statement.text}` is not written as that")
         return at.file, at.line, at.column, match[0]
-    body = sources.lines(at.macro_file)[at.macro_line - 1]
-    found = list(re.finditer(rf"{re.escape(name)}\b[^;/\\]*(?:\\\w[^;/]*)?", body))
+    lines = sources.lines(at.macro_file)
+    if not at.macro_line <= len(lines):
+        raise NoPatch(f"it belongs into the macro {at.macro} of another file, {at.macro_file}")
+    body = lines[at.macro_line - 1]
+    found = list(re.finditer(rf"\.?\b{re.escape(name)}\b[^;/\\]*(?:\\\w[^;/]*)?", body))
     if len(found) != 1:
-        raise NoPatch(f"the line of the macro {at.macro} has several of its kind")
+        raise NoPatch(f"the line of the macro {at.macro} has {'several' if found else 'none'} of its kind")
     return at.macro_file, at.macro_line, found[0].start() + 1, found[0][0].rstrip()
 
 
@@ -287,7 +305,7 @@ def _is_of_state(statement: SourceStatement) -> bool:
 
 def _below(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
     """Lines behind the one of a statement; in its line where that goes on."""
-    whole = sources.lines(at.file)[at.line - 1]
+    whole, new = sources.lines(at.file)[at.line - 1], [own.named(each) for each in new]
     if at.macro and _is_one_line(at.file, at.line, sources):
         end = len(whole.rstrip("\\; \t"))
         return SourceEdit(at.file, at.line, end + 1, "", "".join(f"; {each}" for each in new), at)
@@ -317,7 +335,8 @@ def _within(
 
 def _in_macro(at: SourcePlace, sources: Sources) -> SourcePlace:
     """The line of a macro that a statement comes from. Raises NoPatch where it is not a line of its own."""
-    whole = sources.lines(at.macro_file)[at.macro_line - 1] if at.macro else ""
+    lines = sources.lines(at.macro_file) if at.macro else ()
+    whole = lines[at.macro_line - 1] if at.macro_line <= len(lines) else ""
     if not whole.strip() or _DEFINE.match(whole):
         raise NoPatch(f"it belongs into the macro {at.macro or at.text}")
     first = len(whole) - len(whole.lstrip()) + 1
@@ -326,7 +345,7 @@ def _in_macro(at: SourcePlace, sources: Sources) -> SourcePlace:
 
 def _above(at: SourcePlace, new: Sequence[str], own: Idiom, sources: Sources) -> SourceEdit:
     """Lines before the one of a statement; in its line where others stand before it, or it is a part of one."""
-    whole = sources.lines(at.file)[at.line - 1]
+    whole, new = sources.lines(at.file)[at.line - 1], [own.named(each) for each in new]
     if ";" in whole[: at.column - 1] or (at.macro and _is_one_line(at.file, at.line, sources)):
         return SourceEdit(at.file, at.line, at.column, "", "".join(f"{each}; " for each in new), at)
     indent = _indent(whole, at.column, own)

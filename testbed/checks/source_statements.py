@@ -1,9 +1,9 @@
 """Statements of an assembly source, each with its place: also those that a use of a macro stands for.
 
 An assembler says of an instruction that a macro made at which line the use stands. Which statement of the macro it is
-follows from how many instructions the use made before it. Expanded are ``.macro`` and ``#define`` of the source and of
-the files that it includes by name; what is computed, as by ``.rept`` or ``.if``, is not, nor a macro that has
-such a thing.
+follows from how many instructions the use made before it. Which lines count, and what is a macro of the preprocessor's,
+says that itself; expanded besides are the assembler's own, ``.macro``. What the assembler computes, as by ``.rept`` or
+``.if``, is not, nor a macro that has such a thing.
 """
 
 from __future__ import annotations
@@ -16,22 +16,28 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
+from testbed.build.expressions import Expression, Place
 from testbed.checks.model import SourcePlace
 from testbed.checks.own_sources import Sources
+from testbed.checks.preprocessed import Line, Preprocessed, preprocessed
+from testbed.words.errors import BuildError
 
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
 _COMPUTED = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|rep|irp))")  # which statements there are
 _LABEL = re.compile(r"\s*[\w.$]+\s*:")
-_INCLUDE = re.compile(r'\s*(?:#\s*include|\.include)\s+"([^"]+)"')
+_INCLUDE = re.compile(r'\s*\.include\s+"([^"]+)"')
 _MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
-_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)\(([^)]*)\)\s*(.*)")
+_DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?\s*(.*)")
 _USE = re.compile(r"(\w+)\s*\((.*)\)$|([\w.$]+)(?:\s+(.*))?$")
 _HEXADECIMAL = re.compile(r"(?<!\w\+)([-+ ]|\b)0x([0-9a-f]+)\b")
 _WORD = re.compile(r"(?<![%\w])[a-z]\w*")
 _NUMBER, _PERCENT = re.compile(r"\b\d"), re.compile(r"%([a-z]\w*)")
 # Instructions written as data, by bytes of each number; `.word` is two on one machine and four on another.
 _DATA = MappingProxyType({".byte": 1, ".short": 2, ".hword": 2, ".long": 4, ".4byte": 4, ".inst": 4, ".quad": 8})
+_OF_CPP, _OF_AS = r"\b", r"\\"  # what stands before a parameter in a macro's body
+_SIGN, _NOWHERE = re.compile(r"[*/+()]|\d\s*-"), Place(Path(), 0, 0)
+_NUMBERS, _NAME = re.compile(r"[-+*/()\s\dxXa-fA-F]*\d[-+*/()\s\dxXa-fA-F]*"), re.compile(r"(?<![\w.%])[A-Za-z_]\w*")
 _MOST_LINES = 400  # between two instructions
 _DEEP = 8  # macros in macros, files in files
 
@@ -88,15 +94,33 @@ class _Macro:
     file: str
     parameters: tuple[str, ...]
     body: tuple[tuple[int, str], ...]
-    marks: str  # what stands before a parameter in the body
+    marks: str  # _OF_CPP or _OF_AS
 
 
 def statements_at(file: str, line: int, sources: Sources) -> Sequence[SourceStatement]:
-    """The statements of one line; none where the source is not assembly, or lies in no folder of the sources."""
+    """The statements of one line; none where the preprocessor leaves it out, the source is not assembly, or lies in no
+    folder of the sources."""
     lines = sources.lines(file) if file.endswith(_ASSEMBLY) else ()
     if not 1 <= line <= len(lines):
         return ()
-    return tuple(_expanded(lines[line - 1], file, line, _macros(file, sources, _DEEP), _DEEP))
+    unit, written = preprocessed(sources), list(_split(lines[line - 1]))
+    text, macros = lines[line - 1], _Macros(sources, unit, _assemblers(file, sources))
+    if unit is not None and (place := unit.places.get((_real(file), line))) is not None:
+        text, macros = unit.lines[place].text, replace(macros, place=place)
+    elif unit is not None and not (line > 1 and lines[line - 2].endswith("\\")):
+        return ()
+    said = list(_split(text))
+    if len(said) == len(written) and all(map(_is_named_as, written, said)):
+        pairs = [(column, own, _computed(its)) for (column, own), (_, its) in zip(written, said, strict=True)]
+    else:
+        pairs = [(column, own, own) for column, own in written]
+    return tuple(_expanded(pairs, SourcePlace(file, line, 0, ""), macros, _DEEP))
+
+
+def _is_named_as(one: tuple[int, str], other: tuple[int, str]) -> bool:
+    """Are two statements of one name? A macro that only leaves out the dot of a directive has the directive's."""
+    name, its = (re.match(r"[.\w$]*", each[1]) for each in (one, other))
+    return bool(name and its and name[0].removeprefix(".") == its[0].removeprefix("."))
 
 
 def around(file: str, line: int, number: int, sources: Sources, size: int = 0) -> Around:
@@ -131,12 +155,14 @@ def _around(own: Sequence[SourceStatement], k: int, file: str, line: int, source
 
 def label_of(name: str, file: str, sources: Sources) -> SourceStatement | None:
     """The label of a function: what stands before its first instruction, also where that is written as data."""
-    said = re.compile(rf"(?:^|\(|\s){re.escape(name)}\)?\s*:")
-    for number, line in enumerate(sources.lines(file) if file.endswith(_ASSEMBLY) else (), 1):
-        if said.search(line):
-            return SourceStatement(
-                f"{name}:", SourcePlace(file, number, len(line) - len(line.lstrip()) + 1, line.strip())
-            )
+    said = re.compile(rf"(?:^|[(;\s]){re.escape(name)}\)?\s*:")
+    lines, unit = sources.lines(file) if file.endswith(_ASSEMBLY) else (), preprocessed(sources)
+    left = enumerate(lines, 1) if unit is None else ((n, text) for its, n, text in unit.lines if its == _real(file))
+    for number, text in left:
+        if said.search(text) and number <= len(lines):
+            line = lines[number - 1]
+            place = SourcePlace(file, number, len(line) - len(line.lstrip()) + 1, line.strip())
+            return SourceStatement(f"{name}:", place)
     return None
 
 
@@ -159,28 +185,42 @@ def _upward(file: str, line: int, sources: Sources) -> Iterator[SourceStatement]
 def spelling(file: str, sources: Sources, registers: frozenset[str]) -> Spelling:
     """How a source spells; of what is no assembly, as these words do."""
     lines = sources.lines(file) if file.endswith(_ASSEMBLY) else ()
-    said = [line for line in lines if ".cfi_" in line]
+    said = [line for line in lines if "cfi_" in line]
     numbers = said if any(map(_NUMBER.search, said)) else lines
     decimal = any(map(_NUMBER.search, numbers)) and not any("0x" in line for line in numbers)
     is_named = any(name in registers for line in lines for name in _PERCENT.findall(line))
     return Spelling(registers if is_named else frozenset(), decimal)
 
 
-def _expanded(text: str, file: str, line: int, macros: Mapping[str, _Macro], deep: int) -> Iterator[SourceStatement]:
-    """The statements of a line, with those of the macros that it uses in place of their uses."""
-    for column, said in _split(text):
-        place = SourcePlace(file, line, column, said)
-        use = _USE.match(said)
-        macro = macros.get((use[1] or use[3] or "") if use else "")
-        if use is None or macro is None or not deep or any(_COMPUTED.match(own) for _, own in macro.body):
+def _expanded(
+    pairs: Sequence[tuple[int, str, str]], use: SourcePlace, macros: _Macros, deep: int
+) -> Iterator[SourceStatement]:
+    """The statements of a line, with those of the macros that it uses in place of their uses.
+
+    ``pairs``: the column of each, how it is written, and what it says; ``use`` is the line's place.
+    """
+    for column, written, said in pairs:
+        place = replace(use, column=column, text=written)
+        found = _USE.match(said)
+        macro = macros.named(found[1] or found[3] or "", takes=bool(found[1])) if found else None
+        if found is None or macro is None or not deep or any(_COMPUTED.match(own) for _, own in macro.body):
             yield SourceStatement(said, place)
             continue
-        given = _given(use[2] if use[1] else use[4] or "", macro.parameters)
-        for number, own in macro.body:
-            for each in _expanded(_filled(own, given, macro.marks), macro.file, number, macros, deep - 1):
+        if found[4] and macro.marks == _OF_CPP:  # a name for the first word of a statement
+            yield SourceStatement(f"{macro.body[0][1].strip()} {found[4]}", place)
+            continue
+        given = _given(found[2] if found[1] else found[4] or "", macro.parameters)
+        filled = [(n, own, list(_split(macros.valued(_filled(own, given, macro.marks))))) for n, own in macro.body]
+        statements = [each for _, _, its in filled for each in its]
+        if len(statements) == 1 and _is_named_as((0, said), statements[0]):
+            yield SourceStatement(statements[0][1], place)
+            continue
+        for number, own, its in filled:
+            here = SourcePlace(macro.file, number, 0, "")
+            for each in _expanded([(at, text, _computed(text)) for at, text in its], here, macros, deep - 1):
                 inner = each.place
                 if not inner.macro:
-                    own_text, mark = " ".join(own.split()), "\\" * (macro.marks == r"\\")
+                    own_text, mark = " ".join(own.split()), "\\" * (macro.marks != _OF_CPP)
                     inner = replace(
                         inner,
                         macro=macro.name,
@@ -189,7 +229,21 @@ def _expanded(text: str, file: str, line: int, macros: Mapping[str, _Macro], dee
                         macro_text=own_text,
                         parameters=tuple((value, f"{mark}{name}") for name, value in given.items()),
                     )
-                yield replace(each, place=replace(inner, file=file, line=line, column=column, text=said))
+                yield replace(each, place=replace(inner, file=use.file, line=use.line, column=column, text=written))
+
+
+def _computed(said: str) -> str:
+    """A directive about rows with the values of its arguments, where these are computed."""
+    name, _, rest = said.partition(" ")
+    if not name.startswith(".cfi_") or not _SIGN.search(rest):
+        return said
+    values = list[str]()
+    for each in rest.split(","):
+        try:
+            values.append(str(Expression(_NOWHERE, each).constant()) if _SIGN.search(each) else each.strip())
+        except BuildError:
+            values.append(each.strip())
+    return f"{name} {', '.join(values)}"
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:
@@ -218,30 +272,84 @@ def _filled(text: str, given: Mapping[str, str], marks: str) -> str:
     return re.sub(rf"{marks}({names})\b(?:\\\(\))?", lambda match: given[match[1]], text) if given else text
 
 
+def directive_macros(sources: Sources, *, uses: bool) -> Iterator[str]:
+    """The directives that a macro of their name without the dot stands for; ``uses``: they are used.
+
+    One without arguments is, also where a directive is written with its dot: the preprocessor reads its name.
+    """
+    unit = preprocessed(sources)
+    for name, found in unit.definitions.items() if unit else ():
+        last = found[-1][1]
+        plain = f".{name} {', '.join(last.parameters or ())}".strip()
+        says_it = " ".join((last.body or "").replace(",", ", ").split()) == plain
+        if name.startswith("cfi_") and says_it and (uses or last.parameters is None):
+            yield f".{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Macros:
+    """The macros of a line: those of the assembler, and of the preprocessor where the line has a ``place``."""
+
+    sources: Sources
+    unit: Preprocessed | None
+    assemblers: Mapping[str, _Macro]
+    place: int = -1
+
+    def valued(self, text: str) -> str:
+        """A text with numbers in place of the preprocessor's names of such."""
+
+        def value(match: re.Match[str]) -> str:
+            found = None if self.unit is None else self.unit.definition(match[0], self.place)
+            is_one = found is not None and found.parameters is None and _NUMBERS.fullmatch(found.body or "")
+            return found.body or "" if found and is_one else match[0]
+
+        return _NAME.sub(value, text)
+
+    def named(self, name: str, *, takes: bool) -> _Macro | None:
+        """The macro of a name, if that is one; ``takes``: it is used with arguments in brackets."""
+        found = None if self.unit is None else self.unit.definition(name, self.place)
+        if found is None or (found.parameters is None) == takes:
+            return self.assemblers.get(name)
+        lines = self.sources.lines(found.file)[found.number - 1 :]
+        match = _DEFINE.match(lines[0]) if lines else None
+        if match is None or match[1] != name:
+            return _Macro(name, found.file, found.parameters or (), ((found.number, found.body or ""),), _OF_CPP)
+        body, at = [(found.number, match[3])], 1
+        while body[-1][1].rstrip().endswith("\\") and at < len(lines):
+            body[-1] = (body[-1][0], body[-1][1].rstrip()[:-1])
+            body.append((found.number + at, lines[at]))
+            at += 1
+        return _Macro(name, found.file, found.parameters or (), tuple(body), _OF_CPP)
+
+
 @lru_cache(maxsize=16)
-def _macros(file: str, sources: Sources, deep: int) -> Mapping[str, _Macro]:
-    """The macros of a source, and of what it includes from beside it."""
+def _assemblers(file: str, sources: Sources) -> Mapping[str, _Macro]:
+    """The assembler's own macros of a source, and of what it includes."""
     found: dict[str, _Macro] = {}
-    lines = list(enumerate(sources.lines(file), 1))
+    unit = preprocessed(sources)
+    lines = list(_with_included(file, sources, _DEEP) if unit is None else unit.lines)
     at = 0
     while at < len(lines):
-        number, text = lines[at]
+        file, _, text = lines[at]
         at += 1
-        if match := _INCLUDE.match(text):
-            if deep:
-                found |= _macros(str(Path(file).parent / match[1]), sources, deep - 1)
-        elif match := _MACRO.match(text):
+        if match := _MACRO.match(text):
             first = at
-            while at < len(lines) and ".endm" not in lines[at][1]:
+            while at < len(lines) and ".endm" not in lines[at].text:
                 at += 1
             parameters = tuple(name.partition(":")[0] for name in re.split(r"[\s,]+", match[2].strip()) if name)
-            found[match[1]] = _Macro(match[1], file, parameters, tuple(lines[first:at]), r"\\")
-        elif match := _DEFINE.match(text):
-            body = [(number, match[3])]
-            while body[-1][1].rstrip().endswith("\\") and at < len(lines):
-                body[-1] = (body[-1][0], body[-1][1].rstrip()[:-1])
-                body.append(lines[at])
-                at += 1
-            names = tuple(name.strip() for name in match[2].split(","))
-            found[match[1]] = _Macro(match[1], file, names, tuple(body), r"\b")
+            body = tuple((number, own) for _, number, own in lines[first:at])
+            found[match[1]] = _Macro(match[1], file, parameters, body, _OF_AS)
     return found
+
+
+def _with_included(file: str, sources: Sources, deep: int) -> Iterator[Line]:
+    """The lines of a source, with those of the files beside it that it includes."""
+    for number, text in enumerate(sources.lines(file), 1):
+        yield Line(file, number, text)
+        if deep and (match := _INCLUDE.match(text)):
+            yield from _with_included(str(Path(file).parent / match[1]), sources, deep - 1)
+
+
+@lru_cache(maxsize=64)
+def _real(file: str) -> str:
+    return str(Path(file).resolve())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -180,11 +181,13 @@ def table_findings(
             table, chosen(image, span.start).convention, span, pcs, masks, true, sizes, words, evidence, advises
         )
         try:
-            found += one.findings()
+            found += list(one.findings())
         except Exception as error:
             if failures is None or not is_internal(error):
                 raise
             failures[span.name or f"{span.start:#x}"] = internal_words(error)
+            with suppress(Exception):  # what is wrong is told, also where nothing can be advised
+                found += list(replace(one, advises=False).findings())
     return tuple(sorted(found, key=lambda finding: (finding.pc, finding.kind.value)))
 
 

@@ -49,6 +49,7 @@ def fix_and_tell(
             path.write_bytes(found.new.encode("utf-8", "surrogateescape"))
         for line in _told(found, base, written=writes):
             click.echo(line, err=not writes)
+        status = 2 if found.failures else status
         if weight and any(WEIGHTS.index(each.severity) <= WEIGHTS.index(weight) for each in left):
             status = status or 1
     return status
@@ -86,6 +87,8 @@ def tried_source(path: Path, options: CheckOptions, change: Amendment, doing: st
 def _told(found: Fixed, base: Path | None, *, written: bool) -> Iterator[str]:
     """What was corrected, and what was not and why, the answer last."""
     name = printable(near(str(found.path), base))
+    for function, why in found.failures.items():
+        yield printable(f"{name}: error: {function} could not be checked: {why}")
     for finding, why in found.left:
         yield printable(f"{place(finding, base)}: {finding.severity.value}: no patch: {why} ({finding.where})")
     number = len({each.repair.edits if each.repair else () for each in found.corrected})
@@ -93,7 +96,7 @@ def _told(found: Fixed, base: Path | None, *, written: bool) -> Iterator[str]:
     if found.later:
         done += f", and {len(found.later):,} that showed by that"
     if not found.corrected and not found.left:
-        yield f"{name}: there is nothing to correct."
+        yield f"{name}: there is nothing{' else' if found.failures else ''} to correct."
     elif not found.left:
         yield f"{name}: {done}; a second check finds nothing wrong."
     elif not found.corrected:

@@ -314,6 +314,7 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
         said = f"what was executed has no row, so none is known to be right; {extent}"
     else:
         which = "" if executed == instructions else "that was executed "
+        which = "that could be checked " if any(check.failures for check in checks) else which
         untried = sum(check.untried for check in checks)
         ways = f", but on {count(untried, 'way')} that no run took" if untried else ""
         said = f"every row {which}is right{_but(checks)}{ways}; {extent}"

@@ -50,6 +50,7 @@ def told(case: DeclaredCase, folder: Path) -> Iterator[str]:
     )
     yield from (f"not called: {_counts(piece)}" for piece in check.parts)
     yield from (f"note: {note}" for note in check.notes)
+    yield from (f"could not be checked: {function}: {why}" for function, why in check.failures.items())
     yield from (f"dropped {number}: {why}" for why, number in check.dropped.items())
     if any(each.repair for each in check.findings):
         yield f"as is advised: {answer('it', [checked(case, folder, repaired(case.text, check))[1]])}"

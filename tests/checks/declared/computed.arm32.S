@@ -4,10 +4,10 @@
 // case: the branch that is not compiled has more statements
 // -         .cfi_def_cfa_offset 0
 // | it: 1 of 1 function has a wrong row; all 5 instructions were executed.
-// | error `LEAVE   r0`, no place; f < caller < no code (the word at CFA+192); tried: it makes 2 instructions right and none wrong
-// | f+0xc (add r0, r0, #1): the caller is found, and who called it is lost: the row says CFA = sp+8, the true CFA is sp+0 here: add `.cfi_def_cfa_offset 0` before `add r0, r0, #1`; no patch is given: a directive of it belongs into what is repeated, chosen or included, which is not followed (.debug_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `LEAVE   r0`, at +0, 9: `LEAVE r0` in LEAVE, -14; f < caller < no code (the word at CFA+192); tried: assembled with it and run again, its use is right, and nothing else is wrong by it
+// | f+0xc (add r0, r0, #1): the caller is found, and who called it is lost: the row says CFA = sp+8, the true CFA is sp+0 here: add `.cfi_adjust_cfa_offset -8` behind line 10 (in LEAVE, used in line 24) (.debug_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 5, 5 executed, all came back
-// | as is advised: it: 1 of 1 function has a wrong row; all 5 instructions were executed.
+// | as is advised: it: every row is right; all 5 instructions were executed.
 
         .syntax unified
         .arm
