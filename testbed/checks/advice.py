@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import starmap
 
 from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
@@ -23,6 +24,7 @@ from testbed.checks.source_directives import (
     DEF_CFA_OFFSET,
     DEF_CFA_REGISTER,
     OF_REGISTERS,
+    OF_THE_CFA,
     REMEMBER_STATE,
     RESTORE,
     RESTORE_STATE,
@@ -30,11 +32,12 @@ from testbed.checks.source_directives import (
     is_said,
     parts_of_directive,
     register_of,
+    said_before,
     standing_before,
     value_of,
     written_anew,
 )
-from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, source_edits
+from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, moved, source_edits
 from testbed.checks.source_statements import Around, SourceStatement, around, label_of, said_above
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.checks.true_rows import ObservedRow
@@ -122,6 +125,10 @@ class FunctionSource:
         """The directives that stand before an instruction in the source, with registers' names: as they are written."""
         return standing_before(self.around(pc), self.arch.by_dwarf) if pc < self.end else {}
 
+    def said_at(self, pc: int) -> list[str]:
+        """The same in order, also what stands there twice."""
+        return said_before(self.around(pc), self.arch.by_dwarf) if pc < self.end else []
+
     def place(self, pc: int) -> str:
         """A place in the function, or its end: what stands there is another's, or nothing."""
         return f"the end of {self.name}" if pc >= self.end and self.name else self.words.where(pc)
@@ -142,6 +149,21 @@ class FunctionSource:
             is_named = str(why) == NO_LINE and any(self.words.source(pc)[0] for pc in self.pcs)
             return (), _NOT_WRITTEN if is_named else str(why)
         return tuple(found), "" if found else _NOTHING_NEW
+
+    def moves(self, pcs: Sequence[int]) -> Iterator[tuple[SourceEdit, ...]]:
+        """The edits that move what stands before some instructions in a row behind these, and what stands behind before
+        them."""
+        last = max(pcs)
+        early, late = self.around(min(pcs)), self.around(self.next(last + self.sizes.get(last, 1)))
+        behind = self.around(last).own
+        if behind is not None and early.own is not None:
+            line, of_cfa = behind.place.line, [each for each in late.directives if each.text.startswith(OF_THE_CFA)]
+            if not any(each.text.startswith(OF_THE_CFA) for each in early.directives):
+                line = max(line, *(each.place.line for each in of_cfa), 0)
+            yield moved(early.directives, line + 1, behind.place, self.words.sources)
+            told = [(one.text, other.text) for one in late.directives for other in early.directives]
+            if not any(starmap(is_instead, told)):  # else that one is wrong
+                yield moved(late.directives, early.own.place.line, early.own.place, self.words.sources)
 
     def _edits(self, change: SourceChange) -> Sequence[SourceEdit]:
         """The edits of one change. A state may be remembered before the use of a macro as well."""
@@ -401,11 +423,15 @@ class Advisor:
         """A change with the CFA's offsets around it; the one before is unknown where a directive stands in between."""
         function = self.function
         behind = next((i for i, each in enumerate(function.tried) if each.pc >= pc), len(function))
-        others = [each for name, each in standing.items() if name.startswith(_CFA_SAID) and each not in replaced]
+        left = self.source.said_at(pc)[::-1]
+        for named in (name for name, written in standing.items() if written in replaced):
+            left.remove(named)  # the last of those that say the same
+        others = [each for each in reversed(left) if each.startswith(_CFA_SAID)]
+        adjusted = [value_of(each.partition(" ")[2]) for each in others if each.startswith(f"{ADJUST} ")]
         old: object = None
         if others and others[-1].startswith(f"{DEF_CFA_OFFSET} "):
             old = value_of(others[-1].partition(" ")[2])
-        elif not others:
+        elif len(adjusted) == len(others):
             state = self._state_before(pc)
             old = function.arch.entry_cfa if state is None else state.get(CFA_OFFSET)
             row = self.table.at(pc - 1)
@@ -414,6 +440,8 @@ class Advisor:
             )
             if untried and row is not None and isinstance(row.cfa, RegisterPlus):
                 old = row.cfa.offset
+            numbers = [each for each in (old, *adjusted) if isinstance(each, int)]
+            old = sum(numbers) if len(numbers) == 1 + len(adjusted) else None
         new: object = function.states[behind].get(CFA_OFFSET) if behind < len(function) else None
         offsets = (old if isinstance(old, int) else None, new if isinstance(new, int) else None)
         offsets = (None, None) if self._is_restored(pc) else offsets

@@ -162,6 +162,7 @@ class _OneTable:
     true: Mapping[int, ObservedRow]
     undecided: Pcs  # instructions of which every visit was left out
     astray: NDArray[np.uint64]  # those that are right, but on forced paths, with the branches that were turned
+    changed: NDArray[np.uint64]  # `changed_at_all`
 
     @classmethod
     def of(cls, table: RowTable, parts: Sequence[TableChecks]) -> _OneTable:
@@ -172,7 +173,8 @@ class _OneTable:
         every, left_out = summed((natural, forced)), _union(each for checks in parts for each in checks.left_out)
         pairs = np.concatenate([np.empty((0, 2), np.uint64), *(each for checks in parts for each in checks.astray)])
         astray = np.unique(pairs[np.isin(pairs[:, 0], every.pc[every.wrong == 0])], axis=0)
-        return cls(table, every, natural, true, np.setdiff1d(left_out, every.pc), astray)
+        changed = np.concatenate([np.empty((0, 3), np.uint64), *(each for checks in parts for each in checks.changed)])
+        return cls(table, every, natural, true, np.setdiff1d(left_out, every.pc), astray, changed)
 
 
 def _possible(forced: ResultsByPc, natural: ResultsByPc) -> ResultsByPc:
@@ -227,15 +229,18 @@ def file_check(
         if name in AT_CALLS:
             continue
         ways = [ways for result in results for each in result.tables[name].right for ways in each]
-        reading = read_statically(image, name, one.table)
-        if len(executed) == len(sizes):
-            untried += _untried_ways(one, reading, ways, sizes, words) if reading else ()
-        elif reading is None:
-            notes.append(f"{one.table.source}: what was not executed is not read either: {NOT_READ}")
-        else:
-            advises = name in OF_DIRECTIVES
-            findings += _static_findings(one, reading, ways, (sizes, words), only_read, advises=advises)
-            only_read.append(instructions[reading.agrees(instructions)])
+        reading, every = read_statically(image, name, one.table), len(executed) == len(sizes)
+        if reading is None:
+            notes += () if every else (f"{one.table.source}: what was not executed is not read either: {NOT_READ}",)
+            continue
+        suspects = [each for each in reading.suspects(sizes) if not _is_refuted(one, each, ways)]
+        untried += _never_other(one, reading, instructions, words)
+        if every:
+            untried += _untried_ways(one, suspects, words)
+            continue
+        advises = name in OF_DIRECTIVES
+        findings += _static_findings(one, image, suspects, (sizes, words), only_read, advises=advises)
+        only_read.append(instructions[reading.agrees(instructions)])
     accused = {each.function for each in findings if each.evidence is HowKnown.STATIC}
     differing = formats_differ(read, counted, executed, words, image)
     findings += [each for each in differing if each.function not in accused]
@@ -328,23 +333,22 @@ def _as_start_code(finding: TableFinding) -> TableFinding:
 
 def _static_findings(
     one: _OneTable,
-    reading: StaticReading,
-    ways: Sequence[NDArray[np.uint64]],
+    image: Image,
+    suspects: Sequence[SuspectEntry],
     code: tuple[Mapping[int, int], CodeWords],
     only_read: list[Pcs],
     *,
     advises: bool,
 ) -> Iterator[TableFinding]:
-    """What the static pass says of entries, if nothing that was executed says it as well, or acquits them.
+    """What the static pass says of suspect entries.
 
-    It does where control came by the doubted way, one of ``ways`` on which all was right, or where a row was right of
-    which the pass says that it is wrong on every way. ``code``: how long instructions are, and how they are named.
-    ``only_read`` gets the instructions of the entries that are told.
+    ``code``: how long instructions are, and how they are named. ``only_read`` gets the instructions of the entries that
+    are told.
     """
     sizes, words = code
-    for suspect in _not_refuted(one, reading, ways, sizes):
+    for suspect in suspects:
         found = table_findings(
-            one.table, reading.image, dict.fromkeys(suspect.true, 0), suspect.true, sizes, words, advises=advises
+            one.table, image, dict.fromkeys(suspect.true, 0), suspect.true, sizes, words, advises=advises
         )
         only_read.append(np.array(sorted(suspect.true), np.uint64))
         told = [each for each in found if suspect.things & {thing.what for thing in each.things}]
@@ -353,7 +357,7 @@ def _static_findings(
             yield TableFinding(
                 kind=FindingKind.WRONG_ROW,
                 table=one.table.source,
-                function=span_at(reading.image, suspect.at).name,
+                function=span_at(image, suspect.at).name,
                 things=(suspect.thing,),
                 evidence=HowKnown.STATIC,
                 instructions=max(len(suspect.wrong), 1),
@@ -361,30 +365,39 @@ def _static_findings(
             )
 
 
-def _not_refuted(
-    one: _OneTable, reading: StaticReading, ways: Sequence[NDArray[np.uint64]], sizes: Mapping[int, int]
-) -> Iterator[SuspectEntry]:
-    """The suspect entries of which nothing that was executed says the same, or the contrary."""
+def _is_refuted(one: _OneTable, suspect: SuspectEntry, ways: Sequence[NDArray[np.uint64]]) -> bool:
+    """Does what was executed say the same as the static pass, or the contrary?
+
+    The contrary where control came by the doubted way, one of ``ways`` on which all was right, or where a row was right
+    of which the pass says that it is wrong on every way.
+    """
     wrong = frozenset(one.every.pc[one.every.some != 0].tolist())
     executed = frozenset(one.every.pc.tolist())
-    for suspect in reading.suspects(sizes):
-        refuted = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
-        way = (suspect.came, suspect.at)
-        if not (
-            refuted or {suspect.at, *suspect.true} & wrong or any((each == way).all(axis=1).any() for each in ways)
-        ):
-            yield suspect
+    if {suspect.at, *suspect.true} & wrong:
+        return True
+    way = (suspect.came, suspect.at)
+    is_right = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
+    return bool(is_right) or any((each == way).all(axis=1).any() for each in ways)
 
 
-def _untried_ways(
-    one: _OneTable,
-    reading: StaticReading,
-    ways: Sequence[NDArray[np.uint64]],
-    sizes: Mapping[int, int],
-    words: CodeWords,
-) -> Iterator[str]:
+def _never_other(one: _OneTable, reading: StaticReading, pcs: Pcs, words: CodeWords) -> Iterator[str]:
+    """Functions that write a callee-saved register, and leave it so, of which no run has changed it.
+
+    They write it under a condition that was not so, or wrote what was there: that shows nothing of their rows.
+    """
+    wrong, columns = one.every.pc[one.every.some != 0], reading.image.arch.index
+    for start, end, name in reading.private(pcs):
+        seen = [now for at, its, now in one.changed.tolist() if (at, its) == (start, columns.get(name))]
+        if seen and not any(seen) and not ((wrong >= start) & (wrong < end)).any():
+            yield (
+                f"{one.table.source}: no run of {words.where(start)} has changed {name}, which its instructions"
+                " write, perhaps under a condition; --call can try it"
+            )
+
+
+def _untried_ways(one: _OneTable, suspects: Sequence[SuspectEntry], words: CodeWords) -> Iterator[str]:
     """Where every instruction was executed, and the static pass says that a row is wrong on a way that none went."""
-    for suspect in _not_refuted(one, reading, ways, sizes):
+    for suspect in suspects:
         if suspect.at not in one.astray[:, 0]:
             way = f"{words.where(suspect.at)} from {words.where(suspect.came)}"
             yield (

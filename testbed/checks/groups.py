@@ -40,7 +40,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import ResultsByPc, by_pc
 from testbed.checks.readers import Readers
 from testbed.checks.row_checks import RowChecks, has_one_answer
-from testbed.checks.static_rows import called_without_rows, read_statically
+from testbed.checks.static_rows import called_without_rows, changed_at_all, read_statically
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
@@ -228,6 +228,7 @@ class TableChecks:
     left_out: tuple[NDArray[np.uint64], ...] = ()  # where some visit was: `testbed.checks.impossible`
     right: tuple[RightWays, ...] = ()
     astray: tuple[NDArray[np.uint64], ...] = ()  # wrong on a forced path: (instruction, the branch that was turned; 0)
+    changed: tuple[NDArray[np.uint64], ...] = ()  # `changed_at_all`
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,6 +337,7 @@ def joined(parts: Sequence[GroupResult]) -> GroupResult:
             tuple(each for part in parts for each in part.tables[name].left_out),
             tuple(each for part in parts for each in part.tables[name].right),
             tuple(each for part in parts for each in part.tables[name].astray),
+            tuple(each for part in parts for each in part.tables[name].changed),
         )
         for name in parts[0].tables
     }
@@ -394,7 +396,10 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
         right = checks.compared & (checks.wrong == 0) & ~checks.untried
         ways = RightWays(*(_ways(called, pc, right & steps) for steps in (~batch.forced, batch.forced)))
         pairs = (_turned(batch, pc, np.flatnonzero(astray & own)),)
-        tables[name] = TableChecks((natural,), (forced,), (true,), (np.unique(pc[left_out & own]),), (ways,), pairs)
+        reading = read_statically(this.image, name, table)
+        changed = () if reading is None else (changed_at_all(reading, called, pc, right),)
+        out = (np.unique(pc[left_out & own]),)
+        tables[name] = TableChecks((natural,), (forced,), (true,), out, (ways,), pairs, changed)
     decided = own & has_one_answer(called)  # elsewhere nothing was compared
     on_natural, on_forced = (np.unique(pc[decided & steps]) for steps in (~batch.forced, batch.forced))
     return GroupResult((), tables, on_natural, on_forced, {}, 0, steps)

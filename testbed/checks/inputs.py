@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch, PerArch, arch_named
@@ -60,10 +61,15 @@ def _functions(image: Image, start: int, end: int) -> Iterator[Symbol]:
     if not labels:
         return
     code = scan(image, start, end, is_behind=True)
-    begins = {*code.calls.values(), *(first for first, _ in table_ranges(image))} | (code.behind - code.jumps)
-    chosen = [symbol for symbol in labels if symbol.address in begins and symbol.address not in code.filling]
+    begins, behind = {*code.calls.values(), *(first for first, _ in table_ranges(image))}, code.behind - code.jumps
+    chosen = [
+        symbol
+        for symbol in labels
+        if symbol.address in begins
+        or (symbol.address in behind and not (symbol.local and symbol.address in code.filling))
+    ]
     places = sorted({symbol.address for symbol in chosen})
-    after = dict(zip(places, (*places[1:], end), strict=True))
+    after = dict(pairwise((*places, end)))
     for symbol in chosen:
         yield replace(symbol, is_function=True, size=after[symbol.address] - symbol.address)
 

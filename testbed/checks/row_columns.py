@@ -134,7 +134,15 @@ def caller_columns(watched: Truth) -> CallerColumns:
     conventions, convention = watched.conventions
     kept = np.array([[each.name in its.preserved for each in arch.registers] for its in conventions], np.bool_)
     columns = (activations.parent, activations.return_address, activations.goes_on, activations.cfa)
-    return CallerColumns(*columns, own, watched.node, watched.signed, _entered(watched, own), convention, kept)
+    return CallerColumns(*columns, own, watched.node, _signed_with(watched), _entered(watched, own), convention, kept)
+
+
+def _signed_with(watched: Watched) -> NDArray[np.uint8]:
+    """Per step: is the return address signed, and with the CFA (1)? SP is what it is signed with, as it was then."""
+    signed, node = watched.signed, watched.node
+    begins = np.flatnonzero(signed[1:] & ~signed[:-1] & (node[1:] == node[:-1]))
+    others = node[begins][watched.trace.sp[begins] != watched.activations.cfa[node[begins]]]
+    return signed.astype(np.uint8) + (signed & np.isin(node, others))
 
 
 def _entered(watched: Watched, own: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -31,6 +31,11 @@ def standing_before(here: Around, names: Mapping[int, str]) -> dict[str, str]:
     return {_named(each.text, names): each.text for each in here.directives}
 
 
+def said_before(here: Around, names: Mapping[int, str]) -> list[str]:
+    """The directives between an instruction and the one before it, with registers' names."""
+    return [_named(each.text, names) for each in here.directives]
+
+
 def _named(directive: str, names: Mapping[int, str]) -> str:
     """A directive with the names of registers for their DWARF numbers: `.cfi_offset 29, -16`, as GCC writes."""
     name, arguments = parts_of_directive(directive)

@@ -27,7 +27,14 @@ from testbed.checks.source_directives import (
     is_instead,
     parts_of_directive,
 )
-from testbed.checks.source_statements import Around, SourceStatement, Spelling, directive_macros, spelling
+from testbed.checks.source_statements import (
+    Around,
+    SourceStatement,
+    Spelling,
+    directive_macros,
+    spelling,
+    statements_at,
+)
 
 _CFI = re.compile(r"(?:^|[;:])(\s*)(\.?cfi_\w+)(\s*)(\(?)([^;/#\n)]*)")
 _OFFSET = ".cfi_offset"
@@ -187,6 +194,36 @@ def frame_edits(
         yield _instead_of(statement, () if k else new, own, sources)
     if not old:
         yield _below(after.place, new, own, sources)
+
+
+def moved(
+    directives: Sequence[SourceStatement], line: int, at: SourcePlace, sources: Sources
+) -> tuple[SourceEdit, ...]:
+    """The edits that move the whole lines of directives before another line of their file, one beside ``at``.
+
+    None where something else stands in one of these lines, or nothing is to be moved.
+    """
+    file, numbers = at.file, sorted({each.place.line for each in directives})
+    text = sources.lines(file)
+    if not numbers or any(each.place.file != file for each in directives) or line > len(text):
+        return ()
+    for number in numbers:
+        whole, its = text[number - 1], statements_at(file, number, sources)
+        if any(each.is_code for each in its) or ":" in whole.partition("/")[0] or whole.rstrip().endswith("\\"):
+            return ()
+    places = {each.place.line: each.place for each in directives}
+    taken = [SourceEdit(file, each, 1, f"{text[each - 1]}\n", "", places[each]) for each in numbers]
+    new = "".join(each.old for each in taken)
+    return (*taken, SourceEdit(file, line, 1, "", new, at, behind=line > at.line))
+
+
+def only_moves(edits: Sequence[SourceEdit]) -> bool:
+    """Is what edits write what they take out, in another place?"""
+    taken, written = (
+        Counter(line.strip() for text in texts for line in text.splitlines())
+        for texts in ([each.old for each in edits], [each.new for each in edits])
+    )
+    return taken == written
 
 
 def _standing(text: str, here: Around) -> SourceStatement:

@@ -33,11 +33,13 @@ from testbed.sweep.static_pass import (
     static_pass,
     surveyed,
 )
+from testbed.truth import Truth
 from testbed.words.errors import UnwindError
 from testbed.words.table_formats import TABLE_FORMATS
 
 NOT_READ = f"the static pass reads these of linked ELF files only: {', '.join(TABLES)}"
 _LINKERS = (".plt", ".iplt", ".init", ".fini")  # sections
+_VISITS = 64  # activations that are looked at
 _JUMP, _SIZES = 16, (1 << 10, 1 << 13, 1 << 16)  # bytes
 
 
@@ -122,6 +124,15 @@ class StaticReading:
                 {row.pc: row for row in true},
             )
 
+    def private(self, asked: NDArray[np.uint64]) -> Iterator[tuple[int, int, str]]:
+        """Where entries begin and end of which some instruction is ``asked`` for, each with a callee-saved register
+        that they leave changed, by the instructions."""
+        at, there = self._entries_of(asked)
+        for i in np.unique(at[there]).tolist():
+            start, end = (int(self.made.swept.entries[i, column]) for column in (entries.START, entries.END))
+            mask = int(self.made.out[i, room.PRIVATE]) if self._convention(i) is not None else 0
+            yield from ((start, end, register_name(self.image.arch, k)) for k in range(REGISTER_COUNT) if mask >> k & 1)
+
     def _tells_callers(self, i: int) -> bool:
         """False of an entry that begins with saying that nobody called: of it nothing is compared."""
         row = self.made.swept.rows[self.made.swept.entries[i, entries.FIRST_ROW]]
@@ -153,6 +164,24 @@ class StaticReading:
             if in_place or slots or held[0] >> KIND != MAYBE:
                 places[name] = TruePlace(in_place, frozenset(slots), frozenset(others))
         return ObservedRow(pc, 1, 1, cfa, places, row.is_signed if row else signed, cfa.get(arch.sp))
+
+
+def changed_at_all(
+    reading: StaticReading, watched: Truth, pc: NDArray[np.uint64], steps: NDArray[np.bool_]
+) -> NDArray[np.uint64]:
+    """Whether activations have changed the registers that the pass says that they leave changed, up to some ``steps``.
+
+    (start of the entry, column of the register, 1 where one has), each once.
+    """
+    found, registers, columns = list[tuple[int, int, int]](), watched.trace.registers, reading.image.arch.index
+    for start, end, name in reading.private(np.unique(pc[steps])):
+        own = steps & (pc >= start) & (pc < end)
+        last = dict(zip(watched.node[own].tolist(), np.flatnonzero(own).tolist(), strict=True))
+        for node, step in list(last.items())[:_VISITS] if name in columns else ():
+            since = slice(int(watched.activations.opened[node]), step + 1)
+            values = registers[since, columns[name]][watched.node[since] == node]
+            found.append((start, columns[name], int((values != values[0]).any())))
+    return np.unique(np.array(found, np.uint64).reshape(-1, 3), axis=0)
 
 
 def _is_of_cfa(value: int) -> bool:

@@ -42,10 +42,10 @@ from testbed.checks.source_directives import (
     RESTORE_STATE,
     register_of,
 )
-from testbed.checks.source_edits import SourceChange
+from testbed.checks.source_edits import SourceChange, only_moves
 from testbed.checks.source_statements import Around, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
-from testbed.checks.tried_source import MadeRight, ToldRepairs
+from testbed.checks.tried_source import MadeRight, ToldRepairs, Trial
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.conventions import Convention
@@ -297,19 +297,29 @@ class _OneFunction:
             k = next((k for k, (_, right) in enumerate(told) if its and its <= right), None)
             if k is None:
                 repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
-                told.append(self._confirmed(function, before, repair, told))
+                told.append(self._confirmed(function, before, repair, told, its))
                 causes.append(cause)
             else:
                 causes[k] = replace(causes[k], pcs=tuple(sorted({*causes[k].pcs, *cause.all_pcs})))
         yield from ((cause, repair) for cause, (repair, _) in zip(causes, told, strict=True))
 
     def _confirmed(
-        self, function: TriedFunction, before: Sequence[FrameState], repair: Repair | None, told: ToldRepairs = ()
+        self,
+        function: TriedFunction,
+        before: Sequence[FrameState],
+        repair: Repair | None,
+        told: ToldRepairs = (),
+        its: Collection[tuple[int, str]] = (),
     ) -> tuple[Repair | None, MadeRight]:
-        tried = self.words.tried
-        if repair is None or tried is None or not tried.tries(repair.edits):
+        """A repair as the text of its source was tried; ``its`` are what a line that is moved has to make right."""
+        tried, trial = self.words.tried, Trial(self.table.source, function, before, told)
+        if repair is None or tried is None:
             return repair, frozenset()
-        return tried.confirmed(repair, self.table.source, function, before, told)
+        found = tried.confirmed(repair, trial) if tried.tries(repair.edits) else (repair, frozenset[tuple[int, str]]())
+        if not its or (found[0] is not None and found[0].edits and only_moves(found[0].edits)):
+            return found
+        moves = self.source.moves(sorted({pc for pc, _ in its}))
+        return tried.moved(repair, moves, frozenset(its), trial) or found
 
     def _seen(
         self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]
@@ -337,7 +347,7 @@ class _OneFunction:
         if more := more_at_entry(function, self.span.start):
             says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
             return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
-        if above := put_above(function):
+        if not any(each.true.returns for each in function.tried) and (above := put_above(function)):
             i, name = above
             return WrongThing(
                 name, f"{name} is {rule_words(function.rule(i, name, function.states[i]), name)}", _PUT_ABOVE
@@ -454,8 +464,9 @@ class _OneFunction:
             return WrongThing(thing, f"CFA = {cfa_words(cfa_of(state))}", self._true_cfa(true))
         if thing == THE_SIGNATURE:
             says = f"the return address is {'' if state.get(SIGNED) else 'not '}signed"
-            is_signed = not state.get(SIGNED) if true.signed is None else true.signed
-            return WrongThing(thing, says, f"and here it is{'' if is_signed else ' not'}")
+            if true.signed is None:
+                return WrongThing(thing, says, f"and here it is{_NOT_BY_CFA if state.get(SIGNED) else _SOMETIMES}")
+            return WrongThing(thing, says, f"and here it is{'' if true.signed else ' not'}")
         rule = function.rule(i, thing, state)
         says = f"{thing} is {rule_words(rule, thing)}"
         if not true.called:
@@ -500,4 +511,5 @@ _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
 _PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
+_NOT_BY_CFA, _SOMETIMES = " not, or not with the CFA, which unwinders take", ", at some visits at least"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

@@ -7,7 +7,7 @@ the rows are held against what was true when the code was executed. That does no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,17 @@ _TOGETHER = "together with what is advised above"
 _RowAt = Callable[[int], UnwindRow | None]  # by a pc of the code as it was executed
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a text is held against: the function as it was executed with the states ``before`` any repair, the section
+    of the table, and the repairs that are told already."""
+
+    table: str
+    function: TriedFunction
+    before: Sequence[FrameState]
+    told: ToldRepairs = ()
+
+
 @dataclass(frozen=True, slots=True)
 class TriedSource:
     """The source that was checked, ``text`` instead of its own if that is not None, and the ``image`` made of it."""
@@ -54,33 +65,42 @@ class TriedSource:
             not each.is_macros_own and Path(each.file).resolve() == self.path.resolve() for each in edits
         )
 
-    def confirmed(
-        self, repair: Repair, table: str, function: TriedFunction, before: Sequence[FrameState], told: ToldRepairs
-    ) -> tuple[Repair | None, MadeRight]:
-        """A repair with what its text makes right; ``before`` are the states that were executed, ``told`` are repairs.
+    def confirmed(self, repair: Repair, trial: Trial) -> tuple[Repair | None, MadeRight]:
+        """A repair with what its text makes right. It is tried by itself, then with those that are told before it.
 
-        It is tried by itself, then with those that are told before it. None where that makes nothing right, or
-        anything wrong that was right.
+        None where that makes nothing right, or anything wrong that was right.
         """
-        others = [edit for each, right in told if right and each for edit in each.edits]
+        others = [edit for each, right in trial.told if right and each for edit in each.edits]
         for beside in ((), others) if others else ((),):
-            right = self._made_right((*beside, *repair.edits), table, function, before)
-            right -= frozenset[tuple[int, str]]().union(*(its for _, its in told if beside))
+            right = self._made_right((*beside, *repair.edits), trial)
+            right -= frozenset[tuple[int, str]]().union(*(its for _, its in trial.told if beside))
             if right:
                 why = "; ".join(filter(None, (repair.why, _TOGETHER if beside else "")))
                 return replace(repair, repaired=len({pc for pc, _ in right}), why=why), right
         return None, frozenset()
 
-    def _made_right(
-        self, edits: Sequence[SourceEdit], table: str, function: TriedFunction, before: Sequence[FrameState]
-    ) -> MadeRight:
+    def moved(
+        self, repair: Repair, moves: Iterable[Sequence[SourceEdit]], its: MadeRight, trial: Trial
+    ) -> tuple[Repair, MadeRight] | None:
+        """A repair by lines that stand too early or too late: moved, they make all right that is wrong; gone they do
+        not. The last edit of a move is where they belong."""
+        for edits in (each for each in moves if self.tries(each)):
+            right = self._made_right(edits, trial)
+            if its <= right and not its <= self._made_right(edits[:-1], trial):
+                repaired = len({pc for pc, _ in right})
+                return replace(repair, repaired=repaired, edits=tuple(edits), no_patch="", why=""), right
+        return None
+
+    def _made_right(self, edits: Sequence[SourceEdit], trial: Trial) -> MadeRight:
         """What some edits make right; nothing where they make something wrong."""
-        row_at, right = self._rows(edits, table), set[tuple[int, str]]()
+        row_at, right, function = self._rows(edits, trial.table), set[tuple[int, str]](), trial.function
         for i, each in enumerate(function.tried if row_at else ()):
             row = row_at and (row_at(each.pc) or row_at(each.pc + each.size - 1))
-            was = function.wrong(i, before[i])
+            was = function.wrong(i, trial.before[i])
             now = function.wrong(i, state_of(row, function.convention)) if row else None
-            ends = isinstance(before[i].get(function.return_address(i)), Undefined)  # of that nothing else is told
+            ends = isinstance(
+                trial.before[i].get(function.return_address(i)), Undefined
+            )  # of that nothing else is told
             if now is None or (now - was and not ends):
                 return frozenset()
             right |= {(each.pc, thing) for thing in was - now}

@@ -60,7 +60,8 @@ class ObservedRow:
     """What holds at every visit of one link-time pc.
 
     ``cfa`` maps a register to ``CFA - register``, where that is the same every time. ``places`` has the caller's
-    registers; the return address is the one under its own register's name. ``signed`` is None where it differs.
+    registers; the return address is the one under its own register's name. ``signed`` is None where it differs,
+    and where it is signed with another value than the CFA.
     ``called`` of the ``visits`` are those of an activation that some instruction called: of the others, nothing is
     known but that nobody did. ``stack`` is ``CFA - SP`` at the first visit.
     """
@@ -140,6 +141,7 @@ def _call(truth: CallerColumns, steps: NDArray[np.int64]) -> Bools:
     return called
 
 
+_OTHERWISE = 2  # signed with another value than the CFA
 _Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int]
 
 
@@ -155,17 +157,16 @@ def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable
         distance = (cfa - trace.column(name)[steps]) & np.uint64(arch.word_mask)
         low, high = np.minimum.reduceat(distance, starts), np.maximum.reduceat(distance, starts)
         distances[name] = low == high, _signed(low, arch)
-    signed = watched.signed[steps]
-    all_signed, any_signed = np.logical_and.reduceat(signed, starts), np.logical_or.reduceat(signed, starts)
+    truth = caller_columns(watched)
+    least, most = (part.reduceat(truth.signed[steps], starts) for part in (np.minimum, np.maximum))
     stack = _signed((cfa - trace.sp[steps])[starts] & np.uint64(arch.word_mask), arch)
     stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(steps[starts], starts, strict=True)]
-    truth = caller_columns(watched)
     places = {name: _places(watched, truth, steps, starts, stacks, name, slots[name]) for name in slots}
     return {
         number: (
             {name: int(distance[i]) for name, (same, distance) in distances.items() if same[i]},
             {name: its[i] for name, its in places.items()},
-            bool(all_signed[i]) if all_signed[i] == any_signed[i] else None,
+            bool(most[i]) if least[i] == most[i] < _OTHERWISE else None,
             int(stack[i]),
         )
         for i, number in enumerate(pcs.tolist())

@@ -35,6 +35,7 @@ class UnicornArch:
     ``call_instruction`` (UC_X86_INS_*) or as the exception ``call_exception``; the other one is None. ``exceptions``
     says what the other exception numbers mean. ``stack_top`` is SP at the entry, near the end of what Linux gives a
     program. ``block_state`` are bits of the flags with the state of a Thumb IT block: stale after a hooked store.
+    ``call_leaves`` are the registers that a system call itself overwrites, each with the one whose value it gets.
     ``process_cpu`` is the model of a Linux process; None: the usual one.
     """
 
@@ -45,6 +46,7 @@ class UnicornArch:
     stack_top: int
     call_instruction: int | None = None
     call_exception: int | None = None
+    call_leaves: tuple[tuple[str, str], ...] = ()
     block_state: int = 0
     cpus: Mapping[str, Cpu] = field(default_factory=dict)
     process_cpu: Cpu | None = None
@@ -96,6 +98,7 @@ UNICORN = PerArch(
             },
             stack_top=0x7FFF_FFFF_0000,
             call_instruction=x86.UC_X86_INS_SYSCALL,
+            call_leaves=(("rcx", "rip"), ("r11", "rflags")),
             # Its features are announced as they are: no ERMS, by which C libraries would clear memory with `rep stosb`,
             # a step per byte; and no AVX.
             process_cpu=Cpu(x86.UC_CPU_X86_NEHALEM),

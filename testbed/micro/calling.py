@@ -8,7 +8,7 @@ is mapped, as zeros; system calls give 0; after a path every byte that it wrote 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -187,10 +187,14 @@ class CallStops(HookedStops):
         if makes_thread and not self.is_whole:
             self.exits = True
             uc.emu_stop()
+        for register, source in self._settings.call_leaves:
+            behind = _CALL_SIZE if source == self._machine.arch.pc else 0  # the hook stands before the instruction
+            uc.reg_write(registers[register], uc.reg_read(registers[source]) + behind)
         uc.reg_write(self.call_result, int(makes_thread))
 
 
 MOST_CODE = 1 << 27  # bytes of code of one file, with what lies between
+_CALL_SIZE = 2  # bytes of `syscall`
 _POINTERS = 0x7840  # where in the arena, among its pointers, those lie that are no arguments
 _ROOM = 1 << 16  # rows of one path, and entries of its journal at first
 MOST_STEPS = _ROOM - 1  # of one path
@@ -209,12 +213,16 @@ class Over(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallPath:
-    """Registers to call a function with, the steps before which another instruction is next, and what callees give."""
+    """Registers to call a function with, the steps before which another instruction is next, and what callees give.
+
+    ``turned``: callee-saved registers have every bit otherwise than in other calls, so that a bit that is lost shows.
+    """
 
     target: int  # run-time address, with the bit of its instruction set
     arguments: tuple[tuple[str, int], ...]
     forced: tuple[tuple[int, int], ...] = ()
     answer: int = 0
+    turned: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +293,8 @@ class Caller:
         self._promises: dict[int, NDArray[np.bool_]] = {}  # by function: which of these come back
         self._kept = (ctypes.c_int * len(kept))(*(self._ids[name] for name in kept))
         self._kept_values, self._kept_now = np.array(list(kept.values()), np.uint64), np.zeros(len(kept), np.uint64)
+        self._entered = self._kept_values.copy()
+        self._turned = {name: value for name, value in self._turned_values(kept) if name not in convention.pointers}
         now = self._kept_now.ctypes.data
         self._kept_pointers = (ctypes.c_uint64 * len(kept))(*range(now, now + 8 * len(kept), 8))
         self._read_batch = uclib["uc_reg_read_batch"]
@@ -300,6 +310,14 @@ class Caller:
         for place in (self._stop, *callable_image.never_return):
             self.natural[place - self.code] = self.alone[place - self.code] = HALT
         self.asked: dict[int, None] = {}  # pages that some path asked for
+
+    def _turned_values(self, kept: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+        """Registers with other values than they have, in every bit; where these are no addresses, as those are none."""
+        taken = [(each.address, each.address + len(each.data)) for each in self.image.mappings]
+        for register in (each for each in self._arch.registers if each.name in kept and each.name != self._arch.sp):
+            value = kept[register.name] ^ (1 << register.bits) - 1
+            if not any(low <= value < high for low, high in taken):
+                yield register.name, value
 
     def _full(self, run: HookedRun, journal: bool) -> None:
         """The journal grows; when the steps are used up the hooks stop by themselves."""
@@ -319,8 +337,12 @@ class Caller:
         if self.recorded >= NATIVE_FROM:
             run.go_native()
         uc.context_restore(self._context)
-        for name, value in path.arguments:
+        turned = self._turned.items() if path.turned else ()
+        for name, value in (*turned, *path.arguments):
             uc.reg_write(self._ids[name], value)
+        self._entered = self._kept_values.copy()
+        for name, value in turned:
+            self._entered[self._kept_names.index(name)] = value
         self._target, self._entry_sp = path.target, dict(path.arguments).get(self._arch.sp, self.image.sp)
         stops.is_whole = places is self.natural
         uc.reg_write(self._ids[self._calls.target], path.target)
@@ -391,8 +413,8 @@ class Caller:
         if promised is None:
             saved = (self._arch.sp, *self.image.convention_of(self._target).preserved)
             promised = self._promises[self._target] = np.array([name in saved for name in self._kept_names], np.bool_)
-        expected = [self._entry_sp, *self._kept_values[1:]]
-        lost = (self._kept_now != np.array(expected, np.uint64)) & promised
+        self._entered[0] = self._entry_sp
+        lost = (self._kept_now != self._entered) & promised
         return Over.STRAY if lost.any() else Over.RETURNED
 
     def _isa_bit(self) -> int:

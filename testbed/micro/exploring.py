@@ -178,7 +178,7 @@ class Explorer:
         plans = (*plans, OF_ANOTHER_SIZE) if found.code.sized else plans
         image = self._caller.image
         paths, others = (
-            [CallPath(target, plan.registers(image, target), answer=plan.answer) for plan in its]
+            [CallPath(target, plan.registers(image, target), answer=plan.answer, turned=plan.turned) for plan in its]
             for its in (plans, FOR_WAYS)
         )
         for some in (paths, others):

@@ -40,8 +40,9 @@ class CodePiece:
 def pieces_of(image: Image) -> tuple[CodePiece, ...]:
     """Every piece of code that is known by a symbol or a table entry, by address, none over another.
 
-    Of several symbols at one place the first one names it, and the largest one says how long it is; where none does it
-    ends where the next one begins, with its section at the latest: what linkers add stands in another.
+    Of several symbols at one place the first one names it, a function's if there is one, and the largest one says how
+    long it is; where none does it ends where the next one begins, with its section at the latest: what linkers add
+    stands in another.
     """
     sections = [(s.address, s.address + len(s.data)) for s in image.sections.values() if s.address]
     code = [(s.address, s.address + len(s.data)) for s in image.segments if s.executable]
@@ -52,13 +53,14 @@ def pieces_of(image: Image) -> tuple[CodePiece, ...]:
             known = ends.get(symbol.address, 0) if symbol.address in names or not symbol.size else 0
             ends[symbol.address] = max(known, symbol.address + symbol.size)
             names.setdefault(symbol.address, []).append(symbol.name)
+    labels = {each.address: [each.name] for each in reversed(image.symbols) if not each.is_data}
     starts = sorted(start for start in ends if any(low <= start < high for low, high in code))
     pieces = []
     for start, following in zip_longest(starts, starts[1:]):
         limit = _end_at(start, code)
         limit = limit if following is None else min(following, limit)
         end = min(ends[start], limit) if ends[start] > start else min(_end_at(start, sections), limit)
-        named = tuple(dict.fromkeys(names.get(start, ())))
+        named = tuple(dict.fromkeys(names.get(start) or labels.get(start, [])))
         pieces.append(CodePiece(start, end, named[0] if named else "", not any(map(_is_part, named)), named))
     return tuple(pieces)
 

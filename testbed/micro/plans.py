@@ -45,6 +45,7 @@ class ArgumentPlan:
     name: str = "*"
     lower: int = 0  # by how many times the stack's alignment SP is lower than in other calls
     answer: int = 0  # what calls give that are not executed
+    turned: bool = False  # callee-saved registers have every bit otherwise than in other calls
 
     def fits(self, function: str) -> bool:
         return fnmatchcase(function, self.name)
@@ -62,7 +63,7 @@ _TEXT = ARENA_SIZE // 2  # the arena's second half is text
 # Pointers to pointers; small numbers; text with lengths. What a function takes for what decides which branches it goes.
 PLANS = (
     ArgumentPlan(tuple(Argument(0x40 + 0x1000 * k, "arena") for k in range(8))),
-    ArgumentPlan(tuple(Argument(k + 1) for k in range(8))),
+    ArgumentPlan(tuple(Argument(k + 1) for k in range(8)), turned=True),
     ArgumentPlan(
         tuple(Argument(_TEXT + 0x400 * k + 3, "arena") if k % 2 == 0 or k == 1 else Argument(16) for k in range(8))
     ),

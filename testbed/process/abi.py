@@ -19,11 +19,11 @@ from testbed.arch import PerArch
 class KernelAbi:
     """How a program and the kernel talk.
 
-    ``number``, ``arguments`` and ``result`` are registers of `Arch.registers`. ``returns`` are registers that the call
-    itself overwrites, each with the one whose value it gets. ``stat`` is the layout of ``struct stat`` (``stat64`` if
-    long has 32 bits) in the order of ``stat_fields``; ``map_shift`` is what the offset of ``mmap`` is shifted by;
-    ``split``: an argument of 64 bits takes two registers, an even one first. ``thread_pointer`` is Unicorn's register
-    with the address of the thread's TLS. ``fixed`` are pages that the kernel itself maps: (address, code).
+    ``number``, ``arguments`` and ``result`` are registers of `Arch.registers`. ``stat`` is the layout of ``struct
+    stat`` (``stat64`` if long has 32 bits) in the order of ``stat_fields``; ``map_shift`` is what ``mmap``'s offset is
+    shifted by; ``split``: an argument of 64 bits takes two registers, an even one first. ``thread_pointer`` is
+    Unicorn's register with the address of the thread's TLS. ``fixed`` are pages that the kernel itself maps: (address,
+    code).
     """
 
     number: str
@@ -46,7 +46,6 @@ class KernelAbi:
     o_nofollow: int
     event_data: int = 8  # where the data of a ``struct epoll_event`` begins
     tls_first: bool = True  # clone's fourth argument is the TLS, not the address of the child's number
-    returns: tuple[tuple[str, str], ...] = ()
     map_shift: int = 0
     split: bool = False
     fixed: tuple[tuple[int, bytes], ...] = ()
@@ -98,7 +97,6 @@ ABIS = PerArch(
             o_nofollow=0o400000,
             event_data=4,
             tls_first=False,
-            returns=(("rcx", "rip"), ("r11", "rflags")),
         ),
         "arm64": KernelAbi(
             number="x8",

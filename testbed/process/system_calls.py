@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from testbed.arch import PerArch
 from testbed.image import describe
+from testbed.machine.unicorn_arches import UNICORN
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
 from testbed.process.state import KernelCall, Process, ProcessEnds
@@ -200,7 +201,7 @@ def begin_call(process: Process) -> None:
     arguments = tuple(recorder[register] for register in abi.arguments)
     process.current.calls[name or f"number {number}"] += 1
     process.current.call = (name, arguments, recorder[abi.result], recorder.last_pc())
-    for register, source in abi.returns:
+    for register, source in UNICORN[process.arch.name].call_leaves:
         recorder[register] = recorder[source]
 
 

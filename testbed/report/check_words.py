@@ -183,6 +183,11 @@ def repair_words(finding: TableFinding, base: Path | None = None) -> str:
 
 def _edit_words(edits: Sequence[SourceEdit], own: str, base: Path | None) -> Iterator[str]:
     """``add `X` and `Y` behind line 10``, ``write `X` for `Y` in line 12``: of one place one clause, in their order."""
+    added, taken = [each for each in edits if not each.old], [each for each in edits if not each.new]
+    if len(added) == 1 and added[0].new == "".join(each.old for each in taken):
+        numbers, moved = listed([str(each.line) for each in taken]), [each.old.strip() for each in taken]
+        yield f"move {_quoted(moved)} from line{'s' * (len(taken) > 1)} {numbers} {_edit_place(added[0], own, base)}"
+        return
     ordered = sorted(edits, key=lambda each: (each.file != own, each.file, each.line, each.column))
     before = ""
     for (at, verb), its in groupby(ordered, key=lambda each: (_edit_place(each, own, base), _verb(each))):

@@ -38,7 +38,8 @@ class EncodedRows(NamedTuple):
 class CallerColumns(NamedTuple):
     """The truth per activation, and the innermost activation of each step and whether its return address is signed.
 
-    ``own`` is the step whose registers are the caller's; ``parent`` is -1 at the bottom of a stack. ``entered`` is, per
+    ``own`` is the step whose registers are the caller's; ``parent`` is -1 at the bottom of a stack. ``signed``: with
+    the CFA, as rows mean it (1), or with another value (2; AADWARF64, section 3.4.2). ``entered`` is, per
     step, where the function was entered that executes it; ``kept`` says which registers a ``convention`` preserves.
     """
 
@@ -48,7 +49,7 @@ class CallerColumns(NamedTuple):
     cfa: NDArray[np.uint64]
     own: NDArray[np.int64]
     node: NDArray[np.int32]
-    signed: NDArray[np.bool_]
+    signed: NDArray[np.uint8]
     entered: NDArray[np.int64]
     convention: NDArray[np.int64]
     kept: NDArray[np.bool_]

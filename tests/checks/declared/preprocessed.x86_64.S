@@ -9,8 +9,8 @@
 // +         nop
 // +         cfi_adjust_cfa_offset (-WORD)
 // | it: 1 of 1 function has a wrong row; all 13 instructions were executed.
-// | error `nop`, at -1, 9: `pop %rax`; f < no code (the word at CFA+0); tried: it makes 1 instruction right and none wrong
-// | f+0x2 (nop): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here: add `cfi_def_cfa_offset (8)` behind line 23, and take out `cfi_adjust_cfa_offset (-WORD)` in line 25 (.eh_frame; seen when it was executed)
+// | error `nop`, at +1, 9: `cfi_adjust_cfa_offset (-WORD)`; f < no code (the word at CFA+0); tried: it makes 1 instruction right and none wrong
+// | f+0x2 (nop): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here: move `cfi_adjust_cfa_offset (-WORD)` from line 25 before line 24 (.eh_frame; seen when it was executed)
 // | f: 13, 11 executed, 2 forced, all came back
 // | as is advised: it: every row is right; all 13 instructions were executed.
 // case: an offset that nothing was added to

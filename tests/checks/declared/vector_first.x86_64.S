@@ -18,7 +18,7 @@
 // +         pushq   %rbx
 // | it: 1 of 1 function has a wrong row; 0 of 7 instructions were executed (0 %), 7 only read.
 // | error `pushq   %rbx`, at -1, 9: `.cfi_def_cfa_offset 16`; f < no code (the word at CFA+0); tried: it makes 1 instruction right and none wrong
-// | f+0x6 (pushq %rbx): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here: take out `.cfi_def_cfa_offset 16` in line 6, and add `.cfi_def_cfa_offset 16` behind line 7 (.eh_frame; only read: it follows from the instructions before it)
+// | f+0x6 (pushq %rbx): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here: move `.cfi_def_cfa_offset 16` from line 6 behind line 7 (.eh_frame; only read: it follows from the instructions before it)
 // | f: 7, 7 static, some came back
 // | as is advised: it: nothing was executed, so no row is known to be right; 0 of 7 instructions were executed (0 %), 7 only read.
 
