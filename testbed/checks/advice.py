@@ -7,24 +7,19 @@ corrected or left out, what would count from it is said anew, and a save is told
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import starmap
+from dataclasses import dataclass, replace
 
-from testbed.arch import Arch
 from testbed.checks.adjustments import counted_from
-from testbed.checks.code_words import CodeWords
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, FrameState, state_of
-from testbed.checks.model import BEFORE_IT, LaterDirectives, Repair, SourceEdit
+from testbed.checks.function_source import FunctionSource
+from testbed.checks.model import BEFORE_IT, LaterDirectives, Repair
 from testbed.checks.repair import Cause
-from testbed.checks.save_directives import same_frame, spelt_as
 from testbed.checks.source_directives import (
     ADJUST,
     DEF_CFA,
     DEF_CFA_OFFSET,
     DEF_CFA_REGISTER,
     OF_REGISTERS,
-    OF_THE_CFA,
     REMEMBER_STATE,
     RESTORE,
     RESTORE_STATE,
@@ -32,13 +27,10 @@ from testbed.checks.source_directives import (
     is_said,
     parts_of_directive,
     register_of,
-    said_before,
-    standing_before,
     value_of,
     written_anew,
 )
-from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, moved, source_edits
-from testbed.checks.source_statements import Around, SourceStatement, around, label_of, said_above
+from testbed.checks.source_edits import SourceChange
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, SameValue
@@ -89,155 +81,9 @@ def _first(cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]]) -> t
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class FunctionSource:
-    """The source of a function's instructions, ``pcs`` up to ``end``: what stands before each, and where that is."""
-
-    words: CodeWords
-    arch: Arch
-    name: str
-    pcs: Sequence[int]
-    end: int
-    sizes: Mapping[int, int]
-    known: dict[int, Around] = field(default_factory=dict, repr=False)  # by pc, what was asked for
-
-    def around(self, pc: int) -> Around:
-        """What stands around an instruction; of the function's end, the last instruction is before it."""
-        if pc not in self.known:
-            self.known[pc] = self._around(pc)
-        return self.known[pc]
-
-    def _around(self, pc: int) -> Around:
-        if pc >= self.end:
-            last = next(at for at in range(self.end - 1, self.pcs[-1] - 1, -1) if at in self.sizes)
-            return Around(None, (), self.around(last).own)
-        file, line, number = self._line(pc)
-        found = around(file, line, number, self.words.sources, self.sizes.get(pc, 0))
-        return replace(found, before=self._label) if found.own is None and pc == self.pcs[0] else found
-
-    @cached_property
-    def _label(self) -> SourceStatement | None:
-        """The label of the function."""
-        file = next(filter(None, (self.words.source(each)[0] for each in self.pcs)), "")
-        return label_of(self.name, file, self.words.sources) if self.name else None
-
-    def standing_at(self, pc: int) -> dict[str, str]:
-        """The directives that stand before an instruction in the source, with registers' names: as they are written."""
-        return standing_before(self.around(pc), self.arch.by_dwarf) if pc < self.end else {}
-
-    def said_at(self, pc: int) -> list[str]:
-        """The same in order, also what stands there twice."""
-        return said_before(self.around(pc), self.arch.by_dwarf) if pc < self.end else []
-
-    def place(self, pc: int) -> str:
-        """A place in the function, or its end: what stands there is another's, or nothing."""
-        return f"the end of {self.name}" if pc >= self.end and self.name else self.words.where(pc)
-
-    def next(self, pc: int) -> int:
-        """The next instruction from a pc on, behind what only fills up; the function's end where there is none."""
-        while pc < self.end and pc not in self.sizes:
-            pc += 1
-        return pc
-
-    def patch(self, changes: Iterable[SourceChange]) -> tuple[tuple[SourceEdit, ...], str]:
-        """The edits of the source; where one of the changes cannot be written there, none, and why."""
-        found: list[SourceEdit] = []
-        try:
-            for change in changes:
-                found += self._edits(change)
-        except NoPatch as why:
-            is_named = str(why) == NO_LINE and any(self.words.source(pc)[0] for pc in self.pcs)
-            return (), _NOT_WRITTEN if is_named else str(why)
-        return tuple(found), "" if found else _NOTHING_NEW
-
-    def moves(self, pcs: Sequence[int]) -> Iterator[tuple[SourceEdit, ...]]:
-        """The edits that move what stands before some instructions in a row behind these, and what stands behind before
-        them."""
-        last = max(pcs)
-        early, late = self.around(min(pcs)), self.around(self.next(last + self.sizes.get(last, 1)))
-        behind = self.around(last).own
-        if behind is not None and early.own is not None:
-            line, of_cfa = behind.place.line, [each for each in late.directives if each.text.startswith(OF_THE_CFA)]
-            if not any(each.text.startswith(OF_THE_CFA) for each in early.directives):
-                line = max(line, *(each.place.line for each in of_cfa), 0)
-            yield moved(early.directives, line + 1, behind.place, self.words.sources)
-            told = [(one.text, other.text) for one in late.directives for other in early.directives]
-            if not any(starmap(is_instead, told)):  # else that one is wrong
-                yield moved(late.directives, early.own.place.line, early.own.place, self.words.sources)
-
-    def _edits(self, change: SourceChange) -> Sequence[SourceEdit]:
-        """The edits of one change. A state may be remembered before the use of a macro as well."""
-        own = self._idiom(self.words.source(min(change.pc, self.pcs[-1]))[0])
-        try:
-            return tuple(source_edits(change, self.around(change.pc), own, self.words.sources))
-        except NoPatch:
-            outside = self._before_use(change.pc)
-            if change.directives != (REMEMBER_STATE,) or outside == change.pc:
-                raise
-            return tuple(source_edits(replace(change, pc=outside), self.around(outside), own, self.words.sources))
-
-    def _before_use(self, pc: int) -> int:
-        """The first instruction of the use of a macro that one is of, if no directive stands between."""
-        use = self.around(pc).own
-        while use and (before := self._before(pc)) is not None and (own := self.around(before).own):
-            if (own.place.line, own.place.column) != (use.place.line, use.place.column):
-                break
-            pc = before
-            if self.around(pc).directives:
-                break
-        return pc
-
-    def frame_patch(self, pc: int, repair: Repair) -> tuple[tuple[SourceEdit, ...], str]:
-        """The edits of `.save` and its like above an instruction; where they do not stand there as is told, none, and
-        why.
-        """
-        file, line = self.words.source(pc)
-        named = repair.replaced or (repair.place.partition(" ")[2].strip("`"),)
-        found = [said_above(file, line, partial(same_frame, each), self.words.sources) for each in named]
-        standing = [each for each in found if each is not None]
-        if len(standing) < len(found):
-            return (), _NOT_ABOVE if file else NO_LINE
-        own, old = self._idiom(file), standing if repair.replaced else []
-        try:
-            said = spelt_as([each.text for each in standing], self.words.sources.lines(file), repair.directives)
-            return tuple(frame_edits(said, old, standing[0], own, self.words.sources)), ""
-        except NoPatch as why:
-            return (), str(why)
-
-    def _idiom(self, file: str) -> Idiom:
-        return idiom(file, self.words.sources, tuple((name, each.dwarf) for name, each in self.arch.by_name.items()))
-
-    def _line(self, pc: int) -> tuple[str, int, int]:
-        """The line of an instruction, and how many of the same line stand right before it: a macro makes several.
-
-        A line from before the function's label is another function's: up to the first that has one, they are counted
-        from there.
-        """
-        (file, line), number, at = self.words.source(pc), 0, pc
-        while (
-            number < _MOST_OF_A_LINE
-            and at != self.pcs[0]
-            and (before := self._before(at)) is not None
-            and self.words.source(before) == (file, line)
-        ):
-            number, at = number + 1, before
-        label = self._label
-        if at == self.pcs[0] and label is not None and file in ("", label.place.file) and line < label.place.line:
-            return label.place.file, label.place.line, number
-        return file, line, number
-
-    def _before(self, pc: int) -> int | None:
-        return next((at for at in range(pc - 1, pc - _LONGEST - 1, -1) if self.sizes.get(at) == pc - at), None)
-
-
 # LLVM's count it from an offset that was taken back: docs/reports/llvm-mc-restore-state.md.
 _DIFFER = "assemblers do not agree on what an adjustment behind `.cfi_restore_state` is counted from"
 _OFFSET = ".cfi_offset"
-_NOT_WRITTEN = "its place is in what the assembler repeats or chooses (`.rept`, `.if`), which is not followed"
-_NOTHING_NEW = "the source says that already"
-_NOT_ABOVE = "the directives of its frame do not stand above it as such"
-_LONGEST = 15  # bytes of an instruction
-_MOST_OF_A_LINE = 1000  # instructions
 _CFA_SAID = (DEF_CFA_OFFSET, ADJUST, DEF_CFA, DEF_CFA_REGISTER, RESTORE_STATE)
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from testbed.arch import Arch
-from testbed.checks.advice import Advisor, FunctionSource
+from testbed.checks.advice import Advisor
 from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, cfa_of, state_spans
+from testbed.checks.function_source import FunctionSource
 from testbed.checks.model import (
     BEFORE_IT,
     SEVERITIES,
