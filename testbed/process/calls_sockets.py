@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from testbed.process.calls_files import pieces, ready, written
@@ -16,14 +16,14 @@ from testbed.process.descriptors import SentFiles
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import MOST_AT_ONCE, POLL_IN
 from testbed.process.refusal import Refusal
-from testbed.process.sockets import BUFFER, DATAGRAM, INET, INET6, PACKETS, STREAM, UNIX, Socket, SocketName
+from testbed.process.sockets import BUFFER, DATAGRAM, INET, INET6, PACKETS, SENDERS, STREAM, UNIX, Socket, SocketName
 from testbed.process.state import KernelCall, Process
 from testbed.process.threads import MustWait, Wait
 
 _KIND = 0xF
 _PEEK, _ALL_LENGTH, _AT_ONCE, _NO_SIGNAL, _CLOSED = 2, 0x20, 0x40, 0x4000, 0x4000_0000
 _TRUNCATED, _CONTROL_CUT = 0x20, 8
-_SOCKET_LEVEL, _RIGHTS = 1, 1
+_SOCKET_LEVEL, _RIGHTS, _CREDENTIALS = 1, 1, 2
 _MOST_CONTROL, _MOST_FILES = 20480, 253  # net.core.optmem_max, SCM_MAX_FD
 _REUSE, _TYPE, _ERROR, _SEND_BUFFER, _RECEIVE_BUFFER, _PEER, _ACCEPTS, _PROTOCOL, _DOMAIN = (
     2,
@@ -211,6 +211,7 @@ def _connected(process: Process, own: Socket, other: Socket, name: SocketName) -
     own.connected_to(end)
     own.owner, end.owner = other.owner, process.number
     own.peer = end.own
+    end.options[SENDERS] = other.options.get(SENDERS, bytes(4))
     other.offer(end)
 
 
@@ -336,7 +337,10 @@ def _message(process: Process, address: int) -> tuple[int, ...]:
 
 
 def _given_files(process: Process, address: int, size: int) -> SentFiles | None:
-    """The open files of a message's control data: ``struct cmsghdr`` with SCM_RIGHTS, and nothing else (EINVAL)."""
+    """The open files of a message's control data: ``struct cmsghdr`` with SCM_RIGHTS.
+
+    With SCM_CREDENTIALS it can say who sends it, which is true (EPERM); there is nothing else (EINVAL).
+    """
     if size > _MOST_CONTROL:
         raise Refusal(errno.ENOBUFS)
     word, numbers, at = process.arch.word, list[int](), 0
@@ -344,30 +348,48 @@ def _given_files(process: Process, address: int, size: int) -> SentFiles | None:
     while at + word + 8 <= size:
         length = int.from_bytes(data[at : at + word], "little")
         level, kind = struct.unpack_from("<ii", data, at + word)
-        if not word + 8 <= length <= size - at or (level, kind) != (_SOCKET_LEVEL, _RIGHTS):
+        if not word + 8 <= length <= size - at or level != _SOCKET_LEVEL or kind not in (_RIGHTS, _CREDENTIALS):
             raise Refusal(errno.EINVAL)
-        numbers += struct.unpack_from(f"<{(length - word - 8) // 4}i", data, at + word + 8)
+        given = struct.unpack_from(f"<{(length - word - 8) // 4}i", data, at + word + 8)
+        if kind == _RIGHTS:
+            numbers += given
+        elif given != (process.number, USER, GROUP):
+            raise Refusal(errno.EPERM if len(given) == 3 else errno.EINVAL)
         at += -(-length // word) * word
     if len(numbers) > _MOST_FILES:
         raise Refusal(errno.EINVAL)
     return process.descriptors.send(numbers) if numbers else None
 
 
-def _tell_files(process: Process, message: int, sent: SentFiles | None, flags: int) -> int:
-    """Give the process what was sent to it, as far as there is room for the numbers; MSG_CTRUNC where there is not."""
-    word = process.arch.word
+def _tell_control(process: Process, message: int, own: Socket, packet: Packet, flags: int) -> int:
+    """Say who sent it, if that is asked for, and give the process the files that were sent to it.
+
+    Both as far as there is room for the numbers; MSG_CTRUNC where there is not.
+    """
+    word, sent = process.arch.word, packet.sent
     address, room = process.words(message + 4 * word, 2)
-    used, count = 0, len(sent.files) if sent is not None else 0
+    used, cut = 0, False
+
+    def tell(kind: int, numbers: Sequence[int]) -> None:
+        nonlocal used
+        length = word + 8 + 4 * len(numbers)
+        head = process.pack(length) + process.pack(_SOCKET_LEVEL, kind, size=4)
+        process.memory.write(address + used, (head + process.pack(*numbers, size=4))[: room - used])
+        used = min(room, used + -(-length // word) * word)
+
+    if own.names_senders:
+        cut = not address or room < word + 20
+        if address and room >= word + 8:
+            tell(_CREDENTIALS, (packet.process, USER, GROUP))
     if sent is not None:
-        most = max(0, room - word - 8) // 4 if address else 0
+        most = max(0, room - used - word - 8) // 4 if address else 0
+        count = len(sent.files)
         numbers = process.descriptors.receive(sent, most, close_on_exec=bool(flags & _CLOSED))
         if numbers:
-            length = word + 8 + 4 * len(numbers)
-            head = process.pack(length) + process.pack(_SOCKET_LEVEL, _RIGHTS, size=4)
-            process.memory.write(address, head + process.pack(*numbers, size=4))
-            used, count = min(room, -(-length // word) * word), count - len(numbers)
+            tell(_RIGHTS, numbers)
+        cut |= count > len(numbers)
     process.memory.write(message + 5 * word, process.pack(used))
-    return _CONTROL_CUT * bool(count)
+    return _CONTROL_CUT * cut
 
 
 def sendmsg(process: Process, a: tuple[int, ...]) -> int:
@@ -406,7 +428,7 @@ def recvmsg(process: Process, a: tuple[int, ...]) -> int:
             _tell_name(process, _sender(packet), own.family, name, a[1] + word)
         else:
             process.memory.write(a[1] + word, bytes(4))
-        flags = _TRUNCATED * cut | _tell_files(process, a[1], packet.sent, a[2])
+        flags = _TRUNCATED * cut | _tell_control(process, a[1], own, packet, a[2])
         process.memory.write(a[1] + 6 * word, process.pack(flags, size=4))
     finally:
         packet.close()

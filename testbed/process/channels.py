@@ -28,11 +28,12 @@ EDGE, ONCE = 1 << 31, 1 << 30  # EPOLLET, EPOLLONESHOT
 
 
 class Packet(NamedTuple):
-    """Bytes with their sender's name, and the open files that go along."""
+    """Bytes with their sender's name, the open files that go along, and the number of the process that sent them."""
 
     data: bytes
     sender: Hashable = None
     sent: SentFiles | None = None
+    process: int = 0
 
     def close(self) -> None:
         if self.sent is not None:
@@ -64,7 +65,7 @@ class Channel:
         """Bytes that can be read at once: all, or those of the first packet."""
         return len(self.packets[0].data) if self.whole and self.packets else self.held
 
-    def put(self, data: bytes, sender: Hashable = None, sent: SentFiles | None = None) -> int:
+    def put(self, data: bytes, sender: Hashable = None, sent: SentFiles | None = None, process: int = 0) -> int:
         """Take in as much as there is room for, of a packet all; and files, with the first byte.
 
         Raises Refusal (EPIPE, EMSGSIZE, EAGAIN).
@@ -79,13 +80,16 @@ class Channel:
         if not taken and not self.whole and sent is not None:
             sent.close()
         if taken or self.whole:
-            self.packets.append(Packet(taken, sender, sent))
+            self.packets.append(Packet(taken, sender, sent, process))
             self.held += self._cost(taken)
             self.came += 1
         return len(taken)
 
-    def take(self, size: int, *, peek: bool = False) -> tuple[Packet, int]:
-        """Up to so many bytes, or one packet cut to that; and how long it was. Files are what a stream stops after."""
+    def take(self, size: int, *, peek: bool = False, of_one: bool = False) -> tuple[Packet, int]:
+        """Up to so many bytes, or one packet cut to that; and how long it was. Files are what a stream stops after.
+
+        ``of_one``: nothing of another process than the first bytes are of.
+        """
         if not self.packets or not (size or self.whole):
             return Packet(b""), 0
         last = first = self.packets[0]
@@ -93,7 +97,10 @@ class Channel:
             found, length = first.data[:size], len(first.data)
         else:
             parts, length = [], 0
-            for last in self.packets:
+            for each in self.packets:
+                if of_one and each.process != first.process:
+                    break
+                last = each
                 parts.append(last.data[: size - length])
                 length += len(parts[-1])
                 if length == size or last.sent is not None:
@@ -103,7 +110,7 @@ class Channel:
         if not peek:
             self._drop(length)
             self.went += 1
-        return Packet(found, first.sender, sent), length
+        return Packet(found, first.sender, sent, first.process), length
 
     def _drop(self, size: int) -> None:
         if self.whole:
@@ -111,10 +118,10 @@ class Channel:
             return
         self.held -= size
         while size:
-            part, sender, _ = self.packets.popleft()
-            if len(part) > size:
-                self.packets.appendleft(Packet(part[size:], sender))
-            size -= min(size, len(part))
+            first = self.packets.popleft()
+            if len(first.data) > size:
+                self.packets.appendleft(first._replace(data=first.data[size:], sent=None))
+            size -= min(size, len(first.data))
 
     def _cost(self, data: bytes) -> int:
         return len(data) + PACKET_COST * self.whole

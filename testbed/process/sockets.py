@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import stat
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from testbed.process.channels import Channel, Packet
@@ -22,6 +23,7 @@ from testbed.process.refusal import Refusal
 UNIX, INET, INET6 = 1, 2, 10
 STREAM, DATAGRAM, PACKETS = 1, 2, 5  # SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET
 BUFFER = 212_992  # net.core.wmem_default
+SENDERS = 1, 16  # SOL_SOCKET, SO_PASSCRED
 MOST_WAITING = 128  # net.core.somaxconn, of then
 FIRST_PORT, LAST_PORT = 32768, 60999  # net.ipv4.ip_local_port_range
 
@@ -51,6 +53,7 @@ class Network:
     abstract: dict[bytes, Socket] = field(default_factory=dict)
     ports: dict[tuple[int, int], Socket] = field(default_factory=dict)
     last_port: int = FIRST_PORT - 1
+    asker: Callable[[], int] = lambda: 0  # the process that sends
 
     def free_port(self, kind: int) -> int:
         """A port that nobody has. Raises Refusal (EADDRINUSE)."""
@@ -120,6 +123,11 @@ class Socket(OpenFile):
         if self.kind == DATAGRAM:
             self.incoming = Channel(BUFFER, whole=True, writers=1)
 
+    @property
+    def names_senders(self) -> bool:
+        """Whether messages say which process sent them (SO_PASSCRED)."""
+        return any(self.options.get(SENDERS, b""))
+
     def connected_to(self, other: Socket) -> None:
         """Both are each other's peers from now on."""
         for one, its in ((self, other), (other, self)):
@@ -162,14 +170,14 @@ class Socket(OpenFile):
             raise Refusal(errno.ENOTCONN if self.waiting is None else errno.EINVAL)
         if not self.reads:
             return Packet(b""), 0
-        return self.incoming.take(size, peek=peek)
+        return self.incoming.take(size, peek=peek, of_one=self.names_senders)
 
     def write(self, data: bytes, sent: SentFiles | None = None) -> int:
         self.take_error()
         if self.outgoing is None:
             raise Refusal(errno.EDESTADDRREQ if self.kind == DATAGRAM else errno.ENOTCONN)
         try:
-            return self.outgoing.put(data, self.own, sent)
+            return self.outgoing.put(data, self.own, sent, self.network.asker())
         except Refusal as refusal:
             if refusal.number == errno.EPIPE and self.kind == DATAGRAM:
                 raise Refusal(errno.ECONNREFUSED) from None
@@ -188,7 +196,7 @@ class Socket(OpenFile):
         if self.own is None and self.family != UNIX:
             self.network.bind(self, SocketName(self.family, host=name.host))
         try:
-            return other.incoming.put(data, self.own, sent)
+            return other.incoming.put(data, self.own, sent, self.network.asker())
         except Refusal as refusal:
             if refusal.number == errno.EAGAIN and self.family != UNIX:
                 return len(data)

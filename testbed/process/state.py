@@ -85,6 +85,9 @@ class Kernel:
     asked: Process | None = None
     sent: int = 0  # signals
 
+    def __post_init__(self) -> None:
+        self.network.asker = lambda: self.current.number
+
     @property
     def steps(self) -> int:
         """Of all processes."""

@@ -131,7 +131,7 @@ SCRIPTS = {
         "s.setitimer(s.ITIMER_PROF, 0); print(names > {'<genexpr>'})",
     ),
     "channels": ("echo", "pair", "local", "datagrams", "nonblocking", "watching", "named", "anonymous", "memfd", "shm"),
-    "arrivals": ("mapped", "twice", "rights", "timer", "taken"),
+    "arrivals": ("mapped", "twice", "rights", "senders", "timer", "taken"),
     "timers": ("once", "again", "made", "threads", "queued"),
     "children": ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing"),
 }

@@ -225,7 +225,7 @@ LEFT_TO_NATIVE = {"exec", "vfork"}  # qemu-user hands execve to the host, which 
 CHANNELS = (
     *(("channels", way) for way in ("echo", "pair", "local", "datagrams", "nonblocking", "watching")),
     *(("channels", way) for way in ("named", "anonymous", "memfd", "shm")),
-    *(("arrivals", way) for way in ("mapped", "twice", "rights", "timer", "taken")),
+    *(("arrivals", way) for way in ("mapped", "twice", "rights", "senders", "timer", "taken")),
 )
 SCRIPTS = (
     "echo a b | tr a-z A-Z | cat; echo $?",
@@ -260,6 +260,12 @@ def test_what_processes_tell_each_other_is_what_they_do_elsewhere(name: str, way
     run = ran(name, target, "static", way)
     assert told(run) == elsewhere(name, target, "static", way)
     assert not run.refused
+
+
+def test_nobody_says_that_he_is_another_process() -> None:
+    """Tests may be run by a user who may: so what is printed stands here."""
+    said = ran("arrivals", "x86_64", "static", "liar").stdout.decode().splitlines()
+    assert said == ["as another -1 Operation not permitted", "as itself 5 ", "2 truth", "1"]
 
 
 @pytest.mark.parametrize("target", ["x86_64", "thumb"])

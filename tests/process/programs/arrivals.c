@@ -167,6 +167,84 @@ static void rights(void) {
     printf("%x\n", asked.revents);
 }
 
+static int who(int end, int room, int *file) {  // which process a message says that it is of; what else came is printed
+    char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec part = {words, sizeof words};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = room};
+    int many = recvmsg(end, &message, 0), pid = -1;
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+        struct ucred *from = (struct ucred *)CMSG_DATA(head);
+        if (head->cmsg_type == SCM_RIGHTS) *file = *(int *)from;
+        else if (from->uid == getuid() && from->gid == getgid()) pid = from->pid;
+        printf("%d ", (int)head->cmsg_type);
+    }
+    printf("%.*s%s\n", many > 0 ? many : 0, words, message.msg_flags & MSG_CTRUNC ? ", cut" : "");
+    return pid;
+}
+
+static int says(int end, const char *text, int pid, int file) {
+    char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec part = {(char *)text, strlen(text)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control};
+    message.msg_controllen = file < 0 ? CMSG_SPACE(sizeof(struct ucred)) : sizeof control;
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    struct ucred from = {pid, getuid(), getgid()};
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_CREDENTIALS;
+    head->cmsg_len = CMSG_LEN(sizeof from);
+    memcpy(CMSG_DATA(head), &from, sizeof from);
+    if (file >= 0) {
+        head = CMSG_NXTHDR(&message, head);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof file);
+        memcpy(CMSG_DATA(head), &file, sizeof file);
+    }
+    return sendmsg(end, &message, 0);
+}
+
+static void senders(void) {
+    int kinds[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET}, on = 1, enough = CMSG_SPACE(sizeof(struct ucred));
+    for (int kind = 0; kind < 3; kind++) {
+        int ends[2], file = -1;
+        struct ucred peer;
+        socklen_t size = sizeof peer;
+        socketpair(AF_UNIX, kinds[kind], 0, ends);
+        getsockopt(ends[0], SOL_SOCKET, SO_PEERCRED, &peer, &size);
+        printf("%d %d %d\n", peer.pid == getpid(), peer.uid == getuid(), (int)size);
+        write(ends[1], "unasked", 7);
+        printf("%d\n", who(ends[0], enough, &file));
+        setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+        write(ends[1], "own ", 4);
+        int child = fork();
+        if (!child) {
+            tell("plain", write(ends[1], "plain", 5));
+            tell("as itself", says(ends[1], " said", getpid(), ends[1]));
+            fflush(stdout);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+        printf("%d\n", who(ends[0], enough, &file) == getpid());
+        int both = enough + CMSG_SPACE(sizeof(int));
+        printf("%d\n", who(ends[0], both, &file) == child);  // a stream's bytes of one process come at once
+        if (kind) printf("%d\n", who(ends[0], both, &file) == child);
+        printf("%d\n", file >= 0);
+        write(ends[1], "no room", 7);
+        printf("%d\n", who(ends[0], 0, &file));
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+static void liar(void) {  // which only a privileged user may be
+    int ends[2], file = -1;
+    socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+    tell("as another", says(ends[1], "lie", getppid(), -1));
+    setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int));
+    tell("as itself", says(ends[1], "truth", getpid(), -1));
+    printf("%d\n", who(ends[0], CMSG_SPACE(sizeof(struct ucred)), &file) == getpid());
+}
+
 static struct itimerspec in(long first, long every) {  // milliseconds
     return (struct itimerspec){{0, every * 1000000}, {first / 1000, first % 1000 * 1000000}};
 }
@@ -280,6 +358,8 @@ int main(int count, char **arguments) {
     if (!strcmp(what, "mapped")) mapped();
     if (!strcmp(what, "twice")) twice();
     if (!strcmp(what, "rights")) rights();
+    if (!strcmp(what, "senders")) senders();
+    if (!strcmp(what, "liar")) liar();
     if (!strcmp(what, "timer")) timer();
     if (!strcmp(what, "taken")) taken();
     return 3;
