@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import capstone as cs
 
 from testbed.arch import PerIsa
@@ -15,3 +17,11 @@ CAPSTONE = PerIsa(
         "thumb": (cs.CS_ARCH_ARM, cs.CS_MODE_THUMB),
     }
 )
+
+
+@cache
+def disassembler(isa: str, *, detail: bool = False) -> cs.Cs:
+    """The disassembler of an instruction set; with ``detail`` it also says operands, groups and registers."""
+    made = cs.Cs(*CAPSTONE[isa])
+    made.detail = detail
+    return made

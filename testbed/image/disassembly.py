@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from capstone import Cs
-
 from testbed.arch import Isa
-from testbed.image.capstone_isas import CAPSTONE
-
-
-@lru_cache(maxsize=16)
-def _decoder(capstone: tuple[int, int]) -> Cs:
-    return Cs(*capstone)
+from testbed.image.capstone_isas import disassembler
 
 
 def disassemble(isa: Isa, code: bytes, address: int) -> str:
@@ -22,6 +13,6 @@ def disassemble(isa: Isa, code: bytes, address: int) -> str:
 
 def disassemble_sized(isa: Isa, code: bytes, address: int) -> tuple[str, int]:
     """The first instruction of ``code`` as text, and how many bytes it takes; ``.byte ...`` is up to four."""
-    for _, size, mnemonic, operands in _decoder(CAPSTONE[isa.name]).disasm_lite(code, address, 1):
+    for _, size, mnemonic, operands in disassembler(isa.name).disasm_lite(code, address, 1):
         return f"{mnemonic} {operands}".rstrip(), size
     return ".byte " + ", ".join(f"{byte:#04x}" for byte in code[:4]), min(len(code), 4)

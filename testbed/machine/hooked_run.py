@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
-from capstone import CS_GRP_CALL, CS_GRP_JUMP, Cs, CsError, CsInsn
+from capstone import CS_GRP_CALL, CS_GRP_JUMP, CsError, CsInsn
 from numpy.typing import NDArray
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.arch import Arch, Isa
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.machine.code_ranges import CodeRange, PlannedCode
 from testbed.machine.columns import Column
 from testbed.machine.native import hooks
@@ -45,7 +45,7 @@ def write_set(arch: Arch, isa: Isa, code: bytes, address: int) -> frozenset[str]
 
 @lru_cache(maxsize=1 << 16)
 def _write_set(arch: Arch, isa: Isa, code: bytes) -> frozenset[str] | None:
-    instruction = next(_decoder(CAPSTONE[isa.name]).disasm(code, 0, 1), None)
+    instruction = next(disassembler(isa.name, detail=True).disasm(code, 0, 1), None)
     if instruction is None or instruction.mnemonic.startswith(WRITTEN[arch.name].distrusted):
         return None
     try:
@@ -74,13 +74,6 @@ def _may_switch(arch: Arch, instruction: CsInsn, written: set[str]) -> bool:
     return arch.isa_flag is not None and (
         arch.pc in written or any(group in (CS_GRP_CALL, CS_GRP_JUMP) for group in instruction.groups)
     )
-
-
-@lru_cache(maxsize=16)
-def _decoder(capstone: tuple[int, int]) -> Cs:
-    decoder = Cs(*capstone)
-    decoder.detail = True
-    return decoder
 
 
 MOST_CODE = 1 << 24  # bytes of code that write sets are kept for; a run outside reads all registers

@@ -10,13 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-
-from capstone import Cs
 
 from testbed.arch import Arch, PerIsa
 from testbed.image import Image
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.micro.stack_moves import may_be_sized
 
 
@@ -102,11 +99,6 @@ _SHAPES = PerIsa(
 )
 
 
-@lru_cache(maxsize=8)
-def _decoder(capstone: tuple[int, int]) -> Cs:
-    return Cs(*capstone)
-
-
 @dataclass(frozen=True, eq=False)
 class CodeScan:
     """What one pass over some code says, by link-time address.
@@ -160,13 +152,13 @@ def has_blocks(arch: Arch) -> bool:
 def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> CodeScan:
     """Decode the code ``[start, end)`` of a file; ``is_behind``: it lies behind the end of a function."""
     isa = image.isa_at(start)
-    decoder, shapes = _decoder(CAPSTONE[isa.name]), _SHAPES[isa.name]
+    shapes = _SHAPES[isa.name]
     code = _Code(start, image.bytes_at(start, end - start), shapes, isa.pc_reads_ahead or 0, image.arch.word_mask)
     found, literals, its = CodeScan(), dict[str, int](), dict[int, int]()
     at, ended = start, is_behind
     while at < end:
         begun = at
-        for address, size, mnemonic, operands in decoder.disasm_lite(code.content[at - start :], at):
+        for address, size, mnemonic, operands in disassembler(isa.name).disasm_lite(code.content[at - start :], at):
             if address in found.data:
                 break
             at = address + size
@@ -256,7 +248,7 @@ def _table(found: set[int], code: _Code, at: int, size: int) -> int:
 def size_of_filling(image: Image, address: int) -> int:
     """The size of the no-operation at an address; 0 where another instruction stands there."""
     isa = image.isa_at(address)
-    decoder, shapes = _decoder(CAPSTONE[isa.name]), _SHAPES[isa.name]
-    for _, size, mnemonic, operands in decoder.disasm_lite(image.bytes_at(address, 16), address, 1):
+    shapes = _SHAPES[isa.name]
+    for _, size, mnemonic, operands in disassembler(isa.name).disasm_lite(image.bytes_at(address, 16), address, 1):
         return size if shapes.filling.match(f"{mnemonic} {operands}") else 0
     return 0

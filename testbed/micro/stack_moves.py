@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from capstone import Cs
-
 from testbed.arch import Arch, PerIsa
 from testbed.image import Image
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 
 
 class MoveKind(Enum):
@@ -102,20 +100,11 @@ def may_be_sized(isa: str, text: str) -> bool:
     return copied or move.kind in (MoveKind.AMOUNT, MoveKind.ALIGNED)
 
 
-@lru_cache(maxsize=8)
-def _decoder(capstone: tuple[int, int], *, detail: bool) -> Cs:
-    decoder = Cs(*capstone)
-    decoder.detail = detail
-    return decoder
-
-
 @lru_cache(maxsize=1 << 16)
 def stack_move_at(image: Image, pc: int) -> StackMove | None:
     """How the instruction at a link-time pc of an image moves SP, where it is not by a constant."""
     isa = image.isa_at(pc)
-    for _, _, mnemonic, operands in _decoder(CAPSTONE[isa.name], detail=False).disasm_lite(
-        image.bytes_at(pc, 16), pc, 1
-    ):
+    for _, _, mnemonic, operands in disassembler(isa.name).disasm_lite(image.bytes_at(pc, 16), pc, 1):
         move, names = stack_move(isa.name, f"{mnemonic} {operands}"), _names(image.arch)
         return move and StackMove(move.kind, tuple(names.get(each, each) for each in move.registers))
     return None
@@ -136,7 +125,7 @@ class RegisterUse:
 @lru_cache(maxsize=1 << 12)
 def register_use(image: Image, pc: int) -> RegisterUse | None:
     """What the instruction at a link-time pc reads and writes; None where nothing can be decoded."""
-    for insn in _decoder(CAPSTONE[image.isa_at(pc).name], detail=True).disasm(image.bytes_at(pc, 16), pc, 1):
+    for insn in disassembler(image.isa_at(pc).name, detail=True).disasm(image.bytes_at(pc, 16), pc, 1):
         names = _names(image.arch)
         reads, writes = (
             frozenset(names.get(name, name) for name in map(insn.reg_name, numbers) if name not in _NO_INPUTS)

@@ -8,14 +8,12 @@ address that merely looks alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from capstone import Cs
 
 from testbed.arch import Isa, PerIsa
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.trace import Trace
 from testbed.witness import arm32, arm64, x86_64
 from testbed.witness.continuations import Act, Birth, Continuation, Followed, Happening
@@ -107,18 +105,11 @@ class Instructions:
 
 def effect_of(trace: Trace, isa: Isa, code: bytes, pc: int) -> Passage:
     """The effect of the first instruction of ``code``."""
-    instruction = next(_decoder(CAPSTONE[isa.name]).disasm(code, pc, 1), None)
+    instruction = next(disassembler(isa.name, detail=True).disasm(code, pc, 1), None)
     if instruction is None:
         return _NOTHING
     semantics = SEMANTICS[isa.name]
     return semantics.effect(Reading(trace.arch, instruction, semantics.words))
-
-
-@lru_cache(maxsize=16)
-def _decoder(capstone: tuple[int, int]) -> Cs:
-    decoder = Cs(*capstone)
-    decoder.detail = True
-    return decoder
 
 
 def _writes_code(trace: Trace) -> bool:

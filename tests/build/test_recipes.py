@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from capstone import Cs
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
@@ -15,7 +14,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, SELECTION, first_recipe, recipe_named, recipes_for, recipes_in, selected
 from testbed.build.targets import ZEROED_BASE
 from testbed.campaign.cells import units
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.program.model import program_from_text
 from testbed.runs.run import run_built, run_program
 from testbed.words.catalogue import matches
@@ -102,7 +101,7 @@ def mnemonics(program: str, arch: str, recipe: str) -> set[str]:
     made = built(program, arch, recipe)
     text = made.image.sections[".text"]
     return {
-        f"{name} {operands}".strip() for _, _, name, operands in Cs(*CAPSTONE[made.isa.name]).disasm_lite(text.data, 0)
+        f"{name} {operands}".strip() for _, _, name, operands in disassembler(made.isa.name).disasm_lite(text.data, 0)
     }
 
 

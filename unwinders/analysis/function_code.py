@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
-
-from capstone import Cs
 
 from testbed.arch import Isa, PerIsa
 from testbed.image import Image, once_per_image
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.words.errors import BudgetExceeded, NoUnwindInfo, UnsupportedRule
 from unwinders.analysis.abstract_machine import ReadCode
 from unwinders.analysis.function_bounds import FunctionParts, functions_of
@@ -65,18 +62,6 @@ def decoder_of(isa: Isa) -> tuple[Decode, int]:
     if decoder is None:
         raise NoUnwindInfo(f"the instructions of {isa.name} are not decoded here: {DECODERS.because[isa.name]}")
     return decoder
-
-
-@cache
-def _capstone(settings: tuple[int, int]) -> Cs:
-    decoder = Cs(*settings)
-    decoder.detail = True
-    return decoder
-
-
-@cache
-def _named(settings: tuple[int, int]) -> Cs:
-    return Cs(*settings)
 
 
 def spend(image: Image, kind: str, amount: int, pc: int) -> None:
@@ -135,7 +120,7 @@ class FunctionCode:
         decode, step = decoder_of(self.isa)
         at = pc
         if pc % step == 0:
-            data = _bytes(self.image, pc, min(end, pc + AT_ONCE * LONGEST))
+            data = self.image.bytes_at(pc, min(end - pc, AT_ONCE * LONGEST))
             for done, insn in enumerate(self._disassembled(data, pc)):
                 if insn.address in self._known:
                     return
@@ -148,25 +133,18 @@ class FunctionCode:
 
     def _disassembled(self, data: bytes, pc: int) -> Iterator[Any]:
         """capstone's instructions, which decodes as many as it is given at once: few at first, where few may be new."""
-        decoder, at = _capstone(CAPSTONE[self.isa.name]), 0
+        disassembled, at = disassembler(self.isa.name, detail=True).disasm, 0
         # An IT block must not be cut.
         at_once = 0 if self.isa.address_bit else FIRST_AT_ONCE
         while at < len(data):
             spend(self.image, "steps", at_once or len(data) // self.step, pc)
             begun = at
-            for insn in decoder.disasm(data[at : at + at_once * LONGEST] if at_once else data, pc + at, at_once):
+            for insn in disassembled(data[at : at + at_once * LONGEST] if at_once else data, pc + at, at_once):
                 yield insn
                 at = insn.address + insn.size - pc
             if at == begun or not at_once:
                 return
             at_once = min(4 * at_once, AT_ONCE)
-
-
-def _bytes(image: Image, start: int, end: int) -> bytes:
-    for segment in image.segments:
-        if segment.address <= start < segment.address + len(segment.data):
-            return segment.data[start - segment.address : end - segment.address]
-    return b""
 
 
 @once_per_image
@@ -178,14 +156,14 @@ def _popped(image: Image, target: int) -> int:
     except NoUnwindInfo:
         return 0
     start, end = function.parts[0]
-    data = _bytes(image, start, min(end, start + MOST_OF_CALLEE))
+    data = image.bytes_at(start, min(end - start, MOST_OF_CALLEE))
     if function.entry != target or RETURN_AND_POP not in data:
         return 0
     found, pc = set[int](), start
     while pc < start + len(data):
         # Names and operands alone are read: that is faster by far.
         spend(image, "steps", 1 + (len(data) - (pc - start)) // 8, target)
-        named = _named(CAPSTONE[isa.name]).disasm_lite(data[pc - start :], pc)
+        named = disassembler(isa.name).disasm_lite(data[pc - start :], pc)
         for address, size, mnemonic, operands in named:
             pc = address + size
             if mnemonic.rpartition(" ")[2] in RETURNS:

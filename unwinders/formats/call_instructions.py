@@ -7,13 +7,12 @@ lengths vary, so bytes in the middle of an instruction can look like a call: a s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-from capstone import CS_GRP_CALL, CS_OP_IMM, Cs
+from capstone import CS_GRP_CALL, CS_OP_IMM
 
 from testbed.arch import Isa
 from testbed.image import Image, LoadedImage, Symbol, image_covering, once_per_image
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.trace import Snapshot
 
 LONGEST = 8  # bytes: call [base + index * 8 + disp32] with a REX prefix
@@ -42,13 +41,6 @@ def function_at(snapshot: Snapshot, address: int) -> tuple[LoadedImage, Symbol] 
     return (loaded, function) if loaded and function else None
 
 
-@lru_cache(maxsize=16)
-def _decoder(capstone: tuple[int, int]) -> Cs:
-    decoder = Cs(*capstone)
-    decoder.detail = True
-    return decoder
-
-
 @once_per_image
 def _find(image: Image, address: int, isa: Isa) -> CallInstruction | None:
     segment = next((s for s in image.segments if s.executable and s.address < address <= s.address + len(s.data)), None)
@@ -59,7 +51,7 @@ def _find(image: Image, address: int, isa: Isa) -> CallInstruction | None:
         if start < segment.address:
             break
         code = segment.data[start - segment.address : address - segment.address]
-        for instruction in _decoder(CAPSTONE[isa.name]).disasm(code, start, 1):
+        for instruction in disassembler(isa.name, detail=True).disasm(code, start, 1):
             if instruction.size == length and instruction.group(CS_GRP_CALL):
                 operand = instruction.operands[0]
                 return CallInstruction(operand.imm if operand.type == CS_OP_IMM else None)

@@ -16,7 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from capstone import Cs
 from elftools.elf.elffile import ELFFile
 
 from testbed.arch import Arch, Isa
@@ -35,7 +34,7 @@ from testbed.contract.rows import (
 )
 from testbed.conventions import platform
 from testbed.image import Image, read_image
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import UnwindError
 from tests.unwinders.tables.libraries import FOLDERS
@@ -243,7 +242,7 @@ def _how(image: Image, state: AbstractState | None, row: UnwindRow, other_sps: f
 
 def _instructions(library: Library, function: FunctionParts, isa: Isa) -> Iterator[tuple[int, bool]]:
     """The address of each instruction, one behind the other, data left out; and whether it does nothing."""
-    decoder = Cs(*CAPSTONE[isa.name])
+    decoder = disassembler(isa.name)
     smallest = 1 if isa.name == "x86_64" else 2 if isa.address_bit else 4
     for start, end in function.parts:
         at = start

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from random import Random
 from typing import Any
 
 import pytest
-from capstone import Cs
 from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 from unicorn.unicorn import Uc, UcError
 
 from testbed.conventions import platform
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.capstone_isas import disassembler
 from testbed.machine.unicorn_arches import UNICORN
 from tests.unwinders.code import START, assembled, isa_named
 from unwinders.analysis.function_code import DECODERS
@@ -111,18 +109,11 @@ def applied(decoded: Instruction, before: Mapping[str, int]) -> Applied:
     return Applied(frozenset(stored), held, memory)
 
 
-@cache
-def _disassembler(isa: str) -> Cs:
-    found = Cs(*CAPSTONE[isa])
-    found.detail = True
-    return found
-
-
 def decoded(isa: str, code: bytes) -> tuple[Any, Instruction] | None:
     """The first instruction of some bytes, as capstone has it and as the analysis has it; None where it is none."""
     entry = DECODERS[isa]
     assert entry is not None
-    insn = next(_disassembler(isa).disasm(code, START), None)
+    insn = next(disassembler(isa, detail=True).disasm(code, START), None)
     if insn is None:
         return None
     arch, its = isa_named(isa)
