@@ -26,7 +26,6 @@ from testbed.contract.assumption import CLAUSES
 from testbed.image import Image
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
-from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
 from tests import kept_names
 from tests.golden import (
@@ -72,10 +71,7 @@ def cells() -> Iterator[Any]:
 
 @lru_cache(maxsize=3)
 def run_of(unit: Unit) -> Run:
-    try:
-        return run_unit(unit, PROGRAMS)
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
+    return run_unit(unit, PROGRAMS)
 
 
 @lru_cache(maxsize=16)

@@ -22,7 +22,7 @@ from testbed.runs.judging import judge
 from testbed.runs.program_file import run_file
 from testbed.runs.run import Run, run_program
 from testbed.truth.departures import TrueCalls, find_departures
-from testbed.words.errors import ToolchainMissing, UsageError
+from testbed.words.errors import UsageError
 from tests.golden import OURS, all_cells
 from tests.image.debugged import DWARF_4, built, built_by_gcc
 from tests.image.hand_made import BASE, image_of
@@ -55,10 +55,7 @@ def test_nothing_is_invented_at_any_site(program: str, arch: str, recipe: str) -
 
 def test_a_function_with_room_to_patch_at_its_entry_has_one_beginning() -> None:
     """GCC's debug information begins behind the room, which is where the call leads."""
-    try:
-        found = report("entry_nops", "arm64", "nops-O2")
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
+    found = report("entry_nops", "arm64", "nops-O2")
     assert found.counts[NameOutcome.EXACT] == len(found.verdicts) == 20
 
 

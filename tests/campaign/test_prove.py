@@ -20,14 +20,13 @@ from testbed.campaign.cells import run_unit, units
 from testbed.campaign.prove import prove, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.cli import cli
-from testbed.runs.run import Run
 from testbed.trace import Trace
 from testbed.truth import Truth, observe
 from testbed.truth.model import Activation, Activations
 from testbed.witness import Testimony, attest, carry
 from testbed.witness.operands import Reading
 from testbed.witness.passage import Flow, MemoryWord, Passage
-from testbed.words.errors import ToolchainMissing, UsageError
+from testbed.words.errors import UsageError
 from tests.process.builds import ran
 from tests.witness.rules import LEAVING, RULES
 from tests.witness.witnessed import recorded
@@ -54,16 +53,9 @@ SAMPLE = [
 ]
 
 
-def run_of(unit: Unit) -> Run:
-    try:
-        return run_unit(unit, PROGRAMS)
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
-
-
 @pytest.mark.parametrize("unit", SAMPLE, ids=str)
 def test_both_witnesses_say_the_same(unit: Unit) -> None:
-    proof = prove(run_of(unit).watched)
+    proof = prove(run_unit(unit, PROGRAMS).watched)
     assert proof.dissents == ()
     assert not proof.unfollowed
     assert proof.agreed + proof.transition + proof.undecided == proof.steps > 0
@@ -88,7 +80,7 @@ def test_both_witnesses_say_the_same_of_real_programs(name: str, target: str) ->
 
 
 def test_what_is_counted_adds_up() -> None:
-    runs = [prove_unit(unit, run_of(unit).watched) for unit in SAMPLE[:3]]
+    runs = [prove_unit(unit, run_unit(unit, PROGRAMS).watched) for unit in SAMPLE[:3]]
     added = total(runs)
     assert added.units == 3
     assert (
@@ -124,7 +116,7 @@ def _without_stores(passage: Passage) -> Passage:
 def test_a_broken_witness_is_noticed(
     isa: str, broken: Callable[[Passage], Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = run_of(RECURSION[isa])
+    run = run_unit(RECURSION[isa], PROGRAMS)
     assert not prove(run.watched).disagreed
     semantics = carry.SEMANTICS[isa]
 
@@ -148,7 +140,7 @@ def _spoiled(truth: Truth, index: int, **changes: int) -> Truth:
 @pytest.mark.parametrize("isa", RECURSION)
 def test_a_spoiled_truth_is_noticed(isa: str) -> None:
     """An activation that is left out, one with another caller, another return address, another CFA."""
-    run = run_of(RECURSION[isa])
+    run = run_unit(RECURSION[isa], PROGRAMS)
     truth, said = run.watched, attest(run.trace)
     index = len(truth.activations) // 2
     activation = truth.activations[index]
@@ -208,7 +200,7 @@ def test_a_jump_back_into_a_function_that_then_calls_is_told_wrong_and_noticed(i
 
 
 def test_a_step_without_a_single_right_answer_is_counted_apart() -> None:
-    run = run_of(Unit("longjmp", "x86_64", "keystone"))
+    run = run_unit(Unit("longjmp", "x86_64", "keystone"), PROGRAMS)
     truth, said = run.watched, attest(run.trace)
     (step, *_) = np.flatnonzero(truth.transition).tolist()
     node = truth.node.copy()
@@ -218,7 +210,7 @@ def test_a_step_without_a_single_right_answer_is_counted_apart() -> None:
 
 
 def test_a_disagreement_is_told_in_words() -> None:
-    run = run_of(Unit("leaf_call", "x86_64", "keystone"))
+    run = run_unit(Unit("leaf_call", "x86_64", "keystone"), PROGRAMS)
     truth = run.watched
     inner = int(truth.node.max())
     (dissent,) = prove(replace(truth, node=np.where(truth.node == inner, 0, truth.node).astype(np.int32))).dissents

@@ -23,7 +23,7 @@ from testbed.program.model import Language, Program
 from testbed.runs.by_name import named_program, named_run
 from testbed.runs.run import run_program
 from testbed.truth import disagreements
-from testbed.words.errors import DirectorError, ToolchainMissing, UsageError
+from testbed.words.errors import DirectorError, UsageError
 
 # Call shapes for property tests: every valid one that makes few calls.
 
@@ -128,10 +128,7 @@ def test_gcc_compiles_what_clang_does(arch: str) -> None:
     """With a function that stops, and a tail call: what GCC does not say as clang does."""
     for text in ("f24r5ps2i1c2+f64r3a3v5o64emt2+f", "fc1+f8r2n"):
         shape = parse_director(text)
-        try:
-            run = run_program(program_of(shape, Language.C), ARCHES[arch], "gcc-O2")
-        except ToolchainMissing as missing:
-            pytest.skip(str(missing))
+        run = run_program(program_of(shape, Language.C), ARCHES[arch], "gcc-O2")
         assert run.failure == ""
 
 

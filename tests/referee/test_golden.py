@@ -28,7 +28,7 @@ from testbed.referee.symbolic.unwinder import Texts, caller, evaluated, read_rec
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
 from testbed.trace import Memory
-from testbed.words.errors import MalformedTable, ToolchainMissing, ToolCrashed, ToolHung, UnknownRegister
+from testbed.words.errors import MalformedTable, ToolCrashed, ToolHung, UnknownRegister
 from tests.golden import (
     OURS,
     UPDATE_REFEREES,
@@ -80,10 +80,7 @@ def unwinders() -> dict[str, Unwinder]:
 
 def cells(unit: Unit) -> dict[str, Cell]:
     """Every installed tool judged at every step of a unit: what it says is kept, and asked for anew when it changes."""
-    try:
-        run = run_unit(unit, PROGRAMS)
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
+    run = run_unit(unit, PROGRAMS)
     asked = {name: each for name, each in unwinders().items() if each.applies_to(run.built.image)}
     return {name: cell_at(run, each, range(len(run))) for name, each in asked.items()}
 
@@ -199,10 +196,7 @@ symbolic_debug_frame          genc_fa1c1_f4104              arm32  gcc-thumb-O2 
 
 @cache
 def run_of(unit: Unit) -> Run:
-    try:
-        return run_unit(unit, PROGRAMS)
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
+    return run_unit(unit, PROGRAMS)
 
 
 def asked(name: str) -> Unwinder:

@@ -8,7 +8,6 @@ import pytest
 
 from testbed.contract.rows import Offset
 from testbed.runs.by_name import named_run
-from testbed.words.errors import ToolchainMissing
 from tests.checks.watched_tables import linted
 from unwinders import UNWINDERS
 
@@ -43,10 +42,7 @@ CASES = [
 def test_saved_doubles_are_found(arch: str, recipe: str, chosen: str, tmp_path: Path) -> None:
     source = tmp_path / "saves_doubles.c"
     source.write_text(SOURCE % CHANGED[arch])
-    try:
-        run = named_run({}, str(source), arch, recipe, seed=1, budget=100_000, fresh=False)
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
+    run = named_run({}, str(source), arch, recipe, seed=1, budget=100_000, fresh=False)
     assert not run.failure
     unwinder = UNWINDERS[chosen]
     assert unwinder.rows is not None

@@ -31,7 +31,7 @@ from testbed.verdicts.assumptions.along import Accord, accord
 from testbed.verdicts.assumptions.words import reason
 from testbed.verdicts.one import compare
 from testbed.verdicts.trace import failed_in
-from testbed.words.errors import NoProgress, ToolchainMissing
+from testbed.words.errors import NoProgress
 from tests.golden import OURS
 from unwinders import UNWINDERS
 from unwinders.rows import walk as walk_module
@@ -107,10 +107,7 @@ def test_theorem_converse_and_foretelling(request: pytest.FixtureRequest) -> Non
 @pytest.mark.everything
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_at_every_site(unit: Unit) -> None:
-    try:
-        run = run_unit(unit, PROGRAMS)
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
+    run = run_unit(unit, PROGRAMS)
     for judged in beside(run, UNWINDERS.values(), range(len(run))):
         assert judged.accord in (Accord.HOLDS, Accord.FAILS, Accord.OPEN), judged.told(run)
 
