@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 
 from testbed.arch import Arch
-from testbed.export.dumped_memory import BELOW_SP, PAGE, Piece, filled, has_any, mapped_files, pieces
+from testbed.export.dumped_memory import PAGE, Piece, filled, has_any, mapped_files, pieces
 from testbed.export.register_layouts import CORE_PAC_MASK, LAYOUTS, PARTIAL, PARTIAL_OWNER
 from testbed.trace import Snapshot
 
@@ -30,15 +30,15 @@ _PRPSINFO, _AUXV, _FILE = 3, 6, 0x4649_4C45
 _AT_NULL, _AT_PAGESZ, _AT_ENTRY, _AT_HWCAP = 0, 6, 9, 16
 
 
-def core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP, code: bool = True) -> bytes:
-    """A snapshot as an ELF core file; ``below``: how many bytes under SP are kept.
+def core_bytes(snapshot: Snapshot, *, code: bool = True) -> bytes:
+    """A snapshot as an ELF core file.
 
     Without ``code``, what is mapped from files and not writable is left to the files, as the kernel does it. Raises
     UsageError where a register is not known: such a core has no way to say so.
     """
     arch = snapshot.arch
     wide = arch.word == 8
-    memory = pieces(snapshot, below=below)
+    memory = pieces(snapshot)
     notes = b"".join(_notes(snapshot))
     header_size, entry_size = (64, 56) if wide else (52, 32)
     at = header_size + entry_size * (1 + len(memory))

@@ -1,8 +1,8 @@
 """What of a snapshot's memory goes into a file, and which parts of it are mapped files.
 
-All that is mapped, except the part of SP's own mapping that lies more than ``below`` bytes under SP: no unwinder reads
-there, and a stack is mostly that part. What lies just below SP is kept: the red zone, and the words that an epilogue
-has just popped, which LLVM's libunwind reads.
+All that is mapped, except the part of SP's own mapping that lies more than a page under SP: no unwinder reads there,
+and a stack is mostly that part. What lies just below SP is kept: the red zone, and the words that an epilogue has just
+popped, which LLVM's libunwind reads.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class MappedFile:
     offset: int
 
 
-def pieces(snapshot: Snapshot, *, below: int = BELOW_SP) -> tuple[Piece, ...]:
+def pieces(snapshot: Snapshot) -> tuple[Piece, ...]:
     """The memory to write, ascending and disjoint."""
     found = []
     for start, end in ((at, at + size) for at, size in snapshot.memory.regions):
         if start <= snapshot.sp < end and not _segments_within(snapshot, start, end):
-            start = max(start, (snapshot.sp - below) & -PAGE)
+            start = max(start, (snapshot.sp - BELOW_SP) & -PAGE)
         segments = _segments_within(snapshot, start, end)
         found.append(
             Piece(

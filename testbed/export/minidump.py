@@ -22,7 +22,7 @@ from __future__ import annotations
 import struct
 
 from testbed.export.build_id import build_id
-from testbed.export.dumped_memory import BELOW_SP, Piece, all_mappings, filled, image_range, pieces
+from testbed.export.dumped_memory import Piece, all_mappings, filled, image_range, pieces
 from testbed.export.register_layouts import LAYOUTS, MINIDUMP_MAPPINGS, MINIDUMP_PAC_MASK
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
@@ -36,8 +36,8 @@ THREAD = 1
 BUILD_ID_RECORD = 0x4270_454C  # MD_CVINFOELF_SIGNATURE
 
 
-def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
-    """A snapshot as a minidump; ``below``: how many bytes under SP are kept.
+def minidump_bytes(snapshot: Snapshot) -> bytes:
+    """A snapshot as a minidump.
 
     Raises UsageError where some registers of a group are known and others not: its flags speak of whole groups.
     """
@@ -45,7 +45,7 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     streams = 5 + bool(snapshot.pac_mask) + bool(all_mappings(snapshot))
     out = _MinidumpParts(bytearray(32 + 12 * streams))
     context = out.put(bytes(filled(layouts.minidump, snapshot, "a minidump")))
-    memory = [(piece, out.put(piece.data)) for piece in pieces(snapshot, below=below)]
+    memory = [(piece, out.put(piece.data)) for piece in pieces(snapshot)]
     directory = [
         (_THREADS, out.put(_thread(snapshot, context, layouts.minidump.size, memory))),
         (_MODULES, out.put(_modules(snapshot, out))),
@@ -56,7 +56,7 @@ def minidump_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     if snapshot.pac_mask:
         directory.append((MINIDUMP_PAC_MASK, out.put(struct.pack("<2Q", snapshot.pac_mask, snapshot.pac_mask))))
     if mappings := all_mappings(snapshot):
-        directory.append((MINIDUMP_MAPPINGS, out.put(_mapped(mappings, pieces(snapshot, below=below)))))
+        directory.append((MINIDUMP_MAPPINGS, out.put(_mapped(mappings, pieces(snapshot)))))
     struct.pack_into("<4sIIIIIQ", out.data, 0, b"MDMP", 0xA793, streams, 32, 0, 0, 0)
     for i, (kind, at) in enumerate(directory):
         struct.pack_into("<III", out.data, 32 + 12 * i, kind, out.sizes[at], at)

@@ -16,7 +16,7 @@ from typing import Any
 
 from testbed.export.build_id import build_id, mach_o_uuid
 from testbed.export.core import core_bytes
-from testbed.export.dumped_memory import BELOW_SP, PAGE, all_mappings, filled, has_any, image_range, pieces
+from testbed.export.dumped_memory import PAGE, all_mappings, filled, has_any, image_range, pieces
 from testbed.export.minidump import minidump_bytes
 from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS, MACHO_IMAGES
 from testbed.image import LoadedImage
@@ -47,8 +47,8 @@ _HEADER_SIZE, _SEGMENT_SIZE, _NOTE_SIZE = 32, 72, 40
 _IMAGES_HEADER, _IMAGE = struct.Struct("<IIQII"), struct.Struct("<Q16sQQII")
 
 
-def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
-    """A snapshot as a Mach-O core file; ``below``: how many bytes under SP are kept.
+def macho_core_bytes(snapshot: Snapshot) -> bytes:
+    """A snapshot as a Mach-O core file.
 
     Raises UsageError for an architecture that has no 64-bit Mach-O files, for a register that is not known, and for a
     stack that is not all there.
@@ -63,8 +63,7 @@ def macho_core_bytes(snapshot: Snapshot, *, below: int = BELOW_SP) -> bytes:
     for flavor, block in LAYOUTS[snapshot.arch.name].mach_o.items():
         if has_any(block, snapshot):
             states += struct.pack("<II", flavor, block.size // 4) + filled(block, snapshot, "a Mach-O core")
-    memory = pieces(snapshot, below=below)
-    memory = pieces(snapshot, below=below)
+    memory = pieces(snapshot)
     notes = 1 + bool(snapshot.pac_mask)
     size = len(memory) * _SEGMENT_SIZE + 8 + len(states) + notes * _NOTE_SIZE
     note_commands, contents = _notes(snapshot, _HEADER_SIZE + size)
@@ -140,14 +139,14 @@ VERSION = 1
 _SHORT = 64  # bytes up to which memory is written as hex
 
 
-def snapshot_data(snapshot: Snapshot, *, below: int = BELOW_SP) -> dict[str, Any]:
-    """A snapshot as values of JSON; ``below``: how many bytes under SP are kept."""
+def snapshot_data(snapshot: Snapshot) -> dict[str, Any]:
+    """A snapshot as values of JSON."""
     return {
         "format": FORMAT,
         "version": VERSION,
         "arch": snapshot.arch.name,
         "registers": {name: hex(value) for name, value in snapshot.registers.items()},
-        "memory": [{"address": hex(piece.address), **_encoded(piece.data)} for piece in pieces(snapshot, below=below)],
+        "memory": [{"address": hex(piece.address), **_encoded(piece.data)} for piece in pieces(snapshot)],
         "images": [_image(loaded) for loaded in snapshot.images],
         **({"pac_mask": hex(snapshot.pac_mask)} if snapshot.pac_mask else {}),
         **({"mappings": mapped} if (mapped := _mappings(snapshot)) else {}),

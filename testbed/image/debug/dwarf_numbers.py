@@ -14,10 +14,6 @@ class Tag(IntEnum):
     PARTIAL_UNIT = 0x3C
     CALL_SITE = 0x48
     SKELETON_UNIT = 0x4A
-    NAMESPACE = 0x39
-    CLASS_TYPE = 0x02
-    STRUCTURE_TYPE = 0x13
-    LEXICAL_BLOCK = 0x0B
     GNU_CALL_SITE = 0x4109
 
 
@@ -34,7 +30,6 @@ class Attribute(IntEnum):
     CALLING_CONVENTION = 0x36
     DECLARATION = 0x3C
     SPECIFICATION = 0x47
-    ENTRY_PC = 0x52
     RANGES = 0x55
     CALL_COLUMN = 0x57
     CALL_FILE = 0x58

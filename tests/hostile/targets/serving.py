@@ -6,7 +6,7 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -99,23 +99,31 @@ class NoAnswer(Exception):
 
 def _read(content: bytes) -> None:
     """A whole connection: what is sent at once, then the end of it."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.settimeout(20)
-        answer = bytearray()
-        reader = threading.Thread(target=_drain, args=(theirs, answer), daemon=True)
-        reader.start()
-        sender = threading.Thread(target=_send, args=(theirs, content), daemon=True)
-        sender.start()
-        _Handler(ours, ("127.0.0.1", 1), _Server())  # type: ignore[arg-type]
-        ours.shutdown(socket.SHUT_RDWR)
-        reader.join(20)
-        sender.join(20)
+    answer = _answered(content, lambda ours: _Handler(ours, ("127.0.0.1", 1), _Server()))  # type: ignore[arg-type]
     whole = re.match(rb"(GET|POST) [^ \r\n]+ HTTP/1\.[01]\r\n([\w-]+: [ -~]*\r\n)*\r\n", content)
     if whole and not answer:
         raise NoAnswer(content[:200])
     if answer.startswith(b"HTTP/1.") and not answer.startswith((b"HTTP/1.0 2", b"HTTP/1.1 2")):
         raise UsageError("refused")
+
+
+def _answered(content: bytes, serve: Callable[[socket.socket], object]) -> bytearray:
+    """What a server says to all of this, up to the end of the connection."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.settimeout(20)
+        answer = bytearray()
+        threads = [
+            threading.Thread(target=_drain, args=(theirs, answer), daemon=True),
+            threading.Thread(target=_send, args=(theirs, content), daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        serve(ours)
+        ours.shutdown(socket.SHUT_RDWR)
+        for thread in threads:
+            thread.join(20)
+    return answer
 
 
 def _send(connection: socket.socket, content: bytes) -> None:
@@ -221,17 +229,7 @@ def _read_packets(content: bytes) -> None:
         return
     run = real.runs()[content[0] % len(real.runs())]
     target = Replay(run.trace) if content[0] & 1 else ShownSnapshot(run.trace.snapshot(len(run.trace) // 2))
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.settimeout(20)
-        reader = threading.Thread(target=_drain_packets, args=(theirs,), daemon=True)
-        reader.start()
-        sender = threading.Thread(target=_send_packets, args=(theirs, content[1:]), daemon=True)
-        sender.start()
-        converse(_Local(ours), target.answer)  # type: ignore[arg-type]
-        ours.shutdown(socket.SHUT_RDWR)
-        reader.join(20)
-        sender.join(20)
+    _answered(content[1:][: 4 * LONGEST], lambda ours: converse(_Local(ours), target.answer))  # type: ignore[arg-type]
 
 
 class _Local:
@@ -242,22 +240,6 @@ class _Local:
 
     def setsockopt(self, *unused: object) -> None:
         pass
-
-
-def _send_packets(connection: socket.socket, content: bytes) -> None:
-    try:
-        connection.sendall(content[: 4 * LONGEST])
-        connection.shutdown(socket.SHUT_WR)
-    except OSError:
-        return
-
-
-def _drain_packets(connection: socket.socket) -> None:
-    try:
-        while connection.recv(1 << 16):
-            continue
-    except OSError:
-        return
 
 
 class _Script(Child):
