@@ -12,6 +12,7 @@ from tests.machine.snippets import image_of
 from tests.truth.jumps import BL_AS_JUMP, LONGJMP, MARK, SWITCHED
 from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import Shown, is_watched, shown_cases, steps_at, watch
+from tests.witness.rules import COPIED
 
 # As the compiler makes `__builtin_longjmp`: FP is loaded before SP.
 POINTER_FIRST = {
@@ -353,6 +354,19 @@ def test_an_sp_that_points_nowhere_is_on_no_other_stack(isa: str) -> None:
     own, inside = steps_at(truth, "loop")[-1], steps_at(truth, "in_f")[0]
     assert (truth.trace.end, len(truth.activations), truth.node[own]) == (Exited(42), 3, truth.node[inside])
     assert not truth.undecided.any()
+
+
+def test_a_deep_stack_is_copied_whole() -> None:
+    """Who is on it has a row more, and there are more of them than there are steps to come."""
+    f = "fn f\nsub rsp, 24\ncall g\nin_f: add rsp, 24\nret\n"
+    body = COPIED["x86_64"].replace(f, "fn f\ndec ecx\njz last\ncall f\nlast: call g\n").replace("256", "4096")
+    body = body.replace("call f\nback", "mov ecx, 99\ncall f\nback").replace(
+        "in_g: ret", "in_g: mov edi, 42\nmov eax, 60\nsyscall"
+    )
+    truth = observe(record(image_of("x86_64", body), budget=2000))
+    copied = truth.stack(steps_at(truth, "in_g")[0])
+    assert (truth.trace.end, len(copied)) == (Exited(42), 1 + 99 + 2)
+    assert {near.cfa - far.cfa for near, far in zip(copied.frames[1:99], copied.frames[2:100], strict=True)} == {-8}
 
 
 def test_a_wrapper_that_pops_its_return_address_returns_twice() -> None:

@@ -7,6 +7,8 @@ fn main           // PROLOGUE FIRST UNLINKED
     nop
     nop
     pop rbp
+main_out:         // EPILOGUE UNLINKED
+    nop
 main_jump:        // EPILOGUE UNLINKED
     jmp second
     ud2
