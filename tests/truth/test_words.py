@@ -232,7 +232,7 @@ def test_each_label_has_exactly_its_words(path: Path) -> None:
 # A word, a program, and the functions at whose frames it holds, by depth, at any step. Where no file is, `?`.
 IN_PROGRAMS: tuple[tuple[Trait, str, str, str, Mapping[int, str]], ...] = (
     (Trait.SIGNAL, "signal", "arm64", "keystone", {0: "give_back", 1: "give_back"}),
-    (Trait.UNKEPT, "signal_alternate", "x86_64", "keystone", {}),
+    (Trait.UNKEPT, "signal_alternate", "x86_64", "keystone", dict.fromkeys(range(5), "give_back")),
     (Trait.INTERRUPTED, "signal", "x86_64", "keystone", {1: "leaf", 2: "leaf"}),
     (Trait.HANDLER, "signal", "arm32", "keystone", {0: "on_signal"}),
     (Trait.NO_CODE, "null_call", "x86_64", "keystone", {0: "? give_back", 1: "? give_back", 2: "?"}),
