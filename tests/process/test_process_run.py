@@ -262,6 +262,31 @@ def test_what_processes_tell_each_other_is_what_they_do_elsewhere(name: str, way
     assert not run.refused
 
 
+def test_code_that_a_process_wrote_has_the_names_of_its_perf_map() -> None:
+    """The last name of an address; what is nowhere is nothing. Tables are asked for there, and have no row."""
+    run = ran("written", "x86_64", "static")
+    assert run.stdout == b"16\n"
+    trace, named = run.tracks[0].trace, run.images[-1]
+    assert [each.name for each in named.image.symbols] == ["py::first:/here/a b.py", "py::second:/here/a b.py"]
+    assert named.image.content[:4] == b"\x7fELF" and not named.covers(trace.images[-1].entry - 1)
+    calls = run.images[0].image.symbol_named("called")
+    assert calls is not None
+    truth = observe(trace)
+    callers = []
+    for step in np.flatnonzero(trace.pc == calls.address).tolist():
+        frames = truth.stack(step).frames
+        callers.append([describe(trace.images, each.pc, caller=i > 0) for i, each in enumerate(frames)][:3])
+    assert [each[1] for each in callers] == ["py::first:/here/a b.py+0x6", "py::second:/here/a b.py+0x6"]
+    assert all(each[2].startswith("main+") for each in callers)
+    process = watch_process(run)
+    inside = np.flatnonzero([named.covers(int(pc)) for pc in trace.pc])
+    assert len(inside) == 8
+    judged = judge_process(process, UNWINDERS["eh_frame"], evaluate=evaluate_rule)
+    assert judged.unexplained == 0
+    shares = {each.code.function: each for each in judged.code}
+    assert shares["py::first:/here/a b.py"].steps == 4
+
+
 def test_nobody_says_that_he_is_another_process() -> None:
     """Tests may be run by a user who may: so what is printed stands here."""
     said = ran("arrivals", "x86_64", "static", "liar").stdout.decode().splitlines()

@@ -22,7 +22,7 @@ _PROGBITS, _SYMTAB, _STRTAB, _ARM_EXIDX, _GNU_SFRAME = 1, 2, 3, 0x7000_0001, 0x6
 _WRITE, _ALLOC, _EXECINSTR, _LINK_ORDER = 1, 2, 4, 0x80
 _PT_LOAD, _PT_EH_FRAME, _PT_STACK, _PT_SFRAME, _PT_ARM_EXIDX = 1, 0x6474_E550, 0x6474_E551, 0x6474_E554, 0x7000_0001
 _R, _W, _X = 4, 2, 1
-_ET_EXEC = 2
+_ET_EXEC, _ET_DYN = 2, 3
 
 # e_machine and e_flags. arm32: EABI version 5, as lld writes it for code without a floating-point interface.
 _HEADERS = PerArch({"x86_64": (62, 0), "arm64": (183, 0), "arm32": (40, 0x0500_0200)})
@@ -98,9 +98,12 @@ def write_elf(
     symbols: Sequence[ElfSymbol],
     entry: int,
     zeroed: int = 0,
+    *,
+    anywhere: bool = False,
 ) -> bytes:
     """The bytes of the file. ``tables`` are the loaded sections, written for the addresses that
-    ``table_addresses`` gave for their sizes; ``zeroed`` is the size of ``.bss``."""
+    ``table_addresses`` gave for their sizes; ``zeroed`` is the size of ``.bss``. ``anywhere``: it is of code that
+    lies at another address, as a shared library's, and its header in no memory."""
     sections = [_WrittenSection(".text", _PROGBITS, _ALLOC | _EXECINSTR, TEXT_BASE, code, 4)]
     addresses = table_addresses(len(code), [(name, len(content)) for name, content in tables.items()])
     for name, address in addresses.items():
@@ -119,15 +122,21 @@ def write_elf(
     sections.append(_WrittenSection(".strtab", _STRTAB, 0, 0, names, 1))
     section_names, name_offsets = _strings([*(s.name for s in sections), ".shstrtab"])
     sections.append(_WrittenSection(".shstrtab", _STRTAB, 0, 0, section_names, 1))
-    return _file(arch, sections, loaded, name_offsets, entry, zeroed)
+    return _file(arch, sections, loaded, name_offsets, entry, zeroed, anywhere)
 
 
 def _file(
-    arch: Arch, sections: list[_WrittenSection], loaded: int, names: Sequence[int], entry: int, zeroed: int
+    arch: Arch,
+    sections: list[_WrittenSection],
+    loaded: int,
+    names: Sequence[int],
+    entry: int,
+    zeroed: int,
+    anywhere: bool,
 ) -> bytes:
     header_size, program_size, section_size = (64, 56, 64) if arch.word == 8 else (52, 32, 40)
     special = [(s, h) for s in sections[:loaded] if (h := _header_of(s)) is not None]
-    program_headers = 3 + (loaded > 1) + len(special) + (zeroed > 0)
+    program_headers = 3 - anywhere + (loaded > 1) + len(special) + (zeroed > 0)
     headers_end = header_size + program_headers * program_size
     content = bytearray(headers_end)
     for section in sections:
@@ -143,10 +152,8 @@ def _file(
         content.extend(_section_header(arch, section, name))
 
     text, tables = sections[0], sections[1:loaded]
-    lines = [
-        _program_header(arch, _PT_LOAD, _R, 0, IMAGE_BASE, headers_end, PAGE),
-        _program_header(arch, _PT_LOAD, _R | _X, text.offset, text.address, len(text.content), PAGE),
-    ]
+    lines = [] if anywhere else [_program_header(arch, _PT_LOAD, _R, 0, IMAGE_BASE, headers_end, PAGE)]
+    lines.append(_program_header(arch, _PT_LOAD, _R | _X, text.offset, text.address, len(text.content), PAGE))
     if tables:
         first, last = tables[0], tables[-1]
         size = last.address + len(last.content) - first.address
@@ -159,7 +166,7 @@ def _file(
         )
     lines.append(_program_header(arch, _PT_STACK, _R | _W, 0, 0, 0, 0))
     content[header_size:headers_end] = b"".join(lines)
-    content[:header_size] = _elf_header(arch, entry, table_offset, program_headers, len(sections) + 1)
+    content[:header_size] = _elf_header(arch, entry, table_offset, program_headers, len(sections) + 1, anywhere)
     return bytes(content)
 
 
@@ -168,14 +175,14 @@ def _header_of(section: _WrittenSection) -> int | None:
     return table.header if table else None
 
 
-def _elf_header(arch: Arch, entry: int, sections_at: int, program_headers: int, sections: int) -> bytes:
+def _elf_header(arch: Arch, entry: int, sections_at: int, program_headers: int, sections: int, anywhere: bool) -> bytes:
     wide = arch.word == 8
     identification = b"\x7fELF" + bytes([2 if wide else 1, 1, 1]) + bytes(9)  # class, little-endian, version
     sizes = (64, 56, 64) if wide else (52, 32, 40)
     machine, flags = _HEADERS[arch.name]
     return identification + struct.pack(
         "<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH",
-        _ET_EXEC,
+        _ET_DYN if anywhere else _ET_EXEC,
         machine,
         1,
         entry,

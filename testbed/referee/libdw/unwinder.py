@@ -23,6 +23,7 @@ from testbed.referee.model import Find, Found, OtherVersions, Referee, called, r
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import forked
 from testbed.referee.process.limits import own_packages
+from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
 
@@ -204,7 +205,7 @@ class LibDw:
 
     def _report(self, loaded: LoadedImage) -> int:
         """One file as a module. libdw adds the base to a position-independent file's addresses, and to no other's."""
-        name = str(loaded.image.path).encode()
+        name = str(file_of(loaded.image)).encode()
         module: int | None = self._library.dwfl_report_elf(self._session, name, name, -1, loaded.bias, True)
         if not module:
             raise RuntimeError(f"libdw cannot read {loaded.image.path}: {self._error()}")
