@@ -141,6 +141,7 @@ def _between(
     return between_rows(row, true, wrong, chosen(image, row.start).convention, where)
 
 
+_UNTOLD = "its row at {} is wrong, and the testbed has no words for it: please report it with this file"
 Pcs = NDArray[np.uint64]
 _FEW = 3  # instructions that are named
 # Functions of crt1.o, crti.o, crtbegin.o (GCC: libgcc/crtstuff.c; glibc: sysdeps/ARCH/start.S, crti.S).
@@ -320,6 +321,10 @@ def _findings(
         advises=name in OF_DIRECTIVES and name not in AT_CALLS,
         failures=failures,
     )
+    told = {span_at(image, each.pc) for each in found}
+    for pc in sorted(each for each in wrong if each in sizes):  # what is wrong is told, or else is no right row
+        if (span := span_at(image, pc)) not in told and (span.name or hex(span.start)) not in failures:
+            failures[span.name or hex(span.start)] = _UNTOLD.format(words.where(pc))
     seen = [calls.as_seen(_as_start_code(each), one.table) for each in found if each.pc in wrong]
     own = told_once(seen, image, name, one.table, one.true)
     yield from sorted(_one_each(own), key=lambda each: each.pc)
@@ -381,16 +386,16 @@ def _is_refuted(one: _OneTable, suspect: SuspectEntry, ways: Sequence[NDArray[np
 
 
 def _never_other(one: _OneTable, reading: StaticReading, pcs: Pcs, words: CodeWords) -> Iterator[str]:
-    """Functions that write a callee-saved register, and leave it so, of which no run has changed it.
+    """Code that writes a register of which its rows say that it is the caller's, and that no run has changed.
 
-    They write it under a condition that was not so, or wrote what was there: that shows nothing of their rows.
+    It writes it under a condition that was not so, or wrote what was there: that shows nothing of their rows.
     """
     wrong, columns = one.every.pc[one.every.some != 0], reading.image.arch.index
-    for start, end, name in reading.private(pcs):
+    for start, end, name in reading.written(pcs):
         seen = [now for at, its, now in one.changed.tolist() if (at, its) == (start, columns.get(name))]
         if seen and not any(seen) and not ((wrong >= start) & (wrong < end)).any():
             yield (
-                f"{one.table.source}: no run of {words.where(start)} has changed {name}, which its instructions"
+                f"{one.table.source}: no run has changed {name} at {words.where(start)}, which the instructions"
                 " write, perhaps under a condition; --call can try it"
             )
 

@@ -9,19 +9,22 @@ says that itself; expanded besides are the assembler's own, ``.macro``. What the
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from testbed.build.expressions import Expression, Place
 from testbed.checks.model import SourcePlace
 from testbed.checks.own_sources import Sources
-from testbed.checks.preprocessed import Line, Preprocessed, preprocessed
-from testbed.words.errors import BuildError
+from testbed.words.errors import BuildError, TestbedError
 
+_MARK = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"')
+_DEFINED = re.compile(r"\s*#\s*(?:define|undef)\s+(\w+)(\([^)]*\))?\s*(.*)")
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
 _COMPUTED = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|rep|irp))")  # which statements there are
@@ -342,10 +345,10 @@ def _assemblers(file: str, sources: Sources) -> Mapping[str, _Macro]:
     return found
 
 
-def _with_included(file: str, sources: Sources, deep: int) -> Iterator[Line]:
+def _with_included(file: str, sources: Sources, deep: int) -> Iterator[LeftLine]:
     """The lines of a source, with those of the files beside it that it includes."""
     for number, text in enumerate(sources.lines(file), 1):
-        yield Line(file, number, text)
+        yield LeftLine(file, number, text)
         if deep and (match := _INCLUDE.match(text)):
             yield from _with_included(str(Path(file).parent / match[1]), sources, deep - 1)
 
@@ -353,3 +356,87 @@ def _with_included(file: str, sources: Sources, deep: int) -> Iterator[Line]:
 @lru_cache(maxsize=64)
 def _real(file: str) -> str:
     return str(Path(file).resolve())
+
+
+# A source as the preprocessor leaves it: which of its lines count, and what each macro is where it is used.
+#
+# Conditions, files that are included, and definitions made on the command line are the preprocessor's own business, so
+# it is asked, and says where each line comes from (`-E -dD` of GCC and Clang; "Preprocessor Output" in GCC's manual).
+
+
+class LeftLine(NamedTuple):
+    """A line that is left: the file and the number that it has there, and its text with macros expanded."""
+
+    file: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A macro from a line of a file on. ``parameters`` None: it is used without any; ``body`` None: it is none now."""
+
+    name: str
+    file: str
+    number: int
+    parameters: tuple[str, ...] | None
+    body: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessed:
+    """The lines that are left, in order; where each is among them; and definitions, each with how many lines are
+    before it."""
+
+    lines: Sequence[LeftLine]
+    places: Mapping[tuple[str, int], int]
+    definitions: Mapping[str, Sequence[tuple[int, Definition]]]
+
+    def definition(self, name: str, place: int) -> Definition | None:
+        """What a name stands for at the line that has a place."""
+        before = [found for index, found in self.definitions.get(name, ()) if index <= place]
+        return before[-1] if before and before[-1].body is not None else None
+
+
+@lru_cache(maxsize=8)
+def preprocessed(sources: Sources) -> Preprocessed | None:
+    """The source of a check as it is preprocessed; None where it is none that the preprocessor reads."""
+    if sources.expand is None:
+        return None
+    try:
+        return read_preprocessed(sources.expand())
+    except TestbedError:
+        return None
+
+
+def read_preprocessed(text: str) -> Preprocessed:
+    """What stands in the output of a preprocessor."""
+    lines, places = list[LeftLine](), dict[tuple[str, int], int]()
+    definitions: defaultdict[str, list[tuple[int, Definition]]] = defaultdict(list)
+    for file, number, said in _marked(text):
+        match = _DEFINED.match(said)
+        if match:
+            names = None if match[2] is None else tuple(each.strip() for each in match[2][1:-1].split(","))
+            body = match[3] if "define" in said.split(match[1])[0] else None
+            definitions[match[1]].append((len(lines), Definition(match[1], file, number, names, body)))
+        elif said.strip():
+            places.setdefault((file, number), len(lines))
+            lines.append(LeftLine(file, number, said))
+    return Preprocessed(lines, places, definitions)
+
+
+def _marked(text: str) -> Iterator[tuple[str, int, str]]:
+    """The lines of a preprocessor's output, each with its file and number."""
+    file, number = "", 0
+    for line in text.split("\n"):
+        mark = _MARK.match(line)
+        if mark:
+            file, number = _resolved(mark[2]), int(mark[1])
+            continue
+        yield file, number, line
+        number += 1
+
+
+@lru_cache(maxsize=64)
+def _resolved(file: str) -> str:
+    return file if file.startswith("<") else _real(file)

@@ -124,9 +124,14 @@ class StaticReading:
                 {row.pc: row for row in true},
             )
 
-    def private(self, asked: NDArray[np.uint64]) -> Iterator[tuple[int, int, str]]:
-        """Where entries begin and end of which some instruction is ``asked`` for, each with a callee-saved register
-        that they leave changed, by the instructions."""
+    def written(self, asked: NDArray[np.uint64]) -> Iterator[tuple[int, int, str]]:
+        """Where code begins and ends of which some instruction is ``asked`` for, each with a register that the
+        instructions write: it has another value there than its rows say, or the entry leaves it so. Not that of the
+        return address."""
+        for suspect in self.suspects({*asked.tolist()}):
+            name = suspect.thing.what
+            if suspect.things == {name} and name != self.image.arch.link:
+                yield suspect.at, suspect.at + 1, name
         at, there = self._entries_of(asked)
         for i in np.unique(at[there]).tolist():
             start, end = (int(self.made.swept.entries[i, column]) for column in (entries.START, entries.END))
@@ -169,12 +174,12 @@ class StaticReading:
 def changed_at_all(
     reading: StaticReading, watched: Truth, pc: NDArray[np.uint64], steps: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
-    """Whether activations have changed the registers that the pass says that they leave changed, up to some ``steps``.
+    """Whether activations have changed the registers that the instructions write (`written`), up to some ``steps``.
 
-    (start of the entry, column of the register, 1 where one has), each once.
+    (start of that code, column of the register, 1 where one has), each once.
     """
     found, registers, columns = list[tuple[int, int, int]](), watched.trace.registers, reading.image.arch.index
-    for start, end, name in reading.private(np.unique(pc[steps])):
+    for start, end, name in reading.written(np.unique(pc[steps])):
         own = steps & (pc >= start) & (pc < end)
         last = dict(zip(watched.node[own].tolist(), np.flatnonzero(own).tolist(), strict=True))
         for node, step in list(last.items())[:_VISITS] if name in columns else ():

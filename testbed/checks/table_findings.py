@@ -46,7 +46,7 @@ from testbed.checks.source_directives import (
 from testbed.checks.source_edits import SourceChange, only_moves
 from testbed.checks.source_statements import Around, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
-from testbed.checks.tried_source import MadeRight, ToldRepairs, Trial
+from testbed.checks.tried_source import MadeRight, TextTrial, ToldRepairs
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.conventions import Convention
@@ -313,7 +313,7 @@ class _OneFunction:
         its: Collection[tuple[int, str]] = (),
     ) -> tuple[Repair | None, MadeRight]:
         """A repair as the text of its source was tried; ``its`` are what a line that is moved has to make right."""
-        tried, trial = self.words.tried, Trial(self.table.source, function, before, told)
+        tried, trial = self.words.tried, TextTrial(self.table.source, function, before, told)
         if repair is None or tried is None:
             return repair, frozenset()
         found = tried.confirmed(repair, trial) if tried.tries(repair.edits) else (repair, frozenset[tuple[int, str]]())
@@ -474,6 +474,8 @@ class _OneFunction:
             return WrongThing(thing, says, "and nobody called this function")
         if isinstance(rule, Undefined):
             return WrongThing(thing, f"{thing} is undefined, as if nobody had called", "and somebody did")
+        if thing == function.return_address(i) and thing not in (self.arch.pc, self.arch.link):
+            return WrongThing(thing, f"the return address is in the column of {thing}", _OTHER_COLUMN)
         return WrongThing(thing, says, self._true_place(true, thing))
 
     def _true_cfa(self, true: ObservedRow) -> str:
@@ -512,5 +514,6 @@ _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
 _PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
+_OTHER_COLUMN = "and what that has is not where it returns to"
 _NOT_BY_CFA, _SOMETIMES = " not, or not with the CFA, which unwinders take", ", at some visits at least"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

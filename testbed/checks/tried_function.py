@@ -165,6 +165,8 @@ class TriedFunction:
         if thing == own:
             if ends or not true.called:
                 return ends != (not true.called)
+            if own not in (self.arch.pc, self.arch.link):  # nobody watched where that register has it
+                return true.called < true.visits or bool(self.tried[i].mask & RETURN_ADDRESS)
             return true.called < true.visits or self._is_wrong_rule(i, own, state)
         if ends or not true.called:  # of the outermost frame nothing else counts
             return False

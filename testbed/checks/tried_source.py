@@ -33,7 +33,7 @@ _RowAt = Callable[[int], UnwindRow | None]  # by a pc of the code as it was exec
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class TextTrial:
     """What a text is held against: the function as it was executed with the states ``before`` any repair, the section
     of the table, and the repairs that are told already."""
 
@@ -65,7 +65,7 @@ class TriedSource:
             not each.is_macros_own and Path(each.file).resolve() == self.path.resolve() for each in edits
         )
 
-    def confirmed(self, repair: Repair, trial: Trial) -> tuple[Repair | None, MadeRight]:
+    def confirmed(self, repair: Repair, trial: TextTrial) -> tuple[Repair | None, MadeRight]:
         """A repair with what its text makes right. It is tried by itself, then with those that are told before it.
 
         None where that makes nothing right, or anything wrong that was right.
@@ -80,7 +80,7 @@ class TriedSource:
         return None, frozenset()
 
     def moved(
-        self, repair: Repair, moves: Iterable[Sequence[SourceEdit]], its: MadeRight, trial: Trial
+        self, repair: Repair, moves: Iterable[Sequence[SourceEdit]], its: MadeRight, trial: TextTrial
     ) -> tuple[Repair, MadeRight] | None:
         """A repair by lines that stand too early or too late: moved, they make all right that is wrong; gone they do
         not. The last edit of a move is where they belong."""
@@ -91,7 +91,7 @@ class TriedSource:
                 return replace(repair, repaired=repaired, edits=tuple(edits), no_patch="", why=""), right
         return None
 
-    def _made_right(self, edits: Sequence[SourceEdit], trial: Trial) -> MadeRight:
+    def _made_right(self, edits: Sequence[SourceEdit], trial: TextTrial) -> MadeRight:
         """What some edits make right; nothing where they make something wrong."""
         row_at, right, function = self._rows(edits, trial.table), set[tuple[int, str]](), trial.function
         for i, each in enumerate(function.tried if row_at else ()):

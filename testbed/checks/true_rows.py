@@ -145,6 +145,11 @@ _OTHERWISE = 2  # signed with another value than the CFA
 _Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int]
 
 
+def _as_left(truth: CallerColumns, steps: NDArray[np.int64], arch: Arch) -> NDArray[np.int64]:
+    """The steps at which memory is as a row finds it: of a call that pushes, when it has been made."""
+    return steps + (_call(truth, steps) if arch.link is None else 0)
+
+
 def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable) -> dict[int, _Facts]:
     """The facts of each pc, from visits of called activations in the order of their pcs."""
     trace = watched.trace
@@ -160,7 +165,8 @@ def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable
     truth = caller_columns(watched)
     least, most = (part.reduceat(truth.signed[steps], starts) for part in (np.minimum, np.maximum))
     stack = _signed((cfa - trace.sp[steps])[starts] & np.uint64(arch.word_mask), arch)
-    stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(steps[starts], starts, strict=True)]
+    left = _as_left(truth, steps, arch)
+    stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(left[starts], starts, strict=True)]
     places = {name: _places(watched, truth, steps, starts, stacks, name, slots[name]) for name in slots}
     return {
         number: (
@@ -256,6 +262,7 @@ def _places(
     """Where one of the caller's registers is, for each group of steps."""
     trace, true = watched.trace, _TrueValues(watched, truth, steps, name)
     cfa, every = watched.activations.cfa[watched.node[steps]], np.arange(len(steps))
+    left = _as_left(truth, steps, trace.arch)
     still = np.zeros(len(steps), np.bool_) if name == trace.arch.pc else true.are(trace.column(name)[steps], every)
     if name == trace.arch.link:
         still &= ~_call(truth, steps)
@@ -275,7 +282,7 @@ def _places(
         for visited in (np.arange(end - 1, end), np.arange(start, end - 1)):
             visits = np.repeat(visited, len(keep))
             if len(visits):
-                values, mapped = _loaded(watched, steps[visits], cfa[visits], np.tile(keep, len(visited)), true.size)
+                values, mapped = _loaded(watched, left[visits], cfa[visits], np.tile(keep, len(visited)), true.size)
                 keep = keep[(mapped & true.are(values, visits)).reshape(-1, len(keep)).all(axis=0)]
         registers = frozenset(other for other, its in in_others.items() if its[i])
         found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist()), registers))

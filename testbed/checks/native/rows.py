@@ -129,7 +129,11 @@ def value_of(rule: Any, i: Any, checked: Any, run: Any) -> Any:
     is_written = rule.base == run.link and calls(step, run)
     cfa, base = run.truth.cfa[run.truth.node[step]], run.registers[step + np.int64(is_written), rule.base]
     if kind == AT_CFA:
-        return load((cfa + rule.offset) & run.word, rule.size, run.memory)
+        address = (cfa + rule.offset) & run.word
+        stack = run.registers[step, run.stack]
+        if address < stack and calls(step, run) and address >= run.registers[step + 1, run.stack]:
+            return u64(0), False  # the call's own word lies there
+        return load(address, rule.size, run.memory)
     if kind == CFA_PLUS:
         return (cfa + rule.offset) & run.word, True
     if kind == AT_REGISTER:

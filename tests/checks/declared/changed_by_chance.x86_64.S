@@ -18,7 +18,7 @@
 // +         cmoveq %rdi, %rbx
 // | it: every row is right, but on 1 way that no run took; all 4 instructions were executed.
 // | f: 4, 4 executed, all came back
-// | note: .eh_frame: no run of f has changed rbx, which its instructions write, perhaps under a condition; --call can try it
+// | note: .eh_frame: no run has changed rbx at f, which the instructions write, perhaps under a condition; --call can try it
 // case: changed and given back by the same instruction
 // -         btrq $62, %rbx
 // +         notq %rbx

@@ -7,10 +7,9 @@
 // -         movl    $56, %eax
 // +         movl    $39, %eax
 // | it: 1 of 1 function has a wrong row; 10 of 12 instructions were executed (83.3 %), 2 undecided, in f.
-// | error `popq    %rdi`, at -1, 9: `popq %rax`; f < no code (the word at CFA+0); tried: it makes 2 instructions right and none wrong
-// | f+0x11 (popq %rdi): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here: add `.cfi_adjust_cfa_offset -8` behind line 10, `.cfi_adjust_cfa_offset -8` behind line 11, and `.cfi_adjust_cfa_offset 16` behind line 12 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | error `popq    %rdi`, at -1, 9: `popq %rax`; f < no code (the word at CFA+0)
+// | f+0x11 (popq %rdi): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed)
 // | f: 12, 8 executed, 2 forced, 2 never, some came back
-// | as is advised: it: every row that was executed is right; 10 of 12 instructions were executed (83.3 %), 2 only read.
 
         .globl f
         .type f, @function
