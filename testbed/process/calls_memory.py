@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 from testbed.image import Image, LoadedImage
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE
-from testbed.process.known_files import image_of_file
+from testbed.process.known_files import image_of_file, named_code
 from testbed.process.open_files import NullDevice, OpenHostFile
 from testbed.process.refusal import Refusal
 from testbed.process.shared_memory import SharedBytes
@@ -96,8 +97,34 @@ def _bias(image: Image, start: int, offset: int) -> int | None:
     return None
 
 
+_MOST_MAP, _MOST_CODE, _MOST_AREAS = 16 << 20, 64 << 20, 64  # bytes of a perf map, of one area of code; areas
+
+
+def name_code(process: Process) -> None:
+    """Names of code that it wrote itself are those of its perf map, as they are when it lies there no longer."""
+    path = f"/tmp/perf-{process.number}.map"
+    node = process.tree.node(path)
+    if node is None or node.host is None or not stat.S_ISREG(node.mode):
+        return
+    with node.host.open("rb") as file:
+        text = file.read(_MOST_MAP).decode(errors="replace")
+    own, mapped = process.files[process.path].path.parent / os.path.basename(path), tuple(process.images)
+    for area in process.memory.code[-_MOST_AREAS:]:
+        size = area.end - area.start
+        if size > _MOST_CODE or not area.protection & READ or any(each.covers(area.start) for each in mapped):
+            continue
+        try:
+            made = named_code(own, text, process.arch, area.start, process.memory.read(area.start, size))
+        except (ImageError, Refusal) as error:
+            process.notes.append(f"names of written code at {area.start:#x} are not read: {error}")
+        else:
+            process.images += [made] if made is not None else []
+
+
 def munmap(process: Process, a: tuple[int, ...]) -> int:
     """``munmap(address, size)``: 0."""
+    if any(area.start < a[0] + a[1] and a[0] < area.end for area in process.memory.code):
+        name_code(process)
     process.memory.unmap(a[0], a[1])
     return 0
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from testbed.image import Image
-from testbed.process.address_space import READ
+from testbed.process.calls_memory import name_code
 from testbed.process.calls_stat import path_at
 from testbed.process.calls_threads import (
     CHILD_TID,
@@ -25,7 +25,7 @@ from testbed.process.calls_threads import (
     no_longer,
 )
 from testbed.process.initial_stack import MOST_STRINGS
-from testbed.process.known_files import image_of_file, named_code
+from testbed.process.known_files import image_of_file
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.refusal import Refusal
 from testbed.process.shared_writes import share_writes
@@ -42,7 +42,7 @@ from testbed.process.state import (
 )
 from testbed.process.threads import GuestThread, MustWait, Wait
 from testbed.words.budget import free_garbage
-from testbed.words.errors import ImageError, TestbedError
+from testbed.words.errors import TestbedError
 
 _NO_HANG, _NO_WAIT = 1, 0x0100_0000
 _BY_NUMBER, _BY_GROUP = 1, 2
@@ -186,30 +186,6 @@ def _program(process: Process, path: str, argv: list[str]) -> tuple[str, Image, 
 # Their ends.
 
 
-_MOST_MAP, _MOST_CODE, _MOST_AREAS = 16 << 20, 64 << 20, 64  # bytes of a perf map, of one area of code; areas
-
-
-def _name_code(process: Process) -> None:
-    """Names of code that it wrote itself are those of its perf map."""
-    path = f"/tmp/perf-{process.number}.map"
-    node = process.tree.node(path)
-    if node is None or node.host is None or not stat.S_ISREG(node.mode):
-        return
-    with node.host.open("rb") as file:
-        text = file.read(_MOST_MAP).decode(errors="replace")
-    own, mapped = process.files[process.path].path.parent / os.path.basename(path), tuple(process.images)
-    for area in process.memory.code[-_MOST_AREAS:]:
-        size = area.end - area.start
-        if size > _MOST_CODE or not area.protection & READ or any(each.covers(area.start) for each in mapped):
-            continue
-        try:
-            made = named_code(own, text, process.arch, area.start, process.memory.read(area.start, size))
-        except (ImageError, Refusal) as error:
-            process.notes.append(f"names of written code at {area.start:#x} are not read: {error}")
-        else:
-            process.images += [made] if made is not None else []
-
-
 def end_process(process: Process, ends: ProcessEnds) -> None:
     """A process is over: its files are closed, its memory and its machine are given back, its parent is told."""
     kernel = process.kernel
@@ -221,7 +197,7 @@ def end_process(process: Process, ends: ProcessEnds) -> None:
     kernel.ended += process.executed
     process.descriptors.close_all()
     no_longer(process)
-    _name_code(process)
+    name_code(process)
     process.memory.release()
     if process is not kernel.processes[0]:
         process.recorded = process.recorder.taken()

@@ -23,5 +23,6 @@ int main(void) {
     fclose(map);
     long (*first)(long, long (*)(long)) = (void *)at, (*second)(long, long (*)(long)) = (void *)(at + 16);
     printf("%ld\n", first(3, called) + second(4, called));
+    munmap(at, 4096);
     return 0;
 }
