@@ -66,16 +66,13 @@ from testbed.words.table_formats import BY_SECTION, Directives
 
 
 def put_above(function: TriedFunction) -> tuple[int, str] | None:
-    """The first instruction at which the rows have a register above the true CFA where nothing of that kind is."""
-    return next(
-        (
-            (i, name)
-            for i, wrong in enumerate(map(function.wrong, range(len(function))))
-            for name in sorted(wrong - {THE_CFA})
-            if THE_CFA not in wrong and isinstance(rule := function.states[i].get(name), Offset) and rule.offset >= 0
-        ),
-        None,
-    )
+    """The first instruction at which the rows have the return address above the true CFA, where it is not."""
+    for i, wrong in enumerate(map(function.wrong, range(len(function)))):
+        name = function.return_address(i)
+        rule = function.states[i].get(name)
+        if THE_CFA not in wrong and name in wrong and isinstance(rule, Offset) and rule.offset >= 0:
+            return i, name
+    return None
 
 
 def more_at_entry(function: TriedFunction, start: int) -> int:
@@ -317,7 +314,8 @@ class _OneFunction:
         if repair is None or tried is None:
             return repair, frozenset()
         found = tried.confirmed(repair, trial) if tried.tries(repair.edits) else (repair, frozenset[tuple[int, str]]())
-        if not its or (found[0] is not None and found[0].edits and only_moves(found[0].edits)):
+        edits = found[0].edits if found[0] else ()
+        if not its or (edits and (only_moves(edits) or not any(each.new for each in edits))):
             return found
         moves = self.source.moves(sorted({pc for pc, _ in its}))
         return tried.moved(repair, moves, frozenset(its), trial) or found
