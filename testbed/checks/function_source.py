@@ -77,7 +77,7 @@ class FunctionSource:
         found: list[SourceEdit] = []
         try:
             for change in changes:
-                found += self._edits(change)
+                found += (each for each in self._edits(change) if each.new != each.old or each.inside)
         except NoPatch as why:
             is_named = str(why) == NO_LINE and any(self.words.source(pc)[0] for pc in self.pcs)
             return (), _NOT_WRITTEN if is_named else str(why)

@@ -125,6 +125,10 @@ def _coded(rule: Rule | None, own: str, size: int, arch: Arch, expressions: list
     return coded
 
 
+# Arm ARM, C6.2: PACIASP, PACIBSP.
+_PACIASP, _PACIBSP = (0xD503233F).to_bytes(4, "little"), (0xD503237F).to_bytes(4, "little")
+
+
 @lru_cache(maxsize=1)  # the tables of a program are held against one run after the other
 def caller_columns(watched: Truth) -> CallerColumns:
     """What is true of the caller of every activation. A signal gives back the registers of the step before it."""
@@ -138,10 +142,18 @@ def caller_columns(watched: Truth) -> CallerColumns:
 
 
 def _signed_with(watched: Watched) -> NDArray[np.uint8]:
-    """Per step: is the return address signed, and with the CFA (1)? SP is what it is signed with, as it was then."""
-    signed, node = watched.signed, watched.node
+    """Per step: is the return address signed, and with the CFA (1)? `paciasp` and `pacibsp` take SP for that.
+
+    What it is signed with by other instructions is not known, and taken for the CFA.
+    """
+    signed, node, trace = watched.signed, watched.node, watched.trace
     begins = np.flatnonzero(signed[1:] & ~signed[:-1] & (node[1:] == node[:-1]))
-    others = node[begins][watched.trace.sp[begins] != watched.activations.cfa[node[begins]]]
+    _, first = np.unique(node[begins], return_index=True)  # what is signed again was so before
+    others = [
+        node[step]
+        for step in begins[first][trace.sp[begins[first]] != watched.activations.cfa[node[begins[first]]]].tolist()
+        if trace.memory(step).read(int(trace.pc[step]), len(_PACIASP)) in (_PACIASP, _PACIBSP)
+    ]
     return signed.astype(np.uint8) + (signed & np.isin(node, others))
 
 
@@ -173,6 +185,7 @@ def checked_run(watched: Truth, at_calls: bool) -> CheckedRun:
         journal,
         np.uint64(arch.word_mask),
         np.uint64(arch.code_mask & ~arch.signature),
+        np.uint64(arch.signature),
         np.int64(arch.index[arch.sp]),
         np.int64(arch.index.get(arch.link or "", -1)),
         np.uint64(NEAR),

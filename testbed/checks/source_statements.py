@@ -8,6 +8,7 @@ says that itself; expanded besides are the assembler's own, ``.macro``. What the
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -353,9 +354,13 @@ def _with_included(file: str, sources: Sources, deep: int) -> Iterator[LeftLine]
             yield from _with_included(str(Path(file).parent / match[1]), sources, deep - 1)
 
 
-@lru_cache(maxsize=64)
 def _real(file: str) -> str:
-    return str(Path(file).resolve())
+    return _resolved(file, os.getcwd())
+
+
+@lru_cache(maxsize=64)
+def _resolved(file: str, folder: str) -> str:
+    return file if file.startswith("<") else str(Path(folder, file).resolve())
 
 
 # A source as the preprocessor leaves it: which of its lines count, and what each macro is where it is used.
@@ -431,12 +436,7 @@ def _marked(text: str) -> Iterator[tuple[str, int, str]]:
     for line in text.split("\n"):
         mark = _MARK.match(line)
         if mark:
-            file, number = _resolved(mark[2]), int(mark[1])
+            file, number = _real(mark[2]), int(mark[1])
             continue
         yield file, number, line
         number += 1
-
-
-@lru_cache(maxsize=64)
-def _resolved(file: str) -> str:
-    return file if file.startswith("<") else _real(file)

@@ -58,8 +58,9 @@ class CallerColumns(NamedTuple):
 class CheckedRun(NamedTuple):
     """What rows are held against: the truth, and the registers and the memory of every step.
 
-    Then what the architecture says: a word, the bits of a code address, the columns of SP and of the link register (-1:
-    none); and how far behind a return address its data may reach. ``at_calls``: rows are those of who has called.
+    Then what the architecture says: a word, the bits of a code address and of its signature, the columns of SP and of
+    the link register (-1: none); and how far behind a return address its data may reach. ``at_calls``: rows are those
+    of who has called.
     """
 
     truth: CallerColumns
@@ -68,6 +69,7 @@ class CheckedRun(NamedTuple):
     journal: SweptWrites
     word: np.uint64
     address: np.uint64
+    signature: np.uint64
     stack: np.int64
     link: np.int64
     near: np.uint64

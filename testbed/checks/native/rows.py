@@ -77,9 +77,7 @@ def ends_the_stack(row: Any, step: Any, rows: Any, run: Any) -> Any:
 def wrong_of_row(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
     """Which of CFA, return address and signature a row says wrongly, and whether one of them could not be tried."""
     step = checked.step[i]
-    index, wrong = run.truth.node[step], u64(0)
-    if rows.signed[row] != run.truth.signed[step]:
-        wrong |= u64(SIGNATURE)
+    index, wrong, differs = run.truth.node[step], u64(0), rows.signed[row] != run.truth.signed[step]
     rule = rule_at(rows.cfa, row)
     cfa_untried = cannot_be_tried(rule, i, checked)
     if not cfa_untried and rule.kind != NONE:
@@ -92,6 +90,10 @@ def wrong_of_row(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
         value, is_found = value_of(rule, i, checked, run)
         if not is_found or not is_return_address(value, index, run):
             wrong |= u64(RETURN_ADDRESS)
+        elif differs and run.truth.signed[step] < 2:  # what counts is the place that the row tells: a copy may be plain
+            differs = (value & run.signature != u64(0)) != rows.signed[row]
+    if differs:
+        wrong |= u64(SIGNATURE)
     return wrong, untried or cfa_untried
 
 

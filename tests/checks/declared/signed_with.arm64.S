@@ -24,6 +24,29 @@
 // +         .cfi_negate_ra_state
 // | it: every row is right; all 6 instructions were executed.
 // | f: 6, 6 executed, all came back
+// case: stripped for who asks for the address, as GCC does, and signed where it lies
+// -         sub sp, sp, #16
+// -         .cfi_def_cfa_offset 16
+// -         hint #25
+// -         .cfi_negate_ra_state
+// +         hint #25
+// +         .cfi_negate_ra_state
+// +         str x30, [sp, #-16]!
+// +         .cfi_def_cfa_offset 16
+// +         .cfi_offset x30, -16
+// +         hint #7
+// +         mov x0, x30
+// -         hint #29
+// -         .cfi_negate_ra_state
+// -         add sp, sp, #16
+// -         .cfi_def_cfa_offset 0
+// +         ldr x30, [sp], #16
+// +         .cfi_restore x30
+// +         .cfi_def_cfa_offset 0
+// +         hint #29
+// +         .cfi_negate_ra_state
+// | it: every row is right; all 8 instructions were executed.
+// | f: 8, 8 executed, all came back
 
         .text
         .globl f
