@@ -31,12 +31,12 @@ from testbed.checks.source_statements import (
     Around,
     SourceStatement,
     Spelling,
-    directive_macros,
     spelling,
+    stand_ins,
     statements_at,
 )
 
-_CFI = re.compile(r"(?:^|[;:])(\s*)(\.?cfi_\w+)(\s*)(\(?)([^;/#\n)]*)")
+_STATEMENT = re.compile(r"(?:^|[;:])(\s*)(\.?\w+)(\s*)(\(?)([^;/#\n)]*)")
 _OFFSET = ".cfi_offset"
 _CONDITION = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|endif))")
 _SUM = re.compile(r"\s*[-+]?\s*(?:0x[0-9a-fA-F]+|\d+)(?:\s*[-+]\s*(?:0x[0-9a-fA-F]+|\d+))*\s*")
@@ -75,7 +75,7 @@ class Idiom:
     adjusts: bool = False  # says by how much the CFA's offset changes, and not what it is
     relative: bool = False  # counts slots from SP
     numbers: Mapping[str, int] = field(default_factory=dict)  # of registers, if he writes these
-    macros: Mapping[str, str] = field(default_factory=dict)  # that say the same, by a directive, with what follows
+    macros: Mapping[str, str] = field(default_factory=dict)  # that he says directives with, each as it stands before (
     indent: str = _USUAL_INDENT
     gap: str = " "
     comma: str = ", "
@@ -114,8 +114,7 @@ class Idiom:
         name, _, rest = directive.partition(" ")
         if name not in self.macros:
             return directive
-        rest = rest.strip()
-        return f"{name[1:]}{self.macros[name]}({rest})" if rest else name[1:]
+        return f"{self.macros[name]}({rest.strip()})" if rest.strip() else self.macros[name].rstrip()
 
     def _written(self, directive: str) -> str:
         name, arguments = parts_of_directive(directive)
@@ -130,8 +129,10 @@ class Idiom:
 def idiom(file: str, sources: Sources, registers: tuple[tuple[str, int | None], ...]) -> Idiom:
     """How directives are written in a source; ``registers`` are all names with DWARF's numbers."""
     spelt = spelling(file, sources, frozenset(name for name, _ in registers))
-    said = [match for line in sources.lines(file) for match in [_CFI.search(line)] if match]
-    named = [f".{match[2].removeprefix('.')}" for match in said]
+    lines, others = [line for line in sources.lines(file) if not _DEFINE.match(line)], stand_ins(sources)
+    found = [each for line in lines for each in _STATEMENT.finditer(line)]
+    said = [each for each in found if each[2].startswith(".cfi_") or each[2] in others]
+    named = [others.get(match[2], match[2]) for match in said]
     names, of_registers = Counter(named), [one for one, name in zip(said, named, strict=True) if name in OF_REGISTERS]
     firsts = [match[5].split(",")[0].strip() for match in of_registers]
     numbers = [number for match in said for number in _NUMBER.findall(match[5]) if number.isdecimal() or "x" in number]
@@ -139,15 +140,17 @@ def idiom(file: str, sources: Sources, registers: tuple[tuple[str, int | None], 
     marked = not firsts or any(each.startswith("%") for each in firsts)
     spelt = replace(spelt, registers=spelt.registers if marked else frozenset(), decimal=decimal)
     by_number = sum(each.isdecimal() for each in firsts) * 2 > len(firsts)
-    commas = Counter(found[0] for match in said for found in [re.search(r"\s*,\s*", match[5])] if found)
-    without = [match for match in said if not match[2].startswith(".")]
-    bracket = _most(Counter(match[3] for match in without if match[4]), "")
+    commas = Counter(comma[0] for match in said for comma in [re.search(r"\s*,\s*", match[5])] if comma)
+    without = Counter(match[2] for match in said if not match[2].startswith("."))
+    bracket = _most(Counter(match[3] for match in said if match[4]), "")
+    # Where a directive's own name without the dot is a macro, the preprocessor would read it in the directive, too.
+    macros = {directive: name for name, directive in others.items() if directive == f".{name}" or name in without}
     return Idiom(
         spelt,
         names[ADJUST] > names[DEF_CFA_OFFSET],
         names[REL_OFFSET] > names[_OFFSET],
         {name: number for name, number in registers if number is not None} if by_number else {},
-        {name: bracket for name in directive_macros(sources, uses=2 * len(without) > len(said))},
+        {directive: f"{name}{bracket}" for directive, name in macros.items()},
         _most(Counter(match[1] for match in said if match.start() == 0), _USUAL_INDENT),
         _most(Counter(match[3] for match in said if match[5].strip() and match[2].startswith(".")), " "),
         _most(commas, ", "),

@@ -216,8 +216,8 @@ def _expanded(
         given = _given(found[2] if found[1] else found[4] or "", macro.parameters)
         filled = [(n, own, list(_split(macros.valued(_filled(own, given, macro.marks))))) for n, own in macro.body]
         statements = [each for _, _, its in filled for each in its]
-        if len(statements) == 1 and _is_named_as((0, said), statements[0]):
-            yield SourceStatement(statements[0][1], place)
+        if macro.marks == _OF_CPP and macro.name in stand_ins(macros.sources) and len(statements) == 1:
+            yield SourceStatement(_computed(statements[0][1]), place)
             continue
         for number, own, its in filled:
             here = SourcePlace(macro.file, number, 0, "")
@@ -276,18 +276,20 @@ def _filled(text: str, given: Mapping[str, str], marks: str) -> str:
     return re.sub(rf"{marks}({names})\b(?:\\\(\))?", lambda match: given[match[1]], text) if given else text
 
 
-def directive_macros(sources: Sources, *, uses: bool) -> Iterator[str]:
-    """The directives that a macro of their name without the dot stands for; ``uses``: they are used.
-
-    One without arguments is, also where a directive is written with its dot: the preprocessor reads its name.
-    """
+@lru_cache(maxsize=16)
+def stand_ins(sources: Sources) -> Mapping[str, str]:
+    """The macros that stand for one directive about rows with their own arguments, whatever their names: by these."""
     unit = preprocessed(sources)
-    for name, found in unit.definitions.items() if unit else ():
-        last = found[-1][1]
-        plain = f".{name} {', '.join(last.parameters or ())}".strip()
-        says_it = " ".join((last.body or "").replace(",", ", ").split()) == plain
-        if name.startswith("cfi_") and says_it and (uses or last.parameters is None):
-            yield f".{name}"
+    last = {name: found[-1][1] for name, found in (unit.definitions.items() if unit else ())}
+    said = {name: _directive_of(each.body or "", each.parameters or ()) for name, each in last.items()}
+    return {name: directive for name, directive in said.items() if directive}
+
+
+def _directive_of(body: str, parameters: Sequence[str]) -> str:
+    """The directive that a macro's body is, if its arguments are the macro's parameters in their order; else ""."""
+    name, _, rest = body.strip().rstrip(";").partition(" ")
+    arguments = [each.strip().removeprefix("(").removesuffix(")") for each in rest.split(",")] if rest.strip() else []
+    return name if name.startswith(".cfi_") and arguments == [*parameters] else ""
 
 
 @dataclass(frozen=True, slots=True)
