@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.alike import group_findings
+from testbed.checks.code_spans import span_at
 from testbed.checks.code_words import CodeWords, contradictions, words_of
 from testbed.checks.consequence import between_rows, worst
 from testbed.checks.contracts import FileCalls
@@ -36,7 +37,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
 from testbed.checks.static_rows import NOT_READ, StaticReading, SuspectEntry, read_statically
-from testbed.checks.table_findings import half_cfas, span_at, table_findings, unreadable
+from testbed.checks.table_findings import half_cfas, table_findings, unreadable
 from testbed.checks.tried_source import TriedSource
 from testbed.checks.true_rows import ObservedRow, merged
 from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow

@@ -5,15 +5,15 @@ The words are those of `testbed.checks.model`; who prints them says "the row say
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from testbed.arch import Arch
 from testbed.checks.advice import Advisor
+from testbed.checks.code_spans import CodeSpan, span_at
 from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
 from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, cfa_of, state_spans
@@ -51,7 +51,7 @@ from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.conventions import Convention
 from testbed.conventions.chosen import chosen
-from testbed.image import Image, Symbol
+from testbed.image import Image
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
 from testbed.words.table_formats import BY_SECTION, Directives
@@ -88,62 +88,6 @@ def more_at_entry(function: TriedFunction, start: int) -> int:
     tried = {each.span for each in function.tried}
     left = [span.row.cfa for i, span in enumerate(function.spans) if i not in tried]
     return offset - arch.entry_cfa if RegisterPlus(arch.sp, arch.entry_cfa) in left else 0
-
-
-# Functions of a file as ranges of addresses, also where an assembler was not told how long they are.
-
-
-@dataclass(frozen=True, slots=True)
-class CodeSpan:
-    """The link-time addresses ``[start, end)`` of one function; ``name`` is "" where no symbol stands before them."""
-
-    name: str
-    start: int
-    end: int
-
-
-@lru_cache(maxsize=1 << 14)
-def span_at(image: Image, pc: int) -> CodeSpan:
-    """The function at a link-time pc.
-
-    A symbol without a size reaches to the next function. Where no function stands before a pc, any name of code does.
-    """
-    symbol = image.function_at(pc)
-    if symbol is not None and symbol.size:
-        return CodeSpan(symbol.name, symbol.address, symbol.address + symbol.size)
-    segment = next((s for s in image.segments if s.address <= pc < s.address + s.size), None)
-    if segment is None:
-        return CodeSpan("", pc, pc + 1)
-    for named, addresses in _symbols(image):
-        i = bisect_right(addresses, pc)
-        end = addresses[i] if i < len(named) else segment.address + segment.size
-        last = named[i - 1] if i and segment.address <= addresses[i - 1] else None
-        if last is not None and (not last.size or pc < last.address + last.size):
-            return CodeSpan(last.name, last.address, min(end, segment.address + segment.size))
-    begins, ends = _borders(image)
-    before, after = bisect_right(ends, pc), bisect_right(begins, pc)
-    start = max(ends[before - 1] if before else 0, segment.address)
-    end = segment.address + segment.size
-    return CodeSpan("", start, min(begins[after], end) if after < len(begins) else end)
-
-
-_Named = tuple[tuple[Symbol, ...], tuple[int, ...]]
-
-
-@lru_cache(maxsize=8)
-def _symbols(image: Image) -> tuple[_Named, _Named]:
-    """Functions; and names that other files can see, which may be functions that nobody marked; each with addresses."""
-    functions = tuple(symbol for symbol in image.symbols if symbol.is_function)
-    visible = tuple(symbol for symbol in image.symbols if not symbol.is_data and not symbol.local)
-    return (functions, tuple(each.address for each in functions)), (visible, tuple(each.address for each in visible))
-
-
-@lru_cache(maxsize=8)
-def _borders(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Where functions begin, and where they end, each in order."""
-    functions = _symbols(image)[0][0]
-    ends = sorted(each.address + each.size for each in functions)
-    return tuple(sorted(each.address for each in functions)), tuple(ends)
 
 
 def wrong_pcs(checks: ResultsByPc, image: Image) -> frozenset[int]:

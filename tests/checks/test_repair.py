@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from testbed.arch import ARCHES, ARM32, Arch
+from testbed.checks.code_spans import span_at
 from testbed.checks.frame_states import (
     CFA_OFFSET,
     CFA_PARTS,
@@ -27,7 +28,6 @@ from testbed.checks.repair import Cause, find_causes
 from testbed.checks.row_checks import check_rows, wrong_things
 from testbed.checks.save_directives import frame_directives
 from testbed.checks.source_directives import is_said, written_anew
-from testbed.checks.table_findings import span_at
 from testbed.checks.tried_function import TriedFunction, TriedPc
 from testbed.checks.true_rows import ObservedRow, merged, true_rows
 from testbed.contract.rows import (

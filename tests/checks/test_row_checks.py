@@ -13,6 +13,7 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.checks.code_spans import CodeSpan, span_at
 from testbed.checks.code_words import CodeWords
 from testbed.checks.file_result import formats_differ
 from testbed.checks.groups import PieceCounts
@@ -20,7 +21,7 @@ from testbed.checks.model import FindingKind, HowKnown, WrongThing
 from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, RETURN_ADDRESS, SIGNATURE, UNREADABLE
 from testbed.checks.pc_checks import by_pc, summed
 from testbed.checks.row_checks import RowChecks, check_rows, wrong_things
-from testbed.checks.table_findings import CodeSpan, span_at, table_findings
+from testbed.checks.table_findings import table_findings
 from testbed.checks.true_rows import ObservedRow, TruePlace
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.coded import register_rules
