@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import starmap
+from pathlib import Path
 
 from testbed.arch import Arch
 from testbed.checks.code_words import CodeWords
@@ -13,9 +14,10 @@ from testbed.checks.model import Repair, SourceEdit
 from testbed.checks.save_directives import same_frame, spelt_as
 from testbed.checks.source_directives import OF_THE_CFA, REMEMBER_STATE, is_instead, said_before, standing_before
 from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, moved, source_edits
-from testbed.checks.source_statements import Around, SourceStatement, around, label_of, said_above
+from testbed.checks.source_statements import Around, SourceStatement, around, assembly_lines, label_of, said_above
 
 _NOT_WRITTEN = "its place is in what the assembler repeats or chooses (`.rept`, `.if`), which is not followed"
+_OF_ANOTHER = "its lines are said to be of {}, and no assembly can be read there"
 _NOTHING_NEW = "the source says that already"
 _NOT_ABOVE = "the directives of its frame do not stand above it as such"
 _LONGEST = 15  # bytes of an instruction
@@ -79,8 +81,11 @@ class FunctionSource:
             for change in changes:
                 found += (each for each in self._edits(change) if each.new != each.old or each.inside)
         except NoPatch as why:
-            is_named = str(why) == NO_LINE and any(self.words.source(pc)[0] for pc in self.pcs)
-            return (), _NOT_WRITTEN if is_named else str(why)
+            files = dict.fromkeys(file for pc in self.pcs if (file := self.words.source(pc)[0]))
+            if str(why) != NO_LINE or not files:
+                return (), str(why)
+            others = [file for file in files if not assembly_lines(file, self.words.sources)]
+            return (), _OF_ANOTHER.format(Path(others[0]).name) if others else _NOT_WRITTEN
         return tuple(found), "" if found else _NOTHING_NEW
 
     def moves(self, pcs: Sequence[int]) -> Iterator[tuple[SourceEdit, ...]]:

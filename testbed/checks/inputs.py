@@ -74,7 +74,8 @@ def _functions(image: Image, start: int, end: int) -> Iterator[Symbol]:
         yield replace(symbol, is_function=True, size=after[symbol.address] - symbol.address)
 
 
-SOURCES = (".S", ".s", ".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".i", ".ii")
+ASSEMBLY = (".S", ".s")
+SOURCES = (*ASSEMBLY, ".c", ".cc", ".cpp", ".cxx", ".C", ".m", ".i", ".ii")
 _TARGETS = PerArch({"x86_64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "arm32": "armv7-linux-gnueabihf"})
 _LIBC = PerArch(
     {
@@ -299,6 +300,8 @@ def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Pa
         elif readable is not None and NOT_FOUND.search(first):
             told = f"`testbed check {path.name} -- -Iinclude`"
             first += f" (a source reads its own folder and those that are named behind --: {told})"
+        elif readable is not None and path.suffix in ASSEMBLY and command[1] == "clang":
+            first += f" (so says clang's assembler; GNU's is asked by `testbed check {path.name} -- gcc`)"
         raise BuildError(f"{path}: {first}", command=command, output=rest)
     return said
 

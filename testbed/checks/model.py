@@ -187,6 +187,7 @@ class TableFinding:
     consequence: Consequence | None = None  # None: no stack is unwound by it
     place: SourcePlace | None = None  # of the directive to change, or of the instruction behind which one is missing
     written: str = ""  # the instruction as its source has it
+    no_repair: str = ""  # why there is none; "": as of all such findings
     alike: tuple[TableFinding, ...] = ()  # those that it stands for, the first among them
 
     @property

@@ -101,10 +101,15 @@ class _Macro:
     marks: str  # _OF_CPP or _OF_AS
 
 
+def assembly_lines(file: str, sources: Sources) -> Sequence[str]:
+    """The lines of an assembly source; none of another file."""
+    return sources.lines(file) if file.endswith(_ASSEMBLY) else ()
+
+
 def statements_at(file: str, line: int, sources: Sources) -> Sequence[SourceStatement]:
     """The statements of one line; none where the preprocessor leaves it out, the source is not assembly, or lies in no
     folder of the sources."""
-    lines = sources.lines(file) if file.endswith(_ASSEMBLY) else ()
+    lines = assembly_lines(file, sources)
     if not 1 <= line <= len(lines):
         return ()
     unit, written = preprocessed(sources), list(_split(lines[line - 1]))
@@ -160,7 +165,7 @@ def _around(own: Sequence[SourceStatement], k: int, file: str, line: int, source
 def label_of(name: str, file: str, sources: Sources) -> SourceStatement | None:
     """The label of a function: what stands before its first instruction, also where that is written as data."""
     said = re.compile(rf"(?:^|[(;\s]){re.escape(name)}\)?\s*:")
-    lines, unit = sources.lines(file) if file.endswith(_ASSEMBLY) else (), preprocessed(sources)
+    lines, unit = assembly_lines(file, sources), preprocessed(sources)
     left = enumerate(lines, 1) if unit is None else ((n, text) for its, n, text in unit.lines if its == _real(file))
     for number, text in left:
         if said.search(text) and number <= len(lines):
@@ -188,7 +193,7 @@ def _upward(file: str, line: int, sources: Sources) -> Iterator[SourceStatement]
 @lru_cache(maxsize=16)
 def spelling(file: str, sources: Sources, registers: frozenset[str]) -> Spelling:
     """How a source spells; of what is no assembly, as these words do."""
-    lines = sources.lines(file) if file.endswith(_ASSEMBLY) else ()
+    lines = assembly_lines(file, sources)
     said = [line for line in lines if "cfi_" in line]
     numbers = said if any(map(_NUMBER.search, said)) else lines
     decimal = any(map(_NUMBER.search, numbers)) and not any("0x" in line for line in numbers)

@@ -221,19 +221,26 @@ class _OneFunction:
             advised = Repair(frame.directives, "", len(frame.pcs), (), frame.replaced, f"behind `{frame.after}`")
             edits, no_patch = self.source.frame_patch(frame.pcs[0], advised)
             repair, _ = self._confirmed(function, before, replace(advised, edits=edits, no_patch=no_patch))
-            yield self._finding(FindingKind.WRONG_ROW, frame.pcs, things, repair, seen)
-        for cause, repair in self._told(function, before):
+            told = self._finding(FindingKind.WRONG_ROW, frame.pcs, things, repair, seen)
+            yield told if repair else replace(told, no_repair=_NOT_WRITTEN_SO)
+        for cause, repair, found in self._told(function, before):
             i = next(i for i, each in enumerate(tried) if each.pc == cause.pc)
             things = tuple(self._thing(function, i, thing, before[i]) for thing in cause.things)
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
             seen = self._seen(function, cause.all_pcs, {*cause.things, *also}, before)
-            yield self._finding(FindingKind.WRONG_ROW, cause.all_pcs, things, repair, seen)
+            told = self._finding(FindingKind.WRONG_ROW, cause.all_pcs, things, repair, seen)
+            yield replace(told, no_repair=_NOT_WRITTEN_SO) if found and repair is None else told
 
-    def _told(self, function: TriedFunction, before: Sequence[FrameState]) -> Iterator[tuple[Cause, Repair | None]]:
-        """The causes, each with its repair. What a correction further up makes right as well has its cause."""
+    def _told(
+        self, function: TriedFunction, before: Sequence[FrameState]
+    ) -> Iterator[tuple[Cause, Repair | None, bool]]:
+        """The causes, each with its repair, and whether its rows had one. What a correction further up makes right as
+        well has its cause.
+        """
         wrong = {each.pc: function.wrong(i, before[i]) for i, each in enumerate(function.tried)}
         causes: list[Cause] = []
         told: list[tuple[Repair | None, MadeRight]] = []
+        found: list[bool] = []
         for cause in find_causes(function):
             its = {(pc, thing) for pc in cause.all_pcs for thing in wrong[pc] & {*cause.things}}
             k = next((k for k, (_, right) in enumerate(told) if its and its <= right), None)
@@ -241,9 +248,10 @@ class _OneFunction:
                 repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
                 told.append(self._confirmed(function, before, repair, told, its))
                 causes.append(cause)
+                found.append(repair is not None)
             else:
                 causes[k] = replace(causes[k], pcs=tuple(sorted({*causes[k].pcs, *cause.all_pcs})))
-        yield from ((cause, repair) for cause, (repair, _) in zip(causes, told, strict=True))
+        yield from ((cause, repair, its) for cause, (repair, _), its in zip(causes, told, found, strict=True))
 
     def _confirmed(
         self,
@@ -454,6 +462,7 @@ _HALF_CFA = "and behind an expression half of a CFA has no meaning (DWARF 5, sec
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
+_NOT_WRITTEN_SO = "directives were found, but written into the source they do not give right rows"
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
 _PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
 _OTHER_COLUMN = "and what that has is not where it returns to"

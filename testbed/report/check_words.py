@@ -229,7 +229,7 @@ def no_patch_words(finding: TableFinding) -> str:
         return ""
     if repair is not None:
         return f"no patch is given: {printable(repair.no_patch)}"
-    return f"no correction is given: {_NO_REPAIR.get(finding.kind, _NOTHING_HELPS)}"
+    return f"no correction is given: {finding.no_repair or _NO_REPAIR.get(finding.kind, _NOTHING_HELPS)}"
 
 
 def _quoted(directives: Sequence[str]) -> str:

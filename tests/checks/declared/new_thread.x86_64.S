@@ -8,7 +8,7 @@
 // +         movl    $39, %eax
 // | it: 1 of 1 function has a wrong row; 10 of 12 instructions were executed (83.3 %), 2 undecided, in f.
 // | error `popq    %rdi`, at -1, 9: `popq %rax`; f < no code (the word at CFA+0)
-// | f+0x11 (popq %rdi): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed)
+// | f+0x11 (popq %rdi): the caller is lost: the row says CFA = %rsp+16, the true CFA is %rsp+8 here; no correction is given: directives were found, but written into the source they do not give right rows (.eh_frame; seen when it was executed)
 // | f: 12, 8 executed, 2 forced, 2 never, some came back
 
         .globl f
