@@ -229,6 +229,13 @@ def test_a_source_reads_its_own_folder_and_those_that_are_named(
     assert checked(path, flags=(*compiler, f"-I{tmp_path}/given")).functions
 
 
+def test_of_assembly_that_clang_does_not_read_another_assembler_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.s"
+    path.write_text(".text\nf: .gnu_only\n", encoding="utf-8")
+    with pytest.raises(BuildError, match=r"GNU's is asked by `testbed check t.s -- gcc`\)"):
+        checked(path)
+
+
 def test_a_compiler_that_wants_too_much_is_stopped(tmp_path: Path) -> None:
     path = tmp_path / "t.S"
     path.write_text(".text\nf: ret\n.space 0xfffffffff\n", encoding="utf-8")
