@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -17,10 +18,10 @@ import click
 from testbed.checks.workers import as_finished, worker_pool
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.options import cluster_option, jobs_option, json_option, seed_option, write_text
-from testbed.cli.terminal import long_work
-from testbed.native.machine_code import CODE
+from testbed.cli.terminal import console_for_reports, long_work
+from testbed.native.compiled import is_allowed, is_kept
 from testbed.report.phrases import count
-from testbed.report.sweep_html import difference_lines, sweep_lines
+from testbed.report.sweep_html import COMMAND, difference_lines, sweep_lines
 from testbed.store.codec import json_of
 from testbed.sweep.database import (
     difference_of,
@@ -36,6 +37,7 @@ from testbed.sweep.database import (
 )
 from testbed.sweep.debian import PREFIX, UnpackedPackage, brought_together, check_name, unpacked
 from testbed.sweep.model import Sample, SweepDifference, SweepReport, SweptContent
+from testbed.sweep.native.check import check_entries
 from testbed.sweep.sweep_file import checksum_of, files_below, sweep_file
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.files import cache_folder
@@ -177,8 +179,8 @@ def _both_passes(database: sqlite3.Connection, files: Sequence[tuple[Path, str, 
         if not keep_path(database, told, found.checksum, package) and found.checksum not in swept:
             waiting.append(found)
         swept.setdefault(found.checksum, found)
-    if waiting and not any("testbed.sweep" in str(file) for file in CODE.files()):
-        click.echo("compiling the first pass, this once: some 100 CPU seconds", err=True)
+    if waiting and is_allowed() and not is_kept(check_entries):
+        click.echo("the first pass is compiled when much is to be read, this once: 1 to 3 minutes", err=True)
     with long_work("sweeping", "files", len(waiting)) as work:
         for each, result in _done([(each, partial(sweep_file, each.path, each.checksum)) for each in waiting], how):
             result = result or SweptContent(each.path, each.checksum, failure=f"{each.path}: {_DIED}")
@@ -269,11 +271,19 @@ def _tell(report: SweepReport, as_json: bool) -> int:
     if as_json:
         click.echo(json_of(SweepReport, report), nl=False)
     else:
-        for line in sweep_lines(report):
-            click.echo(line)
+        _print_lines(sweep_lines(report))
         if report.failures:
             click.echo(f"{count(len(report.failures), 'file')} could not be swept", err=True)
     return _status(report)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    """Print lines, folded at the terminal's width under where each begins; a command is not."""
+    width = console_for_reports().width
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        folded = fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        click.echo(line if line.startswith(COMMAND) else folded)
 
 
 def _status(report: SweepReport) -> int:
@@ -286,6 +296,5 @@ def _tell_difference(difference: SweepDifference, as_json: bool) -> int:
     if as_json:
         click.echo(json_of(SweepDifference, difference), nl=False)
     else:
-        for line in difference_lines(difference):
-            click.echo(line)
+        _print_lines(difference_lines(difference))
     return 1 if difference.new else 0

@@ -1,7 +1,8 @@
-"""A sweep's report as one self-contained page: counts, and all suspects with a search."""
+"""A sweep's report as text, and as one self-contained page: counts, and all suspects with a search."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import sqrt
@@ -13,6 +14,7 @@ from testbed.words.printable import printable
 
 # A sweep's report as text.
 
+COMMAND = "  testbed check "
 OF_EACH = 5  # suspects of one cause that are shown; JSON and the page have all
 _MOST_ROWS = 20  # producers, packages, failures
 
@@ -46,6 +48,30 @@ def sweep_lines(report: SweepReport) -> Iterator[str]:
     for path, failure in report.failures[:_MOST_ROWS]:
         yield f"not swept: {failure if failure.startswith(path) else f'{printable(path)}: {failure}'}"
     yield from _more(len(report.failures) - _MOST_ROWS, "not swept")
+    if report.entries:
+        yield ""
+        yield from _answer(report)
+
+
+def _answer(report: SweepReport) -> Iterator[str]:
+    """The last line, in one sentence; with suspects the command that goes on."""
+    entries = "1 entry" if report.entries == 1 else f"{report.entries:,} entries"
+    if not report.suspect:
+        yield f"No row of {entries} is suspect; of {report.undecided:,} nothing can be told."
+        return
+    verdicts = [each for each in report.executed if each.answer == EntryAnswer.SUSPECT.value]
+    wrong = sum(each.wrong + each.wrong_on_a_forced_path for each in verdicts)
+    of_them = f"{wrong:,} wrong when executed" if verdicts else f"{report.at_call:,} at a call, too"
+    yield f"{report.suspect:,} of {entries} {'is' if report.suspect == 1 else 'are'} suspect, {of_them}."
+    first = report.suspects[0]
+    name = printable(first.function) or f"{first.start:#x}"
+    if not first.package:
+        yield f"{COMMAND}{shlex.join((printable(first.file), '--function', name))}"
+
+
+def _named(doubt: ReportedDoubt) -> str:
+    """A function by its name and where its entry begins; without a name by that alone, as `testbed check` does."""
+    return f"{printable(doubt.function)} [{doubt.start:#x}]" if doubt.function else f"{doubt.start:#x}"
 
 
 def _executed(report: SweepReport) -> Iterator[str]:
@@ -83,8 +109,7 @@ def _of_cause(cause: str, every: Sequence[ReportedDoubt]) -> Iterator[str]:
     ordered = sorted(every, key=lambda each: each.execution in ("", "not decided"))
     chosen = list({each.file: each for each in reversed(ordered)}.values())[::-1][:OF_EACH]
     for each in chosen:
-        name = printable(each.function) or "no name"
-        yield f"  {printable(each.file)}: {name} [{each.start:#x}]: {each.words}"
+        yield f"  {printable(each.file)}: {_named(each)}: {each.words}"
         if each.execution:
             said = f": {printable(each.executed)}" if each.executed else ""
             yield f"    executed, {each.execution}{said}"
@@ -93,7 +118,7 @@ def _of_cause(cause: str, every: Sequence[ReportedDoubt]) -> Iterator[str]:
 
 def _more(number: int, what: str) -> Iterator[str]:
     if number > 0:
-        yield f"... and {number:,} more{' ' * bool(what)}{what}: --json and -o PAGE.html have all"
+        yield f"... and {number:,} more{' ' * bool(what)}{what}: testbed sweep report DB -o PAGE.html has all"
 
 
 def _share(part: int, whole: int) -> str:
@@ -115,8 +140,7 @@ def difference_lines(difference: SweepDifference) -> Iterator[str]:
         yield f"{before:>9,} -> {now:>9,}  {printable(name)}"
     for sign, doubts in (("+", difference.new), ("-", difference.gone)):
         for each in doubts[:_MOST_ROWS]:
-            name = printable(each.function) or "no name"
-            yield f"{sign} {printable(each.file)}: {name} [{each.start:#x}]: {each.words}"
+            yield f"{sign} {printable(each.file)}: {_named(each)}: {each.words}"
         yield from _more(len(doubts) - _MOST_ROWS, "")
 
 
@@ -152,6 +176,5 @@ def _head(report: SweepReport) -> list[str]:
 def _row(doubt: ReportedDoubt) -> list[str]:
     """What the page's script shows of a suspect: its columns, all of which are searched."""
     executed = f"{doubt.execution}: {doubt.executed}".strip(": ")
-    named = printable(doubt.function) or "no name"
-    told = (f"{named} [{doubt.start:#x}]", doubt.cause, doubt.words, executed, doubt.severity)
+    told = (_named(doubt), doubt.cause, doubt.words, executed, doubt.severity)
     return [printable(doubt.file), *told, printable(doubt.package), printable(doubt.producer)]

@@ -13,10 +13,10 @@ async function sweep() {
     document.getElementById("suspects").replaceChildren(...found.slice(0, MOST).map(([row]) => {
       const [file, named, cause, said, executed, severity, packaged, producer] = row;
       return el("tr", {},
-        el("td", {}, file, el("br"), el("code", {}, named)),
-        el("td", {}, el("span", {class: "cause"}, cause), el("br"), said),
-        el("td", {}, severity ? `${severity}: ` : "", executed),
-        el("td", {}, packaged, el("br"), el("span", {class: "muted"}, producer)));
+        el("td", {}, file, el("br"), el("code", {}, named), el("div", {class: "muted"}, packaged),
+          el("div", {class: "muted"}, producer)),
+        el("td", {}, el("span", {class: "cause"}, cause), el("br"), said,
+          executed ? el("div", {}, `executed, ${severity ? `${severity}: ` : ""}${executed}`) : ""));
     }));
     document.getElementById("found").textContent =
       `${found.length} of ${all.length}${found.length > MOST ? `, the first ${MOST} shown` : ""}`;
