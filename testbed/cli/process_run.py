@@ -21,7 +21,6 @@ import click
 
 from programs import PROGRAMS
 from testbed.cli.options import ProcessOptions, RunOptions, try_writing, written
-from testbed.cli.table_readers import evaluate_rule
 from testbed.cli.terminal import console_for_reports, long_work, show_site, status
 from testbed.cli.unwinders import telling_of_process
 from testbed.contract.unwinder import Unwinder
@@ -189,7 +188,7 @@ def _whole(
     with long_work("judging", "unwinders", len(applicable)) as work:
         for unwinder in applicable:
             sample = own.asked_at or steps_asked(unwinder)
-            shares.append(judge_process(process, unwinder, evaluate=evaluate_rule, sample=sample))
+            shares.append(judge_process(process, unwinder, sample=sample))
             work.advance(f"judging {unwinder.name}")
     return process, applicable, shares
 
@@ -226,7 +225,7 @@ def _in_pieces(
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)
     with long_work("judging", "steps", long.run.steps) as work:
-        return judge_in_pieces(long, applicable, evaluate=evaluate_rule, sample=own.asked_at, progress=work.at)
+        return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at)
 
 
 def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
@@ -266,7 +265,6 @@ def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwind
 def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:
     """Write a page that steps through the first thread."""
     from testbed.campaign.cells import cell_of
-    from testbed.profiling.judge import follows_tables
     from testbed.profiling.thread_run import thread_run
     from testbed.report.answers import answers_of
     from testbed.report.phrases import count
@@ -284,10 +282,6 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
     named = " and ".join(count(number, noun) for noun, number in others.items() if number)
     more = f", {run.ending}" + f"; it names {named}, and does not step through them" * bool(named)
     click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
-    if any(map(follows_tables, unwinders)):
-        click.echo(
-            "What a table gets wrong is marked unexplained there; --at @STEP names the function whose row is wrong."
-        )
 
 
 def _profiled(

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
-from testbed.checks.row_columns import Evaluate
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.process import ProcessRun
 from testbed.process.pieces import LongProcess
-from testbed.profiling.judge import joined_places, joined_shares, judge_thread, sampled_steps, steps_asked
+from testbed.profiling.judge import joined_shares, judge_thread, sampled_steps, steps_asked
+from testbed.profiling.places import joined_places
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
 from testbed.profiling.whose_code import CodePart, own_steps
 from testbed.program.header import Header
@@ -41,7 +41,6 @@ def judge_in_pieces(
     process: LongProcess,
     unwinders: Sequence[Unwinder],
     *,
-    evaluate: Evaluate | None = None,
     sample: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
@@ -67,7 +66,7 @@ def judge_in_pieces(
             for i, (unwinder, sampled) in enumerate(zip(unwinders, asked, strict=True)):
                 rows = _rows(window, None if sampled is None else sampled[number])
                 if len(rows):
-                    said = judge_thread(part, unwinder, rows, evaluate)
+                    said = judge_thread(part, unwinder, rows)
                     shares[i] = joined_shares(unwinder, [shares[i], said])
             steps, activations = steps + part.steps, activations + part.activations
             transition, undecided = transition + part.transition, undecided + part.undecided

@@ -185,7 +185,7 @@ def verdicts_at(
 ) -> Iterator[Verdict]:
     """The verdicts on what was said at some steps, one after the other."""
     held_to, assumption = (unwinder.held_to, unwinder.assumption) if unwinder else (HeldTo.HONESTY, None)
-    failed = failed_at(truth, steps, assumption) if assumption and len(steps) else [None] * len(steps)
+    failed = failed_at(truth, steps, assumption) if assumption else [None] * len(steps)
     for step, stack, each, where in zip(steps, truth.stacks(steps), said, failed, strict=True):
         transition = bool(truth.transition[step])
         verdict = judge_backtrace(truth.trace.arch, stack, each, held_to=held_to, failed=where, transition=transition)
@@ -258,7 +258,7 @@ def _failing(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
         found.frame[together], found.clause[together] = some.frame, some.clause
         found.foretold[together] = some.foretold
     by_themselves = np.flatnonzero(alone).tolist()
-    failures = failed_at(truth, steps[by_themselves].tolist(), assumption) if by_themselves else []
+    failures = failed_at(truth, steps[by_themselves].tolist(), assumption)
     for i, failed in zip(by_themselves, failures, strict=True):
         if failed is None:
             continue

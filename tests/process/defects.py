@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.cli.table_readers import evaluate_rule
 from testbed.process import run_process
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import WatchedProcess, WrongPlace
@@ -88,22 +87,25 @@ DEFECTS = (
     LibraryDefect(
         "Calls through IRELATIVE slots go through a `.plt` without rows",
         *("GNU ld: `.plt` of static programs", "hello", "x86_64", "static", "eh_frame"),
-        *(r"\.plt.*|\*ABS\*.*", "no row"),
+        *(r"\.plt.*|\*ABS\*.*", "the table has no row"),
     ),
     LibraryDefect(
         "Lazy binding goes through a `.plt` without rows",
         *("GNU ld: `.plt`", "hello", "arm64", "dynamic", "eh_frame"),
-        *(r"\.plt.*", "no row"),
+        *(r"\.plt.*", "the table has no row"),
     ),
     LibraryDefect(
         "Start and end code has no rows: what its destructors call has no root",
         *("GCC's crt files: `_init`, `__do_global_dtors_aux`", "hello", "x86_64", "static", "eh_frame"),
-        *("_init|_fini|__do_global_dtors_aux|frame_dummy|register_tm_clones|deregister_tm_clones", "no row"),
+        *(
+            "_init|_fini|__do_global_dtors_aux|frame_dummy|register_tm_clones|deregister_tm_clones",
+            "the table has no row",
+        ),
     ),
     LibraryDefect(
         "The dynamic linker's entry has no row, so no stack of a dynamic program has a root",
         *("glibc: `_start` of ld.so", "hello", "x86_64", "dynamic", "eh_frame"),
-        *("_start", "no row"),
+        *("_start", "the table has no row"),
     ),
     LibraryDefect(
         "No file has the trampoline that the kernel maps for handlers: without a vDSO the stack ends there",
@@ -128,17 +130,17 @@ DEFECTS = (
     LibraryDefect(
         "The trampoline behind `sigaction` has no rows: the stack ends at every handler",
         *("musl (zig): `__restore_rt`", "signals", "x86_64", "musl", "eh_frame"),
-        *("__restore_rt|__restore", "no row"),
+        *("__restore_rt|__restore", "the table has no row"),
     ),
     LibraryDefect(
         "The trampoline lies right behind `sigaction`'s code: looked up one byte before, it has that function's row",
         *("musl (zig): `__restore_rt`", "signals", "arm64", "musl", "eh_frame"),
-        *("__restore_rt|__restore|.*sigaction", "no row|.*"),
+        *("__restore_rt|__restore|.*sigaction", ".*"),
     ),
     LibraryDefect(
         "`setjmp` and `longjmp` are assembler without rows",
         *("musl (zig): `setjmp`, `longjmp`", "jumps", "x86_64", "musl", "eh_frame"),
-        *("_*(sig)?(setjmp|longjmp).*", "no row"),
+        *("_*(sig)?(setjmp|longjmp).*", "the table has no row"),
     ),
 )
 
@@ -160,7 +162,7 @@ def defective(defect: LibraryDefect, folder: Path) -> Path:
 
 def found_in(defect: LibraryDefect, process: WatchedProcess) -> list[WrongPlace]:
     """The places that show a defect, in a process that was watched; those with the most steps first."""
-    share = judge_process(process, UNWINDERS[defect.table], evaluate=evaluate_rule)
+    share = judge_process(process, UNWINDERS[defect.table])
     return [
         place
         for place in share.places
@@ -215,7 +217,7 @@ def _alone(place: WrongPlace) -> str:
     if done.returncode == 1:
         errors = [line for line in said if ": error: " in line]
         return f"confirmed: `{errors[0]}`" if errors else "confirmed"
-    if place.because.startswith("no row") and any("have no row" in line for line in said):
+    if place.because.startswith("the table has no row") and any("have no row" in line for line in said):
         return f"confirmed: {said[-1].partition(': ')[2].rstrip('.')}"
     answer = said[-1] if said else done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ""
     return f"not confirmed: {answer.rstrip('.')}"

@@ -26,7 +26,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
@@ -159,10 +158,10 @@ def _row(program: RunnableProgram) -> ProgramRow:
     if run.status is None and run.steps == MOST_HELD:
         del run
         long = run_in_pieces(program.path, program.arguments, budget=BUDGET, **here(program))
-        process, shares = judge_in_pieces(long, asked, evaluate=evaluate_rule, sample=ASKED)
+        process, shares = judge_in_pieces(long, asked, sample=ASKED)
     else:
         process = watched = watch_process(run)
-        shares = [judge_process(watched, each, evaluate=evaluate_rule, sample=ASKED) for each in asked]
+        shares = [judge_process(watched, each, sample=ASKED) for each in asked]
     return ProgramRow(
         *what,
         *(process.steps, len(process.threads), process.run.ending, _differs(program, process.run)),

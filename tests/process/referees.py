@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import product
 
 from docs.referees_page import PAGE, with_section
-from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
 from testbed.profiling.judge import judge_process, watch_process
@@ -70,7 +69,7 @@ def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinde
     process = watch_process(run)
     program, target, link = named
     for tool in on:
-        result = judge_process(process, tool, evaluate=evaluate_rule, sample=SAMPLE)
+        result = judge_process(process, tool, sample=SAMPLE)
         print(f"{program} {target} {link}: {tool.name}, {result.unexplained} unexplained", file=sys.stderr, flush=True)
         for place in result.places:
             if not place.explained:

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from testbed.campaign.prove import prove
-from testbed.cli.table_readers import evaluate_rule
 from testbed.image import describe
 from testbed.process import ProcessRun, process_run, run_process, running
 from testbed.process.pieces import LongProcess, run_in_pieces
@@ -281,7 +280,7 @@ def test_code_that_a_process_wrote_has_the_names_of_its_perf_map() -> None:
     process = watch_process(run)
     inside = np.flatnonzero([named.covers(int(pc)) for pc in trace.pc])
     assert len(inside) == 8
-    judged = judge_process(process, UNWINDERS["eh_frame"], evaluate=evaluate_rule)
+    judged = judge_process(process, UNWINDERS["eh_frame"])
     assert judged.unexplained == 0
     shares = {each.code.function: each for each in judged.code}
     assert shares["py::first:/here/a b.py"].steps == 4
@@ -363,7 +362,7 @@ def test_the_witnesses_agree_about_parents_and_children_and_tables_are_explained
             proof = prove(thread.watched)
             assert proof.disagreed == proof.unfollowed == 0, proof.dissents
             assert proof.steps > 1_000
-        assert judge_process(process, UNWINDERS["eh_frame"], evaluate=evaluate_rule).unexplained == 0
+        assert judge_process(process, UNWINDERS["eh_frame"]).unexplained == 0
 
 
 @pytest.mark.parametrize("way", ["once", "again", "made", "threads", "queued"])

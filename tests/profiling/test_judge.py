@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from testbed.campaign.prove import prove
-from testbed.cli.table_readers import evaluate_rule
+from testbed.contract.assumption import KIND
 from testbed.process import ProcessRun, run_process
 from testbed.process.pieces import run_in_pieces
 from testbed.profiling.judge import judge_process, sampled_steps, watch_process
@@ -40,17 +40,17 @@ def test_two_witnesses_agree_about_a_process_with_a_libc(target: str) -> None:
 
 @pytest.mark.parametrize(("target", "table"), [("x86_64", "eh_frame"), ("arm64", "eh_frame"), ("thumb", "ehabi")])
 def test_every_step_that_a_table_gets_wrong_is_a_functions_row(target: str, table: str) -> None:
-    share = judge_process(watched("hello", target, "static"), UNWINDERS[table], evaluate=evaluate_rule)
+    share = judge_process(watched("hello", target, "static"), UNWINDERS[table])
     assert share.unexplained == 0, [place for place in share.places if not place.explained]
     assert share.exact + share.whole + share.stops + share.lying + share.transition == share.sites
     assert sum(place.steps for place in share.places) == share.judged - share.exact
     if table == "eh_frame":
         assert share.exact > 0.98 * share.judged
-        assert "no row" in {place.because for place in share.places if place.function == "_init"}
+        assert "the table has no row" in {place.because for place in share.places if place.function == "_init"}
 
 
 def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -> None:
-    share = judge_process(watched("hello", "arm64", "dynamic"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
+    share = judge_process(watched("hello", "arm64", "dynamic"), UNWINDERS["eh_frame"])
     assert not share.unexplained
     (place,) = (each for each in share.places if each.library.startswith("ld-linux") and each.lies > 1_000)
     assert place.because == "CFA is sp+0xd0, true sp+0xe0" and place.lies > 0.9 * share.lying
@@ -60,7 +60,7 @@ def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -
 
 def test_an_unwinder_that_does_not_say_what_its_table_says_is_unexplained() -> None:
     false = replace(UNWINDERS["eh_frame"], unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
-    share = judge_process(watched("hello", "x86_64", "static"), false, evaluate=evaluate_rule)
+    share = judge_process(watched("hello", "x86_64", "static"), false)
     assert share.unexplained > 0.9 * share.judged
     assert share.foretold == share.judged - share.exact - share.unexplained
 
@@ -102,10 +102,8 @@ def test_what_nobody_claims_of_a_tool_is_not_unexplained() -> None:
 def test_the_verdicts_of_a_sample_are_those_of_every_step() -> None:
     """The readable way beside the native one, at the same steps."""
     process, unwinder = watched("hello", "arm64", "static"), UNWINDERS["eh_frame"]
-    everywhere = judge_process(process, unwinder, evaluate=evaluate_rule)
-    readable = judge_process(
-        process, replace(unwinder, unwind_trace=None), evaluate=evaluate_rule, sample=process.steps // 10
-    )
+    everywhere = judge_process(process, unwinder)
+    readable = judge_process(process, replace(unwinder, unwind_trace=None), sample=process.steps // 10)
     assert abs(readable.exact / readable.sites - everywhere.exact / everywhere.sites) < 0.02
     assert {str(place) for place in readable.places} <= {str(place) for place in everywhere.places}
 
@@ -131,8 +129,8 @@ def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
     long = run_in_pieces(built("hello", "x86_64", "static"), ["abc"], budget=4_000_000, piece=7_000)
     unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
     done: list[int] = []
-    counted, shares = judge_in_pieces(long, unwinders, evaluate=evaluate_rule, progress=done.append)
-    assert shares == [judge_process(whole, each, evaluate=evaluate_rule) for each in unwinders]
+    counted, shares = judge_in_pieces(long, unwinders, progress=done.append)
+    assert shares == [judge_process(whole, each) for each in unwinders]
     assert counted.pieces == len(done) == 3 and done[-1] == counted.steps == whole.steps
     for part, thread in zip(counted.threads, whole.threads, strict=True):
         assert (part.activations, part.transition) == (thread.activations, thread.transition)
@@ -144,9 +142,9 @@ def test_in_pieces_a_sample_is_asked_at_the_same_steps_and_says_the_same(name: s
     whole = watched(name, target, "static")
     long = run_in_pieces(built(name, target, "static"), ["abc"], budget=4_000_000, piece=piece)
     unwinders = [UNWINDERS[each] for each in ("lr_leaf", "bs_backtrace", "fp_chain", "qi_stack_frame")]
-    counted, shares = judge_in_pieces(long, unwinders, evaluate=evaluate_rule, sample=60)
+    counted, shares = judge_in_pieces(long, unwinders, sample=60)
     assert len(counted.threads) > 2 and counted.pieces > 4
-    assert shares == [judge_process(whole, each, evaluate=evaluate_rule, sample=60) for each in unwinders]
+    assert shares == [judge_process(whole, each, sample=60) for each in unwinders]
     assert [(each.sites, each.sampled) for each in shares if each.name != "fp_chain"] == [(60, True)] * 3
     assert not any(each.unexplained for each in shares)
     (few,) = judge_in_pieces(long, unwinders[1:2], sample=2)[1]
@@ -154,9 +152,9 @@ def test_in_pieces_a_sample_is_asked_at_the_same_steps_and_says_the_same(name: s
 
 
 def test_the_start_of_a_dynamic_linker_is_named_and_so_is_what_its_missing_row_costs() -> None:
-    share = judge_process(watched("hello", "x86_64", "dynamic"), UNWINDERS["eh_frame"], evaluate=evaluate_rule)
+    share = judge_process(watched("hello", "x86_64", "dynamic"), UNWINDERS["eh_frame"])
     place = share.places[0]
-    assert (place.function, place.because) == ("_start", "no row and so no root can be claimed")
+    assert (place.function, place.because) == ("_start", "the table has no row and so no root can be claimed")
     assert place.library.startswith("ld-linux") and place.lies == 0 and place.steps > 0.95 * share.whole
     assert not share.unexplained
     assert sum(place.whole for place in share.places) == share.whole
@@ -260,14 +258,14 @@ def places(share: UnwinderShare, because: str) -> list[tuple[str, int]]:
 
 def test_a_slot_that_a_callee_writes_over_explains_its_callers_frame() -> None:
     process = watch_process(run_process(built("writes_over", "x86_64", "static")))
-    share = judge_process(process, TABLE, evaluate=evaluate_rule)
+    share = judge_process(process, TABLE)
     assert places(share, WRITTEN_OVER) == [("caller", 2)]  # at two instructions the other value lies there
     assert share.unexplained == 0
 
 
 def test_the_same_in_pieces() -> None:
     long = run_in_pieces(built("writes_over", "x86_64", "static"), budget=100_000, piece=6_000)
-    counted, (share,) = judge_in_pieces(long, [TABLE], evaluate=evaluate_rule)
+    counted, (share,) = judge_in_pieces(long, [TABLE])
     assert counted.pieces > 1 and places(share, WRITTEN_OVER) == [("caller", 2)] and share.unexplained == 0
 
 
@@ -275,7 +273,7 @@ def test_a_false_register_whose_slot_is_untouched_stays_unexplained() -> None:
     """An unwinder that leaves a register as it is in the innermost frame cannot hide behind the slot."""
     process = watch_process(run_process(built("writes_over", "x86_64", "static")))
     false = replace(TABLE, unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
-    share = judge_process(process, false, evaluate=evaluate_rule)
+    share = judge_process(process, false)
     assert share.unexplained > 0.9 * share.judged
     assert sum(lies for _, lies in places(share, WRITTEN_OVER)) <= 2
 
@@ -283,8 +281,8 @@ def test_a_false_register_whose_slot_is_untouched_stays_unexplained() -> None:
 @pytest.mark.parametrize("target", ["a32", "thumb"])
 def test_a_table_that_cannot_say_signal_takes_what_it_interrupted_for_a_caller(target: str) -> None:
     process = watch_process(ran("signals", target, "static"))
-    share = judge_process(process, UNWINDERS["ehabi"], evaluate=evaluate_rule)
-    found = places(share, "the row does not say that a signal interrupted the caller")
+    share = judge_process(process, UNWINDERS["ehabi"])
+    found = places(share, KIND.wrong)
     assert {name for name, _ in found} == {"__default_sa_restorer", "__default_rt_sa_restorer"}
     assert sum(lies for _, lies in found) > 10 and share.unexplained == 0
 

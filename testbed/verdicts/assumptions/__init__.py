@@ -26,6 +26,8 @@ __all__ = ["Failed", "ForetoldEnd", "FoundCaller", "failed_at", "read_along"]
 
 def failed_at(truth: Truth, steps: Sequence[int], assumption: Assumption) -> list[Failed | None]:
     """Where an assumption fails at some steps; None where it holds at every frame of the true stack."""
+    if not len(steps):
+        return []
     if isinstance(assumption, CodeRow):
         return CodeRows.of(truth, np.array(steps, np.int64)).in_words()
     sites = Sites(truth, np.array(steps, np.int64))
