@@ -28,6 +28,7 @@ from testbed.words.files import WorkFolder
 
 NOT_FOUND = re.compile(r"incbin|No such file|not found|Permission denied|[Cc]ould not find|can't open", re.IGNORECASE)
 
+_UNDEFINED = re.compile(r"undefined (symbol|reference)")  # as lld and GNU ld say it
 _NO_ENTRY = re.compile(r"cannot find entry symbol ([\w.$]+)")  # lld and GNU ld warn, and exit with 0
 
 
@@ -80,6 +81,8 @@ def run_tool(
         rest = named if detail not in named else named.replace(detail, "", 1).strip("\n")
         if NOT_FOUND.search(detail):
             detail += " (a build reads the source's own files and what it names in its header, and no others)"
+        if _UNDEFINED.search(detail):
+            detail += " (sources are built without a C library: a program that needs one is built first, and its file run)"
         raise BuildError(detail, command=command, output=rest)
 
 

@@ -36,6 +36,8 @@ def _sentence(error: click.ClickException, context: click.Context | None, comman
         if error.option_name in _MOVED and "--output" in options:
             return f"no option {error.option_name} any more; in its place: -o FILE{_MOVED[error.option_name]}"
         hint = "; what is not for testbed stands behind --" if others else ""
+        if not error.option_name.startswith("--") and hint:  # a letter is near to every other one
+            return f"no option {error.option_name}{hint}"
         return f"no option {error.option_name}; {nearest(error.option_name, options)}{hint}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         choices = error.param.type.choices if isinstance(error.param.type, click.Choice) else ()

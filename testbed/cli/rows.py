@@ -35,7 +35,7 @@ def command(
     those that an unwinder applies, in the shape of `readelf --debug-dump=frames-interp`. Whether they are right says
     `testbed check`.
     """
-    from testbed.report.table_text import table_page
+    from testbed.report.table_text import LEGEND, table_page
 
     image = named_image(corpus(names=[program]), program, arch, recipe, DebugDirs(debug_dirs))
     tables = [u for u in matching(UNWINDERS, names, "unwinder") if u.rows is not None and u.applies_to(image)]
@@ -48,3 +48,4 @@ def command(
         except UnwindError as error:
             raise TestbedError(f"{image}: {unwinder.name}: {error}") from error
         console_for_reports().print(table_page(unwinder.name, image, table))
+    console_for_reports().print(LEGEND, style="dim")

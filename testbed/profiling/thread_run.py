@@ -104,7 +104,7 @@ class ThreadRun(Run):
 
     def __str__(self) -> str:
         count, ending = self.thread.steps, self.process.ending
-        return f"{self.process.path.name} · {self.arch} · thread {self.thread.number}: {count} steps, {ending}"
+        return f"{self.process.path.name} · {self.arch} · thread {self.thread.number}: {count:,} steps, {ending}"
 
     @property
     def ending(self) -> str:

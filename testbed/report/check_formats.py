@@ -7,7 +7,17 @@ from pathlib import Path
 
 from testbed.checks.model import FileCheck, Severity
 from testbed.report.check_report import CheckReport, ReportedFinding
-from testbed.report.check_words import beside, near, sentence, spot
+from testbed.report.check_words import (
+    beside,
+    consequence_words,
+    evidence_words,
+    instruction,
+    near,
+    no_patch_words,
+    repair_words,
+    spot,
+    wrong_things,
+)
 from testbed.report.phrases import count
 from testbed.store.codec import json_of, json_text
 from testbed.words.printable import printable, printable_lines
@@ -23,6 +33,7 @@ from testbed.words.printable import printable, printable_lines
 # ``::`` a colon and a comma too, %3A and %2C (GitHub Actions, workflow commands). GitHub shows ten annotations of a
 # level and step; the job's log has all of them, and the answer as its last line.
 
+_MOST_THINGS = 3
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
@@ -43,19 +54,28 @@ def github_lines(report: CheckReport) -> Iterator[str]:
 
 
 def _annotation(check: FileCheck, reported: ReportedFinding, base: Path) -> str:
+    """The title says what comes of it, the message in three lines what is wrong, what to change, how it is known.
+
+    What is long is wrong about many registers by one cause: the first ones are told.
+    """
     finding = reported.finding
-    level, title = _LEVELS[finding.severity], f"{finding.kind.value} in {finding.table}"
-    if not finding.source:
-        return _command(level, sentence(finding, base), file=near(str(check.path), base), title=title)
-    file, line, column = spot(finding)
-    more = f" ({there})" if (there := beside(finding, base)) else ""
+    things = wrong_things(finding)
+    more = f"; and {len(things) - _MOST_THINGS} more" if len(things) > _MOST_THINGS else ""
+    there = f", {at}" if finding.source and (at := beside(finding, base)) else ""
+    wrong = f"{instruction(finding)}{there}: {'; '.join(things[:_MOST_THINGS])}{more}"
+    lines = (
+        f"{check.path.name}: {wrong}" if finding.source else wrong,
+        repair_words(finding, base) or no_patch_words(finding),
+        f"{finding.kind.value} in {finding.table}; {evidence_words(finding)}",
+    )
+    file, line, column = spot(finding) if finding.source else (str(check.path), 0, 0)
     return _command(
-        level,
-        f"{check.path.name}: {sentence(finding, base)}{more}",
+        _LEVELS[finding.severity],
+        "\n".join(filter(None, lines)),
         file=near(file, base),
         line=str(line) if line else "",
         col=str(column) if column else "",
-        title=title,
+        title=consequence_words(finding) or finding.kind.value,
     )
 
 

@@ -270,6 +270,21 @@ def called_text(path: Path, verdicts: Sequence[CalledVerdicts]) -> Iterator[str]
         if len(lies) > _MOST:
             yield f"    and in {count(len(lies) - _MOST, 'more function')}: --format json has all of them"
     yield ""
+    for counted in verdicts:
+        yield _unwinder_sentence(counted)
+    yield ""
+
+
+def _unwinder_sentence(counted: CalledVerdicts) -> str:
+    """How one fares, in a sentence: ``mine lies at 3 of 14 instructions, in 1 function.``"""
+    of = count(counted.judged, "instruction")
+    right = counted.exact + counted.whole
+    how_many = "all" if right == counted.judged else f"{right:,} of" if right else "none of"
+    said = [f"is right at {how_many} {of}"]
+    said += [f"stops honestly at {counted.stops:,}"] * bool(counted.stops)
+    said += [f"crashes or hangs at {counted.dead:,}"] * bool(counted.dead)
+    said += [f"lies at {counted.lying:,}, in {count(len(counted.lies), 'function')}"] * bool(counted.lying)
+    return f"{printable(counted.unwinder)} {', '.join(said)}."
 
 
 def _of_a_lie(unwinder: str, lie: CalledLie) -> Iterator[str]:

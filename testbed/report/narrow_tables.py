@@ -15,7 +15,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-_WORDS = 30  # columns that the words of a table take where its numbers do not fit beside them
+_WORDS = 30  # columns that the words of a table have at least
 _GAP = 2  # columns between two cells: a cell's padding, and the box's line of spaces
 
 
@@ -65,7 +65,8 @@ class ColumnBlocks:
                 return
         taken = sum(widths[:many]) + _GAP * many
         if taken - _GAP > _WORDS and sum(widths) + _GAP * (len(widths) - 1) > options.max_width:
-            below = tuple((_below(row[:many]), *row[many:]) for row in self.rows)
+            room = max(_WORDS, options.max_width - sum(_GAP + width for width in widths[many:]))
+            below = tuple((_below(row[:many], room), *row[many:]) for row in self.rows)
             yield ColumnBlocks((" ".join(self.words).strip(),), self.numbers, below)
             return
         block: list[int] = []
@@ -91,11 +92,11 @@ class ColumnBlocks:
         return table
 
 
-def _below(words: Sequence[TableText]) -> str:
-    """Words as one narrow cell: all that is not the beginning of the first one is indented."""
+def _below(words: Sequence[TableText], room: int) -> str:
+    """Words as one cell of so many columns: all that is not the beginning of the first one is indented."""
     indents = ("", *("  " for _ in words[1:]))
     lines = [
-        textwrap.wrap(str(word), _WORDS, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False)
+        textwrap.wrap(str(word), room, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False)
         for word, indent in zip(words, indents, strict=True)
     ]
     return "\n".join(line for each in lines for line in each)

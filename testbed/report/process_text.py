@@ -79,9 +79,10 @@ class _LabelledLines:
 
 def _title(process: WatchedProcess | CountedProcess) -> Text:
     run = process.run
+    ending = "not to its end" if run.status is None else run.ending
     text = Text()
     text.append(f"{run.path.name} · {run.arch} · a process", style="bold")
-    text.append(f"   {count(process.steps, 'step')}, {count(len(process.threads), 'thread')}, {run.ending}\n")
+    text.append(f"   {count(process.steps, 'step')}, {count(len(process.threads), 'thread')}, {ending}\n")
     return text
 
 
@@ -267,7 +268,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[Un
     if not shares:
         return Text("\nNo unwinder was asked: nothing is judged.", "bold")
     if not any(each.of(CodePart.OWN).steps for each in shares):
-        return Text(f"\nNo step of your code was judged; the process ended with {process.run.ending}.", "bold")
+        return Text(f"\nNo step of your code was judged: {process.run.ending}.", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
     said = f"{best.name} {_rightly(best)} of your code"
     unexplained = [each for each in shares if each.unexplained]

@@ -160,12 +160,12 @@ def answer(cells: Sequence[Cell]) -> Text:
         return Text("\nNo unwinder was asked: nothing is judged.", "bold")
     right = sum(cell.exact == cell.judged for cell in cells)
     sites = count(max(cell.judged for cell in cells), "step")
-    said = f"{right} of {count(len(cells), 'unwinder').replace('unwinders', 'unwinders')} exact at all {sites}"
+    said = f"{right} of {count(len(cells), 'unwinder')} exact at all {sites}"
     open_ = [cell for cell in cells if cell.first_unexplained]
     if open_:
-        first = open_[0].first_unexplained
-        where = first.where if first else ""
-        return Text(f"\n{said}; UNEXPLAINED: {', '.join(c.unwinder for c in open_)}, first at {where}.", "bold red")
+        each = ", ".join(f"{cell.unwinder} at {cell.unexplained:,}" for cell in open_)
+        first = min(filter(None, (cell.first_unexplained for cell in open_)), key=attrgetter("step"))
+        return Text(f"\n{said}; UNEXPLAINED: {each}, first at {first.where} (step {first.step}).", "bold red")
     liars = [(cell.first_lie, cell) for cell in cells if cell.first_lie is not None]
     if liars:
         lie, cell = min(liars, key=lambda each: each[0].step)

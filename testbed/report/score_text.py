@@ -83,11 +83,15 @@ def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
     ]
     whole = card.overall(name)
     sites = count(whole.judged, "site")
-    if not lying:
-        rest = f"lies at none of {sites}, and stops at {shares(whole)[1]} %"
-        return Text(f"\n{name} {f'is exact at all {sites}' if whole.exact == whole.judged else rest}.", "bold")
-    _, where, most = max(lying, key=lambda each: each[0])
-    said = f"{name} lies at {shares(whole)[2]} % of {sites}, most {where} ({shares(most)[2]} %)"
+    if whole.exact == whole.judged:
+        return Text(f"\n{name} is exact at all {sites}.", "bold")
+    if lying:
+        _, where, most = max(lying, key=lambda each: each[0])
+        said = f"{name} lies at {shares(whole)[2]} % of {sites}, most {where} ({shares(most)[2]} %)"
+    else:
+        said = f"{name} lies at none of {sites}, and stops at {shares(whole)[1]} %"
+    if whole.dead:
+        said += f"; it crashes or hangs at {percent(whole.dead, whole.judged)} %"
     misses = (miss_command(card, name, trap, how) for trap, _ in _wrong_traps(card, name))
     what, first = next(filter(None, misses), ("", ""))
     begin = Text.assemble(

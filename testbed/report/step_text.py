@@ -58,7 +58,7 @@ def print_site(
     called, where the run is a piece of a long one.
     """
     console.print(Text(title or str(view.run), style="bold"))
-    console.print(f"step {view.step if number is None else number}: {view.where}   {view.instruction}")
+    console.print(f"step {view.step if number is None else number:,}: {view.where}   {view.instruction}")
     console.print(view.frame)
     if explain:
         for word, meaning in view.words:
@@ -151,7 +151,7 @@ def _callers(view: StepView) -> Iterator[RenderableType]:
     yield from (Text(), table)
     if wrong := [answer for answer in view.answers if not answer.verdict.exact]:
         yield from (Text(LEGEND, "dim"), Text())
-        yield from (Text(f"{each.unwinder.name}: {each.difference}. {each.why}".rstrip()) for each in wrong)
+        yield from (Text(f"{each.unwinder.name}: {'; '.join(filter(None, (each.difference, each.why)))}") for each in wrong)
 
 
 def _true_stack(view: StepView) -> Iterator[RenderableType]:

@@ -48,7 +48,7 @@ def table_page(name: str, image: Image, table: RowTable) -> RenderableType:
         unread.append(f"a function that is not known: {table.unplaced}")
     if unread:
         parts += [Text("\nno rows, because of their entries:", style="bold"), *map(Text, unread)]
-    return Group(*parts, Text(f"\n{LEGEND}", style="dim"))
+    return Group(*parts, Text())
 
 
 def row_cells(unwinder: Unwinder, loaded: LoadedImage | None, pc: int) -> tuple[UnwindRow | None, str, str]:

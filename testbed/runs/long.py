@@ -134,7 +134,7 @@ class LongRun:
 
     def __str__(self) -> str:
         built = self.built
-        return f"{built.program.name} · {built.arch} · {built.recipe.name}: {len(self)} steps, {self.ending}"
+        return f"{built.program.name} · {built.arch} · {built.recipe.name}: {len(self):,} steps, {self.ending}"
 
     @property
     def end(self) -> Exited | EmulationError:

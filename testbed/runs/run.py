@@ -77,7 +77,7 @@ class Run:
         return f"<Run {self}>"
 
     def __str__(self) -> str:
-        what = f"{self.program.name} · {self.arch} · {self.recipe.name}: {len(self)} steps, {self.ending}"
+        what = f"{self.program.name} · {self.arch} · {self.recipe.name}: {len(self):,} steps, {self.ending}"
         return f"{what}: {self.failure.splitlines()[0]}" if self.failure else what
 
     @property

@@ -51,7 +51,7 @@ def because(failed: Failed, images: tuple[LoadedImage, ...], watched: Truth, ste
 def expected(stands: Accord, failed: Failed | None, images: tuple[LoadedImage, ...], why: str) -> str:
     """What an unexplained answer is held to; ``why`` is the reason that the assumption fails, if it does."""
     if stands is Accord.DISHONEST:
-        return f"{stands.value}"
+        return "no assumption is stated that foretells it"
     return f"foretold are {_foretold(failed, images)}" + (f", for {why}" if why else "")
 
 
