@@ -82,7 +82,9 @@ def run_tool(
         if NOT_FOUND.search(detail):
             detail += " (a build reads the source's own files and what it names in its header, and no others)"
         if _UNDEFINED.search(detail):
-            detail += " (sources are built without a C library: a program that needs one is built first, and its file run)"
+            detail += (
+                " (sources are built without a C library: a program that needs one is built first, and its file run)"
+            )
         raise BuildError(detail, command=command, output=rest)
 
 

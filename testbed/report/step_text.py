@@ -151,7 +151,9 @@ def _callers(view: StepView) -> Iterator[RenderableType]:
     yield from (Text(), table)
     if wrong := [answer for answer in view.answers if not answer.verdict.exact]:
         yield from (Text(LEGEND, "dim"), Text())
-        yield from (Text(f"{each.unwinder.name}: {'; '.join(filter(None, (each.difference, each.why)))}") for each in wrong)
+        yield from (
+            Text(f"{each.unwinder.name}: {'; '.join(filter(None, (each.difference, each.why)))}") for each in wrong
+        )
 
 
 def _true_stack(view: StepView) -> Iterator[RenderableType]:
