@@ -239,9 +239,8 @@ def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         raise UsageError("--at and a page need a process that is held whole: up to 4 million steps, without --chunk")
     if options.location is not None:
         debug = _inputs(options.seed, budget, own)["debug"]
-        image = read_image(Path(str(options.program)), debug=debug)
-        if look_ahead(image, options.location):
-            click.echo(f"{options.location[:60]} is not in {image}: looking in its libraries as it runs", err=True)
+        if why := look_ahead(read_image(Path(str(options.program)), debug=debug), options.location):
+            click.echo(f"{why}. Its libraries are looked in, too, as it runs.", err=True)
     process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
     images = [loaded.image for loaded in process.run.images]
     applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
