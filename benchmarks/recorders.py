@@ -11,10 +11,6 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from unicorn import Uc
-from unicorn import unicorn_const as const
-
-from benchmarks.floor import fill_rows, run_empty_hooks
 from benchmarks.rounds import Contender, Measured, compare
 from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
@@ -24,12 +20,10 @@ from testbed.machine.chunks import record_chunks
 from testbed.machine.recording import Recorder, record_light, record_native
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
-from testbed.machine.unicorn_arches import UNICORN
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks, save_trace
 from testbed.truth import Truth, observe
 
-EMPTY, ROWS = "empty native hooks", "memory of the rows"
 PIECES = "native recorder, in pieces"
 RECORDERS: Mapping[str, Recorder] = {"light recorder": record_light, "native recorder": record_native}
 
@@ -40,26 +34,6 @@ def run_unhooked(made: object) -> None:
     stops = Stops(made)
     made.uc.emu_start(made.start, made.arch.word_mask - 3)
     assert stops.ending == Exited(0), stops.ending
-
-
-def run_naive(made: object) -> None:
-    """What one writes first: Python hooks that read the registers with the binding's ``reg_read_batch``."""
-    assert isinstance(made, Machine)
-    numbers = UNICORN[made.arch.name].registers
-    ids = [numbers[register.name] for register in made.arch.registers]
-    rows: list[tuple[int, ...]] = []
-    journal: list[tuple[int, int, int, int]] = []
-
-    def on_code(uc: Uc, address: int, size: int, _: object) -> None:
-        rows.append(uc.reg_read_batch(ids))
-
-    def on_write(uc: Uc, kind: int, address: int, size: int, value: int, _: object) -> None:
-        journal.append((len(rows), address, size, value))
-
-    made.uc.hook_add(const.UC_HOOK_CODE, on_code)
-    made.uc.hook_add(const.UC_HOOK_MEM_WRITE, on_write)
-    run_unhooked(made)
-    assert rows and journal
 
 
 def run_recorder(recorder: Recorder, made: object) -> None:
@@ -81,23 +55,18 @@ def observed(trace: Trace, _: object) -> Truth:
 
 def recording(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per step of each way to record, and how many times slower than the emulator alone."""
-    wanted = {"unhooked": 10**7, "naive Python hooks": 20_000, "light recorder": 200_000, "native recorder": 10**7}
-    wanted |= {EMPTY: 10**7, ROWS: 10**7, PIECES: 10**7}
-    ways: dict[str, Callable[[object], None]] = {"unhooked": run_unhooked, "naive Python hooks": run_naive}
+    wanted = {"unhooked": 10**7, "light recorder": 200_000, "native recorder": 10**7, PIECES: 10**7}
+    ways: dict[str, Callable[[object], None]] = {"unhooked": run_unhooked}
     ways |= {name: partial(run_recorder, recorder) for name, recorder in RECORDERS.items()}
-    ways[EMPTY] = run_empty_hooks
     rows: list[tuple[TableValue, ...]] = []
     for target in TARGETS[:1] if quick else TARGETS:
-        scales = {name: 1 if quick else scale_for(target, wanted[name]) for name in (*ways, ROWS, PIECES)}
+        scales = {name: 1 if quick else scale_for(target, wanted[name]) for name in wanted}
         measured = compare(
             {
                 name: Contender(steps(target, scales[name]), run, partial(machine, target, scales[name]))
                 for name, run in ways.items()
             }
-            | {
-                PIECES: Contender(steps(target, scales[PIECES]), partial(run_pieces, target, scales[PIECES])),
-                ROWS: Contender(steps(target, scales[ROWS]), partial(fill_rows, target, scales[ROWS])),
-            },
+            | {PIECES: Contender(steps(target, scales[PIECES]), partial(run_pieces, target, scales[PIECES]))},
             rounds=rounds,
         )
         for name, result in measured.items():
@@ -106,10 +75,8 @@ def recording(*, quick: bool, rounds: int) -> FigureTable:
         "Every way keeps all general registers before each instruction and every memory write, but the unhooked one: "
         "that is the emulator alone. The runs differ in length because their speeds differ by thousands; all are the "
         "same loop.",
-        f"Two rows are bounds, not recorders. *{EMPTY.capitalize()}*: an instruction and a write hook that return at "
-        f"once. *{ROWS.capitalize()}*: as much new memory as the registers of all steps take, written to once without "
-        "an emulator; it depends on whether the system still has the pages at hand (in a virtual machine: on its host) "
-        "and is where the wide ranges of the native recorder come from. *In pieces*, every piece is written into the "
+        "The wide ranges of the native recorder come from new memory: it depends on whether the system still has the "
+        "pages at hand (in a virtual machine: on its host). *In pieces*, every piece is written into the "
         "same memory, so that cost is paid once; the setting up of the machine is counted there, and only there.",
     ]
     columns = ("target", "way", "steps", "ns per step", "range (ns)", "× unhooked", "range (×)")
