@@ -37,7 +37,6 @@ FIRST_WORD = WORDS + 1
 MOST_WORDS = 48
 STATE_SIZE = FIRST_WORD + 2 * MOST_WORDS
 _PLACE_ONLY = (1 << KIND) - 1
-_DISTANCE = (1 << 48) - 1
 
 
 @compiled(inline=True)

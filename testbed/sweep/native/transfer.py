@@ -39,7 +39,6 @@ from testbed.sweep.native.codes import (
 from testbed.sweep.native.state import BELIEVED, IS_ASSUMED, IS_WHOLE, LOST, is_frame, new_stretch, store_word, word_at
 
 MEMORY = 1 << 62  # in what an instruction touched: a word that is followed; its other bits are registers
-NOT_COMPARED = -1
 
 
 @compiled(inline=True)
