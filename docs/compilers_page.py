@@ -19,6 +19,7 @@ from testbed.build.recipes import RECIPES, Recipe, Tool, recipes_for
 from testbed.checks.watched_run import lint
 from testbed.cli.table_readers import evaluate_rule, table_readers
 from testbed.referee.versions import Version, brought, compilers
+from testbed.report.phrases import markdown_table
 from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing, VersionMissing
 
@@ -127,12 +128,6 @@ def compiled(arch: Arch, selected: Recipe, recipe: Recipe, flags: str) -> Compil
     return CompiledTables(compared, tuple(wrong), tuple(failed))
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-
-
 def _counts(results: Results) -> Iterator[str]:
     for arch in ARCHES:
         rows = []
@@ -142,7 +137,7 @@ def _counts(results: Results) -> Iterator[str]:
                 (compiler, *(f"{len(each.wrong)} of {each.compared:,}" if each.compared else "-" for each in cells))
             )
         yield f"\n## {arch}\n"
-        yield from _table(("compiler", *(f"`{flags}`" for flags in FLAGS.values())), rows)
+        yield markdown_table(("compiler", *(f"`{flags}`" for flags in FLAGS.values())), rows)
 
 
 def _compilers(results: Results) -> list[str]:
@@ -161,7 +156,7 @@ def _kinds(results: Results) -> Iterator[str]:
         last = next(iter(wrong[next(compiler for compiler, number in reversed(counts) if number)]))
         example = f"`{last.flags}`, {last.place}: `{last.instruction}`: {last.words}"
         rows.append((arch, f"`{mnemonic}`", "; ".join(_ranges(counts)), example))
-    yield from _table(("architecture", "instruction", "how many", "for example"), rows)
+    yield markdown_table(("architecture", "instruction", "how many", "for example"), rows)
 
 
 def _ranges(counts: Sequence[tuple[str, int]]) -> Iterator[str]:

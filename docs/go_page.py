@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from testbed.process import ProcessRun
-from testbed.profiling.judge import watch_process
-from testbed.profiling.result import WatchedProcess
-from testbed.report.phrases import share
-from testbed.verdicts.counts import ACCORDS
-from testbed.verdicts.trace import EXACT, LYING, clause_names, judge_trace
+from testbed.profiling.judge import judge_process, watch_process
+from testbed.profiling.result import UnwinderShare
+from testbed.report.phrases import markdown_table, share
+from testbed.verdicts.counts import SiteKind
 from tests.truth.processes.cases import Case, answers, compiled, go, gofile, newer_go, run_of
 from unwinders import UNWINDERS
 
@@ -80,17 +77,6 @@ CASES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _StepKinds:
-    """One unwinder on one process: the judged steps, by the clause that fails ("": none) and by kind."""
-
-    judged: int
-    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def of(self, *kinds: str) -> int:
-        return sum(count for (_, kind), count in self.kinds.items() if kind in kinds)
-
-
 def go_pages() -> Iterator[str]:
     """The page after each run of a program: the last one has all."""
     shares: list[list[str]] = []
@@ -100,8 +86,8 @@ def go_pages() -> Iterator[str]:
     for case in CASES:
         process = watch_process(case.run)
         name = [case.source.removesuffix(".go"), _version(process.run), case.arch]
-        found = {technique: _judged(process, technique) for technique in ASKED}
-        unexplained = sum(each.of("unexplained") for each in found.values())
+        found = {technique: judge_process(process, UNWINDERS[technique]) for technique in ASKED}
+        unexplained = sum(each.unexplained for each in found.values())
         told = (*(_share(each) for each in found.values()), str(unexplained))
         shares.append([*name, f"{process.run.steps:,}", *told])
         clauses += [[*name, f"`{technique}`", *row] for technique, each in found.items() for row in _clauses(each)]
@@ -109,9 +95,9 @@ def go_pages() -> Iterator[str]:
             callers.append([*name, *_beside_callers(process.run)])
         yield INTRODUCTION.format(
             date=time.strftime("%Y-%m-%d"),
-            shares=_table((*head, "steps", *(f"`{name}`" for name in ASKED), "unexplained"), shares),
-            clauses=_table((*head, "unwinder", "clause", "honest stops", "lies", "unexplained"), clauses),
-            callers=_table((*head, "calls", "the same callers", "what differs"), callers),
+            shares=markdown_table((*head, "steps", *(f"`{name}`" for name in ASKED), "unexplained"), shares),
+            clauses=markdown_table((*head, "unwinder", "clause", "honest stops", "lies", "unexplained"), clauses),
+            callers=markdown_table((*head, "calls", "the same callers", "what differs"), callers),
         )
 
 
@@ -132,39 +118,23 @@ def _version(run: ProcessRun) -> str:
     return data[at + 2 : at + 2 + data[at - 1] - 2].decode()
 
 
-def _judged(process: WatchedProcess, technique: str) -> _StepKinds:
-    unwinder, kinds, judged = UNWINDERS[technique], Counter[tuple[str, str]](), 0
-    names = clause_names(unwinder)
-    assert unwinder.unwind_trace is not None
-    for thread in process.threads:
-        trace, some = thread.watched.trace, slice(thread.begins, thread.stop)
-        swept = unwinder.unwind_trace(trace)
-        said = judge_trace(thread.watched, swept, unwinder, steps=(some.start, some.stop))
-        counted = ~thread.watched.transition[some]
-        judged += int(counted.sum())
-        outcome, clause, accord = (each[some][counted] for each in (said.outcome, said.clause, said.accord))
-        unexplained = np.array([each.unexplained for each in ACCORDS])[accord]
-        kind = np.select([unexplained, outcome == EXACT, LYING[outcome]], [3, 0, 2], 1)
-        pairs, counts = np.unique(np.stack((clause, kind)), axis=1, return_counts=True)
-        for (number, which), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
-            kinds[names[number], ("exact", "stops", "lies", "unexplained")[which]] += count
-    return _StepKinds(judged, kinds)
+def _kind(kind: SiteKind) -> str:
+    return "unexplained" if kind.unexplained else "exact" if kind.exact else "lies" if kind.lying else "stops"
 
 
-def _share(each: _StepKinds) -> str:
-    return " / ".join(share(each.of(kind), each.judged).removesuffix(" %") for kind in ("exact", "stops", "lies"))
+def _share(each: UnwinderShare) -> str:
+    kinds = Counter[str]()
+    for kind, count in each.kinds.items():
+        kinds[_kind(kind)] += count
+    return " / ".join(share(kinds[name], each.judged).removesuffix(" %") for name in ("exact", "stops", "lies"))
 
 
-def _clauses(each: _StepKinds) -> Iterator[Sequence[str]]:
+def _clauses(each: UnwinderShare) -> Iterator[Sequence[str]]:
     """What is not exact, by clause, the commonest first."""
-    totals = Counter[str]()
-    for (clause, kind), count in each.kinds.items():
-        totals[clause] += count * (kind != "exact")
+    totals, kinds = Counter[str](), Counter[tuple[str, str]]()
+    for kind, count in each.kinds.items():
+        kinds[kind.clause, _kind(kind)] += count
+        totals[kind.clause] += count * (_kind(kind) != "exact")
     for clause, count in totals.most_common():
         if count:
-            yield (f"*{clause}*", *(f"{each.kinds[clause, kind]:,}" for kind in ("stops", "lies", "unexplained")))
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+            yield (f"*{clause}*", *(f"{kinds[clause, name]:,}" for name in ("stops", "lies", "unexplained")))

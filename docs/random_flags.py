@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from testbed.report.phrases import markdown_table  # noqa: E402
+
 DOCS = ROOT / "docs" / "results"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
 def runs_table(runs: Sequence[dict[str, Any]]) -> str:
@@ -58,7 +55,7 @@ def runs_table(runs: Sequence[dict[str, Any]]) -> str:
     minutes = f"{sum(run['minutes'] for run in runs):,}"
     rows.append(("all", "", "", total("units"), total("skipped"), total("sites"), minutes, measured, found, ""))
     head = ("date", "command", "seeds", "units", "skipped", "sites judged", "minutes", "CPU", "unexplained", "")
-    return table(head, rows)
+    return markdown_table(head, rows)
 
 
 def page(introduction: str, runs: Sequence[dict[str, Any]]) -> str:
@@ -74,12 +71,12 @@ def page(introduction: str, runs: Sequence[dict[str, Any]]) -> str:
     ]
     return introduction.format(
         runs=runs_table(runs),
-        findings=table(
+        findings=markdown_table(
             ("program", "architecture", "recipe", "of", "what was not explained", "what became of it"), found
         )
         if found
         else "Nothing that is not explained.",
-        mistakes=table(
+        mistakes=markdown_table(
             ("compiler", "instruction sets", "flags that begin so", "what is wrong", "program", "units"),
             (
                 (

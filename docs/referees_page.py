@@ -11,7 +11,7 @@ from typing import Any
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.referee import Referee
-from testbed.report.phrases import share
+from testbed.report.phrases import markdown_table, share
 from testbed.verdicts.counts import NOTHING_COUNTED, Callers, Counts, SiteKind
 from testbed.words.outcome import Outcome
 
@@ -72,12 +72,12 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
     sites = sum(counts.judged for by_isa in lines.values() for counts in by_isa.values())
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
     text = [_HEAD.format(command=command, sites=sites, date=time.strftime("%Y-%m-%d", time.gmtime()))]
-    text.append(f"| tool | unwinder | what it is | {' | '.join(isas)} |")
-    text.append("|---|---|---|" + "---|" * len(isas))
+    rows = []
     for referee in referees.values():
         for unwinder in referee.unwinders:
-            fields = " | ".join(_field(lines.get(unwinder.name, {}).get(isa, NOTHING_COUNTED)) for isa in isas)
-            text.append(f"| {referee.name} | `{unwinder.name}` | {unwinder.summary} | {fields} |")
+            fields = (_field(lines.get(unwinder.name, {}).get(isa, NOTHING_COUNTED)) for isa in isas)
+            rows.append((referee.name, f"`{unwinder.name}`", unwinder.summary, *fields))
+    text.append(markdown_table(("tool", "unwinder", "what it is", *isas), rows))
     text += ["", *_callers(lines, isas)]
     text.append("")
     text.append("## Versions")
@@ -99,12 +99,12 @@ def _callers(lines: Mapping[str, Mapping[str, Counts]], isas: Sequence[str]) -> 
     )
     yield "a tool that lists every caller and does not recognise the end of the stack has all of them."
     yield ""
-    yield f"| unwinder | {' | '.join(isas)} |"
-    yield "|---|" + "---|" * len(isas)
+    rows = []
     for name, by_isa in lines.items():
         found = [by_isa[isa].callers if isa in by_isa else None for isa in isas]
         words = (f"{share(c.found, c.said)} / {share(c.found, c.true)}" if c else "-" for c in found)
-        yield f"| `{name}` | {' | '.join(words)} |"
+        rows.append((f"`{name}`", *words))
+    yield markdown_table(("unwinder", *isas), rows)
 
 
 def isa_of(recipe: str, arch: str) -> str:

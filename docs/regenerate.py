@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,7 @@ def names() -> None:
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
     from testbed.campaign.cells import units
+    from testbed.report.phrases import markdown_table
     from tests.image.executed import EXPLAINED, SAME, Compared, compared
 
     planned = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -80,17 +81,18 @@ def names() -> None:
     counts.append(("unexplained", "none may be", *(str(len(found.unexplained)) for _ in readers)))
     introduction = (ROOT / "docs" / "results" / "names.intro.md").read_text(encoding="utf-8")
     page = introduction.format(
-        judged=_markdown(COLUMNS, total_rows(judge_all_names(planned))),
+        judged=markdown_table(COLUMNS, total_rows(judge_all_names(planned))),
         executed=f"{found.executed:,}",
         inlined=f"{found.inlined:,}",
         units=len(planned),
-        readers=_markdown(("what is said", "what that is", *readers), counts),
+        readers=markdown_table(("what is said", "what that is", *readers), counts),
     )
     (ROOT / "docs" / "results" / "names.md").write_text(page, encoding="utf-8")
 
 
 def analysis(armhf: str | None = None, most: int | None = None) -> None:
     """docs/results/analysis-of-libraries.md: prologue_analysis beside the libraries' own unwind tables."""
+    from testbed.report.phrases import markdown_table
     from tests.unwinders.analysis.libraries import differing_rows, libraries_rows, planned, sweep
 
     found = {which.title: sweep(which, most) for which in planned(Path(armhf) if armhf else None)}
@@ -100,25 +102,21 @@ def analysis(armhf: str | None = None, most: int | None = None) -> None:
         .read_text(encoding="utf-8")
         .format(
             sample=f"Of each library {most} functions at random, by a fixed seed." if most else "",
-            libraries=_markdown(head, libraries_rows(found)),
-            differing=_markdown(("what differs", "instructions", "where"), differing_rows(found)),
+            libraries=markdown_table(head, libraries_rows(found)),
+            differing=markdown_table(("what differs", "instructions", "where"), differing_rows(found)),
         )
     )
     (ROOT / "docs" / "results" / "analysis-of-libraries.md").write_text(page, encoding="utf-8")
 
 
-def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
-
-
 def tables_of_libraries() -> None:
     """docs/results/tables-of-libraries.md: every row of Debian's libraries beside readelf's."""
+    from testbed.report.phrases import markdown_table
     from tests.unwinders.tables.libraries import HEAD, installed, library_rows, sweep
 
     by_library = {library: sweep(library) for library in installed()}
     introduction = (ROOT / "docs" / "results" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
-    page = introduction.format(libraries=_markdown(HEAD, library_rows(by_library)))
+    page = introduction.format(libraries=markdown_table(HEAD, library_rows(by_library)))
     (ROOT / "docs" / "results" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
 
 

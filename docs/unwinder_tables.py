@@ -6,27 +6,27 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
 def unwinders() -> str:
     """The catalogue of unwinders as a table."""
+    from testbed.report.phrases import markdown_table
     from unwinders import UNWINDERS
 
-    rows = ["| unwinder | what it is | exists for |", "|---|---|---|"]
+    rows = []
     for unwinder in UNWINDERS.values():
         where = ", ".join(sorted(unwinder.arches)) if unwinder.arches else "all"
         needs = f", files with {', '.join(sorted(unwinder.needs))}" if unwinder.needs else ""
-        rows.append(f"| `{unwinder.name}` | {unwinder.summary} | {where}{needs} |")
-    return "\n".join(rows)
+        rows.append((f"`{unwinder.name}`", unwinder.summary, where + needs))
+    return markdown_table(("unwinder", "what it is", "exists for"), rows)
 
 
 def precision() -> str:
     """Every unwinder by instruction set, from the golden counts that the tests keep: exact, precision, recall."""
-    sys.path.insert(0, str(ROOT))
     from testbed.arch import ARCHES
     from testbed.build.recipes import RECIPES
-    from testbed.report.phrases import share
+    from testbed.report.phrases import markdown_table, share
     from tests.golden import OURS, all_cells
     from unwinders import UNWINDERS
 
@@ -37,15 +37,15 @@ def precision() -> str:
         judged = counts["sites"] - counts["transition"] - counts.get("undecided", 0)
         found[name, isa.name].append((counts["exact"], judged, *counts["callers"]))
     isas = [isa.name for arch in ARCHES.values() for isa in arch.isas]
-    rows = [f"| exact / precision / recall, % | {' | '.join(isas)} |", "|---" * (1 + len(isas)) + "|"]
+    rows = []
     for name in UNWINDERS:
         words = []
         for isa in isas:
             exact, judged, said, true, right = map(sum, zip(*found[name, isa] or [(0,) * 5], strict=True))
             shares = (share(*pair).removesuffix(" %") for pair in ((exact, judged), (right, said), (right, true)))
             words.append(" / ".join(shares) if judged else "")
-        rows.append(f"| `{name}` | {' | '.join(words)} |")
-    return "\n".join(rows)
+        rows.append((f"`{name}`", *words))
+    return markdown_table(("exact / precision / recall, %", *isas), rows)
 
 
 SHOWN = (
@@ -56,17 +56,16 @@ SHOWN = (
 
 def tools() -> str:
     """Debuggers, libraries and three techniques: percent exact by architecture, from the known scores."""
-    sys.path.insert(0, str(ROOT))
     from testbed.arch import ARCHES
     from testbed.campaign.score_card import ScoreCard, ScoredUnit, known_scores
-    from testbed.report.phrases import percent
+    from testbed.report.phrases import markdown_table, percent
 
     known = known_scores()
     card = ScoreCard(tuple(ScoredUnit(unit, known.sites[unit]) for unit in known.sample), (), known, {})
-    rows = [f"| exact, % | {' | '.join(ARCHES)} |", "|---" * (1 + len(ARCHES)) + "|"]
+    rows = []
     for name in SHOWN:
         placed = [card.place(name, arch) for arch in ARCHES]
         each = [percent(p.share.exact, p.share.judged) if p else "" for p in placed]
         version = known.known[name].tool.partition(" (")[0] or f"`{name}`"
-        rows.append(f"| {version} | {' | '.join(each)} |")
-    return "\n".join(rows)
+        rows.append((version, *each))
+    return markdown_table(("exact, %", *ARCHES), rows)

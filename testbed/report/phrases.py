@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,12 @@ def percent(part: int, whole: int) -> str:
     if not whole or part in (0, whole):
         return "-" if not whole else "100" if part else "0"
     return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows below their head, as a table of Markdown; the last line has no end."""
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
 
 
 def count(number: int, noun: str) -> str:

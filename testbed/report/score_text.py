@@ -15,7 +15,7 @@ from testbed.campaign.version_history import ChangedSite, VersionHistory
 from testbed.report import JSON_VERSION
 from testbed.report.narrow_tables import NumberedRow, numbered_table
 from testbed.report.page import page_text, render_page
-from testbed.report.phrases import count, percent
+from testbed.report.phrases import count, markdown_table, percent
 from testbed.truth.phases import Phase
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
@@ -247,18 +247,17 @@ def score_html(card: ScoreCard, commands: Commands, *, everything: bool) -> str:
 def score_markdown(card: ScoreCard) -> str:
     """A table of who they are, one of each architecture, and one of lies by phase."""
     known = card.known.known
-    lines = ["| name | what it is | version |", "|---|---|---|"]
-    lines += [f"| `{k.name}` | {k.summary} | {k.tool.partition(' (')[0] or 'ours'} |" for k in known.values()]
+    who = ((f"`{k.name}`", k.summary, k.tool.partition(" (")[0] or "ours") for k in known.values())
+    lines = [markdown_table(("name", "what it is", "version"), who)]
     for arch in card.arches:
-        lines += ["", f"## {arch}", ""]
-        phases = " | ".join(phase.value for phase in Phase)
-        lines += [f"| place | name | points | exact % | stop % | lie % | {phases} |", "|---" * (6 + len(Phase)) + "|"]
+        rows = []
         for placed in card.ranking(arch):
             share = placed.share
             each = (percent(part, share.judged) for part in (share.exact, share.stopped, share.lying))
             by_phase = (_exact_and_lies(card, placed.name, arch, phase) for phase in Phase)
-            row = (str(placed.place), f"`{placed.name}`", f"{share.points:.1f}", *each, *by_phase)
-            lines.append(f"| {' | '.join(row)} |")
+            rows.append((str(placed.place), f"`{placed.name}`", f"{share.points:.1f}", *each, *by_phase))
+        head = ("place", "name", "points", "exact %", "stop %", "lie %", *(phase.value for phase in Phase))
+        lines += ["", f"## {arch}", "", markdown_table(head, rows)]
     return "\n".join(lines) + "\n"
 
 
