@@ -127,7 +127,7 @@ def test_rows_outside_the_image_and_of_no_length_are_left_out() -> None:
     ("program", "detail"),
     [
         (AT + b"\x01", "no end"),
-        (AT + b"\x02", "bytes wanted"),
+        (AT + b"\x02", "bytes are needed"),
         (b"\x00\x00", "an extended opcode of 0 bytes"),
         (b"\x00\x7f\x01", "an extended opcode of 127 bytes"),
         (AT + b"\x02" + b"\x80" * 20, "LEB128"),

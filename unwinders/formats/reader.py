@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from testbed.image import Image, Section
+from testbed.image.byte_cursor import ByteCursor
 from testbed.words.budget import Account
 from testbed.words.errors import BudgetExceeded, MalformedTable, TableTooCostly
-
-_LEB_BYTES = 10  # a 64-bit value has no more
-_LEB_BITS = 64
 
 # DW_EH_PE pointer encodings (LSB 5.0 core, section 10.5.1): the low nibble is the format, bits 4-6 say to what
 # the value is relative, bit 7 that it is the address of the pointer.
@@ -24,11 +22,10 @@ def reader_of(image: Image, section: Section, name: str | None = None, offset: i
     return Reader(name, section.address, section.data, offset, account=image.account.share(name))
 
 
-class Reader:
-    """Little-endian reads of ``data[offset:end]``, a part of ``section``, which is loaded at ``address``.
+class Reader(ByteCursor):
+    """Reads a part of ``section``, which is loaded at ``address``; errors are MalformedTable, with section and offset.
 
-    Every read raises MalformedTable with the section and the offset where the bytes end too early. ``account`` is what
-    reading the section draws on: that of its image, without one an account of its own.
+    ``account`` is what reading the section draws on: that of its image, without one an account of its own.
     """
 
     def __init__(
@@ -41,10 +38,9 @@ class Reader:
         *,
         account: Account | None = None,
     ) -> None:
-        self.section, self.address, self.data = section, address, data
+        super().__init__(data, offset, len(data) if end is None else end)
+        self.section, self.address = section, address
         self.account = account or Account(section, len(data))
-        self.offset = offset
-        self.end = len(data) if end is None else end
 
     def part(self, offset: int, end: int) -> Reader:
         """A cursor over ``[offset, end)`` of the same section."""
@@ -59,53 +55,8 @@ class Reader:
         except BudgetExceeded as why:
             raise TableTooCostly(self.section, self.offset, why) from why
 
-    def error(self, detail: str, *, at: int | None = None) -> MalformedTable:
-        """The error to raise for the bytes at ``at`` (default: where the cursor stands)."""
+    def error(self, detail: str, at: int | None = None) -> MalformedTable:
         return MalformedTable(self.section, self.offset if at is None else at, detail)
-
-    @property
-    def left(self) -> int:
-        return self.end - self.offset
-
-    def take(self, size: int) -> bytes:
-        if size < 0 or size > self.left:
-            raise self.error(f"{size} bytes are needed, {self.left} are left")
-        self.offset += size
-        return self.data[self.offset - size : self.offset]
-
-    def unsigned(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "little")
-
-    def signed(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "little", signed=True)
-
-    def uleb(self) -> int:
-        """An unsigned LEB128 number (DWARF 5, section 7.6) of at most 64 bits."""
-        start = self.offset
-        value, width = self._leb()
-        if value >> _LEB_BITS:
-            raise self.error(f"a LEB128 number of {width} bits does not fit {_LEB_BITS}", at=start)
-        return value
-
-    def sleb(self) -> int:
-        """A signed LEB128 number (DWARF 5, section 7.6) of at most 64 bits."""
-        start = self.offset
-        value, width = self._leb()
-        if value >> (width - 1):  # bit 6 of the last byte is the sign
-            value -= 1 << width
-        if not -(1 << (_LEB_BITS - 1)) <= value < 1 << (_LEB_BITS - 1):
-            raise self.error(f"a LEB128 number of {width} bits does not fit {_LEB_BITS}", at=start)
-        return value
-
-    def _leb(self) -> tuple[int, int]:
-        """The bits of one LEB128 number, and how many there are."""
-        start, value = self.offset, 0
-        for i in range(_LEB_BYTES):
-            byte = self.unsigned(1)
-            value |= (byte & 0x7F) << (7 * i)
-            if not byte & 0x80:
-                return value, 7 * (i + 1)
-        raise self.error(f"a LEB128 number has more than {_LEB_BYTES} bytes", at=start)
 
     def string(self) -> str:
         """Bytes up to a zero, as ASCII."""

@@ -77,7 +77,7 @@ def _constant(entry: DebugEntry) -> CallTarget | None:
     image, size = entry.unit.image, entry.unit.address_size
     at = Cursor(image.path.name, ".debug_info", said.raw, 0, len(said.raw), account_of(image))
     address: int | None = None
-    while not at.done:  # each operation is a byte at least
+    while at.left > 0:  # each operation is a byte at least
         operation = at.unsigned(1)
         if operation == _ADDR and address is None:
             address = at.unsigned(size)

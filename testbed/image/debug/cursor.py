@@ -1,96 +1,51 @@
 """A place in a section of debug information: every read is bounded, every failure names section and offset.
 
-Source: DWARF 5, section 7.4 (offset sizes), 7.6 (LEB128).
+Source: DWARF 5, section 7.4 (offset sizes).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from testbed.image.byte_cursor import ByteCursor
 from testbed.image.model import Image
 from testbed.words.budget import Account
 from testbed.words.errors import DebugInfoError
 from testbed.words.printable import printable
 
-_LEB_BYTES = 19  # of a 128-bit value; more is damage
 
+class Cursor(ByteCursor):
+    """Reads forward in a section; raises DebugInfoError, with the section and the offset, instead of leaving it."""
 
-@dataclass(slots=True)
-class Cursor:
-    """Reads forward in ``data[at:end]``; raises DebugInfoError instead of leaving it."""
+    leb_bits = 128
 
-    path: str
-    section: str
-    data: bytes
-    at: int
-    end: int
-    account: Account
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.at <= self.end <= len(self.data):
-            raise DebugInfoError(self.path, self.section, self.at, f"this place is not in its {len(self.data)} bytes")
+    def __init__(self, path: str, section: str, data: bytes, offset: int, end: int, account: Account) -> None:
+        super().__init__(data, offset, end)
+        self.path, self.section, self.account = path, section, account
+        if not 0 <= offset <= end <= len(data):
+            raise self.error(f"this place is not in its {len(data)} bytes")
 
     def error(self, detail: str, at: int | None = None) -> DebugInfoError:
-        return DebugInfoError(self.path, self.section, self.at if at is None else at, detail)
-
-    @property
-    def done(self) -> bool:
-        return self.at >= self.end
-
-    def take(self, count: int) -> bytes:
-        if count < 0 or self.at + count > self.end:
-            raise self.error(f"{count} bytes wanted, {self.end - self.at} left")
-        out = self.data[self.at : self.at + count]
-        self.at += count
-        return out
-
-    def unsigned(self, count: int) -> int:
-        return int.from_bytes(self.take(count), "little")
-
-    def signed(self, count: int) -> int:
-        return int.from_bytes(self.take(count), "little", signed=True)
-
-    def uleb(self) -> int:
-        if self.at < self.end and (byte := self.data[self.at]) < 0x80:  # most are of one byte
-            self.at += 1
-            return byte
-        value = 0
-        for i in range(_LEB_BYTES):
-            byte = self.unsigned(1)
-            value |= (byte & 0x7F) << (7 * i)
-            if byte < 0x80:
-                return value
-        raise self.error(f"a LEB128 number of more than {_LEB_BYTES} bytes")
-
-    def sleb(self) -> int:
-        value = 0
-        for i in range(_LEB_BYTES):
-            byte = self.unsigned(1)
-            value |= (byte & 0x7F) << (7 * i)
-            if byte < 0x80:
-                return value - (1 << (7 * i + 7)) if byte & 0x40 else value
-        raise self.error(f"a LEB128 number of more than {_LEB_BYTES} bytes")
+        return DebugInfoError(self.path, self.section, self.offset if at is None else at, detail)
 
     def string(self) -> str:
-        stop = self.data.find(b"\0", self.at, self.end)
+        stop = self.data.find(b"\0", self.offset, self.end)
         if stop < 0:
             raise self.error("a string without an end")
-        self.account.spend("unpacked", stop - self.at, self.at)
-        out = printable(self.data[self.at : stop].decode("utf-8", "replace"))
-        self.at = stop + 1
+        self.account.spend("unpacked", stop - self.offset, self.offset)
+        out = printable(self.data[self.offset : stop].decode("utf-8", "replace"))
+        self.offset = stop + 1
         return out
 
     def initial_length(self) -> tuple[int, int]:
         """(the end of what follows, the size of offsets in it: 4 or 8)."""
-        start = self.at
+        start = self.offset
         length, size = self.unsigned(4), 4
         if length == 0xFFFFFFFF:
             length, size = self.unsigned(8), 8
         elif length >= 0xFFFFFFF0:
             raise self.error(f"reserved length {length:#x}", start)
-        if self.at + length > self.end:
+        if self.offset + length > self.end:
             raise self.error(f"its length {length:#x} reaches past the end of the section", start)
-        return self.at + length, size
+        return self.offset + length, size
 
 
 def cursor(image: Image, section: str, at: int = 0, end: int | None = None) -> Cursor:

@@ -113,21 +113,21 @@ def read_units(image: Image) -> tuple[tuple[CompilationUnit, ...], tuple[DebugIn
         return (), ()
     where = cursor(image, ".debug_info")
     abbreviations: dict[int, _Abbreviations] = {}
-    while not where.done:
-        start = where.at
+    while where.left > 0:
+        start = where.offset
         try:
             end, offset_size = where.initial_length()
         except DebugInfoError as error:
             problems.append(error)
             break
         try:
-            inside = cursor(image, ".debug_info", where.at, end)
+            inside = cursor(image, ".debug_info", where.offset, end)
             unit = _unit(image, inside, start, offset_size, abbreviations)
             if unit is not None:
                 units.append(unit)
         except DebugInfoError as error:
             problems.append(error)
-        where.at = end
+        where.offset = end
     return tuple(units), tuple(problems)
 
 
@@ -179,7 +179,7 @@ def _unit(
         raise at.error(f"addresses of {address_size} bytes", start)
     if table not in known:
         known[table] = _Abbreviations(cursor(image, ".debug_abbrev", table))
-    unit = CompilationUnit(image, start, at.end, version, offset_size, address_size, at.at, known[table])
+    unit = CompilationUnit(image, start, at.end, version, offset_size, address_size, at.offset, known[table])
     read = _entry(unit, at)
     unit.top = read[0] if read is not None else None
     if unit.top is None or unit.top.tag not in (Tag.COMPILE_UNIT, Tag.PARTIAL_UNIT, Tag.SKELETON_UNIT):
@@ -208,7 +208,7 @@ def _declared(at: Cursor) -> Iterator[tuple[int, _Abbreviation]]:
         tag, children = at.uleb(), bool(at.unsigned(1))
         attributes = []
         while True:
-            at.account.spend("entries", 1, at.at)
+            at.account.spend("entries", 1, at.offset)
             name, form = at.uleb(), at.uleb()
             constant = at.sleb() if form == Form.IMPLICIT_CONST else 0
             if not name and not form:
@@ -225,7 +225,7 @@ def read_entries(unit: CompilationUnit) -> dict[int, DebugEntry]:
     at = cursor(unit.image, ".debug_info", unit.first, unit.end)
     entries: dict[int, DebugEntry] = {}
     parents: list[DebugEntry] = []
-    while not at.done:
+    while at.left > 0:
         read = _entry(unit, at)
         if read is None:
             if not parents:
@@ -247,7 +247,7 @@ def read_entries(unit: CompilationUnit) -> dict[int, DebugEntry]:
 
 def _entry(unit: CompilationUnit, at: Cursor) -> tuple[DebugEntry | None, bool] | None:
     """The next entry, where something asks for it, and whether others are below it; None: it ends those of a parent."""
-    offset = at.at
+    offset = at.offset
     code = at.uleb()
     if code == 0:
         return None

@@ -68,7 +68,7 @@ def _before_5(unit: CompilationUnit, at: Cursor, base: int) -> Iterator[Range]:
     size = unit.address_size
     select = (1 << (8 * size)) - 1
     for _ in range(MAX_RANGES):
-        at.account.spend("entries", 1, at.at)
+        at.account.spend("entries", 1, at.offset)
         start, end = at.unsigned(size), at.unsigned(size)
         if start == select:
             base = end
@@ -86,7 +86,7 @@ def _from_5(unit: CompilationUnit, at: Cursor, base: int) -> Iterator[Range]:
         return unit.address(AttributeValue(Form.ADDRX, at.uleb())) or 0
 
     for _ in range(MAX_RANGES):
-        at.account.spend("entries", 1, at.at)
+        at.account.spend("entries", 1, at.offset)
         match kind := at.unsigned(1):
             case 0:  # DW_RLE_end_of_list
                 return
@@ -108,7 +108,7 @@ def _from_5(unit: CompilationUnit, at: Cursor, base: int) -> Iterator[Range]:
                 start = at.unsigned(size)
                 yield start, start + at.uleb()
             case _:
-                raise at.error(f"unknown range list entry {kind:#x}", at.at - 1)
+                raise at.error(f"unknown range list entry {kind:#x}", at.offset - 1)
     raise at.error(f"more than {MAX_RANGES} ranges")
 
 

@@ -99,7 +99,7 @@ def read_lines(unit: CompilationUnit) -> LineTable:
     name = top.text(Attribute.NAME) or ""
     at = cursor(unit.image, ".debug_line", offset)
     end, offset_size = at.initial_length()
-    at = cursor(unit.image, ".debug_line", at.at, end)
+    at = cursor(unit.image, ".debug_line", at.offset, end)
     header = _header(unit, at, offset_size, folder, name)
     rows = _run(at, header, unit)
     return LineTable(tuple(sorted(rows, key=lambda row: row.start)), header.files)
@@ -113,7 +113,7 @@ def joined(folder: str, name: str) -> str:
 def _header(unit: CompilationUnit, at: Cursor, offset_size: int, folder: str, name: str) -> _LineHeader:
     version = at.unsigned(2)
     if not 2 <= version <= 5:
-        raise at.error(f"line table version {version} is none of 2 to 5", at.at - 2)
+        raise at.error(f"line table version {version} is none of 2 to 5", at.offset - 2)
     header = _LineHeader(version, offset_size, unit.address_size)
     if version >= 5:
         header.address_size = at.unsigned(1)
@@ -121,7 +121,7 @@ def _header(unit: CompilationUnit, at: Cursor, offset_size: int, folder: str, na
         if header.address_size not in (4, 8):
             raise at.error(f"addresses of {header.address_size} bytes")
     length = at.unsigned(offset_size)
-    header.program = at.at + length
+    header.program = at.offset + length
     if header.program > at.end:
         raise at.error("the header reaches past its table")
     header.unit = at.unsigned(1)
@@ -135,18 +135,18 @@ def _header(unit: CompilationUnit, at: Cursor, offset_size: int, folder: str, na
         _files_5(unit, at, header, folder)
     else:
         _files_4(at, header, folder, name)
-    at.at = header.program
+    at.offset = header.program
     return header
 
 
 def _files_5(unit: CompilationUnit, at: Cursor, header: _LineHeader, folder: str) -> None:
     folders = [joined(folder, path) for path, _ in _names(unit, at, header)]
-    at.account.spend("unpacked", sum(map(len, folders)), at.at)
+    at.account.spend("unpacked", sum(map(len, folders)), at.offset)
     if folders:  # the first one is the unit's own, which may be relative: -ffile-prefix-map
         folders[0] = joined("", folder) or folders[0]
     for number, (path, index) in enumerate(_names(unit, at, header)):
         header.files[number] = joined(folders[index] if index < len(folders) else "", path)
-        at.account.spend("unpacked", len(header.files[number]), at.at)
+        at.account.spend("unpacked", len(header.files[number]), at.offset)
 
 
 def _names(unit: CompilationUnit, at: Cursor, header: _LineHeader) -> list[tuple[str, int]]:
@@ -157,7 +157,7 @@ def _names(unit: CompilationUnit, at: Cursor, header: _LineHeader) -> list[tuple
         raise at.error(f"{count} names in a line table's header")
     out = []
     for _ in range(count):
-        at.account.spend("entries", 1, at.at)
+        at.account.spend("entries", 1, at.offset)
         path, index = "", 0
         for content, form in formats:
             value = read_form(at, form, 0, header)
@@ -179,12 +179,12 @@ def _files_4(at: Cursor, header: _LineHeader, folder: str, name: str) -> None:
     folders = [folder]
     while path := at.string():
         folders.append(joined(folder, path))
-        at.account.spend("unpacked", len(folders[-1]), at.at)
+        at.account.spend("unpacked", len(folders[-1]), at.offset)
     header.files[0] = joined(folder, name)  # a call_file of 0 means "not known"; the unit's own name serves
     while path := at.string():
         index, _, _ = at.uleb(), at.uleb(), at.uleb()  # folder, time, size
         header.files[len(header.files)] = joined(folders[index] if index < len(folders) else "", path)
-        at.account.spend("unpacked", len(path) + (len(folders[index]) if index < len(folders) else 0), at.at)
+        at.account.spend("unpacked", len(path) + (len(folders[index]) if index < len(folders) else 0), at.offset)
         if len(header.files) > MAX_FILES:
             raise at.error(f"more than {MAX_FILES} files")
 
@@ -208,7 +208,7 @@ def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow
 
     def emit() -> None:
         line = Line(files.get(state.file, ""), state.line, state.column, state.discriminator)
-        at.account.spend("entries", 1, at.at)
+        at.account.spend("entries", 1, at.offset)
         pending.append((state.address, line))
         state.discriminator = 0
         if len(rows) + len(pending) > MAX_ROWS:
@@ -222,8 +222,8 @@ def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow
                 rows.append(LineRow(code(start), code(end), line))
         pending.clear()
 
-    while not at.done:
-        at.account.spend("steps", 1, at.at)
+    while at.left > 0:
+        at.account.spend("steps", 1, at.offset)
         opcode = at.unsigned(1)
         if opcode >= header.opcode_base:
             adjusted = opcode - header.opcode_base
@@ -261,16 +261,16 @@ def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow
 def _extended(at: Cursor, state: _LineState) -> bool:
     """An extended opcode; True for the end of the sequence."""
     length = at.uleb()
-    end = at.at + length
+    end = at.offset + length
     if length == 0 or end > at.end:
         raise at.error(f"an extended opcode of {length} bytes")
     match at.unsigned(1):
         case 1:
-            at.at = end
+            at.offset = end
             return True
         case 2:  # set_address
             state.address = at.unsigned(length - 1)
         case 4:  # set_discriminator
             state.discriminator = at.uleb()
-    at.at = end
+    at.offset = end
     return False
