@@ -109,17 +109,6 @@ def analysis(armhf: str | None = None, most: int | None = None) -> None:
     (ROOT / "docs" / "results" / "analysis-of-libraries.md").write_text(page, encoding="utf-8")
 
 
-def tables_of_libraries() -> None:
-    """docs/results/tables-of-libraries.md: every row of Debian's libraries beside readelf's."""
-    from testbed.report.phrases import markdown_table
-    from tests.unwinders.tables.libraries import HEAD, installed, library_rows, sweep
-
-    by_library = {library: sweep(library) for library in installed()}
-    introduction = (ROOT / "docs" / "results" / "tables-of-libraries.intro.md").read_text(encoding="utf-8")
-    page = introduction.format(libraries=markdown_table(HEAD, library_rows(by_library)))
-    (ROOT / "docs" / "results" / "tables-of-libraries.md").write_text(page, encoding="utf-8")
-
-
 def _judged(counts: Mapping[str, Any]) -> int:
     return int(counts["sites"]) - int(counts["transition"]) - int(counts.get("undecided", 0))
 
@@ -290,7 +279,6 @@ PARTS = {
     "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/techniques.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
     "names": DocumentPart(names, "docs/results/names.md; needs binutils for all architectures, and llvm"),
-    "tables": DocumentPart(tables_of_libraries, "results/tables-of-libraries.md; needs binutils and cross compilers"),
     "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
     "reports": DocumentPart(reports, "docs/reports.md and docs/reports/, from the reports' own files"),
     "versions": DocumentPart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
@@ -60,7 +61,7 @@ def test_both_readers_say_the_same_of_every_executed_pc(arch: str, request: pyte
 
 # Both readers say the same of libraries that others have compiled: at the ends of every row of some entries.
 
-ENTRIES = 20  # of each table
+ENTRIES = 20  # of each table, unless all are asked for
 FILES = [
     f"{folder}/{name}"
     for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/aarch64-linux-gnu/lib", "/usr/arm-linux-gnueabihf/lib")
@@ -68,28 +69,28 @@ FILES = [
 ]
 
 
-def ends(table: RowTable, seed: int) -> set[int]:
-    """The first and the last pc of rows, and those around their entries."""
+def ends(table: RowTable, seed: int, most: int) -> set[int]:
+    """The first and the last pc of rows, and those around their entries, of ``most`` entries."""
     if not table.entries:
-        chosen = Random(seed).sample(table.rows, min(4 * ENTRIES, len(table)))
+        chosen = Random(seed).sample(table.rows, min(4 * most, len(table)))
         return {pc for row in chosen for pc in (row.start, row.end - 1)}
     pcs = set()
-    for start, end, _ in Random(seed).sample(table.entries, min(ENTRIES, len(table.entries))):
+    for start, end, _ in Random(seed).sample(table.entries, min(most, len(table.entries))):
         rows = table.rows[bisect_left(table.starts, start) : bisect_left(table.starts, end)]
         pcs |= {start - 1, end, *(row.start for row in rows), *(row.end - 1 for row in rows)}
     return pcs
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_both_readers_say_the_same_of_a_library(file: str) -> None:
+def test_both_readers_say_the_same_of_a_library(file: str, request: pytest.FixtureRequest) -> None:
     if not Path(file).exists():
         pytest.skip(f"{file} is not installed")
     image = read_image(file)
-    compared = 0
+    compared, most = 0, sys.maxsize if request.config.getoption("--everything") else ENTRIES
     for format in BY_SECTION:
         technique = UNWINDERS[TECHNIQUES[format]]
         if technique.rows is not None and technique.applies_to(image):
-            pcs = ends(technique.rows(image), seed=len(file))
+            pcs = ends(technique.rows(image), len(file), most)
             compared += len(pcs)
             assert [str(each) for each in differences(image, format, pcs)] == []
     assert compared > 40

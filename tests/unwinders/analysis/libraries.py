@@ -37,7 +37,6 @@ from testbed.image import Image, read_image
 from testbed.image.capstone_isas import disassembler
 from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import UnwindError
-from tests.unwinders.tables.libraries import FOLDERS
 from unwinders.analysis.abstract_machine import rebased
 from unwinders.analysis.abstract_state import CFA, LANDED, AbstractState, AbstractValue, EntryValue, StackAddress, join
 from unwinders.analysis.control_flow import states_of
@@ -259,6 +258,11 @@ def _instructions(library: Library, function: FunctionParts, isa: Isa) -> Iterat
 
 
 NAMES = ("libc.so.6", "libm.so.6", "libstdc++.so.6")
+FOLDERS = {
+    "x86_64": Path("/lib/x86_64-linux-gnu"),
+    "arm64": Path("/usr/aarch64-linux-gnu/lib"),
+    "arm32": Path("/usr/arm-linux-gnueabihf/lib"),
+}
 
 
 def installed(arch: str, name: str) -> Path | None:
