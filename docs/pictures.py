@@ -89,8 +89,8 @@ def pages() -> None:
             before = _wrong_directive if name == "editor" else None
             _photograph(browser, address, DOCS / f"{name}.png", DESK, "light", before)
             _photograph(browser, address, place / f"{name}.png", PHONE, "dark", None)
+        _beside(browser, [place / f"{name}.png" for name in shown], DOCS / "phones.png")
         browser.close()
-        _beside([place / f"{name}.png" for name in shown], DOCS / "phones.png")
 
 
 def _photograph(
@@ -138,19 +138,15 @@ def _editor() -> Iterator[str]:
         work.stop()
 
 
-def _beside(pictures: list[Path], whole: Path) -> None:
-    """Pictures of equal height side by side."""
-    from PIL import Image
-
-    images = [Image.open(picture) for picture in pictures]
+def _beside(browser: Any, pictures: list[Path], whole: Path) -> None:
+    """Pictures of phones side by side."""
     gap = 14
-    wide = sum(image.width + gap for image in images) - gap
-    made = Image.new("RGB", (wide, max(image.height for image in images)), "#8a8f98")
-    left = 0
-    for image in images:
-        made.paste(image, (left, 0))
-        left += image.width + gap
-    made.save(whole, optimize=True)
+    page = browser.new_page(viewport={"width": (PHONE[0] + gap) * len(pictures) - gap, "height": PHONE[1]})
+    page.goto(pictures[0].parent.as_uri())
+    shown = "".join(f'<img src="{picture.name}">' for picture in pictures)
+    page.set_content(f'<body style="margin: 0; display: flex; gap: {gap}px; background: #8a8f98">{shown}')
+    page.wait_for_load_state("load")
+    page.screenshot(path=str(whole))
 
 
 def write_all() -> None:

@@ -202,7 +202,7 @@ def _headline(report: CheckReport, checks: list[FileCheck]) -> list[tuple[str, s
     return [
         (
             f"{len(findings):,}",
-            f"{known:,} known from the baseline" if known else f"{executed:,} seen on a natural path",
+            f"{known:,} known from the baseline" if known else f"{executed:,} seen when executed",
             "findings",
         ),
         (share(ran, instructions), f"of {count(instructions, 'instruction')}", "executed"),

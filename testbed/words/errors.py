@@ -49,13 +49,18 @@ class DirectorError(TestbedError):
         self.text, self.position, self.detail = text, position, detail
 
 
+_MOST_LINES = 30
+
+
 class BuildError(TestbedError):
-    """A source did not become a file: the command that failed and what it printed."""
+    """A source did not become a file: the command that failed and what it printed, in the message its first lines."""
 
     def __init__(self, detail: str, *, command: Sequence[str] = (), output: str = "") -> None:
         text = detail
-        if output:
-            text += "\n" + output.rstrip()
+        lines = output.rstrip().splitlines()
+        text += "".join(f"\n{line}" for line in lines[:_MOST_LINES])
+        if len(lines) > _MOST_LINES:
+            text += f"\n... and {len(lines) - _MOST_LINES:,} more lines"
         if command:
             text += "\ncommand: " + " ".join(command)
         super().__init__(text)

@@ -454,7 +454,8 @@ def test_a_right_table_leads_to_the_caller_from_every_instruction(testbed: Testb
 def test_a_wrong_row_makes_who_reads_it_lie(testbed: Testbed) -> None:
     """At six instructions, from behind the second push to the first pop, and at two of the callee."""
     said = tells(testbed, 1, ("check", "wrong.s", "-u", "eh_frame", "-u", "stack_scan"))
-    by_name = {line.split()[0]: line.split() for line in said.out.splitlines() if line.startswith(("eh_", "stack_"))}
+    lines = reversed(said.out.splitlines())  # a row, and at the end a sentence
+    by_name = {line.split()[0]: line.split() for line in lines if line.startswith(("eh_", "stack_"))}
     assert by_name["stack_scan"][1] == "12" and by_name["eh_frame"][1:6] == ["4", "33.3", "%", "0", "8"]
     assert "both+0x2: eh_frame: wrong" in said.out
     assert "true both+0x2 < _start+0x3" in said.out
@@ -468,7 +469,9 @@ def test_a_program_is_judged_alike(testbed: Testbed) -> None:
         return shlex.join([sys.executable, "program.py", hex(low), hex(high)])
 
     said = tells(testbed, 0, ("check", "right.s", "--unwinder-cmd", command(0, 0)))
-    assert said.out.splitlines()[-1].split() == ["opener", "0", "0", "%", "12", "0", "0", "0"]
+    *_, row, _, sentence = said.out.splitlines()
+    assert row.split() == ["opener", "0", "0", "%", "12", "0", "0", "0"]
+    assert sentence == "opener is right at none of 12 instructions, stops honestly at 12."
     tells(
         testbed,
         1,

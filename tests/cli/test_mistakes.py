@@ -75,7 +75,7 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["run", "./nowhere.c"], "no file"),
         (["run", "leaf_call", "--budget", "0"], "'--budget': 0 is not in the range"),
         (["run", "leaf_call", "--cross-check", "--budget", "-3"], "'--budget': -3 is not in the range"),
-        (["run", "./program", "-l"], "what is not for testbed stands behind --"),
+        (["run", "./program", "-l"], "error: no option -l; what is not for testbed stands behind --"),
         (["matrix", "-p", "nothing*"], "no program matches"),
         (["matrix", "-p", "leaf_call", "-r", "clang-O2"], "no program is built that way"),
         (["matrix", "-p", "recursion", "-r", "gcc-O3"], "only --all has these units"),
