@@ -17,14 +17,13 @@ from testbed.build.compile import find_zig, write_source
 from testbed.build.recipes import PREBUILT, RECIPES
 from testbed.build.tables.sframe import ABIS
 from testbed.build.targets import CLANG, LLD
-from testbed.contract.rows import Offset, RegisterPlus, UnwindRow
 from testbed.image import Image, read_elf
 from testbed.program.model import Program, Source
 from testbed.program.start import START
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_built
+from tests.rereading.beside import read_alike
 from unwinders.formats.orc import ENTRIES
-from unwinders.formats.sframe import sframe_index
 from unwinders.tables.orc import ORC
 from unwinders.tables.sframe import SFRAME
 
@@ -149,8 +148,6 @@ def test_the_hash_in_the_header_is_that_of_the_kernels_own_file() -> None:
 
 
 # SFrame tables of GNU as 2.40 (version 1, x86_64 and arm64) and GNU ld: what ours and `.eh_frame` say, at every pc.
-#
-# The independent reader is ``readelf --sframe``, which reads version 1 in binutils 2.40.
 
 
 SFRAME_PROGRAMS = [
@@ -172,14 +169,12 @@ GNU_CASES = [
 
 @pytest.mark.parametrize(("program", "arch", "flag"), GNU_CASES)
 def test_gnu_as_writes_version_1_and_it_is_right(program: Program, arch: Arch, flag: str, tmp_path: Path) -> None:
-    """Against readelf, and at every instruction of the run."""
+    """By both readers, and at every instruction of the run."""
     source = program.source_for(arch.isas[0])
     assert source is not None
     whole = compiled(written(source, tmp_path), arch, tmp_path, "-O2", flag)
-    image = by_gnu_as(whole, arch, tmp_path)
+    image = read_alike(by_gnu_as(whole, arch, tmp_path), ".sframe")
     assert image.sections[".sframe"].data[2] == 1
-    table = sframe_index(image).all_rows()
-    assert [readelf_words(row, image) for row in table] == readelf_rows(image, tmp_path)
     built = Built(program, arch, PREBUILT, arch.isas[0], source, image.path, image)
     run = run_built(built)
     assert not run.failure
@@ -189,19 +184,3 @@ def test_gnu_as_writes_version_1_and_it_is_right(program: Program, arch: Arch, f
     # says it; on arm64 the link register still has what the last call left there.
     besides = set() if arch.link is None else {"phantom", "stopped"}
     assert {verdict.outcome.value for verdict in verdicts} <= {"exact"} | besides
-
-
-def readelf_words(row: UnwindRow, image: Image) -> tuple[int, str, str, str]:
-    """A row as ``readelf --sframe`` prints it. What has a fixed place, or none, it prints as `u`."""
-    arch = image.arch
-    assert isinstance(row.cfa, RegisterPlus)
-    base = {arch.sp: "sp", arch.frame_pointers[0]: "fp"}[row.cfa.register]
-    places = (row.registers.get(arch.frame_pointers[0]), row.registers.get(row.return_address) if arch.link else None)
-    fp, ra = (f"c{rule.offset:+d}" if isinstance(rule, Offset) else "u" for rule in places)
-    return row.start, f"{base}{row.cfa.offset:+d}", fp, ra
-
-
-def readelf_rows(image: Image, folder: Path) -> list[tuple[int, str, str, str]]:
-    text = run(tool("readelf", "binutils"), "--sframe=.sframe", image.path, cwd=folder)
-    row = re.compile(r"^ +(?P<pc>[0-9a-f]{8,16}) +(?P<cfa>\S+) +(?P<fp>\S+) +(?P<ra>\S+?)(?:\[s\])? *$", re.M)
-    return [(int(m["pc"], 16), m["cfa"], m["fp"], m["ra"]) for m in row.finditer(text)]
