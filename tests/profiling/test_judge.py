@@ -58,6 +58,37 @@ def test_the_lazy_resolver_of_arm64_has_a_wrong_cfa_and_spoils_what_it_calls() -
     assert place.command == f"testbed check {place.file} --function {place.known}"
 
 
+@pytest.mark.parametrize(
+    ("name", "target", "link", "table", "function", "because"),
+    [
+        (
+            "contexts",
+            "x86_64",
+            "static",
+            "eh_frame",
+            "__start_context",
+            "return address is at CFA-0x8, and nobody called",
+        ),
+        ("contexts", "x86_64", "static", "eh_frame", "__swapcontext", "r12 is still in r12, true nowhere in the frame"),
+        ("contexts", "x86_64", "static", "eh_frame", "__setcontext", "CFA is rdx, true rsp+0x8"),
+        (
+            "hello",
+            "thumb",
+            "static",
+            "ehabi",
+            "__libc_start_main",
+            "for calls only: r4 is still in r4, true at CFA-0x8",
+        ),
+    ],
+)
+def test_of_a_wrong_row_it_is_told_what_it_says_and_what_is_true(
+    name: str, target: str, link: str, table: str, function: str, because: str
+) -> None:
+    share = judge_process(watch_process(ran(name, target, link)), UNWINDERS[table])
+    (place,) = (each for each in share.places if each.function == function)
+    assert place.because.endswith(because) and place.lies
+
+
 def test_an_unwinder_that_does_not_say_what_its_table_says_is_unexplained() -> None:
     false = replace(UNWINDERS["eh_frame"], unwind_trace=UNWINDERS["fp_chain"].unwind_trace)
     share = judge_process(watched("hello", "x86_64", "static"), false)
