@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from testbed.process.channels import PipeEnd, pipe
-from testbed.process.open_files import MOST_AT_ONCE, POLL_ERROR, POLL_HUNG_UP, POLL_IN, POLL_OUT, OpenFile
+from testbed.process.file_locks import WHOLE_FILE, FileLock
+from testbed.process.open_files import (
+    MOST_AT_ONCE,
+    POLL_ERROR,
+    POLL_HUNG_UP,
+    POLL_IN,
+    POLL_OUT,
+    OpenFile,
+    OpenFolder,
+    OpenHostFile,
+)
 from testbed.process.refusal import Refusal
 from testbed.process.signals import send, sent_info
 from testbed.process.sockets import Socket
@@ -18,9 +28,10 @@ from testbed.process.threads import MustWait, Wait
 
 MOST_PIECES = 1024  # of one readv or writev
 _DUPLICATE, _GET_FLAGS, _SET_FLAGS, _GET_STATUS, _SET_STATUS = 0, 1, 2, 3, 4
-_LOCKS = (5, 6, 7, 12, 13, 14)  # F_GETLK, F_SETLK, F_SETLKW, and those of 64 bits
+_LOCKS = {5: 0, 6: 1, 7: 2, 12: 0, 13: 1, 14: 2}  # F_GETLK, F_SETLK, F_SETLKW, and those of 64 bits
+_ASK, _TRY, _WAIT = range(3)
 _DUPLICATE_CLOSED = 1030
-_UNLOCKED = 2
+_SHARED, _ALONE, _UNLOCKED = range(3)  # F_RDLCK, F_WRLCK, F_UNLCK
 _MOST_ADVICE = 5  # POSIX_FADV_NOREUSE
 _CLOSE_ON_EXEC, _KEEP_ON_EXEC, _NO_WAITING, _HOW_MUCH = 0x5451, 0x5450, 0x5421, 0x541B  # FIOCLEX ... FIONREAD
 
@@ -111,6 +122,18 @@ def _cut(process: Process, number: int, size: int) -> int:
     return 0
 
 
+def fallocate(process: Process, a: tuple[int, ...]) -> int:
+    """``fallocate(fd, mode, offset, size)``: 0, the file as long as that at least; EOPNOTSUPP for a mode."""
+    file = process.descriptors.file(process.signed(a[0]), os.O_RDONLY)
+    start, size = (process.signed(process.wide(a, at), 64) for at in (2, 4 if process.abi.split else 3))
+    if a[1]:
+        raise Refusal(errno.EOPNOTSUPP)
+    if start < 0 or size <= 0:
+        raise Refusal(errno.EINVAL)
+    file.cut(max(file.size, start + size))
+    return 0
+
+
 def pread64(process: Process, a: tuple[int, ...]) -> int:
     """``pread64(fd, buffer, count, offset)``: how many bytes were read; the position stays."""
     data = process.descriptors.file(process.signed(a[0]), os.O_WRONLY).read_at(a[2], process.wide(a, 3))
@@ -140,7 +163,11 @@ def llseek(process: Process, a: tuple[int, ...]) -> int:
 
 def close(process: Process, a: tuple[int, ...]) -> int:
     """``close(fd)``: 0, or EBADF."""
-    process.descriptors.close(process.signed(a[0]))
+    number = process.signed(a[0])
+    file = process.descriptors[number]
+    process.descriptors.close(number)
+    if isinstance(file, OpenHostFile):
+        process.kernel.locks.put(file.node.path, FileLock(process.number, alone=True), locked=False)
     return 0
 
 
@@ -180,11 +207,72 @@ def fcntl(process: Process, a: tuple[int, ...]) -> int:
         changeable = os.O_APPEND | os.O_NONBLOCK
         file.flags = file.flags & ~changeable | argument & changeable
         return 0
-    if command in _LOCKS:  # nobody else has this file
-        if command in (_LOCKS[0], _LOCKS[3]):
-            process.memory.write(argument, process.pack(_UNLOCKED, size=2))
-        return 0
+    if command in _LOCKS:
+        wide = process.arch.word == 8 or command > max(_LOCKS) - 3
+        return _lock_bytes(process, file, _LOCKS[command], argument, 8 if wide else 4)
     raise Refusal(errno.EINVAL)
+
+
+def _lock(process: Process, file: OpenFile, wanted: FileLock, kind: int, *, at_once: bool) -> int:
+    """Lock, or free, bytes of a file for an owner, once nobody else keeps them. Raises Refusal (EAGAIN)."""
+    locks, path = process.kernel.locks, file.node.path if isinstance(file, OpenHostFile | OpenFolder) else ""
+    if path and kind != _UNLOCKED and locks.against(path, wanted):
+        if at_once:
+            raise Refusal(errno.EAGAIN)
+        raise MustWait(Wait(lambda: not locks.against(path, wanted), restart=True, what="a lock on a file"))
+    if path:
+        locks.put(path, wanted, locked=kind != _UNLOCKED)
+    return 0
+
+
+def flock(process: Process, a: tuple[int, ...]) -> int:
+    """``flock(fd, operation)``: 0; the open file has a lock, shared (1), alone (2) or none (8); EWOULDBLOCK with 4."""
+    kind = {1: _SHARED, 2: _ALONE, 8: _UNLOCKED}.get(a[1] & ~4)
+    file = process.descriptors[process.signed(a[0])]
+    if kind is None:
+        raise Refusal(errno.EINVAL)
+    return _lock(process, file, FileLock(file, kind == _ALONE), kind, at_once=bool(a[1] & 4))
+
+
+def _lock_bytes(process: Process, file: OpenFile, how: int, address: int, size: int) -> int:
+    """``struct flock``: kind and whence, of 2 bytes, then start and length of ``size`` bytes, and a process."""
+    kind, whence = (process.memory.word(address + 2 * i, 2) for i in range(2))
+    start, length = (process.signed(process.memory.word(address + size + size * i, size), 8 * size) for i in range(2))
+    start += (0, file.seek(0, os.SEEK_CUR) if whence == 1 else 0, file.size)[whence % 3]
+    first, end = sorted((start, start + length)) if length else (start, WHOLE_FILE)
+    if kind > _UNLOCKED or whence > 2 or first < 0:
+        raise Refusal(errno.EINVAL)
+    needed = (os.O_RDONLY, os.O_WRONLY, None)[kind]
+    if how != _ASK and needed is not None and file.flags & os.O_ACCMODE not in (needed, os.O_RDWR):
+        raise Refusal(errno.EBADF)
+    wanted = FileLock(process.number, kind == _ALONE, first, end)
+    if how != _ASK:
+        return _lock(process, file, wanted, kind, at_once=how == _TRY)
+    other = process.kernel.locks.against(file.node.path, wanted) if isinstance(file, OpenHostFile) else None
+    process.memory.write(address, process.pack(_UNLOCKED if other is None else int(other.alone), size=2))
+    if other is not None:
+        length = 0 if other.end == WHOLE_FILE else other.end - other.start
+        process.memory.write(address + 2, process.pack(0, size=2))
+        process.memory.write(address + size, process.pack(other.start, length, size=size))
+        process.memory.write(address + 3 * size, process.pack(int(str(other.owner)), size=4))
+    return 0
+
+
+def _moved(process: Process, places: tuple[tuple[int, int], tuple[int, int]], count: int) -> int:
+    """Bytes from one open file to another: each a descriptor, and where its offset lies, 0 for the file's own."""
+    numbers, offsets = zip(*places, strict=True)
+    source = process.descriptors.file(process.signed(numbers[0]), os.O_WRONLY)
+    target = process.descriptors.file(process.signed(numbers[1]), os.O_RDONLY)
+    starts = [process.memory.word(each, 8) if each else 0 for each in offsets]
+    data = source.read_at(min(count, MOST_AT_ONCE), starts[0]) if offsets[0] else take(source, count)
+    put = partial(target.write_at, offset=starts[1]) if offsets[1] else None
+    done = written(process, target, data, put=put) if data else 0
+    if not offsets[0] and done < len(data):
+        source.seek(done - len(data), os.SEEK_CUR)
+    for each, start in zip(offsets, starts, strict=True):
+        if each:
+            process.memory.write(each, process.pack(start + done, size=8))
+    return done
 
 
 def pipe2(process: Process, a: tuple[int, ...]) -> int:
@@ -252,6 +340,10 @@ CALLS: Mapping[str, KernelCall] = {
     "pipe": lambda process, a: pipe2(process, (a[0], 0)),
     "pipe2": pipe2,
     "ioctl": ioctl,
+    "flock": flock,
+    **dict.fromkeys(("sendfile", "sendfile64"), lambda process, a: _moved(process, ((a[1], a[2]), (a[0], 0)), a[3])),
+    "copy_file_range": lambda process, a: _moved(process, ((a[0], a[1]), (a[2], a[3])), a[4]),
+    "fallocate": fallocate,
     "fsync": sync,
     "fdatasync": sync,
     "fadvise64": lambda process, a: _advised(process, a[0], a[3]),

@@ -9,6 +9,7 @@ from functools import partial
 
 from testbed.process.address_space import PAGE
 from testbed.process.calls_memory import done
+from testbed.process.descriptors import MOST_DESCRIPTORS, OPEN_LIMIT
 from testbed.process.initial_stack import GROUP, STACK_SIZE, USER
 from testbed.process.open_files import MOST_AT_ONCE
 from testbed.process.refusal import Refusal
@@ -20,9 +21,11 @@ REAL, REAL_CLOCKS = 0, (0, 5, 8, 11)  # CLOCK_REALTIME, _COARSE, _ALARM, CLOCK_T
 MONOTONIC_CLOCKS = (1, 4, 6, 7, 9)  # CLOCK_MONOTONIC, _RAW, _COARSE, CLOCK_BOOTTIME, _ALARM
 PROCESS_TIME, _THREAD_TIME = 2, 3  # CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID
 _UNLIMITED = (1 << 64) - 1
+_STACK_LIMIT, _LIMITS = 3, 16  # RLIMIT_STACK, how many there are
 _SET_NAME, _GET_NAME = 15, 16
 _SET_FS, _GET_FS = 0x1002, 0x1003
 ABSOLUTE = 1  # TIMER_ABSTIME
+_FAIR, _AS_IT_LIES = (0, 3, 5), 0x0004_0000  # SCHED_OTHER, _BATCH, _IDLE; ADDR_NO_RANDOMIZE
 
 
 def pid(process: Process, a: tuple[int, ...]) -> int:
@@ -61,7 +64,7 @@ def setsid(process: Process, a: tuple[int, ...]) -> int:
     own = pid(process, a)
     if process.kernel.group_of(own) == own:
         raise Refusal(errno.EPERM)
-    process.kernel.groups[own] = own
+    process.kernel.groups[own] = process.kernel.sessions[own] = own
     return own
 
 
@@ -100,23 +103,50 @@ def random_bytes(process: Process, a: tuple[int, ...]) -> int:
     return len(data)
 
 
-def _limit(resource: int) -> int:
-    return {3: STACK_SIZE, 7: 1024}.get(resource, _UNLIMITED)  # RLIMIT_STACK, RLIMIT_NOFILE
+def limit(process: Process, resource: int, new: int, old: int, size: int = 0) -> int:
+    """A limit and how far it may be raised, of ``size`` bytes each: told at ``old``, then set from ``new``.
 
-
-def getrlimit(process: Process, a: tuple[int, ...]) -> int:
-    """``getrlimit(resource, buffer)``: 0, and the limit twice, cut to a word."""
-    value = min(_limit(a[0]), process.arch.word_mask)
-    process.memory.write(a[1], process.pack(value, value))
+    They are kept and told. Only that of descriptors is kept to.
+    """
+    if resource >= _LIMITS:
+        raise Refusal(errno.EINVAL)
+    size = size or process.arch.word
+    most, known = (1 << 8 * size) - 1, process.descriptors.limits
+    usual = {_STACK_LIMIT: STACK_SIZE, OPEN_LIMIT: MOST_DESCRIPTORS}.get(resource, _UNLIMITED)
+    before = known.get(resource, (usual, usual))
+    if old:
+        process.memory.write(old, process.pack(*(min(each, most) for each in before), size=size))
+    if new:
+        wanted = [process.memory.word(new + i * size, size) for i in (0, 1)]
+        soft, hard = (_UNLIMITED if each == most else each for each in wanted)
+        if soft > hard:
+            raise Refusal(errno.EINVAL)
+        if hard > before[1]:
+            raise Refusal(errno.EPERM)
+        known[resource] = soft, hard
     return 0
 
 
 def prlimit(process: Process, a: tuple[int, ...]) -> int:
-    """``prlimit64(pid, resource, new, old)``: 0, and the old limit; ESRCH for another process. Nothing is set."""
+    """``prlimit64(pid, resource, new, old)``: 0; ESRCH for another process."""
     if a[0] not in (0, process.number):
         raise Refusal(errno.ESRCH)
-    if a[3]:
-        process.memory.write(a[3], process.pack(_limit(a[1]), _limit(a[1]), size=8))
+    return limit(process, a[1], a[2], a[3], 8)
+
+
+def setpriority(process: Process, a: tuple[int, ...]) -> int:
+    """``setpriority(which, who, nice)``: 0, whoever is meant; EACCES for less than it is."""
+    wanted = max(-20, min(process.signed(a[2]), 19))
+    if wanted < process.nice:
+        raise Refusal(errno.EACCES)
+    process.nice = wanted
+    return 0
+
+
+def _only(allowed: bool, otherwise: int) -> int:
+    """Nothing comes of it; what else could be asked for is refused."""
+    if not allowed:
+        raise Refusal(otherwise)
     return 0
 
 
@@ -248,7 +278,7 @@ def affinity(process: Process, a: tuple[int, ...]) -> int:
 
 
 def processor(process: Process, a: tuple[int, ...]) -> int:
-    """``getcpu(cpu, node)``: 0, and the numbers 0 and 0."""
+    """``getcpu(cpu, node)``: 0, and the numbers 0 and 0; ``sched_getparam`` of the priority alone."""
     for address in a[:2]:
         if address:
             process.memory.write(address, bytes(4))
@@ -303,7 +333,7 @@ CALLS: Mapping[str, KernelCall] = {
     "getpgid": getpgid,
     "setpgid": setpgid,
     "setsid": setsid,
-    "getsid": lambda process, a: process.kernel.processes[0].number,
+    "getsid": lambda process, a: process.kernel.session_of(process.signed(a[0]) or pid(process, a)),
     "getppid": getppid,
     "gettid": lambda process, a: process.current.number,
     **dict.fromkeys(("getuid", "geteuid", "getuid32", "geteuid32"), lambda process, a: USER),
@@ -316,11 +346,19 @@ CALLS: Mapping[str, KernelCall] = {
     **dict.fromkeys(("setresgid", "setresgid32"), lambda process, a: _stays(a[:3], GROUP)),
     **dict.fromkeys(("getresuid", "getresgid", "getresuid32", "getresgid32"), three_users),
     **dict.fromkeys(("getgroups", "getgroups32"), groups),
-    **dict.fromkeys(("setpriority", "getpriority", "sched_setaffinity", "membarrier"), done),
+    **dict.fromkeys(("sched_setaffinity", "membarrier", "sched_setparam", "ioprio_get", "ioprio_set"), done),
+    **dict.fromkeys(("sync", "syncfs", "sync_file_range", "sync_file_range2", "sched_getscheduler"), done),
+    "getpriority": lambda process, a: 20 - process.nice,
+    "setpriority": setpriority,
+    "sched_setscheduler": lambda process, a: _only(a[1] in _FAIR, errno.EPERM),
+    "sched_getparam": lambda process, a: processor(process, (a[1],)),
+    "sched_get_priority_max": lambda process, a: 0 if a[0] in _FAIR else 99,
+    "sched_get_priority_min": lambda process, a: 0 if a[0] in _FAIR else 1,
+    "personality": lambda process, a: _only(a[0] & 0xFFFF_FFFF in (0, 0xFFFF_FFFF, _AS_IT_LIES), errno.EINVAL),
     "uname": uname,
     "getrandom": random_bytes,
-    "getrlimit": getrlimit,
-    "ugetrlimit": getrlimit,
+    **dict.fromkeys(("getrlimit", "ugetrlimit"), lambda process, a: limit(process, a[0], 0, a[1])),
+    "setrlimit": lambda process, a: limit(process, a[0], a[1], 0),
     "prlimit64": prlimit,
     "getrusage": getrusage,
     "times": times,

@@ -210,6 +210,6 @@ CALLS = {
     "madvise": madvise,
     "brk": brk,
     "mlock": done,
-    "munlock": done,
+    **dict.fromkeys(("munlock", "mlockall", "munlockall", "readahead"), done),
     "msync": done,
 }

@@ -8,16 +8,21 @@ import stat
 import struct
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
-from testbed.process.calls_stat import AT_CWD, folder_of, inode, path_at
-from testbed.process.file_tree import FileNode
+from testbed.process.calls_identity import SECOND
+from testbed.process.calls_stat import AT_CWD, NO_FOLLOW, descriptor_at, folder_of, path_at
+from testbed.process.channels import Channel, PipeEnd
+from testbed.process.file_tree import FileNode, inode
+from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, OpenHostFile, open_in
 from testbed.process.refusal import Refusal
 from testbed.process.state import KernelCall, Process
+from testbed.process.threads import MustWait, Wait
 
 _REMOVE_FOLDER, _FOLLOW = 0x200, 0x400
 COMMON_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
-_KINDS = {stat.S_IFDIR: 4, stat.S_IFREG: 8, stat.S_IFLNK: 10, stat.S_IFCHR: 2}
+_NOW, _OMIT = 0x3FFF_FFFF, 0x3FFF_FFFE  # UTIME_NOW, UTIME_OMIT
 
 
 def _host_flags(process: Process, flags: int) -> int:
@@ -34,11 +39,50 @@ def openat(process: Process, a: tuple[int, ...]) -> int:
     follow, folder = not flags & (os.O_NOFOLLOW | os.O_EXCL), folder_of(process, a[0], path)
     try:
         at = process.tree.locate(path, folder, follow=follow)
-        file = _made(process, at, flags) or open_in(process.tree, at, flags)
+        node, number = process.tree.node(at), descriptor_at(process, at)
+        if number is not None:
+            return _open_again(process, process.descriptors[number], flags)
+        if node is not None and isinstance(node.holds, Channel):
+            return _open_pipe(process, node.holds, flags, named=True)
+        file = _made(process, at, flags) or open_in(process.tree, at, flags, a[3] & 0o7777 & ~process.umask)
     except Refusal as refusal:
         refusal.path = _not_shown(os.path.join(folder, path)) if refusal.number == errno.ENOENT else ""
         raise
     return process.descriptors.add(file, close_on_exec=bool(flags & os.O_CLOEXEC))
+
+
+def _open_again(process: Process, file: OpenFile, flags: int) -> int:
+    """What a descriptor stands for, opened by its path: anew where it is a pipe or a file, else as it is open."""
+    if isinstance(file, PipeEnd):
+        return _open_pipe(process, file.channel, flags, named=False)
+    if isinstance(file, OpenHostFile | OpenFolder) and process.tree.node(file.node.path) == file.node:
+        file = open_in(process.tree, file.node.path, flags)
+    return process.descriptors.add(file, close_on_exec=bool(flags & os.O_CLOEXEC))
+
+
+def _open_pipe(process: Process, channel: Channel, flags: int, *, named: bool) -> int:
+    """An end of a pipe. If it is ``named``, whoever opens it waits for somebody at the other end, but to do both."""
+    end = PipeEnd(flags & ~os.O_CREAT, channel=channel)
+    if named and flags & os.O_ACCMODE == os.O_WRONLY and flags & os.O_NONBLOCK and not channel.readers:
+        raise Refusal(errno.ENXIO)
+    channel.readers += end.reads
+    channel.writers += end.writes
+    number = process.descriptors.add(end, close_on_exec=bool(flags & os.O_CLOEXEC))
+    before = channel.came, channel.went
+
+    def is_met() -> bool:
+        came, went = channel.came != before[0], channel.went != before[1]
+        return bool(channel.writers or came) if end.reads else bool(channel.readers or went)
+
+    def over(timed_out: bool) -> int:
+        if not is_met():
+            process.descriptors.close(number)
+            raise Refusal(errno.EINTR)
+        return number
+
+    if not named or flags & os.O_NONBLOCK or (end.reads and end.writes) or is_met():
+        return number
+    raise MustWait(Wait(is_met, over, restart=True, what="the other end of a pipe"))
 
 
 def _not_shown(path: str) -> str:
@@ -55,7 +99,10 @@ def _made(process: Process, path: str, flags: int) -> OpenFile | None:
         return NullDevice(flags, stat.S_IFCHR | 0o666, zeros=path == "/dev/zero")
     if path in ("/dev/urandom", "/dev/random"):
         return NullDevice(flags, stat.S_IFCHR | 0o666, random=process.random)
-    if path in ("/proc/self/maps", f"/proc/{process.number}/maps") and process.tree.node(path) is not None:
+    node = process.tree.node(path)
+    if path == "/proc/self/fd" and node is not None:
+        return OpenFolder(flags, node=node, names=(".", "..", *map(str, process.descriptors)))
+    if path in ("/proc/self/maps", f"/proc/{process.number}/maps") and node is not None:
         return MadeFile(flags, data=_maps(process))
     return None
 
@@ -102,9 +149,73 @@ def _cut(process: Process, address: int, size: int) -> int:
 def faccessat(process: Process, a: tuple[int, ...]) -> int:
     """``faccessat(folder, path, mode)``: 0 where the file is there; EACCES for the execution of one that may not be."""
     path = path_at(process, a[1])
-    node = process.tree.find(path, folder_of(process, a[0], path))
-    if a[2] & os.X_OK and not node.is_folder and not node.mode & 0o111:
+    if a[2] & ~(process.tree.find(path, folder_of(process, a[0], path)).mode >> 6) & 7:
         raise Refusal(errno.EACCES)
+    return 0
+
+
+def _change(
+    process: Process, folder: int, address: int, *, mode: int | None = None, time: int | None = None, flags: int = 0
+) -> int:
+    """Other permissions or another time for what lies at a path; at no address: for the open file itself."""
+    if address:
+        path = path_at(process, address)
+        at = process.tree.locate(path, folder_of(process, folder, path), follow=not flags & NO_FOLLOW)
+    else:
+        file = process.descriptors[process.signed(folder)]
+        if not isinstance(file, OpenHostFile | OpenFolder):
+            raise Refusal(errno.EINVAL)
+        at = file.node.path
+    process.tree.change(at, mode, time)
+    return 0
+
+
+def _time_at(process: Process, address: int, size: int = 0, unit: int = 1) -> int | None:
+    """The second of two times, that of the last change; a fraction is so many nanoseconds. None: it stays."""
+    if not address:
+        return process.now
+    word = size or process.arch.word
+    seconds, rest = (process.memory.word(address + (2 + i) * word, word) for i in range(2))
+    return process.now if rest == _NOW else None if rest == _OMIT else seconds * SECOND + rest * unit
+
+
+def utimensat(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+    """``utimensat(folder, path, times, flags)``: 0. Of both times, the one of the last change is kept."""
+    return _change(process, a[0], a[1], time=_time_at(process, a[2], size), flags=a[3])
+
+
+def utime(process: Process, a: tuple[int, ...]) -> int:
+    """``utime(path, times)``: 0; times are in seconds, that of the last change the second one."""
+    seconds = process.words(a[1], 2)[1] * SECOND if a[1] else process.now
+    return _change(process, AT_CWD, a[0], time=seconds)
+
+
+def fchownat(process: Process, a: tuple[int, ...]) -> int:
+    """``fchownat(folder, path, user, group, flags)``: 0 for the owner that every file has, else EPERM."""
+    for wanted, own in ((a[2], USER), (a[3], GROUP)):
+        if wanted & 0xFFFF_FFFF not in (own, 0xFFFF_FFFF):
+            raise Refusal(errno.EPERM)
+    return _change(process, a[0], a[1], flags=a[4])
+
+
+def symlinkat(process: Process, a: tuple[int, ...]) -> int:
+    """``symlinkat(target, folder, path)``: 0; a link of the run's own, wherever in its tree that leads."""
+    target, path = path_at(process, a[0]), path_at(process, a[2])
+    at = process.tree.locate(path, folder_of(process, a[1], path), follow=False)
+    process.tree.place(FileNode(at, stat.S_IFLNK | 0o777, link=target))
+    return 0
+
+
+def mknodat(process: Process, a: tuple[int, ...]) -> int:
+    """``mknodat(folder, path, mode, device)``: 0; a pipe, or an empty file. EPERM for a device."""
+    path, mode = path_at(process, a[1]), a[2] & ~process.umask
+    at = process.tree.locate(path, folder_of(process, a[0], path), follow=False)
+    if stat.S_ISFIFO(mode):
+        process.tree.place(FileNode(at, mode & 0xFFFF, holds=Channel(readers=0, writers=0)))
+    elif stat.S_IFMT(mode) in (0, stat.S_IFREG):
+        open_in(process.tree, at, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & 0o7777).close()
+    else:
+        raise Refusal(errno.EPERM)
     return 0
 
 
@@ -114,10 +225,17 @@ def readlinkat(process: Process, a: tuple[int, ...]) -> int:
     EINVAL for no link.
     """
     path = path_at(process, a[1])
-    node = process.tree.find(path, folder_of(process, a[0], path), follow=False)
-    if not stat.S_ISLNK(node.mode):
-        raise Refusal(errno.EINVAL)
-    data = os.fsencode(node.link)[: a[3]]
+    folder = folder_of(process, a[0], path)
+    number = descriptor_at(process, process.tree.locate(path, folder, follow=False))
+    if number is None:
+        node = process.tree.find(path, folder, follow=False)
+        if not stat.S_ISLNK(node.mode):
+            raise Refusal(errno.EINVAL)
+        link = node.link
+    else:
+        file = process.descriptors[number]
+        link = file.node.path if isinstance(file, OpenHostFile | OpenFolder) else f"pipe:[{number}]"
+    data = os.fsencode(link)[: a[3]]
     process.memory.write(a[2], data)
     return len(data)
 
@@ -130,8 +248,8 @@ def getdents64(process: Process, a: tuple[int, ...]) -> int:
         name = file.names[at]
         path = file.node.path if name.startswith(".") else f"{file.node.path.rstrip('/')}/{name}"
         node = process.tree.node(path)
-        kind = _KINDS.get(stat.S_IFMT(node.mode), 0) if node else 0
-        entry = struct.pack("<QqHB", inode(path), at + 1, 0, kind) + os.fsencode(name) + b"\0"
+        kind = node.mode >> 12 if node else 0
+        entry = struct.pack("<QqHB", node.number if node else inode(path), at + 1, 0, kind) + os.fsencode(name) + b"\0"
         length = -(-len(entry) // 8) * 8
         if len(found) + length > a[2]:
             break
@@ -179,7 +297,7 @@ def unlinkat(process: Process, a: tuple[int, ...]) -> int:
 def mkdirat(process: Process, a: tuple[int, ...]) -> int:
     """``mkdirat(folder, path, mode)``: 0, or EEXIST."""
     path = path_at(process, a[1])
-    process.tree.make_folder(process.tree.locate(path, folder_of(process, a[0], path)))
+    process.tree.make_folder(process.tree.locate(path, folder_of(process, a[0], path)), a[2] & 0o1777 & ~process.umask)
     return 0
 
 
@@ -202,7 +320,7 @@ def umask(process: Process, a: tuple[int, ...]) -> int:
 CALLS: Mapping[str, KernelCall] = {
     "open": lambda process, a: openat(process, (AT_CWD, *a)),
     "openat": openat,
-    "creat": lambda process, a: openat(process, (AT_CWD, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC)),
+    "creat": lambda process, a: openat(process, (AT_CWD, a[0], os.O_CREAT | os.O_WRONLY | os.O_TRUNC, a[1])),
     "truncate": lambda process, a: _cut(process, a[0], process.signed(a[1], 8 * process.arch.word)),
     "truncate64": lambda process, a: _cut(process, a[0], process.signed(process.wide(a, 1), 64)),
     "access": lambda process, a: faccessat(process, (AT_CWD, *a)),
@@ -217,7 +335,7 @@ CALLS: Mapping[str, KernelCall] = {
     "unlink": lambda process, a: unlinkat(process, (AT_CWD, a[0], 0)),
     "rmdir": lambda process, a: unlinkat(process, (AT_CWD, a[0], _REMOVE_FOLDER)),
     "unlinkat": unlinkat,
-    "mkdir": lambda process, a: mkdirat(process, (AT_CWD, a[0])),
+    "mkdir": lambda process, a: mkdirat(process, (AT_CWD, *a[:2])),
     "mkdirat": mkdirat,
     "memfd_create": memfd_create,
     "link": lambda process, a: linkat(process, (AT_CWD, a[0], AT_CWD, a[1], 0)),
@@ -226,4 +344,20 @@ CALLS: Mapping[str, KernelCall] = {
     "renameat": renameat,
     "renameat2": renameat,
     "umask": umask,
+    "chmod": lambda process, a: _change(process, AT_CWD, a[0], mode=a[1] & 0o7777),
+    "fchmod": lambda process, a: _change(process, a[0], 0, mode=a[1] & 0o7777),
+    "fchmodat": lambda process, a: _change(process, a[0], a[1], mode=a[2] & 0o7777),
+    "utimensat": utimensat,
+    "utimensat_time64": partial(utimensat, size=8),
+    "utimes": lambda process, a: _change(process, AT_CWD, a[0], time=_time_at(process, a[1], unit=1000)),
+    "futimesat": lambda process, a: _change(process, a[0], a[1], time=_time_at(process, a[2], unit=1000)),
+    "utime": utime,
+    "fchownat": fchownat,
+    **dict.fromkeys(("chown", "chown32"), lambda process, a: fchownat(process, (AT_CWD, *a[:3], 0))),
+    **dict.fromkeys(("lchown", "lchown32"), lambda process, a: fchownat(process, (AT_CWD, *a[:3], NO_FOLLOW))),
+    **dict.fromkeys(("fchown", "fchown32"), lambda process, a: fchownat(process, (a[0], 0, *a[1:3], 0))),
+    "symlink": lambda process, a: symlinkat(process, (a[0], AT_CWD, a[1])),
+    "symlinkat": symlinkat,
+    "mknod": lambda process, a: mknodat(process, (AT_CWD, *a[:3])),
+    "mknodat": mknodat,
 }

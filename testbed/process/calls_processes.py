@@ -29,12 +29,14 @@ from testbed.process.known_files import image_of_file
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.refusal import Refusal
 from testbed.process.shared_writes import share_writes
-from testbed.process.signals import send_to_process, sent_info
+from testbed.process.signals import CONTINUED, cause, send_to_process, sent_info, tell_parent
 from testbed.process.starting import Execution, execute
 from testbed.process.state import (
     MOST_EVER,
     MOST_PROCESSES,
     SIGCHLD,
+    SIGCONT,
+    SIGHUP,
     KernelCall,
     Process,
     ProcessEnds,
@@ -44,10 +46,9 @@ from testbed.process.threads import GuestThread, MustWait, Wait
 from testbed.words.budget import free_garbage
 from testbed.words.errors import TestbedError
 
-_NO_HANG, _NO_WAIT = 1, 0x0100_0000
+_NO_HANG, _STOPPED, _ENDED, _GOES_ON, _NO_WAIT = 1, 2, 4, 8, 0x0100_0000  # WNOHANG, WUNTRACED, WEXITED, WCONTINUED
 _BY_NUMBER, _BY_GROUP = 1, 2
 _NO_CHILD_WAIT = 2  # SA_NOCLDWAIT
-_EXITED, _KILLED = 1, 2
 _KEPT_MACHINES = 16  # of processes that are over, before their memory is given back
 _MOST_SCRIPTS = 4  # scripts that are the interpreters of scripts
 
@@ -104,6 +105,7 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
         actions=dict(process.actions),
         parent=process,
         begun_by=process.number,
+        change=0,
         comes=process,
         inherited=recorder.total,
         inherited_writes=process.inherited_writes + recorder.writes,
@@ -112,7 +114,7 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
         resumed=[(first, step) for who, step in process.resumed if who is thread],
         notes=[],
     )
-    kernel.groups[number] = kernel.group_of(process.number)
+    kernel.joins(number, process.number)
     if flags & CHILD_TID:
         memory.write(child_tid, process.pack(number, size=4))
     kernel.add(child)
@@ -140,7 +142,7 @@ def execve(process: Process, a: tuple[int, ...]) -> int | None:
     after.current.mask, after.current.pending = thread.mask, list(thread.pending)
     if thread.vfork_child:
         after.parent, after.begun_by, thread.waited_for, thread.status = process, process.number, True, 0
-        process.kernel.groups.setdefault(number, process.kernel.group_of(process.number))
+        process.kernel.joins(number, process.number)
         process.kernel.add(after)
         return None
     raise ProcessEnds(None, f"it goes on as {at}", becomes=after)
@@ -189,6 +191,8 @@ def _program(process: Process, path: str, argv: list[str]) -> tuple[str, Image, 
 def end_process(process: Process, ends: ProcessEnds) -> None:
     """A process is over: its files are closed, its memory and its machine are given back, its parent is told."""
     kernel = process.kernel
+    stopped = {each: kernel.group_of(each.number) for each in kernel.living if each.stopped}
+    watched = {group for group in stopped.values() if not kernel.is_orphaned(group)}
     process.current.ran(process.piece_start, process.recorder.total)
     share_writes(process)
     process.executed = process.own_steps
@@ -216,25 +220,23 @@ def end_process(process: Process, ends: ProcessEnds) -> None:
     for each in kernel.processes:
         if each.parent is process:
             each.parent = None
-    parent = process.parent
-    if parent is None or parent.ends is not None:
-        return
-    action = parent.actions.get(SIGCHLD, SignalAction())
+    action = process.parent.actions.get(SIGCHLD, SignalAction()) if process.parent else SignalAction()
     process.waited_for = action.handler == 1 or bool(action.flags & _NO_CHILD_WAIT)
-    status = process.wait_status or 0
-    code, value = (_KILLED, status) if status & 0x7F else (_EXITED, status >> 8)
-    send_to_process(parent, SIGCHLD, sent_info(process.arch, process.number, SIGCHLD, code, value))
+    tell_parent(process, process.wait_status or 0)
+    for each, group in stopped.items():  # who would have let it go on is gone
+        for number in (SIGHUP, SIGCONT) * (each in kernel.living and group in watched and kernel.is_orphaned(group)):
+            send_to_process(each, number, sent_info(each.arch, 0, number, 0))
 
 
 GuestChild = Process | GuestThread  # a vforked one is a thread until it becomes a program
 
 
-def _waited_for(process: Process, choice: tuple[int, int], options: int) -> GuestChild | None:
-    """A child that is over; None where there is none yet and the caller does not wait."""
-    (kind, wanted), kernel = choice, process.kernel
-    every: list[GuestChild] = [each for each in process.kernel.processes if each.parent is process]
+def _children(process: Process, kind: int, wanted: int) -> list[GuestChild]:
+    """Those that ``wait`` may still tell of: all, one, or those of a group."""
+    kernel = process.kernel
+    every: list[GuestChild] = [each for each in kernel.processes if each.parent is process]
     every += [thread for thread in process.threads if thread.vfork_child]
-    children = [
+    return [
         child
         for child in every
         if not child.waited_for
@@ -242,49 +244,60 @@ def _waited_for(process: Process, choice: tuple[int, int], options: int) -> Gues
         and (kind != _BY_NUMBER or child.number == wanted)
         and (kind != _BY_GROUP or kernel.group_of(child.number) == wanted)
     ]
+
+
+def _news(child: GuestChild, options: int) -> int | None:
+    """The wait status of a child of which there is something to tell that was asked for."""
+    if child.wait_status is not None or isinstance(child, GuestThread):
+        return child.wait_status if options & _ENDED else None
+    asked = options & (_GOES_ON if child.change == CONTINUED else _STOPPED)
+    return child.change if asked and child.change else None
+
+
+def _waited_for(process: Process, kind: int, wanted: int, options: int) -> tuple[int, int]:
+    """The number of a child and its wait status, which is told then; zeros where there is none yet with WNOHANG."""
+    children = _children(process, kind, wanted)
     if not children:
         raise Refusal(errno.ECHILD)
-    over = next((child for child in children if child.wait_status is not None), None)
-    if over is None and not options & _NO_HANG:
+    for child in children:
+        status = _news(child, options)
+        if status is not None:
+            if not options & _NO_WAIT and child.wait_status is not None:
+                child.waited_for = True
+            elif not options & _NO_WAIT and isinstance(child, Process):
+                child.change = 0
+            return child.number, status
+    if options & _NO_HANG:
+        return 0, 0
 
-        def one_is() -> bool:
-            numbers = {child.number for child in children}
-            threads = any(isinstance(child, GuestThread) and child.wait_status is not None for child in children)
-            return threads or any(
-                each.number in numbers and each.parent is process and each.wait_status is not None
-                for each in kernel.processes
-            )
+    def one_has() -> bool:
+        left = _children(process, kind, wanted)
+        return not left or any(_news(child, options) is not None for child in left)
 
-        raise MustWait(Wait(one_is, restart=True, what="wait for a child"))
-    if over is not None and not options & _NO_WAIT:
-        over.waited_for = True
-    return over
+    raise MustWait(Wait(one_has, restart=True, what="wait for a child"))
 
 
 def wait4(process: Process, a: tuple[int, ...]) -> int:
-    """``wait4(pid, status, options, usage)``: the number of a child that has ended, or 0 with WNOHANG."""
+    """``wait4(pid, status, options, usage)``: the number of a child that ended, stopped or went on; 0 with WNOHANG."""
     wanted = process.signed(a[0])
-    choice = {-1: (0, 0), 0: (_BY_GROUP, process.kernel.group_of(process.number))}.get(wanted)
-    child = _waited_for(process, choice or (_BY_NUMBER if wanted > 0 else _BY_GROUP, abs(wanted)), a[2] & _NO_HANG)
-    if child is None:
-        return 0
-    if a[1]:
-        process.memory.write(a[1], process.pack(child.wait_status or 0, size=4))
-    if a[3]:
+    kind = 0 if wanted == -1 else _BY_NUMBER if wanted > 0 else _BY_GROUP
+    who = abs(wanted) or process.kernel.group_of(process.number)
+    number, status = _waited_for(process, kind, who, a[2] & ~_NO_WAIT | _ENDED)
+    if number and a[1]:
+        process.memory.write(a[1], process.pack(status, size=4))
+    if number and a[3]:
         process.memory.write(a[3], bytes(18 * process.arch.word))
-    return child.number
+    return number
 
 
 def waitid(process: Process, a: tuple[int, ...]) -> int:
-    """``waitid(kind, id, info, options)``: 0, and at ``info`` which child has ended and how; zeros with WNOHANG."""
+    """``waitid(kind, id, info, options)``: 0, and at ``info`` what became of which child; zeros with WNOHANG."""
     kind, wanted, info, options = a[:4]
-    if kind > _BY_GROUP:
+    if kind > _BY_GROUP or not options & (_ENDED | _STOPPED | _GOES_ON):
         raise Refusal(errno.EINVAL)
-    child = _waited_for(process, (kind, wanted), options)
+    number, status = _waited_for(process, kind, wanted or process.kernel.group_of(process.number), options)
     if info:
-        status = child.wait_status or 0 if child else 0
-        code, value = (_KILLED, status) if status & 0x7F else (_EXITED, status >> 8)
-        told = sent_info(process.arch, child.number, SIGCHLD, code, value) if child else struct.pack("<32x")
+        told = sent_info(process.arch, number, SIGCHLD, *cause(status)) if number else struct.pack("<32x")
         process.memory.write(info, told)
     return 0
 

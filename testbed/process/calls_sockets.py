@@ -13,6 +13,7 @@ from testbed.process.calls_files import pieces, ready, written
 from testbed.process.calls_stat import AT_CWD, folder_of
 from testbed.process.channels import Packet
 from testbed.process.descriptors import SentFiles
+from testbed.process.file_tree import FileNode
 from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import MOST_AT_ONCE, POLL_IN
 from testbed.process.refusal import Refusal
@@ -130,7 +131,7 @@ def bind(process: Process, a: tuple[int, ...]) -> int:
     path = os.fsdecode(name.path)
     at = process.tree.locate(path, folder_of(process, AT_CWD, path))
     try:
-        process.tree.place(at, stat.S_IFSOCK | 0o755, own)
+        process.tree.place(FileNode(at, stat.S_IFSOCK | 0o777 & ~process.umask, holds=own))
     except Refusal as refusal:
         raise Refusal(errno.EADDRINUSE if refusal.number == errno.EEXIST else refusal.number) from refusal
     own.own = name

@@ -136,6 +136,9 @@ class Channel:
         else:
             self.writers -= 1
             self.came += 1
+        if not self.readers and not self.writers:  # one that has a name may be opened again
+            self.packets.clear()
+            self.held = 0
 
 
 @dataclass(eq=False)
@@ -145,8 +148,12 @@ class PipeEnd(OpenFile):
     channel: Channel = field(default_factory=Channel)
 
     @property
-    def _reads(self) -> bool:
-        return self.flags & os.O_ACCMODE == os.O_RDONLY
+    def reads(self) -> bool:
+        return self.flags & os.O_ACCMODE != os.O_WRONLY
+
+    @property
+    def writes(self) -> bool:
+        return self.flags & os.O_ACCMODE != os.O_RDONLY
 
     def read(self, size: int) -> bytes:
         return self.channel.take(size)[0].data
@@ -161,16 +168,19 @@ class PipeEnd(OpenFile):
 
     def polled(self) -> int:
         channel = self.channel
-        if self._reads:
-            return POLL_IN * bool(channel.packets) | POLL_HUNG_UP * (not channel.writers)
-        return POLL_OUT * (channel.has_room or not channel.readers) | POLL_ERROR * (not channel.readers)
+        found = (POLL_IN * bool(channel.packets) | POLL_HUNG_UP * (not channel.writers)) * self.reads
+        return (
+            found
+            | (POLL_OUT * (channel.has_room or not channel.readers) | POLL_ERROR * (not channel.readers)) * self.writes
+        )
 
     @property
     def changes(self) -> int:
-        return self.channel.came if self._reads else self.channel.went
+        return self.channel.came * self.reads + self.channel.went * self.writes
 
     def close(self) -> None:
-        self.channel.leave(reader=self._reads)
+        for reader in [True] * self.reads + [False] * self.writes:
+            self.channel.leave(reader=reader)
 
 
 def pipe(flags: int) -> tuple[PipeEnd, PipeEnd]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,6 +16,7 @@ from testbed.process.refusal import Refusal
 OpenKind = TypeVar("OpenKind", bound=OpenFile)
 
 MOST_DESCRIPTORS = 1024
+OPEN_LIMIT = 7  # RLIMIT_NOFILE
 MOST_SENT = 1024  # open files that are on their way from one process to another, in all of a run
 
 
@@ -76,11 +77,15 @@ class SentFiles:
 
 
 class Descriptors:
-    """Open files by number. One open file may have several; it is closed with the last of them."""
+    """Open files by number. One open file may have several; it is closed with the last of them.
+
+    ``limits`` are those that the process has set, soft and hard, by resource.
+    """
 
     def __init__(self, *standard: OpenFile) -> None:
         self._files: dict[int, OpenFile] = dict(enumerate(standard))
         self._close_on_exec: set[int] = set()
+        self.limits: dict[int, tuple[int, int]] = {}
         self._held = OpenFiles(standard)  # of all tables of the run
 
     def file(self, number: int, other: int) -> OpenFile:
@@ -106,12 +111,16 @@ class Descriptors:
             raise Refusal(otherwise)
         return file
 
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._files))
+
     def __contains__(self, number: int) -> bool:
         return number in self._files
 
     def add(self, file: OpenFile, lowest: int = 0, *, close_on_exec: bool = False) -> int:
         """The lowest number that is free. Raises Refusal (EMFILE), and closes the file then."""
-        number = next((n for n in range(lowest, MOST_DESCRIPTORS) if n not in self._files), None)
+        most = min(MOST_DESCRIPTORS, self.limits.get(OPEN_LIMIT, (MOST_DESCRIPTORS,))[0])
+        number = next((n for n in range(lowest, most) if n not in self._files), None)
         if number is None:
             self._held.take(file)
             self._held.give_back(file)
@@ -172,5 +181,6 @@ class Descriptors:
         """The same open files, with numbers of their own: they are closed with the last number in any of the tables."""
         other = Descriptors()
         other._files, other._close_on_exec, other._held = dict(self._files), set(self._close_on_exec), self._held
+        other.limits = dict(self.limits)
         self._held.take(*self._files.values())
         return other

@@ -5,7 +5,8 @@ nothing leads out of the named folders, neither ``..`` nor a link, whoever made 
 last name is no link (O_NOFOLLOW) and whose other names were seen to be folders.
 
 Written files lie in ``written``, in the folders that they have for the process: a layer above everything else. What is
-deleted below is remembered as gone. Links, devices and everything that is neither file nor folder cannot be made.
+deleted below is remembered as gone. Symbolic links, pipes and sockets that a process makes lie on no host; devices
+cannot be made. Permissions and times of what is written are kept here: no file of the host has them.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -25,8 +26,21 @@ from testbed.process.refusal import Refusal
 from testbed.process.shared_memory import SharedBytes
 
 MOST_LINKS = 40
+FIRST_NUMBER = (1 << 31) + 2  # the inode numbers of what processes make
 MOST_PATH = 4096
 MOST_ENTRIES = 10_000  # files and folders that a process may make
+
+
+@dataclass(slots=True)
+class FileMarks:
+    """What is kept of a written file besides its bytes: permissions, the time of its last change, its inode number.
+
+    The time is in nanoseconds since 1970.
+    """
+
+    mode: int
+    time: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +52,25 @@ class FileNode:
     host: Path | None = None
     upper: bool = False
     link: str = ""  # where a symbolic link leads
-    holds: object = None  # what lies there of this run: a socket
+    holds: object = None  # what lies there of this run: a socket, the channel of a pipe
+    marks: FileMarks | None = None
+
+    @property
+    def number(self) -> int:
+        """Its inode number: ld.so takes two libraries with equal ones for one."""
+        return self.marks.number if self.marks else inode(self.path)
 
     @property
     def is_folder(self) -> bool:
         return stat.S_ISDIR(self.mode)
+
+
+def inode(path: str) -> int:
+    """A number for what a process finds at a path, above 1 and below `FIRST_NUMBER`."""
+    number = 0
+    for byte in os.fsencode(path):
+        number = (number * 31 + byte) % 0x7FFF_FFFF
+    return number + 2
 
 
 @dataclass(slots=True)
@@ -56,12 +84,15 @@ class _Room:
 class FileTree:
     """``shown`` are files and folders of the host by their path for the process; ``made`` is what no host has."""
 
+    clock: Callable[[], int] = staticmethod(lambda: 0)
+
     def __init__(self, shown: Mapping[str, Path], written: Path, made: Iterable[FileNode], most: int) -> None:
         self._shown = {path.rstrip("/") or "/": host.resolve() for path, host in shown.items()}
         self._written = written
         self._made = {node.path: node for node in made}
         self._held: dict[str, FileNode] = {}  # what lies in the tree and on no host
         self._gone: set[str] = set()
+        self._marks: dict[int, FileMarks] = {}  # of written files and folders, by their number on the host
         self._room = _Room(most)
         self.mapped: WeakValueDictionary[int, SharedBytes] = WeakValueDictionary()  # by number, while it is
 
@@ -118,7 +149,10 @@ class FileTree:
         """What lies at an absolute path without links in front of its last name."""
         upper = self._upper(path)
         with suppress(OSError, ValueError):  # what the host cannot say is not there
-            return FileNode(path, os.lstat(upper).st_mode, upper, upper=True)
+            about = os.lstat(upper)
+            marks = self._marks.get(about.st_ino)
+            mode = about.st_mode if marks is None else stat.S_IFMT(about.st_mode) | marks.mode
+            return FileNode(path, mode, upper, upper=True, marks=marks)
         if path in self._held or path in self._made:
             return self._held.get(path) or self._made[path]
         if self._is_gone(path):
@@ -140,10 +174,11 @@ class FileTree:
         """The names in a folder, in order."""
         found: set[str] = set()
         inside = node.path.rstrip("/") + "/"
-        if not self._is_gone(node.path):
-            for path in (*self._shown, *self._made, *self._held):
-                if path.startswith(inside):
-                    found.add(path[len(inside) :].partition("/")[0])
+        is_gone = self._is_gone(node.path)
+        for path in (*self._held, *(() if is_gone else (*self._shown, *self._made))):
+            if path.startswith(inside):
+                found.add(path[len(inside) :].partition("/")[0])
+        if not is_gone:
             lower = self._lower(node.path)
             with suppress(OSError, ValueError):
                 found.update(os.listdir(lower) if lower else ())
@@ -153,8 +188,11 @@ class FileTree:
 
     # What is written.
 
-    def for_writing(self, path: str, *, empty: bool) -> Path:
-        """Where the host has a file that may be written to: copied there if need be, unless it is to be empty."""
+    def for_writing(self, path: str, *, empty: bool, mode: int = 0o644) -> Path:
+        """Where the host has a file that may be written to: copied there if need be, unless it is to be empty.
+
+        A new one has the permissions ``mode``.
+        """
         node = self.node(path)
         if node is not None and not stat.S_ISREG(node.mode):
             raise Refusal(errno.EISDIR if node.is_folder else errno.EACCES)
@@ -168,7 +206,29 @@ class FileTree:
                 data = node.host.read_bytes()
             with refused_by_host(), open(upper, "xb") as file:
                 file.write(data)
+            self._mark(path, mode if node is None else node.mode, node)
         return upper
+
+    def _mark(self, path: str, mode: int, before: FileNode | None = None) -> FileMarks:
+        """What is written at a path now, anew, or in the place of what lay there ``before``."""
+        number = before.number if before else FIRST_NUMBER + self._room.entries
+        marks = self._marks[os.lstat(self._upper(path)).st_ino] = FileMarks(mode & 0o7777, self.clock(), number)
+        return marks
+
+    def change(self, path: str, mode: int | None, time: int | None) -> None:
+        """Other permissions, or another time of the last change. Raises Refusal (ENOENT, EPERM for what is no file)."""
+        node = self.node(path)
+        if node is None:
+            raise Refusal(errno.ENOENT)
+        if path in self._held:
+            self._held[path] = replace(node, mode=node.mode if mode is None else stat.S_IFMT(node.mode) | mode)
+            return
+        if path in self._made or path == "/":
+            raise Refusal(errno.EPERM)
+        self._make_folders(f"{path}/") if node.is_folder else self.for_writing(path, empty=False)
+        marks = self._marks.get(os.lstat(self._upper(path)).st_ino) or self._mark(path, node.mode, node)
+        marks.mode = marks.mode if mode is None else mode
+        marks.time = marks.time if time is None else time
 
     def without_name(self) -> int:
         """A file that lies nowhere, and is gone once it is closed: a descriptor of the host."""
@@ -181,14 +241,14 @@ class FileTree:
             raise Refusal(errno.ENOSPC)
         self._room.left -= max(size, 0)
 
-    def place(self, path: str, mode: int, holds: object) -> FileNode:
+    def place(self, node: FileNode) -> FileNode:
         """Something of this run gets a name. Raises Refusal (EEXIST, ENOENT, ENOTDIR, ENOSPC)."""
-        if self.node(path) is not None:
+        if self.node(node.path) is not None:
             raise Refusal(errno.EEXIST)
         self._count_entry()
-        self._check_folder(path)
-        self._held[path] = FileNode(path, mode, holds=holds)
-        return self._held[path]
+        self._check_folder(node.path)
+        self._held[node.path] = node
+        return node
 
     def link(self, old: str, new: str) -> None:
         """A second name for what lies at the first one. Raises Refusal (ENOENT, EEXIST, EPERM for a folder)."""
@@ -196,7 +256,7 @@ class FileTree:
         if node is None or self.node(new) is not None:
             raise Refusal(errno.ENOENT if node is None else errno.EEXIST)
         if old in self._held:
-            self.place(new, node.mode, node.holds)
+            self.place(replace(node, path=new))
             return
         if not stat.S_ISREG(node.mode) or node.host is None:
             raise Refusal(errno.EPERM)
@@ -206,13 +266,14 @@ class FileTree:
         with refused_by_host():
             os.link(source, self._upper(new), follow_symlinks=False)
 
-    def make_folder(self, path: str) -> None:
+    def make_folder(self, path: str, mode: int = 0o755) -> None:
         if self.node(path) is not None:
             raise Refusal(errno.EEXIST)
         self._count_entry()
         self._make_folders(path)
         with refused_by_host():
             os.mkdir(self._upper(path), 0o700)
+        self._mark(path, mode)
         self._gone.add(path)  # nothing of a folder that lay there before
 
     def remove(self, path: str, *, folder: bool) -> None:
@@ -266,8 +327,11 @@ class FileTree:
     def _make_folders(self, path: str) -> None:
         """The folder that a path lies in exists for the process; now it does among the written ones, too."""
         folder = self._check_folder(path)
-        with refused_by_host():
-            os.makedirs(self._upper(folder.path), 0o700, exist_ok=True)
+        if not folder.upper:
+            self._make_folders(folder.path)
+            with refused_by_host():
+                os.mkdir(self._upper(folder.path), 0o700)
+            self._mark(folder.path, folder.mode, folder)
 
     def _upper(self, path: str) -> Path:
         return self._written / path.lstrip("/")

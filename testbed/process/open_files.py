@@ -167,7 +167,7 @@ class OpenHostFile(OpenFile):
         self.tree.claim(max(0, offset + len(data) - self.size))
         with refused_by_host():
             written = os.pwrite(self.host, data, offset)
-        self._tell_mapped(data[:written], offset)
+        self._changed(data[:written], offset)
         return written
 
     def cut(self, size: int) -> None:
@@ -175,9 +175,11 @@ class OpenHostFile(OpenFile):
         self.tree.claim(max(0, size - before))
         with refused_by_host():
             os.ftruncate(self.host, size)
-        self._tell_mapped(bytes(max(0, before - size)), size)
+        self._changed(bytes(max(0, before - size)), size)
 
-    def _tell_mapped(self, data: bytes, offset: int) -> None:
+    def _changed(self, data: bytes, offset: int) -> None:
+        if self.node.marks is not None:
+            self.node.marks.time = self.tree.clock()
         mapped = self.tree.mapped.get(os.fstat(self.host).st_ino)
         if mapped is not None:
             mapped.write(data, offset)
@@ -208,8 +210,8 @@ class MadeFile(OpenFile):
         return self.at
 
 
-def open_in(tree: FileTree, path: str, flags: int) -> OpenFile:
-    """Open a file or folder at an absolute path without links. Raises Refusal."""
+def open_in(tree: FileTree, path: str, flags: int, mode: int = 0o644) -> OpenFile:
+    """Open a file or folder at an absolute path without links; a new file has this mode. Raises Refusal."""
     node = tree.node(path)
     writes = flags & os.O_ACCMODE != os.O_RDONLY or flags & os.O_TRUNC
     if node is None and not flags & os.O_CREAT:
@@ -224,17 +226,20 @@ def open_in(tree: FileTree, path: str, flags: int) -> OpenFile:
         return OpenFolder(flags, node=node, names=(".", "..", *tree.names(node)))
     if flags & os.O_DIRECTORY:
         raise Refusal(errno.ENOTDIR)
+    needed = 0o200 * writes | 0o400 * (flags & os.O_ACCMODE != os.O_WRONLY)
+    if node is not None and needed & ~node.mode:
+        raise Refusal(errno.EACCES)
     if writes or node is None:
-        host = tree.for_writing(path, empty=bool(flags & os.O_TRUNC))
+        host = tree.for_writing(path, empty=bool(flags & os.O_TRUNC), mode=mode)
         node = tree.node(path)
     else:
         if not stat.S_ISREG(node.mode) or node.host is None:
             raise Refusal(errno.EACCES)  # a device, a socket, a pipe of the host
         host = node.host
     assert node is not None
-    mode = os.O_RDWR if node.upper else os.O_RDONLY
+    access = os.O_RDWR if node.upper else os.O_RDONLY
     with refused_by_host():
-        opened = os.open(host, mode | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        opened = os.open(host, access | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     kept = flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC)
     file = OpenHostFile(kept, os.fstat(opened).st_mode, node=node, tree=tree, host=opened)
     if flags & os.O_TRUNC:

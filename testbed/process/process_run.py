@@ -12,7 +12,7 @@ import numpy as np
 
 from testbed.arch import Arch
 from testbed.conventions.chosen import TakenConvention, chosen, taken
-from testbed.image import Image, LoadedImage
+from testbed.image import Image, LoadedImage, describe
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.process.known_files import FileReading
 from testbed.process.open_files import OutputStream
@@ -182,13 +182,14 @@ def _run_of(
     def tracks() -> tuple[Track, ...]:
         return tracks_of(whole_of(process, seed), threads, own.end, process.current)
 
+    images = tuple(process.images)
     children = [_run_of(p, None, seed, t) for p in every for t in p.threads if t.vfork_child] if streams else []
     children += [_run_of(each, None, seed) for each in every if each is not process] if streams else []
     return ProcessRun(
         process.files[process.path].path,
         process.arguments,
         process.arch,
-        tuple(process.images),
+        images,
         tracks,
         sum(thread.steps for thread in threads),
         ends.status,
@@ -197,7 +198,7 @@ def _run_of(
         bytes(streams[0].data) if streams else b"",
         bytes(streams[1].data) if streams else b"",
         dict(sum((thread.calls for thread in threads), Counter())),
-        tuple(refused for thread in threads for refused in thread.refused),
+        tuple(replace(each, where=describe(images, each.pc)) for thread in threads for each in thread.refused),
         () if vforked else tuple(process.notes),
         vforked.number if vforked else process.number,
         process.number if vforked else process.begun_by,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from unicorn import unicorn_const as const
 
 from testbed.arch import PerArch
-from testbed.image import describe
 from testbed.image.disassembly import disassemble
 from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.stops import FETCHES
@@ -87,7 +86,7 @@ def take_access(process: Process, refused: Refused) -> None:
         what = f"{_VERBS.get(refused.kind, 'touches')} {refused.size} bytes at {address:#x}"
     mapped = memory.area_at(address) is not None
     code = _ACCESS_ERROR if mapped else _MAP_ERROR
-    why = f"{what}, which it may not" if mapped else f"{what}, which is not mapped"
+    why = f"{what}, which it may not," if mapped else f"{what}, which is not mapped,"
     force(process, SIGSEGV, fault_info(process, SIGSEGV, code, address), why)
 
 
@@ -102,7 +101,7 @@ def take_exception(process: Process, meaning: FaultMeaning) -> None:
         recorder[process.arch.pc] = pc
     info = fault_info(process, meaning.signal, meaning.code, pc)
     what = f"{meaning.why} ({_instruction(process, pc)})" if meaning.signal == SIGILL else meaning.why
-    force(process, meaning.signal, info, f"{what} at {describe(tuple(process.images), pc)}")
+    force(process, meaning.signal, info, what)
 
 
 def _instruction(process: Process, pc: int) -> str:
@@ -193,9 +192,10 @@ def _leave_kernel(kernel: Kernel) -> None:
     while kernel.living:
         try:
             choose(kernel)
-            while deliver(kernel.current):
+            while not kernel.current.stopped and deliver(kernel.current):
                 pass
-            return
+            if not kernel.current.stopped:
+                return
         except ProcessEnds as ends:
             end_process(kernel.current, ends)
 

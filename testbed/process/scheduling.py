@@ -10,7 +10,7 @@ from testbed.process.calls_signals import is_interrupted
 from testbed.process.calls_threads import wake
 from testbed.process.refusal import Refusal
 from testbed.process.shared_writes import share_writes
-from testbed.process.signals import RESTART, deliverable, is_ignored, send_of_timer
+from testbed.process.signals import RESTART, deliverable, is_ignored, name_of, send_of_timer
 from testbed.process.state import Kernel, Process, ProcessEnds, RunIsOver, SignalAction
 from testbed.process.system_calls import perform
 from testbed.process.threads import GuestThread, MustWait, Wait
@@ -65,8 +65,9 @@ def _slice(kernel: Kernel, others: bool) -> int | None:
 
 
 def _living(kernel: Kernel) -> Iterator[tuple[Process, GuestThread]]:
-    """All threads that are not over, with their processes."""
-    return ((each, thread) for each in kernel.living for thread in each.threads if thread.status is None)
+    """All threads that are not over, with their processes, but for those that are stopped."""
+    running = (each for each in kernel.living if not each.stopped)
+    return ((each, thread) for each in running for thread in each.threads if thread.status is None)
 
 
 def _chosen(kernel: Kernel, able: list[tuple[Process, GuestThread]]) -> tuple[Process, GuestThread]:
@@ -145,7 +146,8 @@ def _pass_time(kernel: Kernel) -> None:
     timers = (timer for each, timer in _timers(kernel) if timer.sleeps and not is_ignored(each, timer.signal or 0))
     times += [kernel.now + timer.left for timer in timers if timer.left is not None]
     if not times:
-        what = ", ".join(sorted({wait.what for wait in waits}))
+        stopped = {f"SIGCONT after {name_of(each.stopped)}" for each in kernel.living if each.stopped}
+        what = ", ".join(sorted({wait.what for wait in waits} | stopped))
         raise RunIsOver(f"every thread waits, and nothing can wake one: {what}")
     kernel.slept += max(0, min(times) - kernel.now)
     _go_off(kernel)

@@ -10,16 +10,34 @@ import errno
 import struct
 
 from testbed.arch import Arch
+from testbed.image import describe
 from testbed.process.address_space import WRITE
+from testbed.process.calls_memory import name_code
 from testbed.process.refusal import Refusal
 from testbed.process.signal_frames import FRAME_PARTS, SIGINFO_SIZE, frame_bytes, load_floating
-from testbed.process.state import SIGKILL, SIGNALS, SIGSEGV, SIGSTOP, Process, ProcessEnds, SignalAction
+from testbed.process.state import (
+    SIGCHLD,
+    SIGCONT,
+    SIGKILL,
+    SIGNALS,
+    SIGSEGV,
+    SIGSTOP,
+    SIGTSTP,
+    SIGTTIN,
+    SIGTTOU,
+    Process,
+    ProcessEnds,
+    SignalAction,
+)
 from testbed.process.threads import GuestThread, Pending
 from testbed.process.timers import SignalTimer
 
 WITH_INFO, ON_STACK, RESTART, NO_DEFER, RESET, RESTORER = 4, 0x0800_0000, 0x1000_0000, 0x4000_0000, 1 << 31, 0x0400_0000
 DISABLED, ON_ALTERNATE = 2, 1
-IGNORED_BY_DEFAULT = (17, 18, 23, 28)  # SIGCHLD, SIGCONT, SIGURG, SIGWINCH
+IGNORED_BY_DEFAULT = (SIGCHLD, SIGCONT, 23, 28)  # SIGURG, SIGWINCH
+STOPPING = (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU)
+STOPPED, CONTINUED = 0x7F, 0xFFFF  # wait statuses: the low byte of one that stopped, with its signal above; goes on
+_STOPS_UNTOLD = 1  # SA_NOCLDSTOP
 LEAST_ALTERNATE = 2048
 FIRST_QUEUED, MOST_SIGNALS = 32, 64  # the kernel's SIGRTMIN and SIGRTMAX
 MOST_PENDING = 1024  # signals that have come to a thread
@@ -53,6 +71,10 @@ def send(process: Process, thread: GuestThread, number: int, info: bytes, timer:
     Real-time signals come as often as they were sent, and so do those of timers. Raises Refusal (EAGAIN).
     """
     process.kernel.sent += 1
+    _undo(process, number)
+    if _stops(process, number) and not thread.mask & bit(number):
+        _stop(process, number)
+        return False
     if is_ignored(process, number) and not thread.mask & bit(number):
         return False
     if number < FIRST_QUEUED and timer is None and any(each.number == number for each in thread.pending):
@@ -61,6 +83,49 @@ def send(process: Process, thread: GuestThread, number: int, info: bytes, timer:
         raise Refusal(errno.EAGAIN)
     thread.pending.append(Pending(number, info, timer))
     return True
+
+
+def _undo(process: Process, number: int) -> None:
+    """SIGCONT takes back the signals that stop, and each of those takes back SIGCONT; who is to go on, or die, runs."""
+    against = STOPPING if number == SIGCONT else (SIGCONT,) * (number in STOPPING)
+    for thread in process.threads if against else ():
+        thread.pending = [each for each in thread.pending if each.number not in against]
+    if process.stopped and number in (SIGCONT, SIGKILL):
+        process.stopped = 0
+        if number == SIGCONT:
+            tell_parent(process, CONTINUED)
+
+
+def _stops(process: Process, number: int) -> bool:
+    return number in STOPPING and process.actions.get(number, SignalAction()).handler == 0
+
+
+def _stop(process: Process, number: int) -> None:
+    """All threads wait until SIGCONT comes; but of a group that nobody watches only SIGSTOP stops a process."""
+    if not process.stopped and (
+        number == SIGSTOP or not process.kernel.is_orphaned(process.kernel.group_of(process.number))
+    ):
+        process.stopped = number
+        tell_parent(process, number << 8 | STOPPED)
+
+
+def cause(status: int) -> tuple[int, int]:
+    """``si_code`` and ``si_status`` of SIGCHLD for a wait status: CLD_EXITED, _KILLED, _STOPPED, _CONTINUED."""
+    if status == CONTINUED:
+        return 6, SIGCONT
+    if status & 0x7F:
+        return (5, status >> 8) if status & 0xFF == STOPPED else (2, status & 0x7F)
+    return 1, status >> 8
+
+
+def tell_parent(process: Process, status: int) -> None:
+    """SIGCHLD for the parent, with the wait status of a process that ended, stopped or goes on."""
+    parent, goes = process.parent, status & STOPPED == STOPPED
+    process.change = status * goes
+    if parent is None or parent.ends is not None:
+        return
+    if not (goes and parent.actions.get(SIGCHLD, SignalAction()).flags & _STOPS_UNTOLD):
+        send_to_process(parent, SIGCHLD, sent_info(process.arch, process.number, SIGCHLD, *cause(status)))
 
 
 def _taken(process: Process, thread: GuestThread, number: int) -> bytes:
@@ -116,7 +181,11 @@ def send_of_timer(process: Process, timer: SignalTimer) -> bool:
 def force(process: Process, number: int, info: bytes, why: str) -> None:
     """A signal that the running instruction itself caused: where it cannot be handled, the process ends."""
     if not can_handle(process, number):
-        raise ProcessEnds(None, f"{name_of(number)}: {why}", signal=number)
+        name_code(process)
+        recorder = process.recorder
+        pc = recorder.last_pc() if recorder.steps else recorder[process.arch.pc]
+        where = describe(tuple(process.images), pc)
+        raise ProcessEnds(None, f"{name_of(number)}: {why} at {where}", signal=number)
     process.current.pending.insert(0, Pending(number, info))
 
 
@@ -149,6 +218,9 @@ def deliver(process: Process) -> bool:
     if number is None:
         return False
     info = _taken(process, thread, number)
+    if _stops(process, number):
+        _stop(process, number)
+        return True
     if is_ignored(process, number):
         return True
     action = process.actions.get(number, SignalAction())

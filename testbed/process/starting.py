@@ -131,6 +131,7 @@ def started(
         reading=inputs.reading.of_libraries,
     )
     _load(process, Execution(image, path, process.arguments, inputs.environment))
+    process.tree.clock = lambda: kernel.now
     kernel.add(process)
     kernel.turn = process
     return process, streams
@@ -166,6 +167,7 @@ def execute(before: Process, program: Execution, number: int) -> Process:
         parent=before.parent,
         begun_by=before.begun_by,
         umask=before.umask,
+        nice=before.nice,
         timers={n: timer for n, timer in before.timers.items() if n < 0},
     )
     try:
@@ -230,5 +232,12 @@ def _made_nodes(path: str, pid: int) -> list[FileNode]:
     """What is there without any folder: devices, ``/proc/self``, ``/tmp``."""
     devices = [FileNode(f"/dev/{name}", stat.S_IFCHR | 0o666) for name in ("null", "zero", "random", "urandom")]
     links = [FileNode(f"/proc/{who}/exe", stat.S_IFLNK | 0o777, link=path) for who in ("self", pid)]
+    fds = {"/dev/fd": "", "/dev/stdin": "/0", "/dev/stdout": "/1", "/dev/stderr": "/2"}
+    links += [FileNode(name, stat.S_IFLNK | 0o777, link=f"/proc/self/fd{at}") for name, at in fds.items()]
     maps = [FileNode(f"/proc/{who}/maps", stat.S_IFREG | 0o444) for who in ("self", pid)]
-    return [*devices, *links, *maps, *(FileNode(name, stat.S_IFDIR | 0o1777) for name in ("/tmp", "/dev/shm"))]
+    return [
+        *devices,
+        *links,
+        *maps,
+        *(FileNode(name, stat.S_IFDIR | 0o1777) for name in ("/tmp", "/dev/shm", "/proc/self/fd")),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from random import Random
 from types import MappingProxyType
@@ -13,8 +13,10 @@ from testbed.process.abi import KernelAbi
 from testbed.process.address_space import AddressSpace
 from testbed.process.channels import AllEpolls
 from testbed.process.descriptors import Descriptors
+from testbed.process.file_locks import FileLocks
 from testbed.process.file_tree import FileTree
 from testbed.process.known_files import AS_IT_LIES, FileReading
+from testbed.process.open_files import OpenFile
 from testbed.process.recorder import ProcessRecorder, Recorded
 from testbed.process.sockets import Network
 from testbed.process.threads import FutexWaiter, GuestThread
@@ -63,7 +65,7 @@ class Kernel:
     """What all processes of a run have in common: who they are, whose turn it is, one clock, the numbers given out.
 
     ``ended`` are the steps of processes that are over; ``is_native``: one ran so long that its hooks are compiled;
-    ``groups`` are process groups by the number of a process.
+    ``groups`` are process groups by the number of a process, ``sessions`` what it is in of those.
     """
 
     seed: int
@@ -79,6 +81,7 @@ class Kernel:
     is_native: bool = False
     turn_is_over: bool = False
     groups: dict[int, int] = field(default_factory=dict)
+    sessions: dict[int, int] = field(default_factory=dict)
     waiting: dict[tuple[object, int], list[FutexWaiter]] = field(default_factory=dict)  # by the place of the futex
     network: Network = field(default_factory=Network)
     epolls: AllEpolls = field(default_factory=AllEpolls)
@@ -87,6 +90,11 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.network.asker = lambda: self.current.number
+        self.locks = FileLocks(self._lives)
+
+    def _lives(self, owner: Hashable) -> bool:
+        """Whether somebody who locked a file is still there: an open file, or a process by its number."""
+        return owner.is_open if isinstance(owner, OpenFile) else any(each.number == owner for each in self.living)
 
     @property
     def steps(self) -> int:
@@ -128,14 +136,33 @@ class Kernel:
     def group_of(self, number: int) -> int:
         return self.groups.get(number, self.processes[0].number)
 
+    def session_of(self, number: int) -> int:
+        return self.sessions.get(number, self.processes[0].number)
+
+    def joins(self, number: int, other: int) -> None:
+        """A new process is in the group and session of another one, unless it has chosen already."""
+        self.groups.setdefault(number, self.group_of(other))
+        self.sessions.setdefault(number, self.session_of(other))
+
+    def is_orphaned(self, group: int) -> bool:
+        """No process of it has a parent in another group of its session: nobody would let it go on."""
+        parents = [(each, each.parent) for each in self.living if self.group_of(each.number) == group]
+        return not any(
+            parent
+            and self.group_of(parent.number) != group
+            and self.session_of(parent.number) == self.session_of(each.number)
+            for each, parent in parents
+        )
+
 
 @dataclass(eq=False)
 class Process:
     """One program that a process executes. ``now`` is made of steps and sleeps, so it is the same in every such run.
 
     A forked one has ``inherited`` steps and ``inherited_writes`` of its parent's, from which it ``comes``: its thread
-    goes on on a copy of that stack. ``ends`` is how it ended; ``executed`` is how many steps it made then,
-    and ``recorded`` has them.
+    goes on on a copy of that stack. ``stopped`` is the signal by which it waits for SIGCONT; ``change`` the wait status
+    by which its parent has yet to be told that it stopped, or goes on. ``ends`` is how it ended; ``executed`` is how
+    many steps it made then, and ``recorded`` has them.
     """
 
     arch: Arch
@@ -166,8 +193,11 @@ class Process:
     recorded: Recorded | None = None
     executed: int = 0
     waited_for: bool = False
+    stopped: int = 0
+    change: int = 0
     timers: dict[int, SignalTimer] = field(default_factory=dict)  # that of ``setitimer(which, ...)`` at ~which
     umask: int = 0o22
+    nice: int = 0
     piece_start: int = 0  # the step at which the running thread came to run
     resumed: list[tuple[GuestThread, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -231,7 +261,7 @@ _NAMES = (
 )
 SIGNALS = MappingProxyType({number: f"SIG{name}" for number, name in enumerate(_NAMES.split(), 1)})
 SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGALRM, SIGCHLD, SIGSTOP = 4, 5, 6, 7, 8, 9, 11, 14, 17, 19
-SIGPIPE, SIGVTALRM, SIGPROF, SIGSYS = 13, 26, 27, 31
+SIGHUP, SIGPIPE, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGVTALRM, SIGPROF, SIGSYS = 1, 13, 18, 20, 21, 22, 26, 27, 31
 
 
 KernelCall = Callable[[Process, tuple[int, ...]], int | None]

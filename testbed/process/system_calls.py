@@ -13,6 +13,7 @@ from types import MappingProxyType
 from testbed.arch import PerArch
 from testbed.image import describe
 from testbed.machine.unicorn_arches import UNICORN
+from testbed.process.calls_memory import name_code
 from testbed.process.file_tree import refused_by_host
 from testbed.process.refusal import Refusal
 from testbed.process.state import KernelCall, Process, ProcessEnds
@@ -162,23 +163,32 @@ CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
 )
 
 # What C libraries try first and do without, as on older kernels. Nothing is lost by it.
-ABSENT = frozenset({"rseq", "clone3", "statx", "faccessat2", "close_range", "landlock_create_ruleset"})
+ABSENT = frozenset(
+    (
+        *("rseq", "clone3", "statx", "faccessat2", "close_range", "landlock_create_ruleset"),
+        *("openat2", "epoll_pwait2", "futex_waitv"),
+    )
+)
 
-# What this kernel does not let a process do: programs and processes of the host, its network, the machine.
+# What this kernel does not let a process do: programs and processes of the host, its network, the machine. ENOSYS is
+# the answer of a kernel that was built without something, which programs know how to do without.
 _FORBIDDEN = {
     errno.ENOSYS: """
-        execveat ptrace process_vm_readv process_vm_writev io_uring_setup userfaultfd
-        pidfd_open seccomp name_to_handle_at open_by_handle_at shmget shmat semget msgget mq_open inotify_init1
-        setrlimit statfs fstatfs statfs64 fstatfs64 flock sendfile sendfile64 copy_file_range splice getdents
-        capget capset mincore personality syslog get_mempolicy pidfd_send_signal""",
+        execveat ptrace process_vm_readv process_vm_writev userfaultfd kcmp bpf seccomp splice tee vmsplice
+        pidfd_open pidfd_send_signal pidfd_getfd name_to_handle_at open_by_handle_at fanotify_init fanotify_mark
+        io_setup io_destroy io_getevents io_submit io_cancel io_uring_setup io_uring_enter io_uring_register
+        shmget shmat shmdt shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
+        inotify_init inotify_init1 inotify_add_watch inotify_rm_watch request_key uselib sysfs ustat getdents
+        capget capset mincore syslog get_mempolicy set_mempolicy mbind migrate_pages move_pages memfd_secret
+        preadv2 pwritev2 pkey_alloc pkey_free pkey_mprotect mlock2 sched_setattr sched_getattr process_madvise
+        landlock_add_rule landlock_restrict_self""",
     errno.EBADF: "sendmmsg recvmmsg",
-    errno.EOPNOTSUPP: "getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr",
+    errno.EOPNOTSUPP: "setxattr lsetxattr fsetxattr",
     errno.EPERM: """
-        mount umount2 pivot_root chroot swapon swapoff reboot sethostname setdomainname settimeofday clock_settime
-        adjtimex init_module finit_module delete_module kexec_load bpf perf_event_open iopl ioperm unshare setns keyctl
-        add_key acct quotactl symlink symlinkat mknod mknodat chmod fchmod fchmodat chown fchown lchown
-        fchownat chown32 fchown32 lchown32 utimensat utime utimes futimesat
-        setgroups setgroups32""",
+        mount umount2 fsopen fsmount fsconfig fspick open_tree move_mount mount_setattr vhangup pivot_root
+        chroot swapon swapoff reboot sethostname setdomainname settimeofday clock_settime adjtimex init_module
+        finit_module delete_module kexec_load perf_event_open iopl ioperm unshare setns keyctl add_key acct
+        quotactl setgroups setgroups32""",
 }
 FORBIDDEN = MappingProxyType({name: number for number, names in _FORBIDDEN.items() for name in names.split()})
 # What such a process may ask for, and is not told for reasons of its own: others, other machines, more than there is.
@@ -218,6 +228,7 @@ def perform(process: Process) -> int | None:
             with refused_by_host():
                 return CALLS[name](process, arguments)
         if name and name not in ABSENT and name not in FORBIDDEN:
+            name_code(process)
             where = describe(tuple(process.images), pc)
             raise ProcessEnds(None, f"system call {name} is not emulated, called at {where}")
         raise Refusal(FORBIDDEN.get(name, errno.ENOSYS))

@@ -39,7 +39,7 @@ class MustWait(Exception):
 class RefusedCall:
     """A system call that this kernel does not do, and said so: which, what the program got, and where it was made.
 
-    ``path``: of an open, what the host has there and the run does not show.
+    ``path``: of an open, what the host has there and the run does not show. ``where`` is the pc by name.
     """
 
     name: str
@@ -47,6 +47,7 @@ class RefusedCall:
     step: int
     pc: int
     path: str = ""
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ RefusedForm = TypedDict(
         "error": str,
         "step": Natural,
         "pc": Natural,
+        "where": Annotated[str, "The pc by name."],
         "path": Annotated[str, "Of an open: what the host has and the run does not show."],
     },
 )

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.image import Image, LoadedImage, describe, image_covering
+from testbed.image import Image, LoadedImage, image_covering
 from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
@@ -117,7 +117,7 @@ def _refused(run: ProcessRun, whose: str) -> Iterator[_LabelledLine]:
     for refused in run.refused:
         if refused.path and image_covering(run.images, refused.pc) in linker:
             continue
-        said = f"{refused.name} at {describe(run.images, refused.pc)}, step {refused.step}{whose}"
+        said = f"{refused.name} at {refused.where}, step {refused.step}{whose}"
         path = printable(refused.path)
         shown = f", {path} is not shown (--folder {path}={path})" if path else ""
         yield _LabelledLine("refused", f"{said}: {refused.error}{shown}", "yellow")

@@ -83,6 +83,16 @@ def elsewhere(name: str, target: str, link: str, *arguments: str) -> tuple[bytes
     return done.stdout, done.returncode
 
 
+def columns(run: ProcessRun) -> list[bytes]:
+    """All that is recorded of a run and its children."""
+    traces = [track.trace for each in (run, *run.children) for track in each.tracks]
+    return [
+        part.tobytes()
+        for each in traces
+        for part in (each.registers, each.sizes, each.writes.address, each.writes.value)
+    ]
+
+
 def told(run: ProcessRun) -> tuple[bytes, int]:
     """The same of a run in the testbed."""
     return run.stdout, run.status if run.status is not None else -run.signal

@@ -35,9 +35,9 @@ fails: ; @false
 HEAD = """# Programs that start others
 
 Made by `python -m tests.process.equal_children`. Each is run in the testbed, and natively, on x86_64, as Debian 12 has
-it; `channels`, `arrivals`, `children` and `timers` are C programs of `tests/process/programs`, which tests compare with
-qemu-user on other architectures. *Equal*: the same standard output and exit status. *Steps* and *programs* are those of
-all processes together.
+it; `channels`, `arrivals`, `children`, `timers` and `own_files` are C programs of `tests/process/programs`, which tests
+compare with qemu-user on other architectures. *Equal*: the same standard output and exit status. *Steps* and *programs*
+are those of all processes together.
 
 {equal} of {all} are equal.
 
@@ -45,10 +45,11 @@ all processes together.
 |---|---|---:|---:|---|---|
 """
 
-BUILT = ("channels", "arrivals", "children", "timers")
+BUILT = ("channels", "arrivals", "children", "timers", "own_files")
+FILES = "bash, files and jobs"
 PYTHON = "/usr/lib/python3.11"
 INTERPRETERS = {
-    "bash": ("/bin/bash", "-c"),
+    **dict.fromkeys(("bash", FILES), ("/bin/bash", "-c")),
     "dash": ("/bin/dash", "-c"),
     "perl": ("/usr/bin/perl", "-e"),
     "make": ("/usr/bin/make", "-s"),
@@ -66,6 +67,23 @@ SCRIPTS = {
         "timeout 1 sleep 5; echo $?",
         "trap 'echo last' EXIT; (exit 3); echo $?; kill -USR1 $$",
         "mapfile -t x < words; printf '%s\\n' ${x[@]} | sort | uniq -c",
+    ),
+    FILES: (
+        "flock lock bash -c 'flock -n lock true; echo $?'",
+        "mkfifo p; (echo through > p &); cat p; stat -c %A p",
+        "chmod 600 words; stat -c %a words; chmod +x Makefile; test -x Makefile && echo x",
+        "ln -s words l; readlink l; cat l; ls -l l | cut -c 1; ln words h; stat -c %h h",
+        "touch -d @1600000000 new; stat -c %Y new; cp -p new old; stat -c %Y old; test new -nt words; echo $?",
+        "make -s one; touch -d @99 one; touch words; make -n all | head -n 1",
+        "cp -a words d; install -m 755 words i; stat -c %a i; truncate -s 9 i; fallocate -l 20 i; wc -c i",
+        "sed -i s/fig/plum/ words; cat words; dd if=words of=d bs=4 count=2 2> /dev/null; cat d",
+        "tar czf a.tgz words Makefile; mkdir x; tar xzf a.tgz -C x; cmp x/words words && echo same",
+        "comm <(sort words) <(sort -u words); tee >(wc -l > n) < words > /dev/null; sleep 1; cat n; cat /dev/fd/0 < n",
+        "nice -n 5 nice; ulimit -n 50; ulimit -n; umask 077; touch q; stat -c %a q; sync; ionice",
+        "sleep 9 & kill -STOP $!; kill $!; kill -CONT $!; wait $!; echo $?",
+        "set -m; (kill -STOP $BASHPID; echo on) & wait $!; echo $?; kill -CONT %1; wait; echo done",
+        "set -m; (kill -TSTP $BASHPID; echo on) & wait %1; echo $?; fg 2> /dev/null; echo $?",
+        "find . -name words -newer Makefile; find . -type f -size -1k -print0 | xargs -0 -P 2 ls | sort | tail -n 2",
     ),
     "dash": (
         "echo a b | tr a-z A-Z | cat",
@@ -133,7 +151,11 @@ SCRIPTS = {
     "channels": ("echo", "pair", "local", "datagrams", "nonblocking", "watching", "named", "anonymous", "memfd", "shm"),
     "arrivals": ("mapped", "twice", "rights", "senders", "timer", "taken"),
     "timers": ("once", "again", "made", "threads", "queued"),
-    "children": ("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing"),
+    "children": (
+        *("fork", "pipe", "signals", "broken", "exec", "vfork", "group", "poll", "orphan", "missing"),
+        *("stopped", "unwatched"),
+    ),
+    "own_files": ("links", "modes", "times", "pipe", "locks", "moved", "paths", "limits"),
 }
 
 

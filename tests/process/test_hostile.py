@@ -29,6 +29,8 @@ SECRET = "the host's own words"
 # What a process may well do: in its own layer of files, or with nothing behind it.
 ALLOWED = {
     "folder",
+    "symlink",
+    "chmod",
     "write own",
     "own again",
     "unlink own",

@@ -137,6 +137,73 @@ int main(int count, char **arguments) {
         printf("%d %d\n", poll(asked, 1, -1), asked[0].revents == POLLHUP);
         close(back[0]);
         printf("%d %d\n", poll(asked + 1, 1, -1), !!(asked[1].revents & POLLERR));
+    } else if (!strcmp(what, "stopped")) {
+        siginfo_t info = {0};
+        struct sigaction action = {.sa_handler = told, .sa_flags = SA_RESTART};
+        sigaction(SIGCHLD, &action, 0);
+        int child = fork();
+        if (!child) {
+            kill(getpid(), SIGSTOP);
+            for (;;) usleep(100);
+        }
+        waitpid(child, &status, WUNTRACED);
+        printf("%d %d %d\n", WIFSTOPPED(status), WSTOPSIG(status) == SIGSTOP, ended == SIGCHLD);
+        kill(child, SIGTERM);  // it waits, as the child does
+        printf("%d %d\n", kill(child, 0), waitpid(child, &status, WNOHANG | WUNTRACED));
+        ended = 0;
+        kill(child, SIGCONT);
+        waitid(P_PID, child, &info, WCONTINUED | WEXITED | WNOWAIT);
+        printf("%d\n", info.si_code == CLD_CONTINUED || info.si_status == SIGTERM);
+        waitpid(child, &status, 0);
+        say(status);
+        signal(SIGTSTP, SIG_IGN);
+        child = fork();
+        if (!child) {
+            kill(getpid(), SIGTSTP);
+            signal(SIGTSTP, SIG_DFL);
+            sigset_t set;
+            sigemptyset(&set);
+            sigaddset(&set, SIGSTOP);  // nobody can
+            sigaddset(&set, SIGTTIN);
+            sigprocmask(SIG_BLOCK, &set, 0);
+            kill(getpid(), SIGTTIN);
+            setpgid(0, 0);
+            sigprocmask(SIG_UNBLOCK, &set, 0);
+            _exit(6);
+        }
+        waitid(P_PID, child, &info, WSTOPPED);
+        printf("%d %d\n", info.si_code == CLD_STOPPED, info.si_status == SIGTTIN);
+        kill(child, SIGCONT);
+        waitpid(child, &status, WCONTINUED);
+        printf("%d\n", WIFCONTINUED(status));
+        waitpid(child, &status, 0);
+        say(status);
+        child = fork();
+        if (!child) for (;;) pause();
+        kill(child, SIGSTOP);
+        waitpid(child, &status, WUNTRACED);
+        kill(child, SIGKILL);
+        waitpid(child, &status, WUNTRACED);
+        say(status);
+    } else if (!strcmp(what, "unwatched")) {  // who would let it go on is gone: it is told so, and goes on
+        pipe(ends);
+        if (!fork()) {
+            int child = fork();
+            if (!child) {
+                setpgid(0, 0);
+                signal(SIGHUP, told);
+                kill(getpid(), SIGTSTP);
+                kill(getpid(), SIGTSTP);  // nobody watches: this stops nothing
+                write(ends[1], ended == SIGHUP ? "told" : "not told", 8);
+                _exit(0);
+            }
+            waitpid(child, &status, WUNTRACED);
+            _exit(WSTOPSIG(status) == SIGTSTP);
+        }
+        wait(&status);
+        say(status);
+        read(ends[0], words, sizeof words);
+        puts(words);
     } else if (!strcmp(what, "orphan")) {
         if (!fork()) {
             sleep(1);
