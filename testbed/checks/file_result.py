@@ -441,6 +441,7 @@ def _functions(
                 counts.calls,
                 counts.returned,
                 counts.note,
+                sum(pc in counts.lacked for pc in own[by_itself | on_path].tolist()),
             )
         )
     return tuple(found)

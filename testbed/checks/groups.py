@@ -197,7 +197,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PieceCounts:
-    """One function's runs, and its instructions as they were decoded; ``note``: why it was not tried."""
+    """One function's runs, and its instructions as they were decoded, those that were passed over apart; ``note``: why
+    it was not tried.
+    """
 
     piece: CodePiece
     instructions: NDArray[np.uint64]
@@ -206,6 +208,7 @@ class PieceCounts:
     returned: int
     note: str = ""
     failed: bool = False  # by a mistake of the testbed's, which ``note`` tells
+    lacked: frozenset[int] = frozenset()  # `Exploration.lacked`
 
 
 class RightWays(NamedTuple):
@@ -311,7 +314,8 @@ def check_group(group: Group) -> GroupResult:
             if waiting > BATCH:
                 batches.append(_compared(this, group, taken))
                 waiting = 0
-        counts.append(replace(counts_of(piece, found.code), calls=found.calls, returned=found.returned))
+        lacked = frozenset(found.lacked)
+        counts.append(replace(counts_of(piece, found.code), calls=found.calls, returned=found.returned, lacked=lacked))
         dropped += found.dropped
     if taken:
         batches.append(_compared(this, group, taken))

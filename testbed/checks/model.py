@@ -235,7 +235,8 @@ _VISITS = re.compile(r" at all \d+ visits")
 class FunctionCheck:
     """How much of one function was tried. ``executed + forced + static + never = instructions``.
 
-    ``without_row`` counts instructions that no checked table has a row for; they are counted in the others too.
+    ``without_row`` counts instructions that no checked table has a row for, ``lacked`` those that the emulator lacks,
+    which were passed over and change no register that a row tells of; both are counted in the others too.
     ``calls`` are the runs that began here, ``returned`` those that came back. ``note`` says why nothing could be tried.
     """
 
@@ -250,6 +251,7 @@ class FunctionCheck:
     calls: int = 0
     returned: int = 0
     note: str = ""
+    lacked: int = 0
 
     @property
     def ran(self) -> int:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
-from capstone import CS_GRP_CALL, CS_GRP_JUMP, CsError, CsInsn
+from capstone import CS_GRP_CALL, CS_GRP_INT, CS_GRP_IRET, CS_GRP_JUMP, CS_GRP_RET, CsError, CsInsn
 from numpy.typing import NDArray
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
@@ -74,6 +74,19 @@ def _may_switch(arch: Arch, instruction: CsInsn, written: set[str]) -> bool:
     return arch.isa_flag is not None and (
         arch.pc in written or any(group in (CS_GRP_CALL, CS_GRP_JUMP) for group in instruction.groups)
     )
+
+
+_TRAPS = ("ud0", "ud1", "ud2", "udf")  # undefined for good
+_ELSEWHERE = frozenset((CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_GRP_INT, CS_GRP_IRET))
+
+
+def passed_over(arch: Arch, isa: Isa, code: bytes, address: int) -> tuple[int, frozenset[str]] | None:
+    """The size of an instruction that only goes on to the next, and the registers that it may change; None: unknown."""
+    instruction = next(disassembler(isa.name, detail=True).disasm(code, 0, 1), None)
+    written = write_set(arch, isa, code, address)
+    if instruction is None or written is None or instruction.mnemonic in _TRAPS:
+        return None
+    return None if _ELSEWHERE & {*instruction.groups} else (instruction.size, written - {arch.flags})
 
 
 MOST_CODE = 1 << 24  # bytes of code that write sets are kept for; a run outside reads all registers
@@ -294,6 +307,10 @@ class HookedRun:
     def halted(self) -> bool:
         """True where the machine stopped at a place of `halt_at`."""
         return bool(self.state.halted)
+
+    def correct_size(self, size: int) -> None:
+        """The size of the last row's instruction, which the machine did not know."""
+        self.sizes.view(self.steps)[-1] = size
 
     def drop_last(self) -> None:
         """Forget the last row: its instruction did not execute."""

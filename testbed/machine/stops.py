@@ -12,7 +12,7 @@ from unicorn import unicorn_const as const
 
 from testbed.machine.signals import Arrivals
 from testbed.machine.start import Machine
-from testbed.machine.unicorn_arches import UNICORN
+from testbed.machine.unicorn_arches import UNICORN, mistaken_in
 from testbed.trace import Exited
 
 
@@ -32,6 +32,7 @@ _ACCESS = {
     const.UC_MEM_FETCH_UNMAPPED: "wild jump: {address:#x} is not mapped",
     const.UC_MEM_FETCH_PROT: "wild jump: {address:#x} is not executable",
 }
+UNDEFINED = "undefined instruction"
 FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
 
 
@@ -55,6 +56,9 @@ class Stops:
         uc.hook_add(const.UC_HOOK_INTR, self._exception)
         if instruction is not None:
             uc.hook_add(const.UC_HOOK_INSN, self._system_call, None, 1, 0, instruction)
+        for mapping in (each for each in machine.mappings if each.permissions & const.UC_PROT_EXEC):
+            for at in mistaken_in(self._settings, mapping.data):
+                uc.hook_add(const.UC_HOOK_CODE, self._mistaken, begin=mapping.address + at, end=mapping.address + at)
 
     def end(self, ending: Exited | Fault) -> None:
         """Note how the run ends, unless that is already known."""
@@ -65,7 +69,7 @@ class Stops:
         if self.ending is not None:
             return self.ending
         if status == const.UC_ERR_INSN_INVALID:
-            return Fault("undefined instruction")
+            return Fault(UNDEFINED)
         pc = self._machine.uc.reg_read(self._settings.registers[self._machine.arch.pc])
         return Fault(f"the emulator stopped by itself (Unicorn status {status})", pc)
 
@@ -77,6 +81,10 @@ class Stops:
         jumped_to = self._machine.arch.code_address(address) if access in FETCHES else None
         self.end(Fault(detail.format(size=size, address=address), jumped_to))
         return False
+
+    def _mistaken(self, uc: Uc, address: int, size: int, _: object) -> None:
+        self.end(Fault(UNDEFINED))
+        uc.emu_stop()
 
     def _exception(self, uc: Uc, number: int, _: object) -> None:
         if number == self._settings.call_exception:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from unicorn import arm64_const as a64
@@ -36,7 +37,8 @@ class UnicornArch:
     says what the other exception numbers mean. ``stack_top`` is SP at the entry, near the end of what Linux gives a
     program. ``block_state`` are bits of the flags with the state of a Thumb IT block: stale after a hooked store.
     ``call_leaves`` are the registers that a system call itself overwrites, each with the one whose value it gets.
-    ``process_cpu`` is the model of a Linux process; None: the usual one.
+    ``process_cpu`` is the model of a Linux process; None: the usual one. ``mistaken`` are instructions that it would
+    execute as others.
     """
 
     opened: tuple[int, int]
@@ -50,6 +52,15 @@ class UnicornArch:
     block_state: int = 0
     cpus: Mapping[str, Cpu] = field(default_factory=dict)
     process_cpu: Cpu | None = None
+    mistaken: re.Pattern[bytes] = re.compile(rb"(?!)")
+
+
+def mistaken_in(settings: UnicornArch, code: bytes) -> Iterator[int]:
+    """The offsets in some code at which an instruction that is mistaken may begin."""
+    at = 0
+    while match := settings.mistaken.search(code, at):
+        yield match.start()
+        at = match.start() + 1
 
 
 def _ids(module: object, prefix: str, names: Iterable[str]) -> Mapping[str, int]:
@@ -78,6 +89,21 @@ _SIGNING = Cpu(
     ),
 )
 
+
+def _bytes(holds: Callable[[int], bool]) -> bytes:
+    """The set of bytes of which something holds, in a pattern."""
+    return b"[" + b"".join(re.escape(bytes([each])) for each in range(256) if holds(each)) + b"]"
+
+
+# Unicorn reads a VEX prefix and then the opcode by the legacy map. That is wrong of what has another meaning there:
+# AVX-512's operations on masks (0F 41 to 4B, 90 to 93, 98, 99), which it executes as `cmovcc` and `setcc` of general
+# registers, SP among them. XOP's prefix it takes for `pop` (Intel SDM 2D, opcode map; AMD APM 6, XOP).
+_THREE_MASKS = (_bytes(lambda b: b & 0x44 == 0x44), rb"[\x41\x42\x44-\x47\x4a\x4b][\xc0-\xff]")
+_TWO_MASKS = (_bytes(lambda b: b & 0x7C == 0x78), rb"[\x44\x90-\x93\x98\x99]")
+_MASKS = b"|".join(map(b"".join, (_THREE_MASKS, _TWO_MASKS)))
+_VEX_PREFIX = rb"(?:\xc5|\xc4" + _bytes(lambda b: b & 0x1F == 1) + rb")"
+_XOP = rb"\x8f" + _bytes(lambda b: b & 0x1F in (8, 9, 10)) + _bytes(lambda b: b & 3 == 0)
+
 UNICORN = PerArch(
     {
         "x86_64": UnicornArch(
@@ -102,6 +128,7 @@ UNICORN = PerArch(
             # Its features are announced as they are: no ERMS, by which C libraries would clear memory with `rep stosb`,
             # a step per byte; and no AVX.
             process_cpu=Cpu(x86.UC_CPU_X86_NEHALEM),
+            mistaken=re.compile(_VEX_PREFIX + rb"(?:" + _MASKS + rb")|" + _XOP, re.DOTALL),
         ),
         "arm64": UnicornArch(
             opened=(uc.UC_ARCH_ARM64, uc.UC_MODE_ARM),

@@ -21,12 +21,13 @@ from unicorn.unicorn_py3.unicorn import uclib
 from testbed.arch import Arch
 from testbed.conventions import platform
 from testbed.machine.clock_reads import ClockRead, reads_in
-from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
+from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops, passed_over
 from testbed.machine.load import PAGE, MappedPages
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT, STUCK
+from testbed.machine.native.hooks import LONGEST
 from testbed.machine.native.state import RunState
 from testbed.machine.start import Machine, initial_registers, map_all, new_engine
-from testbed.machine.stops import Fault
+from testbed.machine.stops import UNDEFINED, Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.call_code import CALL_CODE
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
@@ -144,6 +145,7 @@ class CallStops(HookedStops):
         self.to = 0  # where a wild jump went
         self.exits = False
         self.is_whole = False
+        self.mistaken: int | None = None  # where an instruction is next that would execute as another one
         self.clones = CALL_CODE[machine.arch.name].clones
 
     def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, unused: object) -> bool:
@@ -175,7 +177,11 @@ class CallStops(HookedStops):
 
     def begin(self) -> None:
         """Nothing has happened yet."""
-        self.ending, self.wild, self.exits, self.allowed = None, False, False, MOST_PAGES
+        self.ending, self.wild, self.exits, self.mistaken, self.allowed = None, False, False, None, MOST_PAGES
+
+    def _mistaken(self, uc: Uc, address: int, size: int, unused: object) -> None:
+        self.mistaken = address  # no other hook is called
+        uc.emu_stop()
 
     def _system_call(self, uc: Uc, *unused: object) -> None:
         call, registers = self._machine.arch.exit_call, self._settings.registers
@@ -230,7 +236,8 @@ class CallTape:
     """What was recorded of one path; the last row is the harness's, after the call, however that ended.
 
     That row's writes are none of the harness's: they give every byte its first value back. ``skipped`` are the
-    (step, callee) of calls that were answered without executing the callee.
+    (step, callee) of calls that were answered without executing the callee; ``lacked`` the addresses of instructions
+    that the machine lacks, which were passed over.
     """
 
     registers: NDArray[np.uint64] = field(repr=False)
@@ -239,6 +246,7 @@ class CallTape:
     over: Over
     detail: str = ""
     skipped: tuple[tuple[int, int], ...] = ()
+    lacked: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -290,6 +298,7 @@ class Caller:
         kept = {arch.sp: callable_image.sp} | {name: planted[name] for name in convention.preserved if name in planted}
         self._kept_names = tuple(kept)
         self._target, self._entry_sp = 0, callable_image.sp
+        self._lacked: list[int] = []
         self._promises: dict[int, NDArray[np.bool_]] = {}  # by function: which of these come back
         self._kept = (ctypes.c_int * len(kept))(*(self._ids[name] for name in kept))
         self._kept_values, self._kept_now = np.array(list(kept.values()), np.uint64), np.zeros(len(kept), np.uint64)
@@ -352,6 +361,7 @@ class Caller:
         run.limit_steps(steps)
         self._detours.begin(path.forced, path.answer)
         at, over = self._start, None
+        self._lacked.clear()
         while over is None:
             run.go_on()
             status = run.go(at)
@@ -375,7 +385,10 @@ class Caller:
             return None, self._answered(stops.to)
         if stops.exits:
             return Over.NEVER_RETURNS, 0
-        if stops.ending is not None or status != const.UC_ERR_OK:
+        if self._is_unknown(status, steps) and (behind := self._passed_over()) is not None:
+            stops.ending, stops.mistaken = None, None
+            return None, behind
+        if stops.ending is not None or stops.mistaken or status != const.UC_ERR_OK:
             return (Over.WILD if stops.wild else Over.FAULT), 0
         pc = self._uc.reg_read(self._ids[self._arch.pc])
         if run.halted:
@@ -385,6 +398,36 @@ class Caller:
                 return Over.NEVER_RETURNS, 0
             return None, self._answered(pc)
         return (Over.STEPS, 0) if run.steps >= steps else (Over.FAULT, 0)
+
+    def _is_unknown(self, status: int, steps: int) -> bool:
+        """Is the last row's an instruction that the machine lacks? Of one that it mistakes, the row is made here."""
+        run, uc, ending = self._run, self._uc, self._stops.ending
+        if self._stops.mistaken is not None and run.steps < steps:
+            values = {register.name: uc.reg_read(self._ids[register.name]) for register in self._arch.registers}
+            run.add_row({**values, self._arch.pc: self._stops.mistaken}.values())
+            return True
+        told = status == const.UC_ERR_INSN_INVALID or (isinstance(ending, Fault) and ending.detail == UNDEFINED)
+        return told and run.steps > 0
+
+    def _passed_over(self) -> int | None:
+        """Where a path goes on behind an instruction that the machine lacks, which is passed over: what it writes to
+        registers that calls may change is made up, memory stays. None where it may do anything else.
+        """
+        run, uc, arch = self._run, self._uc, self._arch
+        pc = run.last_pc()
+        try:
+            code = bytes(uc.mem_read(pc, LONGEST))
+        except UcError:  # at the end of its mapping
+            return None
+        isa = arch.isa_of_flags(uc.reg_read(self._ids[arch.flags]))
+        found = passed_over(arch, isa, code, pc)
+        if found is None or not found[1].isdisjoint((*self._kept_names, arch.link)):
+            return None
+        for name in found[1]:
+            uc.reg_write(self._ids[name], run.state.own_result)
+        run.correct_size(found[0])
+        self._lacked.append(pc)
+        return (pc + found[0]) | isa.address_bit
 
     def _was_called(self) -> bool:
         """Whether the last instruction handed over the address behind it."""
@@ -437,7 +480,7 @@ class Caller:
             sizes = np.append(sizes, np.uint8(self._calls.answer - self._calls.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)
         journal = Writes(*(np.concatenate((a, b)) for a, b in zip(writes, resets, strict=True)))
-        return CallTape(rows, sizes, journal, over, detail, skipped)
+        return CallTape(rows, sizes, journal, over, detail, skipped, tuple(self._lacked))
 
     def _reset(
         self, address: NDArray[np.uint64], size: NDArray[np.uint8], step: int

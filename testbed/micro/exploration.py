@@ -43,6 +43,7 @@ class Exploration:
     forced: set[int] = field(default_factory=set)
     wanted: set[tuple[int, int]] = field(default_factory=set)
     alone: set[int] = field(default_factory=set)  # executed on some path on which callees were answered
+    lacked: set[int] = field(default_factory=set)  # passed over, since the machine lacks them
     dropped: Counter[str] = field(default_factory=Counter)
     calls: int = 0
     returned: int = 0

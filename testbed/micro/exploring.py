@@ -305,6 +305,7 @@ class Explorer:
         found.wanted -= taken
         executed = set(np.unique(pcs).tolist())
         executed &= found.whole.sizes.keys()
+        found.lacked |= {pc - self._bias for pc in tape.lacked} & executed
         new = executed - found.natural - (found.forced if forced else set())
         if forced:
             found.forced |= executed - found.natural

@@ -238,6 +238,7 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         "gradient": gradient(((part.name, check.total(part.name)) for part in _PARTS), "never"),
         "instructions": check.total("instructions"),
         "without_row": check.total("without_row"),
+        "lacked": check.total("lacked"),
         "dropped": [(printable(reason), number) for reason, number in check.dropped.items()],
     }
 

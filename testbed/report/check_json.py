@@ -17,7 +17,7 @@ from testbed.report.check_words import answer, file_name, sentence, summary_line
 from testbed.store.codec import OR_NULL, Keyword, Natural, taken
 from testbed.words.outcome import Outcome
 
-_TOTALS = ("instructions", "executed", "forced", "static", "never", "without_row")
+_TOTALS = ("instructions", "executed", "forced", "static", "never", "without_row", "lacked")
 
 
 WrongThingForm = TypedDict(
@@ -202,6 +202,7 @@ FunctionForm = TypedDict(
         "static": Natural,
         "never": Natural,
         "without_row": Natural,
+        "lacked": Annotated[Natural, "Those that were passed over, since the emulator lacks them."],
         "calls": Annotated[Natural, "Runs that began here."],
         "returned": Annotated[Natural, "Those that came back."],
         "note": Annotated[str | None, OR_NULL, "Why nothing could be tried."],
@@ -223,6 +224,10 @@ CoverageForm = TypedDict(
         "static": Annotated[Natural, "Never executed; the static pass held their rows against the code."],
         "never": Annotated[Natural, "Not tried."],
         "without_row": Annotated[Natural, "No checked table has a row for them; counted in the others too."],
+        "lacked": Annotated[
+            Natural,
+            "Executed, and passed over: the emulator lacks them. They change no register that a row tells of.",
+        ],
     },
 )
 

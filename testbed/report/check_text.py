@@ -183,6 +183,8 @@ def _of_coverage(check: FileCheck) -> Iterator[Text]:
     ]
     if without := check.total("without_row"):
         rows.append(("  of all, without a row", without, share(without, instructions)))
+    if lacked := check.total("lacked"):
+        rows.append(("  of all, passed over: the emulator lacks them", lacked, share(lacked, instructions)))
     if thrown := sum(check.dropped.values()):
         rows.append(("forced paths thrown away", thrown, ""))
         rows += [(f"  {printable(reason)}", number, "") for reason, number in check.dropped.items()]

@@ -329,9 +329,13 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
 
 def _extent(checks: Sequence[FileCheck], executed: int, instructions: int) -> str:
     """How much was executed, how much only read, and where the rest is."""
+    lacked = sum(check.total("lacked") for check in checks)
+    over = f", {lacked:,} of them passed over" if lacked else ""
     if executed == instructions:
-        return f"all {count(instructions, 'instruction')} were executed"
-    parts = [f"{executed:,} of {count(instructions, 'instruction')} were executed ({share(executed, instructions)})"]
+        return f"all {count(instructions, 'instruction')} were executed{over}"
+    parts = [
+        f"{executed:,} of {count(instructions, 'instruction')} were executed ({share(executed, instructions)}){over}"
+    ]
     if read := sum(check.total("static") for check in checks):
         parts.append(f"{read:,} only read")
     left = sorted((each for check in checks for each in check.pieces if each.never), key=lambda each: -each.never)
