@@ -5,7 +5,8 @@ saved it. Seen from each of its callers nothing is lost: what their own callers 
 each caller has a row, at its call, that says a slot for the register, and does not count its CFA from it; or has none;
 or is such a function itself. Likewise nobody sees that code has no row which only code without rows calls.
 
-A place whose address the file's data holds has callers that are not known.
+A place whose address the file's data holds has callers that are not known. Of a file that was compiled without tables,
+and is no source whose author could write one, there is no more to say.
 """
 
 from __future__ import annotations
@@ -32,10 +33,14 @@ class FileCalls:
 
     image: Image
     pieces: Sequence[CodePiece] = field(repr=False)
+    is_source: bool
 
     def as_seen(self, finding: TableFinding, table: RowTable) -> TableFinding:
         """A finding, as a note where nobody sees what it tells of."""
         seen, piece = finding.consequence, self._piece(finding.pc)
+        if seen is not None and table.is_empty and not self.is_source:
+            what = "the file has no unwind table at all: compilers write one by -funwind-tables"
+            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if seen is None or piece is None or piece.start in self._exported or piece.start in self._held:
             return finding
         if seen.gone and all(self._is_private(piece, name, table, frozenset()) for name in seen.gone):

@@ -223,7 +223,7 @@ def file_check(
     executed = frozenset(np.union1d(natural, on_forced).tolist())
     findings = [unreadable(name, table) for name, table in tables.items() if not isinstance(table, RowTable)]
     failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
-    calls = FileCalls(image, pieces)
+    calls = FileCalls(image, pieces, source is not None)
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
     untried = list[str]()
     for name, one in one_of.items():
@@ -254,7 +254,11 @@ def file_check(
     return FileCheck(
         path,
         image.arch,
-        tuple(f"{table.source}{AT_CALLS_ONLY}" if name in AT_CALLS else table.source for name, table in read.items()),
+        tuple(
+            f"{table.source}{AT_CALLS_ONLY}" if name in AT_CALLS else table.source
+            for name, table in read.items()
+            if not table.is_empty
+        ),
         functions,
         tuple(findings),
         options.seed,

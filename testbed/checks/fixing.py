@@ -233,6 +233,8 @@ def _corrected(
             raise NoPatch(_NOT_TRIED.format(its[0].never, its[0].instructions))
         if not findings:
             return text, tuple(shown.values()), stuck
+        if not any(map(_has_edits, findings)):
+            raise NoPatch(f"with it {findings[0].where} shows, and no correction of that was found")
         shown |= {each.where: each for each in findings}
     raise NoPatch(f"what was tried leaves {findings[0].where} wrong")
 

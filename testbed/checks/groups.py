@@ -66,7 +66,8 @@ from testbed.words.table_formats import AT_CALLS
 #
 # Who can be called from outside is called, whatever its first row says: that row may be its author's mistake. Of other
 # code the first row decides. It is not called if it begins with a frame: a part of a function that lies elsewhere, a
-# helper with a convention of its own. So is nameless code of which a no-operation is said to make a frame: GCC puts one
+# helper with a convention of its own. What a table says is the kernel's frame, and not a function's, nobody calls.
+# So is nameless code of which a no-operation is said to make a frame: GCC puts one
 # before a landing pad that would begin a part, since offset 0 stands for none (gcc/except.cc). Code with an undefined
 # return address is called by nobody. What is asked for by its address is called, also where nothing names it, such as a
 # linker's stubs; and what code with rows calls and nothing else tells of, as in a stripped file.
@@ -83,7 +84,11 @@ def pieces_for(
 
     def is_called(piece: CodePiece) -> bool:
         rows = _rows_at(known, piece.start)
-        if _is_not_called(rows) or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1))):
+        if (
+            _is_kernels(rows, image.arch)
+            or _is_not_called(rows)
+            or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1)))
+        ):
             return False
         if piece.start in exported or not rows:
             return True
@@ -140,6 +145,11 @@ _MARK = 4  # bytes of what begins a function and does nothing: endbr64, bti, a n
 def _is_start(rows: Sequence[UnwindRow]) -> bool:
     """Whether some row says that nobody called."""
     return any(isinstance(row.registers.get(row.return_address), Undefined) for row in rows)
+
+
+def _is_kernels(rows: Sequence[UnwindRow], arch: Arch) -> bool:
+    """Whether all rows say that the frame is a signal's, and that it is not as a call leaves it."""
+    return bool(rows) and all(row.signal_frame and row.cfa != _first_cfa(arch) for row in rows)
 
 
 def _is_not_called(rows: Sequence[UnwindRow]) -> bool:

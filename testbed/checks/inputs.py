@@ -142,6 +142,11 @@ def preprocessed_text(path: Path, arch: str, flags: Sequence[str], text: str | N
         return _compiled(path, arch, flags, place, text, _PREPROCESS).read_text("utf-8", "replace")
 
 
+def is_preprocessed(path: Path, flags: Sequence[str]) -> bool:
+    """Is a source assembly that goes through the preprocessor, by its suffix, or since the compiler is told so?"""
+    return path.suffix in (".S", ".sx") or any("assembler-with-cpp" in flag for flag in flags)
+
+
 def _compiled(
     path: Path,
     arch: str | None,
@@ -154,7 +159,7 @@ def _compiled(
     out = folder / "checked.o"
     if text is not None:
         # Under its own name in debug information; what it includes from beside it is found there.
-        mark = "# 1" if path.suffix == ".s" else "#line 1"
+        mark = "# 1" if path.suffix == ".s" and not is_preprocessed(path, flags) else "#line 1"
         (folder / f"written{path.suffix}").write_bytes(os.fsencode(f'{mark} "{path}"\n{text}'))
     flags = list(flags)
     if flags and not flags[0].startswith("-"):
@@ -298,7 +303,9 @@ def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Pa
         if limit := limit_met(done.returncode, "\n".join(lines)):
             first = f"the compiler was stopped: it wanted more than {limit}"
         elif readable is not None and NOT_FOUND.search(first):
-            told = f"`testbed check {path.name} -- -Iinclude`"
+            above = re.search(r"['\"](\.\./[^'\"]*)", first)
+            include = os.path.normpath(path.parent / above[1] / "..") if above else "include"
+            told = f"`testbed check {path.name} -- -I{include}`"
             first += f" (a source reads its own folder and those that are named behind --: {told})"
         elif readable is not None and path.suffix in ASSEMBLY and command[1] == "clang":
             first += f" (so says clang's assembler; GNU's is asked by `testbed check {path.name} -- gcc`)"

@@ -31,6 +31,7 @@ from testbed.checks.source_statements import (
     Around,
     SourceStatement,
     Spelling,
+    left_lines,
     spelling,
     stand_ins,
     statements_at,
@@ -129,7 +130,7 @@ class Idiom:
 def idiom(file: str, sources: Sources, registers: tuple[tuple[str, int | None], ...]) -> Idiom:
     """How directives are written in a source; ``registers`` are all names with DWARF's numbers."""
     spelt = spelling(file, sources, frozenset(name for name, _ in registers))
-    lines, others = [line for line in sources.lines(file) if not _DEFINE.match(line)], stand_ins(sources)
+    lines, others = [line for line in left_lines(file, sources) if not _DEFINE.match(line)], stand_ins(sources)
     found = [each for line in lines for each in _STATEMENT.finditer(line)]
     said = [each for each in found if each[2].startswith(".cfi_") or each[2] in others]
     named = [others.get(match[2], match[2]) for match in said]
@@ -291,7 +292,9 @@ def _sum(text: str) -> int:
 def _raw(statement: SourceStatement, sources: Sources) -> tuple[str, int, int, str]:
     """Where a statement is written, a macro's in its body, and how."""
     at = statement.place
-    name = statement.text.split(" ")[0].removeprefix(".")
+    directive = statement.text.split(" ")[0]
+    others = (other for other, its in stand_ins(sources).items() if its == directive)
+    names = "|".join(map(re.escape, (directive.removeprefix("."), *others)))
     if not at.macro:
         words = r"\s+".join(map(re.escape, at.text.split(" ")))
         match = re.compile(words).match(sources.lines(at.file)[at.line - 1], at.column - 1)
@@ -302,9 +305,11 @@ def _raw(statement: SourceStatement, sources: Sources) -> tuple[str, int, int, s
     if not at.macro_line <= len(lines):
         raise NoPatch(f"it belongs into the macro {at.macro} of another file, {at.macro_file}")
     body = lines[at.macro_line - 1]
-    found = list(re.finditer(rf"\.?\b{re.escape(name)}\b[^;/\\]*(?:\\\w[^;/]*)?", body))
+    found = list(re.finditer(rf"\.?\b(?:{names})\b[^;/\\]*(?:\\\w[^;/]*)?", body))
     if len(found) != 1:
-        raise NoPatch(f"the line of the macro {at.macro} has {'several' if found else 'none'} of its kind")
+        raise NoPatch(
+            f"line {at.macro_line}, of the macro {at.macro}, has {'several' if found else 'none'} of its kind"
+        )
     return at.macro_file, at.macro_line, found[0].start() + 1, found[0][0].rstrip()
 
 

@@ -102,8 +102,17 @@ class _Macro:
 
 
 def assembly_lines(file: str, sources: Sources) -> Sequence[str]:
-    """The lines of an assembly source; none of another file."""
-    return sources.lines(file) if file.endswith(_ASSEMBLY) else ()
+    """The lines of an assembly source, or of what one includes, whatever its suffix; none of another file."""
+    unit = None if file.endswith(_ASSEMBLY) else preprocessed(sources)
+    is_included = unit is not None and any(each == _real(file) for each, _ in unit.places)
+    return sources.lines(file) if is_included or file.endswith(_ASSEMBLY) else ()
+
+
+def left_lines(file: str, sources: Sources) -> Sequence[str]:
+    """Those of these lines that the preprocessor leaves, and of macros: others are for another machine."""
+    lines, unit, own = assembly_lines(file, sources), preprocessed(sources), _real(file)
+    behind = enumerate(zip(("", *lines), lines, strict=False), 1)
+    return [line for n, (last, line) in behind if unit is None or last.endswith("\\") or (own, n) in unit.places]
 
 
 def statements_at(file: str, line: int, sources: Sources) -> Sequence[SourceStatement]:
@@ -193,7 +202,7 @@ def _upward(file: str, line: int, sources: Sources) -> Iterator[SourceStatement]
 @lru_cache(maxsize=16)
 def spelling(file: str, sources: Sources, registers: frozenset[str]) -> Spelling:
     """How a source spells; of what is no assembly, as these words do."""
-    lines = assembly_lines(file, sources)
+    lines = left_lines(file, sources)
     said = [line for line in lines if "cfi_" in line]
     numbers = said if any(map(_NUMBER.search, said)) else lines
     decimal = any(map(_NUMBER.search, numbers)) and not any("0x" in line for line in numbers)

@@ -1,8 +1,8 @@
 """A table's rows where nothing executed them, as the static pass of a sweep reads them.
 
 The pass judges a whole entry of a table. Where that agrees, all its instructions do. Of a suspect one it says what is
-true before each instruction, as if that had been executed; of what is not known there the table is believed. What was
-executed weighs more: see `StaticReading.suspects`.
+true before each instruction, as if that had been executed; but not where it believes the table, since nothing is known
+there. What was executed weighs more: see `StaticReading.suspects`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from testbed.image import Image
 from testbed.micro.code_scan import scan
 from testbed.sweep.native import entries, room, rows
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
-from testbed.sweep.native.state import FIRST_WORD, REGISTER_COUNT, WORDS
+from testbed.sweep.native.state import BELIEVED, FIRST_WORD, IS_ASSUMED, REGISTER_COUNT, WORDS
 from testbed.sweep.static_pass import (
     TABLES,
     StaticPass,
@@ -112,7 +112,8 @@ class StaticReading:
             its = self._convention(i)
             if at not in asked or its is None:
                 continue
-            record = [each for each in recorded(self.made, i) if int(each[room.RECORD_PC]) in asked]
+            known = (each for each in recorded(self.made, i) if each[room.RECORD_STATE + IS_ASSUMED] != BELIEVED)
+            record = [each for each in known if int(each[room.RECORD_PC]) in asked]
             true = (self._observed(int(each[room.RECORD_PC]), each[room.RECORD_STATE :], its) for each in record)
             arch, found = self.image.arch, int(out[room.ALL_FOUND])
             yield SuspectEntry(

@@ -65,14 +65,36 @@ from testbed.words.table_formats import BY_SECTION, Directives
 # which it leaves with SP above where it was entered, at which nobody's caller can be told any more.
 
 
+def _since(function: TriedFunction, holds: Callable[[int], bool]) -> int | None:
+    """The instruction from which on something holds, to the last; one of the first, in code that never returns."""
+    first = next((i for i in range(len(function)) if holds(i)), len(function))
+    is_all = first < len(function) and all(map(holds, range(first, len(function))))
+    returns = any(each.true.returns for each in function.tried)
+    return first if is_all and first <= _FIRST_ONES and not returns else None
+
+
+def marks_outermost(function: TriedFunction) -> tuple[int, str] | None:
+    """Where code that nobody calls has marked the outermost frame, by a zero in a frame pointer, and in which one.
+
+    System V ABI for x86-64, 3.4.1; AAPCS64, 6.4.6.
+    """
+    first = _since(function, lambda i: function.tried[i].true.outermost)
+    names = () if first is None else function.arch.frame_pointers
+    return next(((first, name) for name in names if first is not None and function.is_wrong(first, name, {})), None)
+
+
 def put_above(function: TriedFunction) -> tuple[int, str] | None:
     """The first instruction at which the rows have the return address above the true CFA, where it is not."""
-    for i, wrong in enumerate(map(function.wrong, range(len(function)))):
-        name = function.return_address(i)
-        rule = function.states[i].get(name)
-        if THE_CFA not in wrong and name in wrong and isinstance(rule, Offset) and rule.offset >= 0:
-            return i, name
-    return None
+
+    def is_above(i: int) -> bool:
+        state, true = function.states[i], function.tried[i].true
+        rule, cfa, name = state.get(function.return_address(i)), cfa_of(state), function.return_address(i)
+        if not isinstance(rule, Offset) or not isinstance(cfa, RegisterPlus) or name not in function.wrong(i):
+            return False
+        return cfa.register in true.cfa and rule.offset + cfa.offset >= true.cfa[cfa.register]
+
+    first = _since(function, is_above)
+    return None if first is None else (first, function.return_address(first))
 
 
 def more_at_entry(function: TriedFunction, start: int) -> int:
@@ -298,11 +320,12 @@ class _OneFunction:
         if more := more_at_entry(function, self.span.start):
             says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
             return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
-        if not any(each.true.returns for each in function.tried) and (above := put_above(function)):
-            i, name = above
-            return WrongThing(
-                name, f"{name} is {rule_words(function.rule(i, name, function.states[i]), name)}", _PUT_ABOVE
-            )
+        for found, why in ((put_above(function), _PUT_ABOVE), (marks_outermost(function), _OUTERMOST)):
+            if found:
+                i, name = found
+                return WrongThing(
+                    name, f"{name} is {rule_words(function.rule(i, name, function.states[i]), name)}", why
+                )
         return None
 
     def _cannot(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
@@ -435,7 +458,7 @@ class _OneFunction:
                 return f"the true CFA is {base}{true.cfa[base]:+#x} here"
         if true.stack is None:
             return f"and no distance from {arch.sp} to the true CFA is a constant here"
-        return f"the true CFA is {arch.sp}{true.stack:+#x} at the first visit, and another at others"
+        return f"the true CFA is {arch.sp}{true.stack:+#x} at the first visit, and at no fixed distance"
 
     def _true_place(self, true: ObservedRow, name: str) -> str:
         place = true.places.get(name)
@@ -464,6 +487,8 @@ _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _NOT_WRITTEN_SO = "directives were found, but written into the source they do not give right rows"
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
+_FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
+_OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
 _PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
 _OTHER_COLUMN = "and what that has is not where it returns to"
 _NOT_BY_CFA, _SOMETIMES = " not, or not with the CFA, which unwinders take", ", at some visits at least"

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from testbed.checks.frame_states import FrameState, state_of
-from testbed.checks.inputs import preprocessed_text, program_file, read_program
+from testbed.checks.inputs import is_preprocessed, preprocessed_text, program_file, read_program
 from testbed.checks.model import Repair, SourceEdit
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import Sources, sources_of
@@ -27,7 +27,6 @@ from testbed.words.table_formats import BY_SECTION
 
 MadeRight = frozenset[tuple[int, str]]  # (pc, thing)
 ToldRepairs = Sequence[tuple[Repair | None, MadeRight]]
-_PREPROCESSED = (".S", ".sx")  # suffixes of assembly that is
 _TOGETHER = "together with what is advised above"
 _RowAt = Callable[[int], UnwindRow | None]  # by a pc of the code as it was executed
 
@@ -57,7 +56,7 @@ class TriedSource:
     def sources(self) -> Sources:
         """It, and what lies beside it; preprocessed where the preprocessor reads it."""
         expand = partial(preprocessed_text, self.path, self.image.arch.name, self.options.flags, self.text)
-        return sources_of(self.path, self.text, expand if self.path.suffix in _PREPROCESSED else None)
+        return sources_of(self.path, self.text, expand if is_preprocessed(self.path, self.options.flags) else None)
 
     def tries(self, edits: Sequence[SourceEdit]) -> bool:
         """Can these edits be tried as such? Those of another file, or of all uses of a macro, cannot."""

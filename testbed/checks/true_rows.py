@@ -63,7 +63,7 @@ class ObservedRow:
     registers; the return address is the one under its own register's name. ``signed`` is None where it differs,
     and where it is signed with another value than the CFA.
     ``called`` of the ``visits`` are those of an activation that some instruction called: of the others, nothing is
-    known but that nobody did. ``stack`` is ``CFA - SP`` at the first visit.
+    known but that nobody did. ``stack`` is ``CFA - SP`` at the first visit. ``outermost``: a frame pointer is zero.
     """
 
     pc: int
@@ -73,6 +73,7 @@ class ObservedRow:
     places: Mapping[str, TruePlace] = field(default_factory=dict)
     signed: bool | None = None
     stack: int | None = None
+    outermost: bool = False
     returns: bool = False
 
 
@@ -93,7 +94,8 @@ def _both(a: ObservedRow, b: ObservedRow) -> ObservedRow:
     cfa = {name: offset for name, offset in a.cfa.items() if b.cfa.get(name) == offset}
     places = {name: place & b.places[name] for name, place in a.places.items() if name in b.places}
     signed = a.signed if a.signed == b.signed else None
-    return ObservedRow(a.pc, visits, called, cfa, places, signed, a.stack, a.returns or b.returns)
+    outermost = a.outermost and b.outermost
+    return ObservedRow(a.pc, visits, called, cfa, places, signed, a.stack, outermost, a.returns or b.returns)
 
 
 def true_rows(
@@ -101,7 +103,7 @@ def true_rows(
 ) -> dict[int, ObservedRow]:
     """What holds at some pcs at all the visits that were compared; in the link register, when a call has been made.
 
-    At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them.
+    At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them, nor has its copy.
 
     Also looked at are the slots that the table's rows for these pcs name, and any register as the CFA's.
     """
@@ -121,7 +123,8 @@ def true_rows(
         if _return(watched, its).any():
             found[pc] = replace(found[pc], returns=True)
         if sized is not None and sized[its].any():
-            fixed = {name: offset for name, offset in found[pc].cfa.items() if name != watched.trace.arch.sp}
+            stack = found[pc].cfa.get(watched.trace.arch.sp)
+            fixed = {name: offset for name, offset in found[pc].cfa.items() if offset != stack}
             found[pc] = replace(found[pc], cfa=fixed)
     return found
 
@@ -142,7 +145,7 @@ def _call(truth: CallerColumns, steps: NDArray[np.int64]) -> Bools:
 
 
 _OTHERWISE = 2  # signed with another value than the CFA
-_Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int]
+_Facts = tuple[Mapping[str, int], Mapping[str, TruePlace], bool | None, int, bool]
 
 
 def _as_left(truth: CallerColumns, steps: NDArray[np.int64], arch: Arch) -> NDArray[np.int64]:
@@ -165,6 +168,8 @@ def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable
     truth = caller_columns(watched)
     least, most = (part.reduceat(truth.signed[steps], starts) for part in (np.minimum, np.maximum))
     stack = _signed((cfa - trace.sp[steps])[starts] & np.uint64(arch.word_mask), arch)
+    pointers = np.stack([np.maximum.reduceat(trace.column(name)[steps], starts) for name in arch.frame_pointers])
+    zero = (pointers == 0).any(axis=0)
     left = _as_left(truth, steps, arch)
     stacks = [_frame_words(watched, int(step), int(cfa[i])) for step, i in zip(left[starts], starts, strict=True)]
     places = {name: _places(watched, truth, steps, starts, stacks, name, slots[name]) for name in slots}
@@ -174,6 +179,7 @@ def _facts(watched: Truth, pc: _Words, steps: NDArray[np.int64], table: RowTable
             {name: its[i] for name, its in places.items()},
             bool(most[i]) if least[i] == most[i] < _OTHERWISE else None,
             int(stack[i]),
+            bool(zero[i]),
         )
         for i, number in enumerate(pcs.tolist())
     }

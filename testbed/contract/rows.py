@@ -152,6 +152,11 @@ class RowTable:
     def __iter__(self) -> Iterator[UnwindRow]:
         return iter(self.rows)
 
+    @property
+    def is_empty(self) -> bool:
+        """Does it say nothing at all, as where a file has none?"""
+        return not (self.rows or self.broken or self.unplaced)
+
     @cached_property
     def starts(self) -> tuple[int, ...]:
         return tuple(row.start for row in self.rows)

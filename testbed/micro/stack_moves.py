@@ -42,7 +42,7 @@ def _patterns(*patterns: tuple[MoveKind, str]) -> _Patterns:
 # Group 1, if there is one, names the register.
 _ARM = _patterns(
     (MoveKind.AMOUNT, r"(?:sub|add)\S* sp, (?:sp, )?((?!sp\b)[a-z]\w+)(?:, (?:lsl|lsr|asr|ror|uxtw|uxtx|sxtw)\b.*)?$"),
-    (MoveKind.ALIGNED, r"(?:bic|and|bfc|bfi)\S* sp, (?!sp, #[137]$|#[137]$)"),
+    (MoveKind.ALIGNED, r"(?:bic|and|bfc|bfi)\S* sp, (?!sp, #[13]$|#[13]$)"),
     (MoveKind.COPY, r"(?:sub|add)\S* sp, ((?!sp\b)[a-z]\w+), #"),
     (MoveKind.COPY, r"mov\S* sp, ([a-z]\w+)$"),
     (MoveKind.COPY, r"(?:ldr\S* sp, |ldm\S* [^{]*\{.*\bsp\b)"),
@@ -53,8 +53,8 @@ _MOVES: PerIsa[_Patterns] = PerIsa(
             (MoveKind.AMOUNT, r"(?:sub|add) rsp, (r\w+)$"),
             (MoveKind.AMOUNT, r"lea rsp, \[rsp [+-] (r\w+)"),
             (MoveKind.AMOUNT, r"lea rsp, \[r\w+ \+ (r\w+)"),
-            # The ABI gives 16: what aligns to no more moves by a constant.
-            (MoveKind.ALIGNED, r"and rsp, (?!0xfffffffffffffff[08]$|-0x10$|-0x8$|-8$)"),
+            # Who aligns to what the ABI gives does not count on that.
+            (MoveKind.ALIGNED, r"and rsp, (?!0xfffffffffffffff8$|-0x8$|-8$)"),
             (MoveKind.COPY, r"mov rsp, (r\w+)$"),
             (MoveKind.COPY, r"lea rsp, \[(r(?!sp)\w+)(?: [+-] (?:0x)?[0-9a-f]+)?\]$"),
             (MoveKind.COPY, r"(?:leave|enter|pop rsp|mov rsp, |xchg .*\brsp\b|cmov\w+ rsp)"),

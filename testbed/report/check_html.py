@@ -224,7 +224,7 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
     return {
         "path": printable(str(check.path)),
         "arch": check.arch.name,
-        "tables": listed(list(map(printable, check.tables))) or "no table",
+        "tables": listed(list(map(printable, check.tables))) or "no unwind table",
         "answer": answer(file_name(check), [check]),
         "notes": [*map("judged: {}".format, check.conventions), *map(printable, check.notes)],
         "kept": check.kept,

@@ -101,7 +101,7 @@ def _wrapped(text: str, width: int, *, style: str = "", indent: str = "") -> Ite
 
 def _of_a_file(file: ReportedFile, width: int, base: Path | None, *, coverage: bool, notes: bool) -> Iterator[Text]:
     check = file.check
-    tables = listed(list(map(printable, check.tables))) or "no table that can be checked"
+    tables = listed(list(map(printable, check.tables))) or "no unwind table"
     kept = " (kept from an earlier check)" if check.kept else ""
     yield from _wrapped(f"{printable(str(check.path))}: {check.arch}, {tables}{kept}", width, style="bold")
     yield Text()

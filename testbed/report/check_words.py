@@ -311,6 +311,8 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
     extent = _extent(checks, executed, instructions)
     if wrong := _wrong(checks):
         said = f"{wrong}; {extent}"
+    elif not any(check.tables for check in checks):
+        said = f"there is no unwind table, so no row is right or wrong; {extent}"
     elif not executed:
         said = f"nothing was executed, so no row is known to be right; {extent}"
     elif not any(check.compared for check in checks):
