@@ -6,7 +6,8 @@ each caller has a row, at its call, that says a slot for the register, and does 
 or is such a function itself. Likewise nobody sees that code has no row which only code without rows calls.
 
 A place whose address the file's data holds has callers that are not known. Of a file that was compiled without tables,
-and is no source whose author could write one, there is no more to say.
+and is no source whose author could write one, there is no more to say; nor of a function that its compiler has marked
+as one that cannot be unwound.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ class FileCalls:
     def as_seen(self, finding: TableFinding, table: RowTable) -> TableFinding:
         """A finding, as a note where nobody sees what it tells of."""
         seen, piece = finding.consequence, self._piece(finding.pc)
+        if seen is not None and finding.kind is FindingKind.CANNOT_UNWIND and not self.is_source:
+            what = "its compiler says that it cannot be unwound, as of what throws nothing: -funwind-tables"
+            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if seen is not None and table.is_empty and not self.is_source:
             what = "the file has no unwind table at all: compilers write one by -funwind-tables"
             return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))

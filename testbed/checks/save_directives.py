@@ -112,7 +112,8 @@ def frame_directives(state: FrameState, arch: Arch) -> tuple[str, ...]:
 
 def _slots(state: FrameState, arch: Arch) -> dict[str, int]:
     found = {}
-    for name in arch.by_name:
+    others = (name for name, rule in state.items() if isinstance(rule, Offset))  # of vectors, that nobody preserves
+    for name in dict.fromkeys((*arch.by_name, *others)):
         match state.get(name):
             case Offset(offset) if offset < 0 and name not in (arch.sp, arch.pc):
                 found[name] = offset
@@ -123,12 +124,17 @@ def _slots(state: FrameState, arch: Arch) -> dict[str, int]:
     return found
 
 
+_OTHERS = 8  # bytes of d0 to d7 and of d16 to d31
+
+
 def _size(name: str, arch: Arch) -> int:
-    return arch.by_name[name].bits // 8
+    return arch.by_name[name].bits // 8 if name in arch.by_name else _OTHERS
 
 
 def _goes_on(above: str, below: str, arch: Arch) -> bool:
     """Whether one instruction pushes both: the register with the lower number lies lower."""
+    if above not in arch.by_name or below not in arch.by_name:
+        return _next(below) == above
     one, other = arch.by_name[above], arch.by_name[below]
     if one.bits != other.bits or one.dwarf is None or other.dwarf is None:
         return False

@@ -103,7 +103,7 @@ def true_rows(
 ) -> dict[int, ObservedRow]:
     """What holds at some pcs at all the visits that were compared; in the link register, when a call has been made.
 
-    At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them, nor has its copy.
+    At ``sized`` steps SP has no constant distance from the CFA, though it is the same at all of them.
 
     Also looked at are the slots that the table's rows for these pcs name, and any register as the CFA's.
     """
@@ -123,8 +123,7 @@ def true_rows(
         if _return(watched, its).any():
             found[pc] = replace(found[pc], returns=True)
         if sized is not None and sized[its].any():
-            stack = found[pc].cfa.get(watched.trace.arch.sp)
-            fixed = {name: offset for name, offset in found[pc].cfa.items() if offset != stack}
+            fixed = {name: offset for name, offset in found[pc].cfa.items() if name != watched.trace.arch.sp}
             found[pc] = replace(found[pc], cfa=fixed)
     return found
 

@@ -27,9 +27,8 @@ class CallCode:
 
     ``stub`` is code of 8 bytes that returns the word behind it, ``own_stubs`` that of functions with a convention of
     their own, by name, of up to `STUB` bytes. ``thread`` is Unicorn's register of the thread pointer.
-    ``clones`` are Linux's numbers of clone and clone3. ``other_sp``: by how many bytes SP may be lower in a call, at
-    another multiple of what the ABI aligns it to, and of half of that where the machine takes it; none where a call
-    leaves its target in the link register: that is taken for somebody who is not back yet.
+    ``clones`` are Linux's numbers of clone and clone3. ``moves_sp``: calls may begin at another SP than the one before;
+    where a call leaves its target in the link register, that is taken for somebody who is not back yet.
     ``kernel_page`` is what Linux maps for every process at a fixed address: (address, {offset: code}).
     """
 
@@ -44,7 +43,7 @@ class CallCode:
     kernel_page: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
     signs: tuple[bytes, ...] = ()  # instructions that sign return addresses: such code runs on a CPU that does
     own_stubs: Mapping[str, bytes] = field(default_factory=dict)
-    other_sp: int = 16
+    moves_sp: bool = True
 
 
 def _words(*words: int) -> bytes:
@@ -63,7 +62,6 @@ CALL_CODE = PerArch(
             bytes.fromhex("488b0501000000c3"),
             x86.UC_X86_REG_FS_BASE,
             frozenset({56, 435}),
-            other_sp=24,
         ),
         # blr x16; nop; nop.  ldr x0, #8; ret.
         "arm64": CallCode(
@@ -87,7 +85,7 @@ CALL_CODE = PerArch(
             _words(0xE59F_0000, 0xE12F_FF1E),
             arm.UC_ARM_REG_C13_C0_3,
             frozenset({120, 435}),
-            other_sp=0,
+            moves_sp=False,
             # Documentation/arm/kernel_user_helpers.rst: get_tls, cmpxchg (always succeeds), memory_barrier.
             kernel_page=(
                 0xFFFF_0000,

@@ -237,7 +237,7 @@ class CallTape:
 
     That row's writes are none of the harness's: they give every byte its first value back. ``skipped`` are the
     (step, callee) of calls that were answered without executing the callee; ``lacked`` the addresses of instructions
-    that the machine lacks, which were passed over.
+    that the machine lacks, which were passed over. ``landed`` is the last row of a path that did not come back.
     """
 
     registers: NDArray[np.uint64] = field(repr=False)
@@ -247,6 +247,7 @@ class CallTape:
     detail: str = ""
     skipped: tuple[tuple[int, int], ...] = ()
     lacked: tuple[int, ...] = ()
+    landed: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 0), np.uint64), repr=False)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -471,16 +472,16 @@ class Caller:
         rows = run.rows.view(count).reshape(count, -1).copy()
         sizes = run.sizes.view(count).copy()
         writes = [column.view(written).copy() for column in run.journal]
+        # Not where the call comes back to, and with SP above every frame: as where an exception lands.
+        last = rows[:1].copy()
+        last[:, arch.index[arch.pc]] = self._stop
+        last[:, arch.index[arch.sp]] = self.image.sp + platform(arch).stack_alignment
         if not count or rows[-1, arch.index[arch.pc]] != self._back:
-            last = rows[:1].copy()
-            # Not where the call comes back to, and with SP above every frame: as where an exception lands.
-            last[0, arch.index[arch.pc]] = self._stop
-            last[0, arch.index[arch.sp]] = self.image.sp + platform(arch).stack_alignment
             rows = np.concatenate((rows, last))
             sizes = np.append(sizes, np.uint8(self._calls.answer - self._calls.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)
         journal = Writes(*(np.concatenate((a, b)) for a, b in zip(writes, resets, strict=True)))
-        return CallTape(rows, sizes, journal, over, detail, skipped, tuple(self._lacked))
+        return CallTape(rows, sizes, journal, over, detail, skipped, tuple(self._lacked), last)
 
     def _reset(
         self, address: NDArray[np.uint64], size: NDArray[np.uint8], step: int

@@ -140,8 +140,8 @@ def _first_outside(tape: CallTape, image: CallableImage) -> int | None:
 
 
 def until(tape: CallTape, step: int) -> CallTape:
-    """The tape until a step after which no run goes on as it does, and the harness's row."""
-    rows = np.concatenate((tape.registers[: step + 1], tape.registers[-1:]))
+    """The tape until a step after which no run goes on as it does, and the harness's row: nobody has come back."""
+    rows = np.concatenate((tape.registers[: step + 1], tape.landed))
     sizes = np.concatenate((tape.sizes[: step + 1], tape.sizes[-1:]))
     writes, last = tape.writes, len(tape) - 1
     kept = (writes.step <= step) | (writes.step == last)

@@ -43,7 +43,7 @@ class ArgumentPlan:
 
     arguments: tuple[Argument, ...]
     name: str = "*"
-    lower: bool = False  # SP is lower than in other calls (`CallCode.other_sp`)
+    lower: int = 0  # by how many times the stack's alignment SP is lower than in other calls
     answer: int = 0  # what calls give that are not executed
     turned: bool = False  # callee-saved registers have every bit otherwise than in other calls
 
@@ -54,7 +54,8 @@ class ArgumentPlan:
         """The registers to write before the call of the function at a code pointer."""
         names, arch = image.convention_of(target).arguments, image.loaded.image.arch
         given = [(name, argument.at(image)) for name, argument in zip(names, self.arguments, strict=False)]
-        return (*given, (arch.sp, image.sp - (CALL_CODE[arch.name].other_sp if self.lower else 0)))
+        lower = self.lower * platform(arch).stack_alignment if CALL_CODE[arch.name].moves_sp else 0
+        return (*given, (arch.sp, image.sp - lower))
 
 
 _TEXT = ARENA_SIZE // 2  # the arena's second half is text
@@ -73,8 +74,8 @@ FOR_WAYS = (
     *(ArgumentPlan((Argument(0x40, "arena"), *(Argument(number) for _ in range(7)))) for number in (0, 1)),
 )
 # Numbers that are small, and not as small as those above: for a frame that is as large as one says, or a callee.
-# SP is elsewhere: for a frame that begins where a larger alignment says, or the function's own.
-OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)), lower=True, answer=0x50)
+# SP is another multiple of its alignment: for a frame that begins where a larger one says.
+OF_ANOTHER_SIZE = ArgumentPlan(tuple(Argument(0x65 + 0x33 * k) for k in range(8)), lower=1, answer=0x50)
 _CALL = re.compile(r"\s*([\w.$@*?\[\]:~<>-]+)\s*\((.*)\)\s*\Z", re.DOTALL)
 _ITEM = re.compile(r'\s*("(?:[^"\\]|\\.)*"|buf:\w+|-?\w+)\s*(?:,|\Z)')
 

@@ -21,6 +21,7 @@ from testbed.arch import ARCHES
 from testbed.checks import groups, table_findings
 from testbed.checks.check_file import check_file
 from testbed.checks.impossible import seconded
+from testbed.checks.inputs import program_file
 from testbed.checks.model import FileCheck, FindingKind, Severity
 from testbed.checks.native.codes import CFA, NO_ROW
 from testbed.checks.options import MOST_STEPS, CheckOptions
@@ -32,6 +33,7 @@ from testbed.cli.table_readers import READERS
 from testbed.image import read_image
 from testbed.micro.batches import Batch
 from testbed.micro.exploring import Explorer
+from testbed.report.check_words import answer
 from testbed.words.errors import BuildError, TestbedError, UsageError
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
@@ -512,3 +514,14 @@ def test_a_current_folder_that_is_gone_opens_nothing(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert around(str(tmp_path / "code.S"), LINE, 0, Sources((Path(),))) == Around()
+
+
+def test_a_library_without_tables_is_noted_and_not_called_right(tmp_path: Path) -> None:
+    text = ".text\n.globl f\n.type f, %function\nf: push {r4, lr}\n bl g\n pop {r4, pc}\n.size f, .-f\n"
+    source = written(tmp_path, text)
+    assert [each.severity for each in checked(source, arch="arm32").findings] == [Severity.ERROR]
+    with program_file(source, "arm32", ()) as made:
+        shutil.copy(made, tmp_path / "lib.so")
+    check = checked(tmp_path / "lib.so")
+    assert [each.severity for each in check.findings] == [Severity.NOTE]
+    assert answer("lib.so", [check]).startswith("lib.so: there is no unwind table, so no row is right or wrong")

@@ -20,6 +20,7 @@ from testbed.image import Image, read_image
 from testbed.machine.clock_reads import ClockRead, reads_in
 from testbed.machine.native.detours import HALT
 from testbed.micro.calling import CallPath, Over
+from testbed.micro.feasible import until
 from testbed.micro.functions import indexed_ranges, pieces_of, table_ranges, with_merged
 from testbed.micro.linkage import with_imports
 from testbed.micro.plans import Argument, users_plans
@@ -46,6 +47,16 @@ def test_a_function_is_called_and_comes_back(arch: str) -> None:
     caller = ready(built(SOURCE, ".c", arch))
     tape = called(caller, "add", 30, 12)
     assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, 42)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_what_is_left_of_a_path_that_came_back_has_not(arch: str) -> None:
+    caller = ready(built(SOURCE, ".c", arch))
+    its, tape = caller.image.loaded.image.arch, called(caller, "add", 30, 12)
+    left = until(tape, 2)
+    assert (len(left), left.over) == (4, Over.NEVER_RETURNS)
+    assert left.registers[-1, its.index[its.pc]] != tape.registers[-1, its.index[its.pc]]
+    assert left.registers[-1, its.index[its.sp]] > tape.registers[-1, its.index[its.sp]]
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -314,7 +325,8 @@ def test_slots_are_those_that_a_disassembler_names(library: str) -> None:
         ("x86_64", "leave ", MoveKind.COPY, False),
         ("x86_64", "sub rsp, 0x20", None, False),
         ("x86_64", "lea rsp, [rsp - 8]", None, False),
-        ("x86_64", "and rsp, 0xfffffffffffffff0", None, False),
+        ("x86_64", "and rsp, 0xfffffffffffffff0", MoveKind.ALIGNED, True),
+        ("x86_64", "and rsp, 0xfffffffffffffff8", None, False),
         ("x86_64", "and rsp, 0xffffffffffffffe0", MoveKind.ALIGNED, True),
         ("arm64", "sub sp, sp, x9", MoveKind.AMOUNT, True),
         ("arm64", "mov sp, x29", MoveKind.COPY, False),
@@ -323,7 +335,7 @@ def test_slots_are_those_that_a_disassembler_names(library: str) -> None:
         ("arm64", "and sp, x9, #0xffffffffffffffe0", MoveKind.ALIGNED, True),
         ("a32", "sub sp, sp, r3", MoveKind.AMOUNT, True),
         ("a32", "sub sp, fp, #8", MoveKind.COPY, False),
-        ("a32", "bic sp, sp, #7", None, False),
+        ("a32", "bic sp, sp, #7", MoveKind.ALIGNED, True),
         ("thumb", "sub.w sp, sp, r3", MoveKind.AMOUNT, True),
         ("thumb", "add sp, r3", MoveKind.AMOUNT, True),
         ("thumb", "mov sp, r7", MoveKind.COPY, False),

@@ -3,7 +3,7 @@
 // case: the row counts from SP, and fits one call
 // | it: 1 of 1 function has a wrong row; all 11 instructions were executed.
 // | error `movl    $3, %ebx`, at -1, 9: `.cfi_def_cfa %rsp, 0xc0`; f < no code (the word at CFA+0x8); tried: it makes 3 instructions right and none wrong
-// | f+0x14 (movl $3, %ebx): the caller is lost: the row says CFA = %rsp+0xc0, the true CFA is %rsp+0xb0 at the first visit, and another at others: write `.cfi_def_cfa %rax, 8` for `.cfi_def_cfa %rsp, 0xc0` in line 11 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | f+0x14 (movl $3, %ebx): the caller is lost: the row says CFA = %rsp+0xc0, the true CFA is %rsp+0xb0 at the first visit, and at no fixed distance: write `.cfi_def_cfa %rax, 8` for `.cfi_def_cfa %rsp, 0xc0` in line 11 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | f: 11, 11 executed, all came back
 // | as is advised: it: every row is right; all 11 instructions were executed.
 // case: an expression finds the CFA in the frame
