@@ -145,6 +145,7 @@ def _between(
 _UNTOLD = "its row at {} is wrong, and the testbed has no words for it: please report it with this file"
 Pcs = NDArray[np.uint64]
 _FEW = 3  # instructions that are named
+_MUCH = 10  # a tenth
 # Functions of crt1.o, crti.o, crtbegin.o (GCC: libgcc/crtstuff.c; glibc: sysdeps/ARCH/start.S, crti.S).
 _START_FILES = frozenset(
     {
@@ -266,7 +267,7 @@ def file_check(
         sum(result.steps for result in results),
         sum(int(one.every.visits.sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray),
+        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray, *_unknown_code(image, pieces)),
         failures=failures,
         untried=len(untried),
         parts=_functions(parts, natural, on_forced, were_read, rowless),
@@ -288,6 +289,22 @@ def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> It
         number = f"{len(branches):,} instructions count" if len(branches) > 1 else "1 instruction counts"
         rest = f" and {len(branches) - len(named):,} more" if len(branches) > len(named) else ""
         yield f"{table}: {number} as right, though wrong on a forced path: {', '.join(named)}{rest}"
+
+
+def _unknown_code(image: Image, pieces: Sequence[CodePiece]) -> Iterator[str]:
+    """That much of `.text` is of no function that anything tells: it is not counted."""
+    text = image.sections.get(".text")
+    if text is None or not text.data:
+        return
+    end, known, at = text.address + len(text.data), 0, text.address
+    for piece in sorted(pieces, key=lambda each: each.start):
+        start, until = max(piece.start, at), min(piece.end, end)
+        known, at = known + max(until - start, 0), max(at, until)
+    if (left := len(text.data) - known) > len(text.data) // _MUCH:
+        yield (
+            f"{left:,} of {len(text.data):,} bytes of {text.name} are of no function that a symbol, a row or a call"
+            " tells: nothing is said of them"
+        )
 
 
 def _undecided_note(number: int) -> Iterator[str]:

@@ -119,7 +119,10 @@ def told_of_macros(path: Path, text: str, check: FileCheck, checked: Checked) ->
         check = joined or check
     for macro, group in refused.items():
         forms = {edit.inside for each in group for edit in _in_macros(each, ()) if edit.is_macros_own and edit.inside}
-        check = _as_one(path, text, check, group, checked, shared | forms) or _without_patch(check, group, macro)
+        owned = [edit.file for each in group for edit in _in_macros(each, ()) if edit.is_macros_own]
+        others = [file for file in owned if Path(file).resolve() != path.resolve()]
+        why = _OTHER_FILE.format(others[0]) if others else _NOT_ALL_USES.format(macro)
+        check = _as_one(path, text, check, group, checked, shared | forms) or _without_patch(check, group, why)
     return check
 
 
@@ -184,9 +187,8 @@ def _changed_lines(old: str, new: str, like: SourceEdit) -> Iterator[SourceEdit]
             yield replace(like, line=i + 1, column=1, old=said, new="".join(others[j:until]), at=at, behind=False)
 
 
-def _without_patch(check: FileCheck, group: Sequence[TableFinding], macro: str) -> FileCheck:
-    """A check in which findings have no correction that changes a macro."""
-    no_patch = _NOT_ALL_USES.format(macro)
+def _without_patch(check: FileCheck, group: Sequence[TableFinding], no_patch: str) -> FileCheck:
+    """A check in which findings have no correction that changes a macro, and why."""
     of_macro = [each for each in group if each.repair and any(edit.is_macros_own for edit in each.repair.edits)]
     found = (
         replace(each, repair=replace(each.repair, edits=(), no_patch=no_patch))

@@ -16,7 +16,7 @@ from testbed.checks.source_directives import OF_THE_CFA, REMEMBER_STATE, is_inst
 from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, moved, source_edits
 from testbed.checks.source_statements import Around, SourceStatement, around, assembly_lines, label_of, said_above
 
-_NOT_WRITTEN = "its place is in what the assembler repeats or chooses (`.rept`, `.if`), which is not followed"
+_NOT_WRITTEN = "its place is in what the assembler repeats, chooses or includes (`.rept`, `.if`, `.include`)"
 _OF_ANOTHER = "its lines are said to be of {}, and no assembly can be read there"
 _NOTHING_NEW = "the source says that already"
 _NOT_ABOVE = "the directives of its frame do not stand above it as such"

@@ -334,7 +334,8 @@ def _extent(checks: Sequence[FileCheck], executed: int, instructions: int) -> st
     lacked = sum(check.total("lacked") for check in checks)
     over = f", {lacked:,} of them passed over" if lacked else ""
     if executed == instructions:
-        return f"all {count(instructions, 'instruction')} were executed{over}"
+        every = f"all {count(instructions, 'instruction')} were" if instructions != 1 else "its instruction was"
+        return f"{every} executed{over}"
     parts = [
         f"{executed:,} of {count(instructions, 'instruction')} were executed ({share(executed, instructions)}){over}"
     ]
