@@ -339,7 +339,8 @@ def _lives_again(events: Any, e: Any, dead: Any, top: Any, state: Any, machine: 
         return False  # whoever was left there goes on
     index = top
     while index >= 0 and not is_in_chain(index, dead, state):
-        if addresses[index, ENTRY] == addresses[dead, ENTRY]:
+        on = links[index, STACK] == links[dead, STACK] and addresses[index, ENTRY] > addresses[dead, ENTRY]
+        if on or addresses[index, ENTRY] == addresses[dead, ENTRY]:  # his frame lies where that one's was
             return False
         index = caller(index, state)
     index = dead
