@@ -337,10 +337,11 @@ def _lives_again(events: Any, e: Any, dead: Any, top: Any, state: Any, machine: 
         return False
     if record < 0 and stack_at(events.sp[e], state, machine) != state.now[ON]:
         return False  # whoever was left there goes on
+    if caller(top, state) >= 0 and addresses[top, CFA] == events.sp[e] and addresses[top, ENTRY] == events.sp[e]:
+        return False  # who is at work was called right there, and jumps on
     index = top
     while index >= 0 and not is_in_chain(index, dead, state):
-        on = links[index, STACK] == links[dead, STACK] and addresses[index, ENTRY] > addresses[dead, ENTRY]
-        if on or addresses[index, ENTRY] == addresses[dead, ENTRY]:  # his frame lies where that one's was
+        if addresses[index, ENTRY] == addresses[dead, ENTRY]:
             return False
         index = caller(index, state)
     index = dead
