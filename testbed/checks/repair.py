@@ -240,8 +240,8 @@ def _restored(function: TriedFunction, i: int, wrong: frozenset[str], state: Fra
 
 
 def _went_back(function: TriedFunction, i: int, wrong: frozenset[str], edit: Edit, last: int) -> Cause:
-    """The state of instruction ``last`` is restored: it has to be remembered before it is changed."""
-    remembered = function.spans[function.tried[last].span].end
+    """The state of instruction ``last`` is restored: it is remembered before the table or an advice changes it."""
+    remembered = min(function.spans[function.tried[last].span].end, function.tried[last + 1].pc)
     cause = _cause(function, i, wrong, edit.fixed, (RESTORE_STATE,), remembered)
     apply_edit(function, i, edit)
     return cause
