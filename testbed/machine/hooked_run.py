@@ -8,6 +8,7 @@ full, so also a key pressed in the terminal is noticed.
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -76,6 +77,7 @@ def _may_switch(arch: Arch, instruction: CsInsn, written: set[str]) -> bool:
     )
 
 
+_NAME, _ADDRESS = re.compile(r"\b[a-z]\w*"), re.compile(r"\[[^\]]*\](?!!|, )")
 _TRAPS = ("ud0", "ud1", "ud2", "udf")  # undefined for good
 _ELSEWHERE = frozenset((CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_GRP_INT, CS_GRP_IRET))
 
@@ -86,6 +88,9 @@ def passed_over(arch: Arch, isa: Isa, code: bytes, address: int) -> tuple[int, f
     written = write_set(arch, isa, code, address)
     if instruction is None or written is None or instruction.mnemonic in _TRAPS:
         return None
+    if not WRITTEN[arch.name].tells_newer:  # all that it names may be, but for an address that stays
+        names = _NAME.findall(_ADDRESS.sub("", instruction.op_str))
+        written |= {its for name in names for its in _recorded(arch, name) or ()}
     return None if _ELSEWHERE & {*instruction.groups} else (instruction.size, written - {arch.flags})
 
 

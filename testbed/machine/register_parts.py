@@ -13,11 +13,13 @@ class RegisterAliases:
     """How names of the disassembler become recorded registers.
 
     ``parts`` are the recorded registers that a register of another name is, or is a part of: () where no recorded one
-    is. ``distrusted`` is how mnemonics begin whose written registers capstone does not tell in full.
+    is. ``distrusted`` is how mnemonics begin whose written registers capstone does not tell in full. ``tells_newer``:
+    it tells them of extensions that the emulator lacks; not of SVE and its like.
     """
 
     parts: Mapping[str, tuple[str, ...]]
     distrusted: tuple[str, ...]
+    tells_newer: bool = False
 
 
 # Implicit registers, and what one instruction does many times.
@@ -25,9 +27,10 @@ _X86 = """
 rep loop enter xlat xadd cmpxchg cpuid xgetbv rd wr sys int iret cli sti ver lar lsl
 """
 
-# Atomic instructions, system registers, and what pointer authentication does to the link register.
+# Atomic instructions, system registers, what pointer authentication does to the link register, and a change of SME's
+# mode to all vectors.
 _ARM64 = """
-cas swp ldadd ldclr ldeor ldset ldsmax ldsmin ldumax ldumin msr sys pac aut xpac blra bra reta svc
+cas swp ldadd ldclr ldeor ldset ldsmax ldsmin ldumax ldumin msr sys pac aut xpac blra bra reta svc smst
 """
 
 # No base register after a list (`stmdb r0!` in Thumb, `vpush`), no list after a base register (`vldmia r0!`), ...
@@ -53,6 +56,7 @@ WRITTEN = PerArch(
                 **{name: () for name in ("fpsw", "eip", "ip")},
             },
             distrusted=tuple(_X86.split()),
+            tells_newer=True,
         ),
         "arm64": RegisterAliases(
             parts={
