@@ -2,7 +2,7 @@
 // ! {"runs": 60, "steps": 200}
 //
 // case: as it is
-// | it: every row is right; all 1 instruction were executed.
+// | it: every row is right; its instruction was executed.
 // | f: 1, 1 executed, all came back
 // | note: not called, 1 place of code (__ThumbV7PILongThunk_other): the first row there is not that of a function that someone calls
 
