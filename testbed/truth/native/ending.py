@@ -44,7 +44,8 @@ def index_places(state: Any) -> None:
 def settle(state: Any, doubt: Any) -> None:
     """Give each row its last reading, and mark those in doubt.
 
-    A promise that nobody came back to was none; in doubt, unless a call goes to its address.
+    A promise that nobody came back to was none; in doubt, unless a call goes to its address. A return that may
+    have been a jump is in doubt as long as nobody has returned who went on behind it.
     """
     links, marks = state.links, state.marks
     for index in range(state.now[USED]):
@@ -54,8 +55,9 @@ def settle(state: Any, doubt: Any) -> None:
             links[index, READ] = links[index, PARENT]
             doubt[index] = doubt[index] or not _is_called(state.addresses[index, RETURN], state)
         elif kind in (ENDED, BACK, AWAY):
-            unsettled = kind != AWAY and first >= 0 and marks[first, ALIVE] and links[first, RECORD] == index
-            doubt[index] = doubt[index] or unsettled or marks[index, KEPT]
+            is_last = kind != AWAY and first >= 0 and links[first, RECORD] == index
+            gone = kind == ENDED and first != links[index, SECOND] and not marks[first, RETURNED]
+            doubt[index] = doubt[index] or (is_last and (marks[first, ALIVE] or gone)) or marks[index, KEPT]
 
 
 @compiled()
