@@ -133,6 +133,53 @@ inside:
 """,
 }
 
+# f calls itself, and jumps to what stands behind that call, with the link register at it and its frame in place: nobody
+# returns from there on, so nothing tells that from a return which made room for its caller.
+SELF_THEN_LANDING = {
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-16]!
+    mov x29, sp
+    sub sp, sp, #16
+    mov x0, #1
+    bl f
+    udf #0
+pad:
+    mov x0, #42
+    ldp x29, x30, [sp], #16
+    ret
+fn f
+    stp x19, x30, [sp, #-16]!
+    cbz x0, again
+    mov x0, #0
+    bl f
+again:
+    mov sp, x29
+    b pad
+""",
+    "a32": """
+fn main
+    push {r11, lr}
+    mov r11, sp
+    sub sp, sp, #8
+    mov r0, #1
+    bl f
+    udf #0
+pad:
+    mov r0, #42
+    pop {r11, pc}
+fn f
+    push {r4, lr}
+    cmp r0, #0
+    beq again
+    mov r0, #0
+    bl f
+again:
+    mov sp, r11
+    b pad
+""",
+}
+
 # main makes room and hands down its upper end; there f puts its return address, goes up with SP, jumps about, calls
 # leaf, and returns with another SP than it was entered with. That happens twice, from one call.
 MOVED = {
@@ -468,6 +515,9 @@ WATCHED = {
         ("f = f, main, _start", "inside = f, main, _start", "pad = main, _start"),
         activations=3,
         transition=None,
+    ),
+    "a jump to what stands behind the call of itself may be one, where nobody returns behind it": Shown(
+        SELF_THEN_LANDING, ("again = f, main, _start", "pad = main, _start"), transition=None, undecided=("again",)
     ),
     "a function that makes room for its caller returns with a lower SP": Shown(
         ROOM, ("ready = room, main, _start", BACK, "leaf = leaf, main, _start")
