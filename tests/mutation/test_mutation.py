@@ -136,7 +136,7 @@ def test_a_mutant_meets_its_fate(
     found = mutants._try("small", _equal())
     assert found.fate is fate
     assert found.test == ("tests/test_code.py::test" if fate is Fate.KILLED else "")
-    assert 0.05 < found.seconds < 60  # of the processor, whatever the machine does besides
+    assert 0 < found.seconds < 60  # of the processor, whatever the machine does besides
     assert (tree / "code_under_test.py").read_text() == CODE
 
 
