@@ -82,10 +82,11 @@ _TRAPS = ("ud0", "ud1", "ud2", "udf")  # undefined for good
 _ELSEWHERE = frozenset((CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_GRP_INT, CS_GRP_IRET))
 
 
-def passed_over(arch: Arch, isa: Isa, code: bytes, address: int) -> tuple[int, frozenset[str]] | None:
+@lru_cache(maxsize=1 << 16)
+def passed_over(arch: Arch, isa: Isa, code: bytes) -> tuple[int, frozenset[str]] | None:
     """The size of an instruction that only goes on to the next, and the registers that it may change; None: unknown."""
     instruction = next(disassembler(isa.name, detail=True).disasm(code, 0, 1), None)
-    written = write_set(arch, isa, code, address)
+    written = _write_set(arch, isa, code)
     if instruction is None or written is None or instruction.mnemonic in _TRAPS:
         return None
     if not WRITTEN[arch.name].tells_newer:  # all that it names may be, but for an address that stays

@@ -421,7 +421,7 @@ class Caller:
         except UcError:  # at the end of its mapping
             return None
         isa = arch.isa_of_flags(uc.reg_read(self._ids[arch.flags]))
-        found = passed_over(arch, isa, code, pc)
+        found = passed_over(arch, isa, code)
         if found is None or not found[1].isdisjoint((*self._kept_names, arch.link)):
             return None
         for name in found[1]:
