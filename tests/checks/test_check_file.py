@@ -525,3 +525,27 @@ def test_a_library_without_tables_is_noted_and_not_called_right(tmp_path: Path) 
     check = checked(tmp_path / "lib.so")
     assert [each.severity for each in check.findings] == [Severity.NOTE]
     assert answer("lib.so", [check]).startswith("lib.so: there is no unwind table, so no row is right or wrong")
+
+
+ONE_ROW = """
+.text
+.globl f
+.type f, @function
+f: .cfi_startproc
+ .cfi_def_cfa %rbp, 16
+ .cfi_offset %rbp, -16
+ pushq %rbp
+ movq %rsp, %rbp
+ call *%rsi
+ leave
+ ret
+ .cfi_endproc
+ .size f, .-f
+"""
+
+
+def test_a_state_is_remembered_before_an_advice_changes_it(tmp_path: Path) -> None:
+    with program_file(written(tmp_path, ONE_ROW), "x86_64", ()) as made:
+        shutil.copy(made, tmp_path / "lib.so")
+    told = [each.repair for each in checked(tmp_path / "lib.so").findings if each.repair and each.repair.remembered]
+    assert [(each.directives, each.remembered) for each in told] == [((".cfi_restore_state",), "f+0x1")]
