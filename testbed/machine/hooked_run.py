@@ -8,14 +8,13 @@ full, so also a key pressed in the terminal is noticed.
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
-from capstone import CS_GRP_CALL, CS_GRP_INT, CS_GRP_IRET, CS_GRP_JUMP, CS_GRP_RET, CsError, CsInsn
+from capstone import CS_GRP_CALL, CS_GRP_JUMP, CsError, CsInsn
 from numpy.typing import NDArray
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
@@ -55,7 +54,7 @@ def _write_set(arch: Arch, isa: Isa, code: bytes) -> frozenset[str] | None:
         return None
     found: set[str] = set()
     for number in written:
-        named = _recorded(arch, instruction.reg_name(number))
+        named = recorded_parts(arch, instruction.reg_name(number))
         if named is None:
             return None
         found.update(named)
@@ -66,7 +65,7 @@ def _write_set(arch: Arch, isa: Isa, code: bytes) -> frozenset[str] | None:
     return frozenset(found - {arch.pc})
 
 
-def _recorded(arch: Arch, name: str) -> tuple[str, ...] | None:
+def recorded_parts(arch: Arch, name: str) -> tuple[str, ...] | None:
     """The recorded registers that a register of the disassembler is, or is a part of; None: it is not known."""
     return (name,) if name in arch.index else WRITTEN[arch.name].parts.get(name)
 
@@ -75,24 +74,6 @@ def _may_switch(arch: Arch, instruction: CsInsn, written: set[str]) -> bool:
     return arch.isa_flag is not None and (
         arch.pc in written or any(group in (CS_GRP_CALL, CS_GRP_JUMP) for group in instruction.groups)
     )
-
-
-_NAME, _ADDRESS = re.compile(r"\b[a-z]\w*"), re.compile(r"\[[^\]]*\](?!!|, )")
-_TRAPS = ("ud0", "ud1", "ud2", "udf")  # undefined for good
-_ELSEWHERE = frozenset((CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_GRP_INT, CS_GRP_IRET))
-
-
-@lru_cache(maxsize=1 << 16)
-def passed_over(arch: Arch, isa: Isa, code: bytes) -> tuple[int, frozenset[str]] | None:
-    """The size of an instruction that only goes on to the next, and the registers that it may change; None: unknown."""
-    instruction = next(disassembler(isa.name, detail=True).disasm(code, 0, 1), None)
-    written = _write_set(arch, isa, code)
-    if instruction is None or written is None or instruction.mnemonic in _TRAPS:
-        return None
-    if not WRITTEN[arch.name].tells_newer:  # all that it names may be, but for an address that stays
-        names = _NAME.findall(_ADDRESS.sub("", instruction.op_str))
-        written |= {its for name in names for its in _recorded(arch, name) or ()}
-    return None if _ELSEWHERE & {*instruction.groups} else (instruction.size, written - {arch.flags})
 
 
 MOST_CODE = 1 << 24  # bytes of code that write sets are kept for; a run outside reads all registers

@@ -8,7 +8,7 @@ is mapped, as zeros; system calls give 0; after a path every byte that it wrote 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -18,59 +18,18 @@ from unicorn import Uc, UcError
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
-from testbed.arch import Arch
 from testbed.conventions import platform
-from testbed.machine.clock_reads import ClockRead, reads_in
-from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops, passed_over
+from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
 from testbed.machine.load import PAGE, MappedPages
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT, STUCK
-from testbed.machine.native.hooks import LONGEST
 from testbed.machine.native.state import RunState
 from testbed.machine.start import Machine, initial_registers, map_all, new_engine
 from testbed.machine.stops import UNDEFINED, Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.call_code import CALL_CODE
+from testbed.micro.emulator_gaps import OwnClock, PassingOver
 from testbed.micro.layout import ARENA_SIZE, READ_WRITE, CallableImage
 from testbed.trace import Writes
-
-# A path's own clock and random numbers, which follow from its steps: the emulator's are the host's.
-#
-# The instruction executes; behind it, and before that is recorded, its registers get the path's values.
-
-_TICKS = 0x9E37_79B9_7F4A_7C15  # a step's: odd, so that the low bits differ from step to step, too
-
-
-class OwnClock:
-    """The hooks on every instruction of some mappings that reads a clock. Put them on before a recorder's."""
-
-    def __init__(self, arch: Arch, uc: Uc, ids: Mapping[str, int], mappings: Iterable[MappedPages]) -> None:
-        self._uc, self._ids, self._mask = uc, ids, arch.word_mask
-        self._read_at = 0  # the step that read last
-        self._read: ClockRead | None = None  # how; None: its values were given
-        self.steps: Callable[[], int] = lambda: 0
-        for mapping in mappings:
-            if mapping.permissions & const.UC_PROT_EXEC:
-                for first, end, read in reads_in(arch.name, mapping.data):
-                    self._add(mapping.address + first, mapping.address + end, read)
-
-    def _add(self, first: int, end: int, read: ClockRead) -> None:
-        def reads(uc: Uc, address: int, size: int, unused: object) -> None:
-            if address + size == end:
-                self._read_at, self._read = self.steps(), read
-
-        def behind(uc: Uc, address: int, size: int, unused: object) -> None:
-            if self._read is not None and self.steps() == self._read_at + 1:
-                self._give(self._read)
-            self._read = None
-
-        self._uc.hook_add(const.UC_HOOK_CODE, reads, begin=first, end=first)
-        self._uc.hook_add(const.UC_HOOK_CODE, behind, begin=end, end=end)
-
-    def _give(self, read: ClockRead) -> None:
-        time = (self._read_at + 1) * _TICKS & self._mask
-        for k, register in enumerate(read.into):
-            self._uc.reg_write(self._ids[register], time >> read.bits * k & ((1 << read.bits) - 1))
-
 
 # What a path does that its code does not say, told to the compiled hooks: forced branches, answered calls.
 #
@@ -299,7 +258,7 @@ class Caller:
         kept = {arch.sp: callable_image.sp} | {name: planted[name] for name in convention.preserved if name in planted}
         self._kept_names = tuple(kept)
         self._target, self._entry_sp = 0, callable_image.sp
-        self._lacked: list[int] = []
+        self._passing = PassingOver(self._run, self._ids, (*kept, *((arch.link,) if arch.link else ())))
         self._promises: dict[int, NDArray[np.bool_]] = {}  # by function: which of these come back
         self._kept = (ctypes.c_int * len(kept))(*(self._ids[name] for name in kept))
         self._kept_values, self._kept_now = np.array(list(kept.values()), np.uint64), np.zeros(len(kept), np.uint64)
@@ -362,16 +321,16 @@ class Caller:
         run.limit_steps(steps)
         self._detours.begin(path.forced, path.answer)
         at, over = self._start, None
-        self._lacked.clear()
+        self._passing.lacked.clear()
         while over is None:
             run.go_on()
             status = run.go(at)
-            over, at = self._after(status, steps)
+            over, at = self._after(status, places, steps)
         detail = stops.ending.detail if isinstance(stops.ending, Fault) else ""
         self.recorded += run.steps
         return self._taken(over, detail, self._detours.answered)
 
-    def _after(self, status: int, steps: int) -> tuple[Over | None, int]:
+    def _after(self, status: int, places: NDArray[np.uint8], steps: int) -> tuple[Over | None, int]:
         """What follows a stop: the end of the path, or the address where it goes on."""
         run, stops = self._run, self._stops
         if self._detours.is_stuck(run.steps):
@@ -386,7 +345,7 @@ class Caller:
             return None, self._answered(stops.to)
         if stops.exits:
             return Over.NEVER_RETURNS, 0
-        if self._is_unknown(status, steps) and (behind := self._passed_over()) is not None:
+        if self._is_unknown(status, steps) and (behind := self._passing.behind(places, steps)) is not None:
             stops.ending, stops.mistaken = None, None
             return None, behind
         if stops.ending is not None or stops.mistaken or status != const.UC_ERR_OK:
@@ -409,26 +368,6 @@ class Caller:
             return True
         told = status == const.UC_ERR_INSN_INVALID or (isinstance(ending, Fault) and ending.detail == UNDEFINED)
         return told and run.steps > 0
-
-    def _passed_over(self) -> int | None:
-        """Where a path goes on behind an instruction that the machine lacks, which is passed over: what it writes to
-        registers that calls may change is made up, memory stays. None where it may do anything else.
-        """
-        run, uc, arch = self._run, self._uc, self._arch
-        pc = run.last_pc()
-        try:
-            code = bytes(uc.mem_read(pc, LONGEST))
-        except UcError:  # at the end of its mapping
-            return None
-        isa = arch.isa_of_flags(uc.reg_read(self._ids[arch.flags]))
-        found = passed_over(arch, isa, code)
-        if found is None or not found[1].isdisjoint((*self._kept_names, arch.link)):
-            return None
-        for name in found[1]:
-            uc.reg_write(self._ids[name], run.state.own_result)
-        run.correct_size(found[0])
-        self._lacked.append(pc)
-        return (pc + found[0]) | isa.address_bit
 
     def _was_called(self) -> bool:
         """Whether the last instruction handed over the address behind it."""
@@ -481,7 +420,7 @@ class Caller:
             sizes = np.append(sizes, np.uint8(self._calls.answer - self._calls.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)
         journal = Writes(*(np.concatenate((a, b)) for a, b in zip(writes, resets, strict=True)))
-        return CallTape(rows, sizes, journal, over, detail, skipped, tuple(self._lacked), last)
+        return CallTape(rows, sizes, journal, over, detail, skipped, tuple(self._passing.lacked), last)
 
     def _reset(
         self, address: NDArray[np.uint64], size: NDArray[np.uint8], step: int

@@ -33,7 +33,7 @@ FEWEST_LINES = 150
 # Rooms and modules that are rewritten as a whole; merges are made then.
 REWRITTEN_LATER = (
     "testbed/truth",
-    *("testbed/checks/kept_groups.py", "testbed/machine/register_parts.py"),
+    "testbed/checks/kept_groups.py",
 )
 
 
