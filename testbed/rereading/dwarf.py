@@ -338,13 +338,13 @@ class _FdeMachine:
                 state = state.with_cfa(self._register(first), self._signed(second))
             case DW_CFA.def_cfa_sf:
                 state = state.with_cfa(self._register(first), second * factor)
-            case DW_CFA.def_cfa_register if state.cfa is not None:
+            case DW_CFA.def_cfa_register:
                 state = state.with_cfa(self._register(first), state.offset)
             case DW_CFA.def_cfa_offset | DW_CFA.def_cfa_offset_sf:
                 offset = self._signed(first) if opcode == DW_CFA.def_cfa_offset else first * factor
-                # Behind an expression it is not valid (DWARF 5, section 6.4.2.2); libgcc and gdb wait for a register.
-                is_half = isinstance(state.cfa, ByExpression)
-                state = replace(state, offset=offset) if is_half else state.with_cfa(self._base(), offset)
+                # It is not valid without a register (DWARF 5, section 6.4.2.2); libgcc and gdb wait for one.
+                cfa = replace(state.cfa, offset=offset) if isinstance(state.cfa, Plus) else state.cfa
+                state = replace(state, cfa=cfa, offset=offset)
             case DW_CFA.def_cfa_expression:
                 state = replace(state, cfa=self._expression(first, False))
             case DW_CFA.undefined:
@@ -394,8 +394,3 @@ class _FdeMachine:
         """An unfactored offset below zero stands there as the word that it is."""
         offset &= self.arch.word_mask
         return offset - (self.arch.word_mask + 1) if offset > self.arch.word_mask // 2 else offset
-
-    def _base(self) -> str | SecondRule:
-        if not isinstance(self.state.cfa, Plus):
-            raise ValueError("an offset of the CFA before its register")
-        return self.state.cfa.base

@@ -204,11 +204,11 @@ class _RowMachine:
             case CfaOpcode.DEF_CFA_SF:
                 self.set_cfa(self.register(reader), reader.sleb() * cie.data_factor)
             case CfaOpcode.DEF_CFA_REGISTER:
-                self.set_register(self.register(reader), reader, at)
+                self.set_register(self.register(reader))
             case CfaOpcode.DEF_CFA_OFFSET:
-                self.set_offset(self.distance(reader), reader, at)
+                self.set_offset(self.distance(reader))
             case CfaOpcode.DEF_CFA_OFFSET_SF:
-                self.set_offset(reader.sleb() * cie.data_factor, reader, at)
+                self.set_offset(reader.sleb() * cie.data_factor)
             case CfaOpcode.DEF_CFA_EXPRESSION:
                 self.cfa = ValExpression(self.expression(reader))
             # 6.4.2.4 Row state: the CFA rule is part of the row
@@ -322,20 +322,16 @@ class _RowMachine:
     def set_cfa(self, register: str, offset: int) -> None:
         self.cfa, self.offset = RegisterPlus(register, offset), offset
 
-    # Half of a CFA is not valid behind one by an expression (6.4.2.2). Here it means what libgcc and gdb make of it.
+    # Half of a CFA is not valid without the other half (6.4.2.2). Here it means what libgcc and gdb make of it.
 
-    def set_register(self, register: str, reader: Reader, at: int) -> None:
-        if self.cfa is None:
-            raise reader.error("the CFA gets a register, and has no offset", at=at)
-        if isinstance(self.cfa, ValExpression):
+    def set_register(self, register: str) -> None:
+        if not isinstance(self.cfa, RegisterPlus):
             self.half_cfa = f"count by the last offset behind DW_CFA_def_cfa_register {register}"
         self.set_cfa(register, self.offset)
 
-    def set_offset(self, offset: int, reader: Reader, at: int) -> None:
+    def set_offset(self, offset: int) -> None:
         if isinstance(self.cfa, RegisterPlus):
             self.set_cfa(self.cfa.register, offset)
-        elif self.cfa is None:
-            raise reader.error("the CFA gets an offset, and has no register", at=at)
         else:
             self.half_cfa, self.offset = f"pass over DW_CFA_def_cfa_offset {offset}", offset
 

@@ -153,9 +153,6 @@ MALFORMED: list[tuple[bytes, bytes, Options, str, int | None]] = [
         (b"", DEF_CFA + advance, AS_USUAL, "a CIE moves the location", None)
         for advance in (b"\x41", b"\x02\x01", b"\x03\x01\x00", b"\x01" + u(8, START))
     ),
-    # half a CFA without the other half
-    (b"\x0d\x06", b"", AS_USUAL, "a register, and has no offset", 0),
-    *((half, b"", AS_USUAL, "an offset, and has no register", 0) for half in (b"\x0e\x10", b"\x13\x10")),
     *((b"", DEF_CFA + b"\x83\x02" + restore, AS_USUAL, "a CIE restores", None) for restore in RESTORES),
     (b"\x0a\x0b\x0b", DEF_CFA, AS_USUAL, "no row is remembered", 2),
     (b"\x0b", DEF_CFA + b"\x0a", AS_USUAL, "no row is remembered", 0),  # the CIE's states are not the FDE's
@@ -219,6 +216,21 @@ def test_half_of_a_cfa_behind_an_expression_is_read_as_libgcc_and_gdb_do_and_tol
         "count by the last offset behind DW_CFA_def_cfa_register rsp",
     ]
     assert (behind.registers, counted.cfa) == ({"rbx": Offset(-16)}, rsp(16))
+
+
+@pytest.mark.parametrize("half", [b"\x0e\x10", b"\x13\x7e"])
+def test_half_of_a_cfa_of_which_nothing_was_said_waits_for_the_other(half: bytes) -> None:
+    assert not rows(half, b"")
+    (expressed,) = rows(half + EXPRESSION, b"")
+    assert (expressed.cfa, expressed.half_cfa) == (
+        ValExpression((Operation(0x77, (8,), 0),)),
+        "pass over DW_CFA_def_cfa_offset 16",
+    )
+    (counted,) = rows(half + b"\x0d\x07", b"")
+    assert (counted.cfa, counted.half_cfa) == (
+        rsp(16),
+        "count by the last offset behind DW_CFA_def_cfa_register rsp",
+    )
 
 
 def test_a_row_may_have_as_many_as_256_registers() -> None:
