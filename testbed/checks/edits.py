@@ -127,7 +127,7 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         yield {thing: Undefined()}
     elif thing in true.places:
         place = true.places[thing]
-        if place.in_place:
+        if place.in_place and (state.get(thing) in (None, SameValue()) or not function.saves_somewhere(i, thing)):
             yield {thing: None if thing in (*function.convention.judged, arch.link) else SameValue()}
         # What lies below SP, and below a red zone, is a signal handler's to write.
         depth = true.cfa.get(arch.sp)

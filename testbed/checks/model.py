@@ -34,7 +34,7 @@ class FindingKind(Enum):
     NO_EPILOGUE_ROWS = "no-epilogue-rows"  # a compiler that is known for it wrote rows for prologues only
     FORMATS_DIFFER = "formats-differ"  # two tables of the file contradict each other where nothing else tells who errs
     UNREADABLE = "unreadable"  # a table has something there that cannot be read
-    HALF_CFA = "half-cfa"  # behind a CFA by an expression a table sets half of one, which means nothing
+    HALF_CFA = "half-cfa"  # a table sets half of a CFA that has no other half, which means nothing
 
 
 class Severity(Enum):

@@ -97,6 +97,14 @@ def put_above(function: TriedFunction) -> tuple[int, str] | None:
     return None if first is None else (first, function.return_address(first))
 
 
+def computed(function: TriedFunction) -> tuple[int, str] | None:
+    """The first instruction from which on an expression gives the CFA, and no row is right by it."""
+    first = _since(
+        function, lambda i: not isinstance(cfa_of(function.states[i]), RegisterPlus) and bool(function.wrong(i))
+    )
+    return None if first is None else (first, function.return_address(first))
+
+
 def more_at_entry(function: TriedFunction, start: int) -> int:
     """How many bytes more than a call leaves the rows from ``start`` on count, if some last row does not; else 0."""
     if not len(function) or function.tried[0].pc != start:
@@ -320,7 +328,11 @@ class _OneFunction:
         if more := more_at_entry(function, self.span.start):
             says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
             return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
-        for found, why in ((put_above(function), _PUT_ABOVE), (marks_outermost(function), _OUTERMOST)):
+        for found, why in (
+            (put_above(function), _PUT_ABOVE),
+            (computed(function), _COMPUTED),
+            (marks_outermost(function), _OUTERMOST),
+        ):
             if found:
                 i, name = found
                 return WrongThing(
@@ -481,7 +493,7 @@ def _chain(shown: str, spelt: Callable[[str], str]) -> str:
 
 _HALVES = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ", f"{DEF_CFA_REGISTER} ")
 _COUNTED = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ")
-_HALF_CFA = "and behind an expression half of a CFA has no meaning (DWARF 5, section 6.4.2.2): libgcc and gdb {}"
+_HALF_CFA = "and half of a CFA has no meaning without the other (DWARF 5, section 6.4.2.2): libgcc and gdb {}"
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
@@ -490,6 +502,7 @@ _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: 
 _FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
 _OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
 _PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
+_COMPUTED = "and by its CFA, which is computed, no row is right: it supposes another entry, as by a switch of stacks"
 _OTHER_COLUMN = "and what that has is not where it returns to"
 _NOT_BY_CFA, _SOMETIMES = " not, or not with the CFA, which unwinders take", ", at some visits at least"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

@@ -103,6 +103,16 @@ class TriedFunction:
         """Does the table say anew at an instruction where a register is, or was never told where it is not yet?"""
         return thing in self.sets(i) and thing in self.arch.index
 
+    def saves_somewhere(self, i: int, name: str) -> bool:
+        """Is a register saved where no constant says, from an instruction on, by what the table says of it there?"""
+        for j in range(i, len(self)):
+            if j > i and (self.begins(j) or name in self.sets(j)):
+                return False
+            place = self.tried[j].true.places[name]
+            if not place.in_place or (place.wanders and name not in self.given_back[j]):
+                return place.in_place
+        return False
+
     def tells_no_return(self, i: int, thing: str) -> bool:
         """Are other registers the caller's again there, or up to the next return, of which the table does not say it?
 

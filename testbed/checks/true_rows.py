@@ -33,16 +33,25 @@ _Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class TruePlace:
-    """Where a caller's register is at every visit: still in the register, at ``CFA + offset``, in other registers."""
+    """Where a caller's register is at every visit: still in the register, at ``CFA + offset``, in other registers.
+
+    ``copied``: the frame has it, perhaps elsewhere at each visit.
+    """
 
     in_place: bool
     offsets: frozenset[int] = frozenset()
     registers: frozenset[str] = frozenset()
+    copied: bool = False
 
     @property
     def kept(self) -> bool:
         """Is it in the register still, or in the function's frame?"""
         return self.in_place or any(offset < 0 for offset in self.offsets)
+
+    @property
+    def wanders(self) -> bool:
+        """Is it in the frame, and no constant says where?"""
+        return self.copied and not any(offset < 0 for offset in self.offsets)
 
     @property
     def vague(self) -> bool:
@@ -51,7 +60,10 @@ class TruePlace:
 
     def __and__(self, other: TruePlace) -> TruePlace:
         return TruePlace(
-            self.in_place and other.in_place, self.offsets & other.offsets, self.registers & other.registers
+            self.in_place and other.in_place,
+            self.offsets & other.offsets,
+            self.registers & other.registers,
+            self.copied and other.copied,
         )
 
 
@@ -290,7 +302,8 @@ def _places(
                 values, mapped = _loaded(watched, left[visits], cfa[visits], np.tile(keep, len(visited)), true.size)
                 keep = keep[(mapped & true.are(values, visits)).reshape(-1, len(keep)).all(axis=0)]
         registers = frozenset(other for other, its in in_others.items() if its[i])
-        found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist()), registers))
+        copied = bool((low + right * trace.arch.word >= int(trace.sp[left[start]]) - int(cfa[start])).any())
+        found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist()), registers, copied))
     return found
 
 

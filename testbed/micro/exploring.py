@@ -264,12 +264,14 @@ class Explorer:
     def _of_another_size(
         self, found: Exploration, path: CallPath, tape: CallTape, plans: Sequence[CallPath], steps: int
     ) -> Iterator[TakenPath]:
-        """The same way with other arguments, if SP is elsewhere then at its end: its frame is as large as they say."""
+        """The same way with SP elsewhere or with other arguments, if its frame is as large as they say."""
         last = path.forced[-1][0]
-        for plan in plans:
+        lower = replace(path, arguments=(*path.arguments[:-1], plans[-1].arguments[-1]))
+        others = [replace(path, arguments=plan.arguments, answer=plan.answer) for plan in plans]
+        for plan in (lower, *others):
             if plan.arguments == path.arguments:
                 continue
-            called = self._called(replace(path, arguments=plan.arguments, answer=plan.answer), self._alone, steps)
+            called = self._called(plan, self._alone, steps)
             other = feasible_part(called, self._caller.image, self.parts.ends_of(found.piece), found.whole)
             if isinstance(other, str) or min(len(other), len(tape)) <= last:
                 continue
