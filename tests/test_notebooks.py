@@ -26,7 +26,7 @@ SAYS = {
     "prologue": ("SKIP", "return to middle+0x10", "mov x29, sp", "leaf has not linked its record yet"),
     "reading_a_matrix": ("exact %", ">ENDED_EARLY<", "n_skipped"),
     "tail_calls_and_inlining": ("jumps from", "leaf < caller < main < _start", "unsigned first = leaf(x + 1);"),
-    "your_own_unwinder": ("6 foretold, 0 unexplained", "UNEXPLAINED", "found by"),
+    "your_own_unwinder": ("6 foretold, 0 unexplained", "Frame 1: _start+0xc, not main+0x10.", "found by"),
 }
 
 

@@ -159,6 +159,7 @@ def difference(
     end = "and claims the root" if said.stopped is None else f"and stops: {said.stopped.reason}, {run.stop(said)}"
     where = run.where(snapshot.pc)
     line = run.calls(run.truth(step).frames[0])[0].line
+    why = run.why(verdict, step)
     source = f"{line.name}:{line.line}, " if line is not None and line.line else ""
     return Difference(
         number,
@@ -167,7 +168,5 @@ def difference(
         None if verdict.unexplained else verdict.clause,
         f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
         f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}.",
-        f"{run.difference(verdict)}; {run.foretold(verdict, step)}"
-        if verdict.unexplained
-        else run.why(verdict, step) or run.difference(verdict),
+        f"{run.difference(verdict)}; {why}" if verdict.accord.unforetold else why or run.difference(verdict),
     )

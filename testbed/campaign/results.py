@@ -48,9 +48,12 @@ class Difference:
     @property
     def sentence(self) -> str:
         """All of it."""
-        if self.clause is None:
-            return f"{self.seen} UNEXPLAINED: {self.because}."
-        return f"{self.seen} Because {self.because}."
+        return f"{self.seen} {self.wrong if self.clause is None else f'Because {self.because}.'}"
+
+    @property
+    def wrong(self) -> str:
+        """What is not as it must be, as a sentence: ``Frame 0 is not the root.``"""
+        return f"{self.because[:1].upper()}{self.because[1:]}."
 
 
 @dataclass(frozen=True, slots=True)

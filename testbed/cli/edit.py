@@ -77,7 +77,7 @@ def _notes(run: Run, cells: Sequence[Cell]) -> Iterator[str]:
         yield said.rpartition("/")[2]
     for cell in cells:
         if cell.first_unexplained is not None:
-            yield f"UNEXPLAINED: {cell.first_unexplained.seen}"
+            yield cell.first_unexplained.sentence
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites, frame_site
 from testbed.verdicts.assumptions import Failed, FoundCaller, failed_at
+from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.assumptions.words import because, expected
 from testbed.verdicts.counts import ACCORDS
 from testbed.verdicts.trace import verdict_at
@@ -65,12 +66,14 @@ def wrong_places(wrong: WrongSteps, unwinder: Unwinder) -> list[WrongPlace]:
         first = int(firsts[i])
         loaded = image_covering(trace.images, pc - is_caller)
         image, step = loaded.image if loaded else None, int(sites.step[first])
+        unforetold = ACCORDS[wrong.accord[first]].unforetold
+        said = "" if reasons[i] else _said(watched, unwinder, step)
         function, known = _named(wrong.thread, pc - is_caller, int(sites.node[first]))
         found.append(
             WrongPlace(
                 function,
                 image.path.name if image else "no file",
-                reasons[i],
+                reasons[i] or said * (not unforetold),
                 int(steps[i]),
                 int(lies[i]),
                 step - wrong.thread.begins + wrong.thread.first,
@@ -79,7 +82,7 @@ def wrong_places(wrong: WrongSteps, unwinder: Unwinder) -> list[WrongPlace]:
                 image.path if image else None,
                 known,
                 int(whole[i]),
-                "" if reasons[i] else _unforeseen(watched, unwinder, step),
+                said * unforetold,
             )
         )
     return found
@@ -88,11 +91,13 @@ def wrong_places(wrong: WrongSteps, unwinder: Unwinder) -> list[WrongPlace]:
 def _reasons(
     watched: Truth, unwinder: Unwinder, sites: FrameSites, accord: NDArray[np.uint8], clause: NDArray[np.uint8]
 ) -> list[str]:
-    """Why an unwinder goes wrong at each of some frames; "" where nothing explains it."""
+    """Why an unwinder goes wrong at each of some frames; "" where no assumption does, and where none is stated."""
     assumption = unwinder.assumption
     clauses = (None, *assumption.clauses) if assumption else (None,)
     stands, fails = [ACCORDS[each] for each in accord.tolist()], [clauses[each] for each in clause.tolist()]
-    said = ["" if how.unexplained else by.wrong if by else how.value for how, by in zip(stands, fails, strict=True)]
+    silent = [how.unexplained or how is Accord.HONEST for how in stands]
+    each = zip(silent, stands, fails, strict=True)
+    said = ["" if is_silent else by.wrong if by else how.value for is_silent, how, by in each]
     if not isinstance(assumption, TableRow):
         return said
     for i, by in enumerate(fails):
@@ -158,12 +163,13 @@ def _rule_words(rule: SecondRule, kept_in: str | None) -> str:
     return f"at {rule.at}" if isinstance(rule, Word) else str(rule)
 
 
-def _unforeseen(watched: Truth, unwinder: Unwinder, step: int) -> str:
-    """What is wrong with an answer that nothing explains, and what was foretold."""
+def _said(watched: Truth, unwinder: Unwinder, step: int) -> str:
+    """What is wrong with an answer, or its own reason to stop; and what an assumption foretold, if one is stated."""
     images = watched.trace.images
     verdict = verdict_at(watched, unwinder.unwind(watched.trace.snapshot(step)), unwinder, step)
     why = because(verdict.failed, images, watched, step) if verdict.failed else ""
-    return f"{with_places(images, verdict.difference)}; {expected(verdict.accord, verdict.failed, images, why)}"
+    foretold = f"; {expected(verdict.failed, images, why)}" if verdict.accord.unforetold else ""
+    return f"{with_places(images, verdict.difference)}{foretold}"
 
 
 def merged_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:

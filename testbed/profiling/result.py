@@ -100,10 +100,11 @@ class CountedProcess:
 class WrongPlace:
     """A function at whose frames an unwinder goes wrong, and why.
 
-    ``because`` is "" where nothing explains it; ``unforeseen`` says then what was said at the first such step, and what
-    was foretold. ``first`` is the first such step, of the thread ``thread``, ``where`` the instruction that was
-    executed there; ``lies`` of the ``steps`` claim something false, and at ``whole`` of them every caller is found, and
-    no root is claimed. ``file`` is the program or library, None where no file has this code. ``known`` is what
+    ``because`` is "" where an assumption foretells something else; ``unforeseen`` says then what was said at the first
+    such step, and what was foretold. Where no assumption is stated, it is what is wrong there, or the reason to stop.
+    ``first`` is the first such step, of the thread ``thread``, ``where`` the instruction that was executed there;
+    ``lies`` of the ``steps`` claim something false, and at ``whole`` of them every caller is found, and no root is
+    claimed. ``file`` is the program or library, None where no file has this code. ``known`` is what
     `testbed check` calls the function: its symbol's name, or where its entry in the table begins; "" where there is
     neither.
     """

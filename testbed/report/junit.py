@@ -44,7 +44,9 @@ def _case(cell: Cell) -> TestCase:
     )
     if cell.first_unexplained:
         case.result = [
-            Failure(printable_lines(f"{cell.unexplained} unexplained sites: {cell.first_unexplained.sentence}"))
+            Failure(
+                printable_lines(f"{cell.unexplained} sites are not as they must be: {cell.first_unexplained.sentence}")
+            )
         ]
     return case
 

@@ -161,7 +161,7 @@ def _shown(index: int, cell: Cell, page: str | None) -> dict[str, Any]:
         "index": index,
         "page": _at_first_difference(page, cell),
         "share": share(cell.exact, judged),
-        "marks": marks + ("?" if cell.unexplained else ""),
+        "marks": marks + ("?" if cell.unforetold else ""),
         "class": "bad" if cell.unexplained else "good" if cell.exact == judged else "part",
         "style": f"--parts:{gradient(((outcome.value, n) for outcome, n in others), 'soft')}",
         "title": f"{cell}: {cell.exact} of {judged} exact" + (f"; {words}" if words else ""),
@@ -267,7 +267,7 @@ def _shares(grouped: Mapping[tuple[str, str, str], Sequence[Cell]], columns: Seq
 def _share(cells: Iterable[Cell]) -> Text:
     all_ = sum(cells, NOTHING_COUNTED)
     style = "bold red" if all_.unexplained else "green" if all_.judged and all_.exact == all_.judged else ""
-    return Text(share(all_.exact, all_.judged) + (" ?" if all_.unexplained else ""), style=style)
+    return Text(share(all_.exact, all_.judged) + (" ?" if all_.unforetold else ""), style=style)
 
 
 def _totals(matrix: Matrix) -> list[RenderableType]:
@@ -312,10 +312,10 @@ def _problems(matrix: Matrix) -> list[RenderableType]:
     unexplained = [cell for cell in matrix.cells if cell.first_unexplained]
     for cell in unexplained[:MOST_SHOWN]:
         if cell.first_unexplained:
-            head = f"UNEXPLAINED {cell} ({count(cell.unexplained, 'site')}): "
+            head = f"{'UNEXPLAINED' if cell.unforetold else 'WRONG'} {cell} ({count(cell.unexplained, 'site')}): "
             shown.append(Text.assemble((head, "bold red"), cell.first_unexplained.sentence))
     if len(unexplained) > MOST_SHOWN:
-        shown.append(Text(f"... and {len(unexplained) - MOST_SHOWN} more unexplained cells; --json has them all"))
+        shown.append(Text(f"... and {len(unexplained) - MOST_SHOWN} more cells that fail; --json has them all"))
     missing = dict.fromkeys(result.skipped for result in matrix.results if result.skipped)
     shown += [Text.assemble(("skipped ", "yellow"), reason) for reason in missing]
     return shown

@@ -40,9 +40,10 @@ BESIDE: Mapping[str, str] = MappingProxyType(
 
 
 def besides(counted: Iterable[Counts]) -> list[str]:
-    """Those of `BESIDE` that occur."""
+    """Those of `BESIDE` that occur, and are more than the lies and failures of who states no assumption."""
     some = list(counted)
-    return [name for name in BESIDE if any(getattr(each, name) for each in some)]
+    occurs = {name: name for name in BESIDE} | {"unexplained": "unforetold"}
+    return [name for name, count_of in occurs.items() if any(getattr(each, count_of) for each in some)]
 
 
 def share(part: int, whole: int) -> str:

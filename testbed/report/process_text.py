@@ -271,8 +271,7 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[Un
         return Text(f"\nNo step of your code was judged: {process.run.ending}.", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
     said = f"{best.name} {_rightly(best)} of your code"
-    unexplained = [each for each in shares if each.unexplained]
-    if unexplained:
+    if unexplained := [each for each in shares if each.unforetold]:
         first = next((place for place in unexplained[0].places if not place.explained), None)
         at = f", most at {brief(first.function)} in {first.library}" if first else ""
         names = ", ".join(each.name for each in unexplained)

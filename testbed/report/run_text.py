@@ -82,7 +82,7 @@ def _marks(cells: Sequence[Cell]) -> RenderableType:
         text.append(outcome.mark, STYLES[outcome] if outcome is not Outcome.EXACT else "")
         text.append(f" {outcome.value.replace('_', ' ')}   ", "dim")
     notes = ["CAPITALS: a lie"] if any(outcome.lying for outcome in occur) else []
-    notes += ["?: unexplained"] if any(cell.unexplained for cell in cells) else []
+    notes += ["?: unexplained"] if any(cell.unforetold for cell in cells) else []
     notes += (
         ["~: nobody is judged: in transition, or undecided"]
         if any(cell.transition + cell.undecided for cell in cells)
@@ -133,7 +133,7 @@ def _differences(cells: Sequence[Cell]) -> Iterator[RenderableType]:
             continue
         head = f"{cell.unwinder} {_DOES.get(first.outcome, 'lies' if first.outcome.lying else 'stops')} first "
         if first.clause is None:
-            yield _paragraph(Text.assemble((head, "bold"), first.seen, (f" UNEXPLAINED: {first.because}.", "bold red")))
+            yield _paragraph(Text.assemble((head, "bold"), first.seen, (f" {first.wrong}", "bold red")))
             continue
         letter = causes.letter(first.because)
         yield _paragraph(Text.assemble((head, "bold"), first.seen, f" {letter}{_by_cause(cell, causes)}"))
@@ -161,22 +161,28 @@ def answer(cells: Sequence[Cell]) -> Text:
     right = sum(cell.exact == cell.judged for cell in cells)
     sites = count(max(cell.judged for cell in cells), "step")
     said = f"{right} of {count(len(cells), 'unwinder')} exact at all {sites}"
-    open_ = [cell for cell in cells if cell.first_unexplained]
-    if open_:
-        each = ", ".join(f"{cell.unwinder} at {cell.unexplained:,}" for cell in open_)
+    if len(cells) == 1:
+        said = f"{cells[0].unwinder} is exact at {f'{cells[0].exact:,} of' if not right else 'all'} {sites}"
+    if open_ := [cell for cell in cells if cell.unforetold]:
+        each = ", ".join(f"{cell.unwinder} at {cell.unforetold:,}" for cell in open_)
         first = min(filter(None, (cell.first_unexplained for cell in open_)), key=attrgetter("step"))
         return Text(f"\n{said}; UNEXPLAINED: {each}, first at {first.where} (step {first.step}).", "bold red")
     liars = [(cell.first_lie, cell) for cell in cells if cell.first_lie is not None]
     if liars:
         lie, cell = min(liars, key=lambda each: each[0].step)
-        return Text(f"\n{said}; {cell.unwinder} lies first, at {lie.where} (step {lie.step}): {_clause(lie)}.", "bold")
-    if dead := [f"{cell.unwinder} gives no answer at {cell.dead:,}" for cell in cells if cell.dead]:
-        return Text(f"\n{said}; nobody lies, and {', '.join(dead)}.", "bold")
-    return Text(f"\n{said}" + ("." if right == len(cells) else "; the others stop honestly: nobody lies."), "bold")
+        liar = f"{cell.unwinder} lies first," if len(cells) > 1 else f"it lies at {cell.lying:,}, first"
+        dead = f", and gives no answer at {cell.dead:,}" * bool(cell.dead)
+        return Text(f"\n{said}; {liar} at {lie.where} (step {lie.step}): {_clause(lie)}{dead}.", "bold")
+    if silent := [f"{cell.unwinder} gives no answer at {cell.dead:,}" for cell in cells if cell.dead]:
+        return Text(f"\n{said}; nobody lies, and {', '.join(silent)}.", "bold")
+    others = "the others stop honestly: nobody lies" if len(cells) > 1 else "it stops honestly at the others"
+    return Text(f"\n{said}" + ("." if right == len(cells) else f"; {others}."), "bold")
 
 
 def _clause(difference: Difference) -> str:
-    """The clause that fails, without the place and what else is known."""
+    """The clause that fails, without the place and what else is known; without one all that is known."""
+    if difference.clause is None:
+        return difference.because
     because = difference.because.removeprefix(f"at {difference.where} ")
     return re.split(r"[,:;(]", because)[0].strip()
 

@@ -32,7 +32,7 @@ from testbed.verdicts.trace import EXACT, Verdicts
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
 Marks = NDArray[np.uint8]  # an index of OUTCOMES each, plus the two below
 UNEXPLAINED, TRANSITION = 64, 128
-_IS_UNEXPLAINED = np.array([accord.unexplained for accord in ACCORDS])  # by place in ACCORDS
+_IS_UNEXPLAINED = np.array([accord.unforetold for accord in ACCORDS])  # by place in ACCORDS
 _MOST_PC, _LEAST_PC, _MOST_CODE, _LEAST_CODE = 30, 14, 34, 16
 
 
@@ -66,7 +66,7 @@ def _mark(verdict: Verdict) -> int:
     outcome = OUTCOMES.index(verdict.outcome)
     if verdict.transition:
         return outcome + TRANSITION
-    return outcome + (UNEXPLAINED if verdict.unexplained else 0)
+    return outcome + (UNEXPLAINED if verdict.accord.unforetold else 0)
 
 
 def differing(columns: Sequence[MarkColumn]) -> NDArray[np.int64]:

@@ -255,7 +255,7 @@ class Run:
     def why(self, verdict: Verdict, step: int) -> str:
         """Why an answer at a step is not exact: the clause that fails, with its evidence; "" where nothing is known.
 
-        Of one that is unexplained what was foretold, and why.
+        Of one that an assumption does not foretell what was foretold, and why.
         """
         if verdict.exact:
             return ""
@@ -266,12 +266,9 @@ class Run:
         reason = self.reason(verdict.failed, step) if verdict.failed else ""
         if verdict.accord is Accord.OPEN:
             return f"open: {reason or 'no clause fails'}"
-        return f"UNEXPLAINED: {self.foretold(verdict, step)}" if verdict.unexplained else reason
-
-    def foretold(self, verdict: Verdict, step: int) -> str:
-        """What an unexplained answer at a step is held to, with the evidence."""
-        why = self.reason(verdict.failed, step) if verdict.failed else ""
-        return expected(verdict.accord, verdict.failed, self.trace.images, why)
+        if verdict.accord.unforetold:
+            return f"UNEXPLAINED: {expected(verdict.failed, self.trace.images, reason)}"
+        return reason
 
     def reason(self, failed: Failed, step: int) -> str:
         """Why an assumption fails at a step: where, by which clause, and with what evidence."""

@@ -182,6 +182,11 @@ class Counts:
         return self.number(lambda kind: kind.unexplained)
 
     @property
+    def unforetold(self) -> int:
+        """Those of the unexplained that an assumption speaks against: the others are lies and failures."""
+        return self.number(lambda kind: kind.accord.unforetold)
+
+    @property
     def outcomes(self) -> Mapping[Outcome, int]:
         """How many sites came out as what, in the order of outcomes."""
         found = Counter[Outcome]()

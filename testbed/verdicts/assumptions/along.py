@@ -441,9 +441,14 @@ class Accord(Enum):
     UNCLAIMED = "not explained: nothing is claimed of a closed tool"
 
     @property
+    def unforetold(self) -> bool:
+        """True where an assumption is stated, and the answer is not what it foretells."""
+        return self in (Accord.UNFOUNDED, Accord.OTHERWISE)
+
+    @property
     def unexplained(self) -> bool:
         """True where a run of the unwinder fails."""
-        return self in (Accord.UNFOUNDED, Accord.OTHERWISE, Accord.DISHONEST)
+        return self.unforetold or self is Accord.DISHONEST
 
 
 def accord(held_to: HeldTo, outcome: Outcome, frames: Sequence[int], said: Backtrace, failed: Failed | None) -> Accord:

@@ -11,7 +11,7 @@ from testbed.image import LoadedImage, describe, image_covering
 from testbed.truth import Truth
 from testbed.truth.frame_sites import frame_site
 from testbed.truth.frame_traits import linked
-from testbed.verdicts.assumptions.along import Accord, Failed, ForetoldEnd, FoundCaller
+from testbed.verdicts.assumptions.along import Failed, ForetoldEnd, FoundCaller
 
 _NEAR = 64  # steps in which a prologue or an epilogue is done
 _OF_RECORDS = (ZERO, NO_LIST, BOUNDS, LEADS)
@@ -48,10 +48,8 @@ def because(failed: Failed, images: tuple[LoadedImage, ...], watched: Truth, ste
     return f"at {place(failed, images)} {said}" + (f": {record}" if record else "")
 
 
-def expected(stands: Accord, failed: Failed | None, images: tuple[LoadedImage, ...], why: str) -> str:
-    """What an unexplained answer is held to; ``why`` is the reason that the assumption fails, if it does."""
-    if stands is Accord.DISHONEST:
-        return "no assumption is stated that foretells it"
+def expected(failed: Failed | None, images: tuple[LoadedImage, ...], why: str) -> str:
+    """What an unforetold answer is held to; ``why`` is the reason that the assumption fails, if it does."""
     return f"foretold are {_foretold(failed, images)}" + (f", for {why}" if why else "")
 
 
