@@ -21,7 +21,7 @@ from testbed.cli.options import cluster_option, jobs_option, json_option, seed_o
 from testbed.cli.terminal import console_for_reports, long_work
 from testbed.native.compiled import is_allowed, is_kept
 from testbed.report.phrases import count
-from testbed.report.sweep_html import COMMAND, difference_lines, sweep_lines
+from testbed.report.sweep_html import COMMAND, difference_lines, sweep_answer, sweep_html, sweep_lines
 from testbed.store.codec import json_of
 from testbed.sweep.database import (
     difference_of,
@@ -128,6 +128,8 @@ def command(paths: tuple[str, ...], out: Path | None, against: Path | None, as_j
             click.echo("interrupted; the same command goes on where it was", err=True)
             sys.exit(130)
         status = _tell(report_of(database), as_json)
+        if missing:
+            click.echo(f"{count(missing, 'package')} could not be had: see above", err=True)
         sys.exit(2 if missing else status)
 
 
@@ -260,9 +262,8 @@ def _report(typed: Sequence[str], page: Path | None, against: Path | None, as_js
     if page.suffix == ".json":
         write_text(page, json_of(SweepReport, report))
     else:
-        from testbed.report.sweep_html import sweep_html
-
         write_text(page, sweep_html(report))
+        _print_lines(sweep_answer(report) if report.entries else ())
     return _status(report)
 
 

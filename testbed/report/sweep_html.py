@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from math import sqrt
+from math import exp, lgamma, log, log1p
 
 from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import count
@@ -33,9 +33,10 @@ def sweep_lines(report: SweepReport) -> Iterator[str]:
     if report.private:
         yield f"               {report.private:,} of them give a saved register back changed: a convention of their own"
     yield f"  suspect      {_share(report.suspect, report.entries)}"
-    if report.suspect:
+    if report.at_call:
         yield f"               {report.at_call:,} of them at a call, too: exceptions and every backtrace go astray"
-        yield f"               {report.suspect - report.at_call:,} between calls only: what a profiler or debugger sees"
+    if between := report.suspect - report.at_call:
+        yield f"               {between:,} between calls only: what a profiler or debugger sees"
     yield f"  cannot tell  {_share(report.undecided, report.entries)}"
     yield from _executed(report)
     for title, counts in (("cause", report.causes), ("producer", report.producers), ("package", report.packages)):
@@ -50,22 +51,21 @@ def sweep_lines(report: SweepReport) -> Iterator[str]:
     yield from _more(len(report.failures) - _MOST_ROWS, "not swept")
     if report.entries:
         yield ""
-        yield from _answer(report)
+        yield from sweep_answer(report)
 
 
-def _answer(report: SweepReport) -> Iterator[str]:
-    """The last line, in one sentence; with suspects the command that goes on."""
+def sweep_answer(report: SweepReport) -> Iterator[str]:
+    """The last line, in one sentence; with suspects the command that goes on, with the first that is no package's."""
     entries = "1 entry" if report.entries == 1 else f"{report.entries:,} entries"
-    if not report.suspect:
-        yield f"No row of {entries} is suspect; of {report.undecided:,} nothing can be told."
-        return
-    verdicts = [each for each in report.executed if each.answer == EntryAnswer.SUSPECT.value]
-    wrong = sum(each.wrong + each.wrong_on_a_forced_path for each in verdicts)
-    of_them = f"{wrong:,} wrong when executed" if verdicts else f"{report.at_call:,} at a call, too"
-    yield f"{report.suspect:,} of {entries} {'is' if report.suspect == 1 else 'are'} suspect, {of_them}."
-    first = report.suspects[0]
-    name = printable(first.function) or f"{first.start:#x}"
-    if not first.package:
+    wrong = {each.answer: each.wrong + each.wrong_on_a_forced_path for each in report.executed}
+    executed = {answer: f", {number:,} of them wrong when executed" for answer, number in wrong.items()}
+    at_call = f", {report.at_call:,} of them wrong at a call, too" * bool(report.at_call)
+    said = f"{report.suspect:,} of {entries} {'is' if report.suspect == 1 else 'are'} suspect"
+    said += executed.get(EntryAnswer.SUSPECT.value, at_call)
+    unknown = f"; {report.undecided:,} cannot be told{executed.get(EntryAnswer.CANNOT_TELL.value, '')}"
+    yield f"{said if report.suspect else f'No row of {entries} is suspect'}{unknown * bool(report.undecided)}."
+    for first in [each for each in report.suspects if not each.package][:1]:
+        name = printable(first.function) or f"{first.start:#x}"
         yield f"{COMMAND}{shlex.join((printable(first.file), '--function', name))}"
 
 
@@ -94,13 +94,16 @@ def _executed(report: SweepReport) -> Iterator[str]:
 
 
 def _at_most(found: int, tried: int) -> float:
-    """The upper end of Wilson's interval for a share: one side, 95 %."""
-    z = 1.645
-    if not tried:
-        return 1.0
-    part = found / tried
-    middle = part + z * z / (2 * tried)
-    return float((middle + z * sqrt(part * (1 - part) / tried + z * z / (4 * tried**2))) / (1 + z * z / tried))
+    """The upper end of Clopper and Pearson's interval for a share, one side, 95 %: it is the share of which so few are
+    found as seldom as that.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        share = (low + high) / 2
+        ways = (lgamma(tried + 1) - lgamma(k + 1) - lgamma(tried - k + 1) for k in range(found + 1))
+        seldom = sum(exp(way + k * log(share) + (tried - k) * log1p(-share)) for k, way in enumerate(ways)) < 0.05
+        low, high = (low, share) if seldom else (share, high)
+    return high
 
 
 def _of_cause(cause: str, every: Sequence[ReportedDoubt]) -> Iterator[str]:
@@ -122,7 +125,7 @@ def _more(number: int, what: str) -> Iterator[str]:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part:>11,}  {100 * part / whole if whole else 0:8.4f} %"
+    return f"{part:>11,}  {100 * part / whole if whole else 0:8.{4 if 0 < part < whole else 0}f} %"
 
 
 def _table(title: str, counts: tuple[CauseCount, ...]) -> Iterator[str]:
@@ -152,6 +155,7 @@ def sweep_html(report: SweepReport) -> str:
         script=page_text("page.js") + page_text("sweep.js"),
         data=packed({"suspects": list(map(_row, report.suspects))}, {}),
         head="\n".join(_head(report)),
+        answer=list(sweep_answer(report)) if report.entries else [],
         suspects=count(len(report.suspects), "suspect"),
         tables=[
             (title, [(printable(each.name), each.suspect, each.at_call, each.undecided) for each in counts])

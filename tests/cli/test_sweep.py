@@ -16,6 +16,7 @@ import pytest
 from testbed.checks.inputs import program_file
 from testbed.report.json_forms import schema
 from testbed.report.page import unpacked
+from testbed.report.sweep_html import _at_most
 from testbed.sweep.model import SweptContent
 from testbed.sweep.sweep_file import sweep_file
 from tests.cli.command import Step, Testbed, data_of, session, tells
@@ -73,7 +74,9 @@ def test_suspects_are_told_and_kept(testbed: Testbed, folder: Path, tmp_path: Pa
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data | {"surprise": 1}, schema("sweep"))
     page = tmp_path / "sweep.html"
-    testbed("sweep", "report", database, "-o", str(page))
+    answer = "1 of 2 entries is suspect."
+    assert tells(testbed, 1, ("sweep", "report", database, "-o", str(page)), out=[answer]).out in said.out
+    assert f"<strong>{answer}</strong>" in page.read_text()
     facts, _ = unpacked(page.read_text().partition('id="data">')[2].partition("<")[0])
     assert facts["suspects"][0][0] == str(folder / "wrong.so") and facts["suspects"][0][1].startswith("g [")
     assert not re.search("<link|src=", page.read_text())
@@ -120,7 +123,16 @@ def test_what_is_doubted_is_executed_once(testbed: Testbed, folder: Path, tmp_pa
     assert (counts["agrees"]["called"], counts["agrees"]["right"]) == (1, 1)
     assert data["suspects"][0]["execution"] == "wrong"
     assert first.status == 1
-    tells(testbed, 1, command, out=["executed, wrong:", "was wrong about 0"])
+    bound = "called, and was wrong about 0: at most 95 % of all"
+    tells(testbed, 1, command, out=["executed, wrong:", bound, "is suspect, 1 of them wrong when executed."])
+
+
+@pytest.mark.parametrize(
+    ("found", "tried", "most"), [(0, 0, 1), (0, 2, 0.776), (1, 20, 0.216), (3, 1000, 0.0077), (5, 5, 1)]
+)
+def test_the_bound_of_a_sample_is_the_exact_one(found: int, tried: int, most: float) -> None:
+    """Values of tables of Clopper and Pearson's interval, one side."""
+    assert _at_most(found, tried) == pytest.approx(most, rel=0.005)
 
 
 def test_a_file_over_which_every_process_dies_is_not_swept(
