@@ -90,25 +90,6 @@ def names() -> None:
     (ROOT / "docs" / "results" / "names.md").write_text(page, encoding="utf-8")
 
 
-def analysis(armhf: str | None = None, most: int | None = None) -> None:
-    """docs/results/analysis-of-libraries.md: prologue_analysis beside the libraries' own unwind tables."""
-    from testbed.report.phrases import markdown_table
-    from tests.unwinders.analysis.libraries import differing_rows, libraries_rows, planned, sweep
-
-    found = {which.title: sweep(which, most) for which in planned(Path(armhf) if armhf else None)}
-    head = ("library and table", "functions", "instructions", "equal", "share", "refused")
-    page = (
-        (ROOT / "docs" / "results" / "analysis-of-libraries.intro.md")
-        .read_text(encoding="utf-8")
-        .format(
-            sample=f"Of each library {most} functions at random, by a fixed seed." if most else "",
-            libraries=markdown_table(head, libraries_rows(found)),
-            differing=markdown_table(("what differs", "instructions", "where"), differing_rows(found)),
-        )
-    )
-    (ROOT / "docs" / "results" / "analysis-of-libraries.md").write_text(page, encoding="utf-8")
-
-
 def _judged(counts: Mapping[str, Any]) -> int:
     return int(counts["sites"]) - int(counts["transition"]) - int(counts.get("undecided", 0))
 
@@ -302,9 +283,6 @@ PARTS = {
     "score": DocumentPart(score, "docs/results/scoreboard.md, from the known scores"),
     "pictures": DocumentPart(pictures, "the pictures of screens and pages; needs chromium"),
     "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
-    "analysis": DocumentPart(
-        analysis, "results/analysis-of-libraries.md, all functions of libraries", by_default=False
-    ),
     "chains": DocumentPart(chains, "results/chains.md, call stacks of real runs, drawn; needs Go", by_default=False),
     "go": DocumentPart(
         go, "results/processes-go.md, every step of programs of Go; needs Go, and brings a newer one", by_default=False
@@ -330,9 +308,7 @@ def _flags(command: Callable[..., None]) -> Callable[..., None]:
     is_flag=True,
     help="Write nothing; status 1 where README.md, docs/looking.md or docs/techniques.md is out of date.",
 )
-@click.option("--armhf", metavar="DIR", help="--analysis: libc6 and libc6-dbg of armhf, unpacked.")
-@click.option("--most", type=click.IntRange(min=1), help="--analysis: so many functions of each library.")
-def main(*, check: bool, armhf: str | None, most: int | None, **named: bool) -> None:
+def main(*, check: bool, **named: bool) -> None:
     """Write the documents that commands make: the parts that are named, or those that take some minutes together.
 
     What is not installed is left out, and the page says so.
@@ -342,16 +318,11 @@ def main(*, check: bool, armhf: str | None, most: int | None, **named: bool) -> 
         for document in stale:
             click.echo(f"{document} is out of date: python docs/regenerate.py --blocks", err=True)
         sys.exit(bool(stale))
-    if (armhf or most) and not named["analysis"]:
-        raise click.UsageError("--armhf and --most are of --analysis")
     wanted = [name for name in PARTS if named[name.replace("-", "_")]]
     for name in wanted or [name for name, part in PARTS.items() if part.by_default]:
         part = PARTS[name]
         click.echo(f"{name}: {part.writes}", err=True)
-        if name == "analysis":
-            part.make(armhf, most)
-        else:
-            part.make()
+        part.make()
 
 
 if __name__ == "__main__":

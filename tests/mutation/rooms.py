@@ -78,7 +78,12 @@ ROOMS: Mapping[str, MutatedRoom] = MappingProxyType(
                 25,
             ),
             MutatedRoom("analysis", ("unwinders/analysis/*.py",), ("unwinders/analysis/**/test_*.py", _THEOREM), 75),
-            MutatedRoom("rereading", ("testbed/rereading/*.py",), ("rereading/**/test_*.py",), 18),
+            MutatedRoom(
+                "rereading",
+                ("testbed/rereading/*.py",),
+                ("unwinders/formats/test_*.py", "unwinders/rows/test_expression.py", _THEOREM),
+                18,
+            ),
             MutatedRoom("checks", ("testbed/checks/*.py", "testbed/checks/native/*.py"), ("checks/**/test_*.py",), 41),
             MutatedRoom(
                 "machine", ("testbed/machine/*.py", "testbed/machine/native/*.py"), ("machine/**/test_*.py",), 17

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image, Section, Segment, Symbol
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import ARM32, START, image, u
 from unwinders.formats.ehabi_rows import exidx_index
 

@@ -12,7 +12,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.contract.rows import RowTable, UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment, Symbol
 from testbed.trace import Memory, Snapshot
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from unwinders.formats.cfi import cfi_index
 
 X86_64, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import START, X86_64, block, cie, entry, image, snapshot, u, words
 from unwinders.formats.eh_frame_hdr import search_table
 

@@ -14,7 +14,7 @@ from testbed.arch import Arch
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
 from testbed.words.errors import MalformedTable
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import SIZE, START, X86_64, image, told, u
 from unwinders.formats.sframe import sframe_index
 

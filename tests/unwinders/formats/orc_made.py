@@ -10,7 +10,7 @@ import pytest
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import START, X86_64, image, snapshot, told, u
 from unwinders.formats.orc import OrcLayout, OrcRegister, orc_index
 from unwinders.rows.apply import apply

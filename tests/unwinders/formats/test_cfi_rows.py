@@ -22,7 +22,7 @@ from testbed.contract.rows import (
     ValOffset,
 )
 from testbed.words.errors import MalformedTable
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import (
     ARM32,
     ARM64,

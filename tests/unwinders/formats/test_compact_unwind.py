@@ -25,7 +25,7 @@ from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
 from testbed.image.macho import function_starts
 from testbed.words.errors import MalformedTable
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from tests.unwinders.compact import (
     BASE,
     CODE,

@@ -11,6 +11,7 @@ from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefin
 from testbed.image import Image, Section
 from testbed.image.go_functions import go_symbols
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import ARM64, START, X86_64, told, u
 from tests.unwinders.go_tables import ASM, EVERY, MAGIC, SIZE, SP_WRITE, TOP, Go, made, section
 from unwinders.formats.gopclntab import gopclntab_index
@@ -44,6 +45,19 @@ def shown(row: UnwindRow, arch: Arch) -> str:
     names = (row.return_address, arch.frame_pointers[0])
     rules = " ".join(said(row.registers.get(name)) for name in names)
     return f"+{row.start - START}..{row.end - START} {said(row.cfa)} {rules}"
+
+
+PCS = range(START - 1, START + SIZE * len(EVERY) + 1)
+
+
+@BOTH
+@VERSIONS
+def test_the_second_reader_has_the_same_rows(arch: Arch, version: str) -> None:
+    image = made(*EVERY, version=version, arch=arch)
+    read_alike(image, ".gopclntab", *PCS)
+    read_alike(replace(image, entry=START - 1), ".gopclntab", *PCS)  # C may start Go
+    read_alike(made(*EVERY, arch=arch, module=START), ".gopclntab", *PCS)
+    read_alike(made(*EVERY, arch=arch, module=0), ".gopclntab", *PCS)
 
 
 # What a function's record and its table by pc say.

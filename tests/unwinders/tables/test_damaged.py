@@ -1,5 +1,7 @@
 """Damaged tables of every format: they are read or refused with a typed error inside the table, and every walk ends.
 
+The second reader of each, `testbed.rereading`, has a row or says that there is none.
+
 The tables are made by hand, with all that a format can say, and by linkers. `tests/hostile` damages whole files.
 """
 
@@ -21,9 +23,11 @@ from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.machine import record
+from testbed.rereading import NoRow, reread
 from testbed.trace import Trace
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders import compact, ehabi_index, go_tables, search_tables, sframes
+from tests.unwinders.beside import TECHNIQUES, differences, evaluated
 from tests.unwinders.formats import orc_made
 from tests.unwinders.frames import START, X86_64, block, cie, fde, image, snapshot, uleb
 from tests.unwinders.mutations import mutated
@@ -130,6 +134,8 @@ def test_a_damaged_table_is_read_or_refused(chosen: str, sound: Image, sections:
     unwinder, random, arch = UNWINDERS[chosen], Random(chosen), sound.arch
     registers = {register.name: STACK + 8 * i for i, register in enumerate(arch.registers)} | {arch.sp: STACK}
     assert unwinder.rows is not None
+    format = next(section for section, technique in TECHNIQUES.items() if technique == chosen)
+    pcs = [row.start for row in unwinder.rows(sound).rows[:6]]
     tried: Counter[bool] = Counter()
     for _ in range(TRIES):
         name = random.choice(sections)
@@ -153,6 +159,11 @@ def test_a_damaged_table_is_read_or_refused(chosen: str, sound: Image, sections:
                 )
             )
             assert 1 <= len(said.frames) <= MAX_FRAMES
+        for pc in pcs:  # the second reader has a row, or says that there is none
+            if not isinstance(again := reread(image, format, pc), NoRow):
+                evaluated(again, registers)
+            if chosen in ("eh_frame", "debug_frame"):  # both readers say the same
+                assert [*differences(image, format, [pc])] == []
         tried[bool(errors)] += 1
     assert min(tried[False], tried[True]) > TRIES // 25, tried
 

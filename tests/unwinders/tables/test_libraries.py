@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.image import Image, LoadedImage, read_elf
 from testbed.trace import Memory, Snapshot
-from tests.unwinders.analysis.libraries import installed
 from unwinders import UNWINDERS
 from unwinders.formats import cfi, cfi_entries, cfi_rows, ehabi_rows
 
@@ -17,6 +17,11 @@ CASES = (
     *(("arm64", name) for name in ("eh_frame", "eh_frame_hdr")),
     ("arm32", "ehabi"),
 )
+FOLDERS = {
+    "x86_64": "/lib/x86_64-linux-gnu",
+    "arm64": "/usr/aarch64-linux-gnu/lib",
+    "arm32": "/usr/arm-linux-gnueabihf/lib",
+}
 _STACK, _SIZE = 0x40000000, 0x4000
 _RETURN = 0x1234560  # in every word of the stack, so any row finds it; no file lies there, so the walk ends there
 
@@ -35,8 +40,8 @@ def at_qsort(image: Image) -> Snapshot:
 @pytest.mark.parametrize(("arch", "chosen"), CASES)
 def test_only_what_was_asked_for_is_known(arch: str, chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Among thousands of functions of the C library one entry is read, and of what it refers to no more either."""
-    library = installed(arch, "libc.so.6")
-    if library is None:
+    library = Path(FOLDERS[arch], "libc.so.6")
+    if not library.exists():
         pytest.skip("it is not there: apt-get install libc6 libc6-arm64-cross libc6-armhf-cross")
     read: list[tuple[str, int]] = []
 

@@ -22,7 +22,7 @@ from testbed.program.model import Program, Source
 from testbed.program.start import START
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_built
-from tests.rereading.beside import read_alike
+from tests.unwinders.beside import read_alike
 from unwinders.formats.orc import ENTRIES
 from unwinders.tables.orc import ORC
 from unwinders.tables.sframe import SFRAME
