@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from tests.mutation.mutants import (
     Fate,
-    KeptTrials,
     Mutant,
     Trial,
     all_mutants,
@@ -34,34 +33,12 @@ def chosen(room: MutatedRoom, *, everything: bool, sample: int | None, seed: int
     return list(sampled_mutants(files, room.sample if sample is None else sample, f"{room.name} {seed}"))
 
 
-def judged(
-    rooms: tuple[str, ...], kept: KeptTrials, *, everything: bool, sample: int | None, seed: int, jobs: int
-) -> Iterator[Trial]:
-    """Every chosen mutant of some rooms, tried, or settled before; each is kept as soon as it is known.
-
-    Without ``jobs`` none is tried: only those that were, whatever became of them.
-    """
-    for name in rooms:
-        mutants = chosen(ROOMS[name], everything=everything, sample=sample, seed=seed)
-        if not jobs:
-            yield from (trial for mutant in mutants if (trial := kept.last(name, mutant)) is not None)
-            continue
-        known = known_verdicts()
-        settled = {
-            mutant.key: trial
-            for mutant in mutants
-            if (trial := kept.settled(name, mutant, equivalent=mutant.key in known and known[mutant.key].equivalent))
-        }
-        yield from settled.values()
-        left = [mutant for mutant in mutants if mutant.key not in settled]
-        if not left:
-            continue
-        click.echo(f"{name}: {len(left)} mutants of {len(mutants)} to try", err=True)
-        for number, trial in enumerate(tried(name, left, jobs=jobs), 1):
-            told = f"{trial.mutant} ({trial.mutant.key})" if trial.fate is Fate.SURVIVED else trial.test
-            click.echo(f"{name} {number}/{len(left)} {trial.fate.value} {trial.seconds:.1f} CPU s {told}", err=True)
-            kept.add(trial)
-            yield trial
+def judged(room: str, mutants: Sequence[Mutant], *, jobs: int) -> Iterator[Trial]:
+    """Every mutant of a room, tried, and told as soon as it is known."""
+    for number, trial in enumerate(tried(room, mutants, jobs=jobs), 1):
+        told = f"{trial.mutant} ({trial.mutant.key})" if trial.fate is Fate.SURVIVED else trial.test
+        click.echo(f"{room} {number}/{len(mutants)} {trial.fate.value} {trial.seconds:.1f} CPU s {told}", err=True)
+        yield trial
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,33 +46,24 @@ def judged(
 @click.option("--everything", is_flag=True, help="Every change at every place: hours.")
 @click.option("--sample", type=click.IntRange(1), help="How many mutants of each room, instead of the declared number.")
 @click.option("--seed", default=1, show_default=True, help="Of the sample.")
-@click.option(
-    "-j", "--jobs", type=click.IntRange(0), default=2, show_default=True, help="Processes; 0: none, only what is kept."
-)
-@click.option("--kept", type=_file, help="A line of JSON per trial; what is settled there is not tried again.")
+@click.option("-j", "--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--markdown", type=_file, help="Write the page, for example docs/results/mutation.md.")
 def command(
-    rooms: tuple[str, ...],
-    everything: bool,
-    sample: int | None,
-    seed: int,
-    jobs: int,
-    kept: Path | None,
-    markdown: Path | None,
+    rooms: tuple[str, ...], everything: bool, sample: int | None, seed: int, jobs: int, markdown: Path | None
 ) -> None:
     """Change the referee's code on purpose, in many small ways, and see whether its tests notice.
 
     Exit status: 0 where every survivor is known to be equivalent, else 1.
     """
     names = rooms or tuple(ROOMS)
-    trials = list(judged(names, KeptTrials(kept), everything=everything, sample=sample, seed=seed, jobs=jobs))
+    trials: list[Trial] = []
+    for name in names:
+        trials += judged(name, chosen(ROOMS[name], everything=everything, sample=sample, seed=seed), jobs=jobs)
     places = {n: sum(len(places_of(path)) for path in ROOMS[n].files()) for n in names}
     words = ["python -m tests.mutation", *(f"--room {n}" for n in rooms), *(["--everything"] if everything else [])]
     words += [*([f"--sample {sample}"] if sample else []), *([f"--seed {seed}"] if seed != 1 else [])]
-    words += [] if jobs else ["-j 0"]
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    before = markdown.read_text(encoding="utf-8") if markdown and markdown.exists() else ""
-    text = page(trials, places, known := known_verdicts(), command=" ".join(words), date=date, before=before)
+    text = page(trials, places, known := known_verdicts(), command=" ".join(words), date=date)
     if markdown:
         markdown.write_text(text, encoding="utf-8")
     click.echo(text)

@@ -405,40 +405,6 @@ def _try(room: str, mutant: Mutant) -> Trial:
     return Trial(room, mutant, fate, failed, told["took"])
 
 
-# Trials in a file, a line of JSON each: a run of hours can be interrupted, and repeated after a hole is closed.
-
-
-class KeptTrials:
-    """The trials of a file, read at once and added to one by one; without a file, none."""
-
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
-        lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
-        every = [json.loads(line) for line in lines]
-        self._told = {(told["room"], told["key"]): told for told in every}
-
-    def settled(self, room: str, mutant: Mutant, *, equivalent: bool) -> Trial | None:
-        """The trial that need not be made again; None where there is none yet, or a survivor may be noticed by now."""
-        trial = self.last(room, mutant)
-        return None if trial is not None and trial.fate is Fate.SURVIVED and not equivalent else trial
-
-    def last(self, room: str, mutant: Mutant) -> Trial | None:
-        """The last trial of a mutant, whatever became of it; None where there is none yet."""
-        told = self._told.get((room, mutant.key))
-        return None if told is None else Trial(room, mutant, Fate(told["fate"]), told["test"], told["cpu_seconds"])
-
-    def add(self, trial: Trial) -> None:
-        """A trial more, written at once."""
-        if self._file is None:
-            return
-        m = trial.mutant
-        told = {"room": trial.room, "key": m.key, "module": m.module, "line": m.line, "operator": m.operator}
-        told |= {"before": m.before, "after": m.after}
-        told |= {"fate": trial.fate.value, "test": trial.test, "cpu_seconds": trial.seconds}
-        with self._file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(told) + "\n")
-
-
 # What is known of mutants that survived: equivalent, and why; or a hole, and the test that closes it.
 
 

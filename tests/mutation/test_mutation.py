@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation import __main__, mutants
+from tests.mutation import mutants
 from tests.mutation.mutants import (
     FILE,
     Fate,
-    KeptTrials,
     Mutant,
     SurvivorVerdict,
     Trial,
@@ -202,55 +201,9 @@ def test_the_page_leaves_equivalent_mutants_out_of_the_score() -> None:
     trials = [Trial("truth", change, fate, "", 30.0) for fate in fates]
     known = {change.key: SurvivorVerdict(True, "x is not used")}
     told = page(trials, {"truth": 10}, known, command="python -m tests.mutation", date="2026-01-01")
-    assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % | 2 | 2026-01-01 |" in told and "x is not used" in told
+    assert "| truth | 10 | 4 | 3 | 1 | 1 | 0 | 100.0 % | 2 |" in told and "x is not used" in told
     told = page(trials, {"truth": 10}, {}, command="python -m tests.mutation", date="2026-01-01")
-    assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % | 2 | 2026-01-01 |" in told and "no verdict yet" in told
-
-
-def test_the_page_keeps_what_it_said_of_rooms_that_were_left_out() -> None:
-    def made(room: str, module: str, date: str, before: str) -> str:
-        change = Mutant(module, "f", 3, "core/NumberReplacer", 0, "x = 1", "x = 2")
-        trials = [Trial(room, change, Fate.SURVIVED, "", 60.0), Trial(room, change, Fate.KILLED, "", 60.0)]
-        return page(trials, {room: 10}, {}, command="python -m tests.mutation", date=date, before=before)
-
-    first = made("rows", "unwinders/rows/walk.py", "2026-01-01", "")
-    both = made("truth", "testbed/truth/follow.py", "2026-01-02", first)
-    assert "| rows | 10 | 2 | 1 | 1 | 0 | 1 | 50.0 % | 2 | 2026-01-01 |" in both
-    assert "| truth | 10 | 2 | 1 | 1 | 0 | 1 | 50.0 % | 2 | 2026-01-02 |" in both
-    assert "| **all** | 20 | 4 | 2 | 2 | 0 | 2 | 50.0 % | 4 |  |" in both
-    assert "* unwinders/rows/walk.py:3: " in both and "* testbed/truth/follow.py:3: " in both
-    again = made("rows", "unwinders/rows/apply.py", "2026-01-03", both)
-    assert "2026-01-01" not in again and "walk.py" not in again and "follow.py:3: " in again
-    undated = first.replace(" | 2026-01-01 |", " |")
-    assert made("truth", "testbed/truth/follow.py", "2026-01-02", undated) == both
-
-
-def test_what_is_settled_is_kept_and_a_survivor_is_tried_again(tree: Path, tmp_path: Path) -> None:
-    first, second, *_ = all_mutants([Path("code.py")])
-    file = tmp_path / "kept.jsonl"
-    for mutant, fate in ((first, Fate.KILLED), (second, Fate.SURVIVED)):
-        KeptTrials(file).add(Trial("truth", mutant, fate, "", 2.5))
-    kept = KeptTrials(file)
-    assert kept.settled("truth", first, equivalent=False) == Trial("truth", first, Fate.KILLED, "", 2.5)
-    assert kept.settled("truth", second, equivalent=False) is kept.settled("rows", first, equivalent=False) is None
-    assert kept.settled("truth", second, equivalent=True) == Trial("truth", second, Fate.SURVIVED, "", 2.5)
-    (tree / "code.py").write_text(CODE.replace("a > b", "b < a"))
-    changed = [mutant for mutant in all_mutants([Path("code.py")]) if "b" in mutant.after]
-    assert all(kept.settled("truth", mutant, equivalent=True) is None for mutant in changed)
-
-
-def test_without_processes_there_is_what_is_kept_whatever_became_of_it(
-    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = list(all_mutants([Path("code.py")]))[:3]
-    kept = KeptTrials(tmp_path / "kept.jsonl")
-    for mutant, fate in zip(drawn, (Fate.KILLED, Fate.SURVIVED), strict=False):
-        kept.add(Trial("truth", mutant, fate, "", 2.5))
-    kept = KeptTrials(tmp_path / "kept.jsonl")
-    monkeypatch.setattr(__main__, "chosen", lambda room, **how: drawn)
-    monkeypatch.setattr(__main__, "tried", lambda room, left, *, jobs: pytest.fail("a mutant was tried"))
-    found = list(__main__.judged(("truth",), kept, everything=False, sample=None, seed=1, jobs=0))
-    assert [(each.mutant, each.fate) for each in found] == list(zip(drawn, (Fate.KILLED, Fate.SURVIVED), strict=False))
+    assert "| truth | 10 | 4 | 3 | 1 | 0 | 1 | 75.0 % | 2 |" in told and "no verdict yet" in told
 
 
 def test_verdicts_are_of_lines_that_are_there_and_say_why() -> None:
