@@ -10,11 +10,9 @@ from pathlib import Path
 
 import click
 
-from benchmarks.protocol import protocol
 from benchmarks.recorders import memory, recording, scaling
-from benchmarks.referees import referees
 from benchmarks.report import as_data, as_markdown
-from benchmarks.starting import first_uses, matrices, starting
+from benchmarks.starting import first_uses, starting
 from benchmarks.table import FigureTable
 from benchmarks.traces import traces
 from testbed.words.errors import TestbedError
@@ -22,13 +20,10 @@ from testbed.words.errors import TestbedError
 ROUNDS, QUICK_ROUNDS = 5, 2
 PARTS: dict[str, Callable[[bool, int], FigureTable]] = {
     "recording": lambda quick, rounds: recording(quick=quick, rounds=rounds),
-    "referees": lambda quick, rounds: referees(quick=quick, rounds=min(rounds, 3)),
-    "protocol": lambda quick, rounds: protocol(quick=quick, rounds=min(rounds, 3)),
     "traces": lambda quick, rounds: traces(quick=quick, rounds=min(rounds, 3)),
     "scaling": lambda quick, rounds: scaling(quick=quick, rounds=rounds),
     "starting": lambda quick, rounds: starting(quick=quick, rounds=rounds),
     "first_uses": lambda quick, rounds: first_uses(quick=quick, rounds=min(rounds, 3)),
-    "matrices": lambda quick, rounds: matrices(quick=quick, rounds=min(rounds, 3)),
     "memory": lambda quick, rounds: memory(quick=quick),
 }
 _file = click.Path(dir_okay=False, path_type=Path)

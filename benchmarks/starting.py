@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,6 @@ from pathlib import Path
 
 from benchmarks.rounds import Contender, children_ns, compare
 from benchmarks.table import FigureTable, spread
-from testbed.words.files import cache_folder
 
 TESTBED = ("-m", "testbed.cli")
 RUN = (*TESTBED, "run", "leaf_call", "--arch", "arm64")
@@ -77,33 +75,6 @@ def first_uses(*, quick: bool, rounds: int) -> FigureTable:
         "Processor time of all processes. A first use finds an empty cache: files are built, kernels are compiled.",
     )
     return FigureTable("first_uses", "First uses", columns, tuple(rows), notes)
-
-
-def matrices(*, quick: bool, rounds: int) -> FigureTable:
-    """Seconds of a matrix that has nothing to judge, and of one that has built files only."""
-    chosen = ("-p", "leaf_call") if quick else ()
-    with tempfile.TemporaryDirectory(prefix="testbed-") as name:
-        cache = Path(name)
-        for built in cache_folder().glob("*.elf*"):  # what is built already need not be built once more
-            shutil.copy(built, cache)
-        run = _process(cache, "-m", "testbed.cli", "matrix", *chosen)
-        run(None)  # builds
-
-        def forget() -> None:
-            shutil.rmtree(cache / "judged", ignore_errors=True)
-
-        def keep() -> None:
-            if not (cache / "judged").is_dir():
-                run(None)
-
-        measured = compare(
-            {"nothing changed": Contender(1, run, keep), "everything judged": Contender(1, run, forget)}, rounds=rounds
-        )
-        files = len(list(cache.glob("*.elf")))
-    rows = tuple((name, files, *spread(m.nanoseconds.scaled(1e-9), m.ratio)) for name, m in measured.items())
-    columns = ("matrix", "built files", "s", "range (s)", "× unchanged", "range (×)")
-    notes = (f"All files are built already; {os.cpu_count()} processes, one a core.",)
-    return FigureTable("matrices", "The matrix", columns, rows, notes)
 
 
 def _process(cache: Path, *arguments: str) -> Callable[[object], None]:
