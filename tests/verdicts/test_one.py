@@ -183,6 +183,28 @@ def test_how_an_answer_stands_to_an_assumption(
     assert stands.unexplained == (stands in (Accord.UNFOUNDED, Accord.OTHERWISE))
 
 
+FOUND = FoundCaller(16, REGISTER, "a word is", {"sp": 64}, 48, kind=FrameKind.CALLER)
+
+
+@pytest.mark.parametrize(
+    ("foretold", "frame", "is_said"),
+    [
+        (FOUND, 0, True),
+        (replace(FOUND, pc=8), 0, False),
+        (replace(FOUND, registers={"sp": 65}), 0, False),
+        (replace(FOUND, cfa=64), 0, False),
+        (replace(FOUND, kind=FrameKind.INTERRUPTED), 0, False),
+        (FOUND, 1, False),
+        (STOP, 1, True),
+        (STOP, 0, False),
+        (replace(STOP, stops=False), 1, False),
+    ],
+)
+def test_all_that_is_foretold_must_be_said(foretold: FoundCaller | ForetoldEnd, frame: int, is_said: bool) -> None:
+    inner, outer = Frame(FrameKind.INTERRUPTED, 8, {}, 48), Frame(FrameKind.CALLER, 16, {"sp": 64})
+    assert foretold.is_said(Backtrace((inner, outer), NoUnwindInfo("no row")), frame) is is_said
+
+
 @pytest.mark.parametrize("outcome", Outcome)
 def test_without_an_assumption_a_lie_or_no_answer_fails_and_of_a_tool_nothing_does(outcome: Outcome) -> None:
     said = Backtrace((), None)
