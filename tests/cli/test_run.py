@@ -225,11 +225,12 @@ def test_columns_are_honoured_where_there_is_no_terminal(
     assert width - 8 < longest <= width
 
 
-@pytest.mark.parametrize("script", ["docs/random_flags.py", "docs/regenerate.py"])
-def test_scripts_of_the_documents_print_help_and_write_nothing(script: str) -> None:
+def test_the_script_of_the_documents_prints_help_and_writes_nothing() -> None:
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")}
-    done = subprocess.run([sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and script.rpartition("/")[2] in done.stdout, done.stderr
+    done = subprocess.run(
+        [sys.executable, "docs/regenerate.py", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0 and "regenerate.py" in done.stdout, done.stderr
     assert {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")} == before
 
 

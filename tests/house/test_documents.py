@@ -56,11 +56,6 @@ def test_every_unwinder_is_listed() -> None:
     assert all(f"| `{name}` |" in text for name in UNWINDERS)
 
 
-def test_the_page_of_random_flags_shows_the_kept_runs() -> None:
-    text = (ROOT / "docs" / "results" / "random-flags.md").read_text(encoding="utf-8")
-    assert text == script("random_flags").made(), "python docs/random_flags.py"
-
-
 def test_each_mistake_that_compilers_are_known_for_is_a_finding_with_a_program() -> None:
     shown = {finding.program for name in ("clang", "gcc") for finding in REFEREES[name].findings}
     assert {known.program for known in KNOWN_DEFECTS} <= shown & PROGRAMS.keys()
