@@ -38,11 +38,17 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 
 def github_lines(report: CheckReport) -> Iterator[str]:
-    """The lines to print: a command for each new finding and each broken input, then what is known, then the answer."""
+    """The lines to print: a command for each new finding and each broken input, then what is known, then the answer.
+
+    Notes that no line of a source can show are counted: ten annotations are all that GitHub shows.
+    """
     for file in report.files:
-        for reported in file.findings:
-            if not reported.known:
-                yield _annotation(file.check, reported, report.base)
+        new = [reported for reported in file.findings if not reported.known]
+        counted = [each for each in new if each.finding.severity is Severity.NOTE and not each.finding.source]
+        yield from (_annotation(file.check, reported, report.base) for reported in new if reported not in counted)
+        if counted:
+            said = f"{count(len(counted), 'note')} on code of no source line: testbed check --notes lists them"
+            yield _command("notice", said, file=near(str(file.check.path), report.base))
     for broken in report.broken:
         title = f"{printable(broken.function)} could not be checked".strip()
         yield _command("error", broken.reason, file=near(str(broken.path), report.base), title=title)

@@ -47,11 +47,7 @@ def score_page(card: ScoreCard, commands: Commands, *, everything: bool, width: 
         Text(f"{count(len(card.judged), 'program file')}, {count(sites, 'site')} ({which})", style="bold")
     ]
     for name in card.names:
-        dead = sum(card.counts(name, arch).dead for arch in card.arches if name in card.everybody(arch))
-        said = _in_words(card.overall(name), honest=not dead)
-        parts += [Text(f"\n{name}: {said}", style="bold"), _by_phase(card, name, width)]
-        if dead:
-            parts.append(Text(f"{dead:,} of the stops are crashes or hangs", style="bold red"))
+        parts += [Text(f"\n{name}: {_in_words(card.overall(name))}", style="bold"), _by_phase(card, name, width)]
     for arch in card.arches:
         parts += [Text(f"\nbeside those that are known, on {arch}", style="bold"), *_board(card, arch, width)]
     parts.append(Text(_LEGEND, style="dim"))
@@ -67,14 +63,16 @@ def shares(share: Counts) -> tuple[str, str, str]:
     return tuple(percent(part, share.judged) for part in (share.exact, share.stopped, share.lying))  # type: ignore[return-value]
 
 
-def _in_words(share: Counts, *, honest: bool) -> str:
-    exact, stopped, lying = shares(share)
+def _in_words(share: Counts) -> str:
+    exact, _, lying = shares(share)
+    stopped, dead = (percent(part, share.judged) for part in (share.stopped - share.dead, share.dead))
     whole = f" (at {percent(share.whole, share.judged)} % behind the last caller: no root is claimed)"
-    return f"{exact} % exact, {stopped} % {'honest ' * honest}stops{whole * bool(share.whole)}, {lying} % lies"
+    crashes = f", {dead} % crashes or hangs (below they count as stops)" * bool(share.dead)
+    return f"{exact} % exact, {stopped} % honest stops{whole * bool(share.whole)}, {lying} % lies{crashes}"
 
 
-def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
-    """The card in one sentence: how often it lies, where most, and where to look first."""
+def _answer(card: ScoreCard, name: str, how: str) -> Text:
+    """The card in one sentence: how often it is exact and lies, where most, and where to look first."""
     lying = [
         (placed.share.lying / placed.share.judged, f"{_PHASES[phase]} on {arch}", placed.share)
         for arch in card.arches
@@ -85,13 +83,14 @@ def _answer(card: ScoreCard, name: str, how: str) -> RenderableType:
     sites = count(whole.judged, "site")
     if whole.exact == whole.judged:
         return Text(f"\n{name} is exact at all {sites}.", "bold")
+    said = f"{name} is exact at {shares(whole)[0]} % of {sites}"
+    if whole.dead:
+        said += f", crashes or hangs at {percent(whole.dead, whole.judged)} %"
     if lying:
         _, where, most = max(lying, key=lambda each: each[0])
-        said = f"{name} lies at {shares(whole)[2]} % of {sites}, most {where} ({shares(most)[2]} %)"
+        said += f", and lies at {shares(whole)[2]} %, most {where} ({shares(most)[2]} %)"
     else:
-        said = f"{name} lies at none of {sites}, and stops at {shares(whole)[1]} %"
-    if whole.dead:
-        said += f"; it crashes or hangs at {percent(whole.dead, whole.judged)} %"
+        said += ", and lies at none"
     misses = (miss_command(card, name, trap, how) for trap, _ in _wrong_traps(card, name))
     what, first = next(filter(None, misses), ("", ""))
     begin = Text.assemble(
@@ -236,6 +235,7 @@ def score_html(card: ScoreCard, commands: Commands, *, everything: bool) -> str:
         data=data,
         names=card.names,
         arches=card.arches,
+        answers={name: _answer(card, name, commands.get(name, "")) for name in card.names if card.overall(name).judged},
         badges={name: Markup(badge(card.overall(name))) for name in card.names},
         percent=lambda said, kind: percent(said[kind], said["sites"]),
     )
@@ -314,7 +314,8 @@ def miss_command(card: ScoreCard, name: str, trap: int, how: str) -> tuple[str, 
     if found is None:
         return None
     unit, miss = found.unit, found.miss
-    what = f"{unit.program} on {unit.arch} by {unit.recipe}, step {miss.step} in {miss.where}: {miss.outcome.value}"
+    what = f"{unit.program} on {unit.arch} by {unit.recipe}, step {miss.step} in {miss.where}: "
+    what += miss.outcome.value.replace("_", " ")
     return what, f"testbed run {unit.program} -a {unit.arch} -r {unit.recipe} --at @{miss.step} {how}".rstrip()
 
 

@@ -16,7 +16,7 @@ from testbed.report.phrases import FRAME_STYLES, STYLES, count
 from testbed.report.stack_drawing import StackWord, WordKind
 from testbed.report.step_view import StepAnswer, StepView
 from testbed.report.table_text import LEGEND as ROW_LEGEND
-from testbed.runs.frames_beside import LEGEND
+from testbed.runs.frames_beside import legend
 
 BEFORE, AFTER = 4, 4  # instructions shown around pc
 WORDS_SHOWN = 48
@@ -150,7 +150,8 @@ def _callers(view: StepView) -> Iterator[RenderableType]:
         table.add_row(answer.unwinder.name, label, said_line(answer))
     yield from (Text(), table)
     if wrong := [answer for answer in view.answers if not answer.verdict.exact]:
-        yield from (Text(LEGEND, "dim"), Text())
+        marks = legend(frame for answer in view.answers for _, frame in answer.told)
+        yield from (*(Text(marks, "dim"),) * bool(marks), Text())
         yield from (
             Text(f"{each.unwinder.name}: {'; '.join(filter(None, (each.difference, each.why)))}") for each in wrong
         )

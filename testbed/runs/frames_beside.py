@@ -9,13 +9,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from testbed.contract.frames import Backtrace
 from testbed.naming.beside import Alignment, beside, counted
 from testbed.runs.run import Run
 
-LEGEND = "[name]: a true caller that the answer lacks. ≠: a frame that never was. ×: as often as that."
+_MEANS = {
+    "[": "[name]: a true caller that the answer lacks.",
+    "≠": "≠: a frame that never was.",
+    " ×": "×: as often as that.",
+}
+
+
+def legend(shown: Iterable[str]) -> str:
+    """What the marks mean that occur in some frames as they are shown."""
+    frames = list(shown)
+    return " ".join(means for mark, means in _MEANS.items() if any(mark in frame for frame in frames))
 
 
 def frames_beside(run: Run, step: int, said: Backtrace) -> tuple[tuple[Alignment, str], ...]:

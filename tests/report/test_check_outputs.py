@@ -246,6 +246,13 @@ def test_files_below_the_folder_are_named_relative_to_it(
     assert FORMATS["github"](of(found(finding))).startswith(f"::error file={near},line=120,")
 
 
+def test_notes_that_no_line_shows_take_no_room_among_the_ten_that_github_shows() -> None:
+    silent, lined = (replace(START, source=source, line=12) for source in ("", "a.S"))
+    lines = FORMATS["github"](of(found(silent, lined, silent))).splitlines()
+    assert [line.partition("::")[2].partition("::")[2][:7] for line in lines[1:-1]] == ["2 notes"]
+    assert lines[0].startswith("::notice file=a.S,line=12,")
+
+
 def test_services_are_told_paths_from_the_top_of_the_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

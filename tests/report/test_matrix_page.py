@@ -240,6 +240,7 @@ def test_the_page_is_whole_and_fetches_nothing() -> None:
     assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)
     assert "./<script>" not in page and "&lt;script&gt;" in page
     assert "10 of 13" in page and "tool_11" in page
+    assert "<strong>mine is exact at 55.0 % of 20 sites, and lies at 20.0 %, most at calls on x86_64 (100 %)." in page
 
 
 def test_a_share_is_0_or_100_only_if_it_is() -> None:
