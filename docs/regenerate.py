@@ -57,39 +57,6 @@ def with_blocks(text: str) -> str:
     return _BLOCK.sub(block, text)
 
 
-def names() -> None:
-    """results/names.md: names judged at every site of the corpus, and beside two readers at every executed address."""
-    from names_page import COLUMNS, judge_all_names, total_rows
-
-    from programs import PROGRAMS
-    from testbed.arch import ARCHES
-    from testbed.build.recipes import RECIPES
-    from testbed.campaign.cells import units
-    from testbed.report.phrases import markdown_table
-    from tests.image.executed import EXPLAINED, SAME, Compared, compared
-
-    planned = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
-    found = Compared()
-    for unit in planned:
-        found.add(compared(unit))
-    readers = sorted({reader for reader, _ in found.counts})
-    reasons = {
-        SAME: "function, file, line and every inlined call",
-        **{why: said[-1] for why, said in EXPLAINED.items()},
-    }
-    counts = [(why, text, *(f"{found.counts[reader, why]:,}" for reader in readers)) for why, text in reasons.items()]
-    counts.append(("unexplained", "none may be", *(str(len(found.unexplained)) for _ in readers)))
-    introduction = (ROOT / "docs" / "results" / "names.intro.md").read_text(encoding="utf-8")
-    page = introduction.format(
-        judged=markdown_table(COLUMNS, total_rows(judge_all_names(planned))),
-        executed=f"{found.executed:,}",
-        inlined=f"{found.inlined:,}",
-        units=len(planned),
-        readers=markdown_table(("what is said", "what that is", *readers), counts),
-    )
-    (ROOT / "docs" / "results" / "names.md").write_text(page, encoding="utf-8")
-
-
 def _judged(counts: Mapping[str, Any]) -> int:
     return int(counts["sites"]) - int(counts["transition"]) - int(counts.get("undecided", 0))
 
@@ -252,7 +219,6 @@ class DocumentPart:
 PARTS = {
     "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/techniques.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
-    "names": DocumentPart(names, "docs/results/names.md; needs binutils for all architectures, and llvm"),
     "findings": DocumentPart(findings, "FINDINGS.md, with the real unwinders that are installed", by_default=False),
     "reports": DocumentPart(reports, "docs/reports.md and docs/reports/, from the reports' own files"),
     "versions": DocumentPart(

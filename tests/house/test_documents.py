@@ -12,9 +12,6 @@ from types import ModuleType
 import pytest
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
 from testbed.campaign.fuzz import KNOWN_DEFECTS
 from testbed.referee import REFEREES
 from unwinders import UNWINDERS
@@ -82,18 +79,6 @@ def test_the_snippet_of_a_document_runs_as_it_stands(capsys: pytest.CaptureFixtu
 
 def test_every_program_can_be_named_on_the_command_line() -> None:
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in PROGRAMS)
-
-
-def test_the_page_of_names_is_what_the_command_counts_today() -> None:
-    """Two of its rows, and that nothing is invented or unexplained; python docs/regenerate.py --names."""
-    text = (ROOT / "docs" / "results" / "names.md").read_text(encoding="utf-8")
-    page = script("names_page")
-    for arch, recipe in (("arm64", "clang-O2"), ("x86_64", "keystone")):
-        totals = page.judge_all_names(units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]]))
-        row, _ = page.total_rows(totals)
-        assert f"| {' | '.join(row)} |" in text, row
-    assert re.search(r"^\| all \|  \| .* \| 0 \|$", text, re.M)
-    assert re.search(r"^\| unexplained \| none may be \| 0 \| 0 \|$", text, re.M)
 
 
 def test_the_findings_are_all_written_down() -> None:

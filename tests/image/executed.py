@@ -42,12 +42,11 @@ class Compared:
     """Addresses by (reader, :data:`SAME` or a key of EXPLAINED); those without a reason, in words."""
 
     executed: int = 0
-    inlined: int = 0
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
 
     def add(self, other: Compared) -> None:
-        self.executed, self.inlined = self.executed + other.executed, self.inlined + other.inlined
+        self.executed += other.executed
         self.counts.update(other.counts)
         self.unexplained += other.unexplained
 
@@ -74,7 +73,6 @@ def beside(image: Image, pcs: list[int], readers: Sequence[str] = (LLVM, ADDR2LI
     said = {reader: (llvm_symbolizer if reader == LLVM else addr2line)(image, pcs) for reader in readers}
     for i, pc in enumerate(pcs):
         here = named(image, pc, bias)
-        found.inlined += len(here) > 1
         for reader, chains in said.items():
             why = SAME if here == chains[i] else _why(reader, image, pc, here, chains[i], said[LLVM][i])
             if why:

@@ -1,6 +1,6 @@
 """Function, file, line and inlined calls at executed addresses, of every recipe: what addr2line and LLVM's reader say.
 
-One of ``PART`` units is compared, unless all are asked for (``--everything``); results/names.md has the counts of all.
+One of ``PART`` units is compared, unless all are asked for (``--everything``).
 """
 
 from __future__ import annotations
