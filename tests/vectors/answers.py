@@ -1,4 +1,4 @@
-"""An unwinder asked about test vectors: for ``check_vectors.py --function tests.vectors.answers:NAME``.
+"""An unwinder asked about test vectors.
 
 This is the only place where vectors meet the package; what checks them does not know it. The folder of the vectors is
 in the environment, under FOLDER.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,8 @@ from testbed.image import LoadedImage
 from testbed.image.read import read_image
 from testbed.trace import Snapshot
 from testbed.trace.memory import Memory
-from unwinders import UNWINDERS
 
 FOLDER = "TESTBED_VECTORS"
-
-
-def __getattr__(name: str) -> Callable[..., Any]:
-    if name not in UNWINDERS:
-        raise AttributeError(name)
-    return partial(answer, UNWINDERS[name])
 
 
 def answer(unwinder: Unwinder, file: Any, vector: Any, registers: dict[str, int], memory: Any) -> dict[str, Any]:

@@ -26,11 +26,11 @@ from testbed.machine import record
 from testbed.rereading import NoRow, reread
 from testbed.trace import Trace
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from tests.hostile.damage import damaged_bytes
 from tests.unwinders import compact, ehabi_index, go_tables, search_tables, sframes
 from tests.unwinders.beside import TECHNIQUES, differences, evaluated
 from tests.unwinders.formats import orc_made
 from tests.unwinders.frames import START, X86_64, block, cie, fde, image, snapshot, uleb
-from tests.unwinders.mutations import mutated
 from tests.unwinders.said import said
 from unwinders import UNWINDERS
 from unwinders.formats.orc import OrcLayout
@@ -136,10 +136,11 @@ def test_a_damaged_table_is_read_or_refused(chosen: str, sound: Image, sections:
     assert unwinder.rows is not None
     format = next(section for section, technique in TECHNIQUES.items() if technique == chosen)
     pcs = [row.start for row in unwinder.rows(sound).rows[:6]]
+    seeds = [sound.sections[name].data for name in sections]
     tried: Counter[bool] = Counter()
     for _ in range(TRIES):
         name = random.choice(sections)
-        section = replace(sound.sections[name], data=mutated(sound.sections[name].data, random))
+        section = replace(sound.sections[name], data=damaged_bytes(sound.sections[name].data, random, seeds))
         image = replace(sound, sections={**sound.sections, name: section})
         try:
             table = unwinder.rows(image)
