@@ -42,7 +42,6 @@ from tests.golden import (
     write_tools,
 )
 from tests.installed import installed, tools_of
-from tests.known_failures import KNOWN_FAILURES
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole
@@ -64,9 +63,7 @@ def cells() -> Iterator[Any]:
         there = of_unit(OURS, unit)
         for unwinder in UNWINDERS:
             if unwinder in there:
-                name = f"{unit}-{unwinder}"
-                marks = [pytest.mark.xfail(reason=KNOWN_FAILURES[name])] if name in KNOWN_FAILURES else []
-                yield pytest.param(unit, unwinder, id=name, marks=marks)
+                yield pytest.param(unit, unwinder, id=f"{unit}-{unwinder}")
 
 
 @lru_cache(maxsize=3)
@@ -141,8 +138,7 @@ def update(planned: list[Unit], *, whole: bool) -> None:
     here = installed(planned)
     cells = {unit: {name: cell for name in UNWINDERS if (cell := judged(unit, name))} for unit in here}
     for cell in (cell for of_one in cells.values() for cell in of_one.values()):
-        if str(cell) not in KNOWN_FAILURES:
-            check(cell)
+        check(cell)
     now = {**tools_of_set(OURS), **{unit.arch: str(tools_of(unit)) for unit in installed(UNITS) if gnu(unit)}}
     if now != tools_of_set(OURS):
         assert whole, f"{OURS.tools} names another GCC or binutils: update all programs, {UPDATE}"
@@ -180,12 +176,6 @@ def test_every_file_of_golden_counts_is_of_a_program() -> None:
 
 def image_of(unit: Unit) -> Image:
     return build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
-
-
-def test_known_failures_name_cells_that_exist() -> None:
-    assert KNOWN_FAILURES.keys() <= {f"{unit}-{name}" for unit in UNITS for name in UNWINDERS}
-    for name, reason in KNOWN_FAILURES.items():
-        assert "http" in reason, f"{name}: a known failure needs a date, a reason and a link"
 
 
 def test_some_site_shows_each_clause() -> None:
