@@ -129,16 +129,14 @@ _DID = {
 
 def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     """What an unwinder sees, told of one activation in which it goes wrong."""
-    marks, (clause, frame) = marks_of(verdicts), faults(verdicts)
-    exact = marks % UNEXPLAINED == EXACT
-    asked, found = _counted(run, verdicts)
-    bad = np.flatnonzero(asked & ~found)
-    if not len(bad):
+    first = telling_step(run, verdicts)
+    if first < 0:
         return "right at every instruction" + " of your code" * isinstance(run, ThreadRun)
-    first = _telling(run, bad, LYING[marks[bad] % UNEXPLAINED], clause[bad] * 2 + (frame[bad] > 0))
     verdict = verdicts[first]
     if verdict.frame:
         return _further_out(run, first, verdict)
+    marks, (_, frame) = marks_of(verdicts), faults(verdicts)
+    exact = marks % UNEXPLAINED == EXACT
     own = np.flatnonzero((run.watched.node == run.watched.node[first]) & (marks < TRANSITION))
     right = exact[own] | (frame[own] > 0)  # its caller is found: what goes wrong further out is another matter
     changed = np.flatnonzero(right[1:] != right[:-1])
@@ -168,8 +166,16 @@ def _counted(run: Run, verdicts: Sequence[Verdict]) -> tuple[NDArray[np.bool_], 
     return asked & run.own, found | (STOPPED[marks % UNEXPLAINED] & every_caller)
 
 
-def _telling(run: Run, bad: NDArray[np.int64], lies: NDArray[np.bool_], kind: NDArray[np.int64]) -> int:
-    """The step to tell of: by the clause that costs most steps, lies before stops, and of these the innermost."""
+def telling_step(run: Run, verdicts: Sequence[Verdict]) -> int:
+    """The step to tell of, and to open a page at: by the clause that costs most steps, lies before stops, and of these
+    the innermost; -1 where the unwinder is right everywhere.
+    """
+    marks, (clause, frame) = marks_of(verdicts), faults(verdicts)
+    asked, found = _counted(run, verdicts)
+    bad = np.flatnonzero(asked & ~found)
+    if not len(bad):
+        return -1
+    lies, kind = LYING[marks[bad] % UNEXPLAINED], clause[bad] * 2 + (frame[bad] > 0)
     if lies.any():
         bad, kind = bad[lies], kind[lies]
     _, first, times = np.unique(kind, return_index=True, return_counts=True)
@@ -258,6 +264,7 @@ def answer_data(run: Run, answers: Answers, cells: Sequence[Cell], columns: Step
                 "name": answer.unwinder.name,
                 "summary": answer.unwinder.summary,
                 "sentence": unwinder_sentence(run, verdicts),
+                "at": telling_step(run, verdicts),
                 "phases": [[each.judged, each.exact, each.stopped, each.lying] for each in by_phase],
                 "counts": counts(cell),
                 "share": share(int((asked & found).sum()), int(asked.sum())),

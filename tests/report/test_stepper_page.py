@@ -59,10 +59,10 @@ def where(name: str) -> tuple[str, str, str]:
 
 
 WALKS: Mapping[str, tuple[str, Walk]] = {
-    "it opens at the first lie and explains its colours, only those that occur": (
+    "it opens where its sentence is about and explains its colours, only those that occur": (
         "",
         [
-            *(("is", AT, 3), where("main")),
+            *(("is", AT, 11), where("leaf"), ("says", "#sentence", "fp_chain sees leaf's caller")),
             *(("says", "#words", word) for word in ("S skipped", ". exact")),
             *(("lacks", "#words", word) for word in ("hung", "crashed", "?")),
         ],
@@ -92,9 +92,9 @@ WALKS: Mapping[str, tuple[str, Walk]] = {
         [
             ("says", "#sentence", "fp_chain_entry loses leaf's caller at leaf+0x4"),
             ("says", "#sentence", "sees it from leaf+0x8 on: mov x29, sp links the frame record"),
-            ("is", AT, 4),  # its own first lie, not that of fp_chain
+            ("is", AT, 12),  # in its own sentence, not in that of fp_chain
             ("count", "#seen tbody tr", 1),
-            ("wait_for_function", "location.hash === '#step=4&focus=fp_chain_entry'"),
+            ("wait_for_function", "location.hash === '#step=12&focus=fp_chain_entry'"),
             ("click", SECOND),
             ("says", "#seen tbody tr >> nth=-1", "right at every instruction"),
         ],
@@ -154,7 +154,7 @@ def test_a_false_frame_stands_between_the_true_ones_and_repeats_are_folded(tmp_p
 
 def test_the_sign_of_what_nothing_explains_is_in_the_legend_beside_the_strips(tmp_path: Path) -> None:
     run, *_ = judged("leaf_call", "arm64", "keystone")
-    answers = answers_of(run, [replace(UNWINDERS["fp_chain"], assumption=None)])
+    answers = answers_of(run, [replace(UNWINDERS["fp_chain"], assumption=UNWINDERS["eh_frame"].assumption)])
     cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
     write_stepper(run, answers, cells, tmp_path / "open.html")
     with opened(tmp_path / "open.html") as page:

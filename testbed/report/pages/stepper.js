@@ -70,7 +70,7 @@ async function start() {
     const match = /step=(\d+)/.exec(location.hash), wanted = /focus=([^&]+)/.exec(location.hash);
     const named = wanted ? facts.unwinders.findIndex((unwinder) => unwinder.name === decodeURIComponent(wanted[1])) : -1;
     if (named >= 0) time.focus(named, named);
-    go(match ? Number(match[1]) : time.firstLie(), true);
+    go(match ? Number(match[1]) : time.toldStep(), true);
   };
   addEventListener("hashchange", fromLink);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => time.draw());

@@ -30,11 +30,10 @@ function timeOf(model, shown, go) {
     go(at, true);
   }
 
-  // What the focused unwinder sees, or, where none is, the first that lies.
+  // What the focused unwinder sees, or, where none is, the first that goes wrong.
   const sentence = document.getElementById("sentence");
   function say() {
-    const i = focused >= 0 ? focused : firstLiar();
-    const unwinder = facts.unwinders[i];
+    const unwinder = told();
     sentence.replaceChildren(...(unwinder ? [el("b", {}, unwinder.name), " ", ...worded(unwinder.sentence), "."] : []));
   }
 
@@ -145,19 +144,13 @@ function timeOf(model, shown, go) {
   if (open) swatches.push(["unexplained", "? unexplained"]);
   document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)), el("span", { class: "means" }, `%: ${facts.share_means}`));
 
-  // Where a page opens: the first lie in the program's own code, of the focused unwinder, or of the first that tells one.
-  function lieOf(i) {
-    const outcome = col[`s${i}outcome`];
-    for (let k = 0; k < facts.steps; k++) if (col.own[k] && !col.transition[k] && gravity[outcome[k]] >= 4) return k;
-    return -1;
+  // Where a page opens: the step that the sentence is about; where it is right everywhere, in the program's own code.
+  function told() {
+    return facts.unwinders[focused] ?? facts.unwinders.find((unwinder) => unwinder.at >= 0) ?? facts.unwinders[0];
   }
-  function firstLiar() {
-    const liar = facts.unwinders.findIndex((_, i) => lieOf(i) >= 0);
-    return Math.max(liar, 0);
-  }
-  function firstLie() {
-    const lie = facts.unwinders.length ? lieOf(focused >= 0 ? focused : firstLiar()) : -1;
-    return lie < 0 ? col.own.indexOf(1) : lie;
+  function toldStep() {
+    const at = told()?.at ?? -1;
+    return at < 0 ? col.own.indexOf(1) : at;
   }
 
   function hue(activation) {
@@ -226,5 +219,5 @@ function timeOf(model, shown, go) {
 
   const all = () => { view.from = 0; view.to = facts.steps; draw(); };
   say();
-  return { draw, move, zoom, all, view, firstLie, focus, focusedName: () => (focused < 0 ? "" : facts.unwinders[focused].name) };
+  return { draw, move, zoom, all, view, toldStep, focus, focusedName: () => (focused < 0 ? "" : facts.unwinders[focused].name) };
 }
