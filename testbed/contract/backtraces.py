@@ -158,10 +158,5 @@ class Backtraces:
         slow = np.where(outer >= 0, ends, outer) == SPECIFICATION
         return np.flatnonzero(slow[self.site]) if slow.any() else np.empty(0, np.int64)
 
-    @property
-    def by_specification(self) -> int:
-        """How many backtraces are left to the specification."""
-        return len(self.slow_steps)
-
     def _end(self, node: int) -> int:
         return int(self.nodes.end[node]) if node >= 0 else node

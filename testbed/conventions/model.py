@@ -35,9 +35,9 @@ class Convention:
     their own to all code of the convention (Go's goroutine): neither saved nor free, so nobody is judged by them.
 
     ``return_register`` is where the return address is at a function's first instruction; None: at SP. ``red_zone`` are
-    the bytes below SP that a function may use because signals leave them alone, ``shadow_space`` those above the return
-    address that a caller keeps free for its callee. ``record`` is the frame record that the convention asks for; None:
-    it asks for none. ``silent``: a table that leaves a saved register out says nothing of it, not "same value".
+    the bytes below SP that a function may use because signals leave them alone. ``record`` is the frame record that the
+    convention asks for; None: it asks for none. ``silent``: a table that leaves a saved register out says nothing of
+    it, not "same value".
     """
 
     name: str
@@ -51,7 +51,6 @@ class Convention:
     return_register: str | None
     stack_alignment: int
     red_zone: int = 0
-    shadow_space: int = 0
     record: FrameRecord | None = None
     silent: bool = False
 

@@ -38,7 +38,6 @@ from testbed.words.errors import EmulationError, UsageError
 # judges, and not several: unwinders share the readers of a file, which are not made for two at once.
 
 Ahead = TypeVar("Ahead")
-Result = TypeVar("Result")
 
 WAITING = 1  # pieces that are judged, or wait for it, while the next one is watched
 _TURN = 0.0005  # seconds that a thread has Python to itself: less than a piece takes

@@ -210,7 +210,7 @@ def test_on_anything_it_says_what_the_walk_of_a_snapshot_says(
         with monkeypatch.context() as form:
             form.setattr(traces, "sooner", lambda sweep, _, when=seed % 3 > 0: native(sweep, when=when))
             found = compared(trace_of(arch, *machine(arch, rng, 60), seed), rows_of(arch, rng))
-        slow, steps = slow + found.by_specification, steps + len(found)
+        slow, steps = slow + len(found.slow_steps), steps + len(found)
         shared += len(found) - len(found.sites)
         lengths.update(len(backtrace.frames) for backtrace in found)
         stops.update(type(backtrace.stopped).__name__ for backtrace in found)
@@ -254,7 +254,7 @@ def test_a_frame_whose_return_address_is_its_pc_has_a_caller_there() -> None:
     registers = [{"pc": pc, "sp": 0x8010, "x29": 0x8020, "x30": P1} for pc in (other, P1, P1, other, P1)]
     found = compared(trace_of(ARM64, registers, [], 0), by_pc({P1: leaf, other: leaf}))
     assert [len(backtrace.frames) for backtrace in found] == [2, 2, 2, 2, 2]
-    assert found.by_specification == 0
+    assert len(found.slow_steps) == 0
 
 
 def test_a_return_address_that_no_rule_names_is_looked_for_in_its_register_at_each_step() -> None:
@@ -269,7 +269,7 @@ def test_images_too_large_for_a_plan_are_left_to_the_specification(monkeypatch: 
     leaf = row(RegisterPlus("sp", 0), fp=SameValue(), ra=SameValue())
     registers = [{"pc": P0, "sp": 0x8010, "x29": 0x8020, "x30": P1}] * 3
     found = compared(trace_of(ARM64, registers, [], 0), by_pc({P0: leaf}))
-    assert (found.by_specification, [len(backtrace.frames) for backtrace in found]) == (3, [2, 2, 2])
+    assert (len(found.slow_steps), [len(backtrace.frames) for backtrace in found]) == (3, [2, 2, 2])
 
 
 def test_a_caller_may_be_where_the_interrupted_frame_is() -> None:
@@ -316,7 +316,7 @@ def test_rows_that_depend_on_registers_are_refused() -> None:
 def test_a_trace_without_a_step_has_no_backtraces() -> None:
     rows = by_pc({P0: row(None, fp=SameValue(), ra=Undefined())})
     found = compared(trace_of(ARM64, [], [], 0), rows)
-    assert len(found) == found.by_specification == found.frames == 0
+    assert len(found) == len(found.slow_steps) == found.frames == 0
     with pytest.raises(IndexError):
         found[0]
 
@@ -369,7 +369,7 @@ def test_a_stack_deeper_than_a_walk_may_be_is_cut_where_the_walk_cuts_it() -> No
         found = unwinder.unwind_trace(run.trace)
         verdicts = judge_all(run, unwinder, natively=True)
         assert isinstance(verdicts, Verdicts)
-        assert found.by_specification == 0
+        assert len(found.slow_steps) == 0
         for step in (*range(5), *range(deepest - 2, deepest + 3), len(run) - 5):
             expected = unwinder.unwind(run[step])
             assert said(found[step]) == said(expected)
