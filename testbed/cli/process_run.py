@@ -269,7 +269,7 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
     from testbed.report.answers import answers_of
     from testbed.report.phrases import count
     from testbed.report.process_text import others_of
-    from testbed.report.stepper import write_stepper
+    from testbed.report.stepper import unwinder_sentence, write_stepper
 
     run = thread_run(process, process.threads[0])
     with long_work("judging for the page", "unwinders", len(unwinders)) as work:
@@ -282,6 +282,8 @@ def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path
     named = " and ".join(count(number, noun) for noun, number in others.items() if number)
     more = f", {run.ending}" + f"; it names {named}, and does not step through them" * bool(named)
     click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
+    for each in answers.each:
+        click.echo(f"    {each.unwinder.name}: {unwinder_sentence(run, each.verdicts)}")
 
 
 def _profiled(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ from testbed.report.check_words import (
     wrong_things,
 )
 from testbed.report.phrases import count, share
+from testbed.words.outcome import Outcome
 from testbed.words.printable import printable
 
 if TYPE_CHECKING:  # each loads what judges, of which a check of tables needs nothing here
@@ -259,12 +260,19 @@ def called_text(path: Path, verdicts: Sequence[CalledVerdicts]) -> Iterator[str]
     yield f"{printable(str(path))}: {count(judged, 'instruction')} executed, each judged once"
     yield ""
     wide = max(8, *(len(counted.unwinder) for counted in verdicts))
-    yield f"{'unwinder':{wide}} {'exact':>14} {'stops':>7} {'lies':>7} {'crashes, hangs':>15} {'unexplained':>12}"
+    heads: dict[str, Callable[[CalledVerdicts], int]] = {
+        "stops": lambda counted: counted.stops,
+        "lies": lambda counted: counted.lying,
+        "crashes, hangs": lambda counted: counted.dead,
+        "unexplained": lambda counted: counted.unexcused,
+    }
+    if not any(counted.unforetold for counted in verdicts):
+        del heads["unexplained"]
+    yield f"{'unwinder':{wide}}   exact      of all" + "".join(f"  {head:>7}" for head in heads)
     for counted in verdicts:
         right = counted.exact + counted.whole
-        exact = f"{right:,} {share(right, counted.judged):>7}"
-        numbers = f"{counted.stops:>7,} {counted.lying:>7,} {counted.dead:>15,} {counted.unexcused:>12,}"
-        yield f"{printable(counted.unwinder):{wide}} {exact:>14} {numbers}"
+        numbers = "".join(f"  {of(counted):>{max(7, len(head))},}" for head, of in heads.items())
+        yield f"{printable(counted.unwinder):{wide}} {right:>7,} {share(right, counted.judged):>11}{numbers}"
     for counted in verdicts:
         lies = sorted(counted.lies.values(), key=lambda lie: (bool(lie.explained), lie.address))
         for lie in lies[:_MOST]:
@@ -292,7 +300,8 @@ def _unwinder_sentence(counted: CalledVerdicts) -> str:
 
 def _of_a_lie(unwinder: str, lie: CalledLie) -> Iterator[str]:
     how = ", on a forced path" if lie.forced else ""
-    yield f"{printable(lie.where)}: {printable(unwinder)}: {lie.outcome}{how}"
-    yield f"    says {printable(lie.said)}"
+    root = " and claims the root" * (lie.outcome == Outcome.ENDED_EARLY.value)
+    yield f"{printable(lie.where)}: {printable(unwinder)}: {lie.outcome.replace('_', ' ')}{how}"
+    yield f"    says {printable(lie.said)}{root}"
     yield f"    true {printable(lie.true)}"
     yield f"    {printable(lie.explained or lie.difference)}"

@@ -470,11 +470,11 @@ def test_a_program_is_judged_alike(testbed: Testbed) -> None:
 
     said = tells(testbed, 0, ("check", "right.s", "--unwinder-cmd", command(0, 0)))
     *_, row, _, sentence = said.out.splitlines()
-    assert row.split() == ["opener", "0", "0", "%", "12", "0", "0", "0"]
+    assert row.split() == ["opener", "0", "0", "%", "12", "0", "0"]
     assert sentence == "opener is right at none of 12 instructions, stops honestly at 12."
     tells(
         testbed,
         1,
         ("check", "right.s", "--unwinder-cmd", command(0, 1 << 40), "-f", "callee"),
-        out=["callee: opener: ended_early", "true callee < _start+0x3"],
+        out=["callee: opener: ended early", "says callee and claims the root", "true callee < _start+0x3"],
     )

@@ -247,12 +247,13 @@ def test_a_page_of_a_process_opens_in_its_own_code_with_the_shares_of_the_termin
     page, program = tmp_path / "page.html", str(built("children", "x86_64", "dynamic"))
     asked = ("run", program, "-u", "fp_chain", "-u", "eh_frame")
     shares = data_of(testbed(*asked, "--json", "--", "fork").out, "process")["unwinders"]
-    said = tells(testbed, 0, (*asked, "-o", str(page), "--", "fork"), out=["it names 1 other program, and"])
+    told = "eh_frame: right at every instruction of your code"
+    said = tells(testbed, 0, (*asked, "-o", str(page), "--", "fork"), out=["it names 1 other program, and", told])
     own = [[code for code in each["code"] if code["part"] == "your code"] for each in shares]
     right = ["%.0f" % (100 * sum(c["right"] for c in of) / sum(c["steps"] for c in of)) for of in own]
     with opened(page) as shown:
-        told = [text.split(".")[0].rstrip(" %") for text in shown.locator(".unwinder .share").all_inner_texts()]
-        assert told == right and right[1] == "100"
+        shown_shares = [text.split(".")[0].rstrip(" %") for text in shown.locator(".unwinder .share").all_inner_texts()]
+        assert shown_shares == right and right[1] == "100"
         assert shown.evaluate("stepper.model.col.own[stepper.at()]") == 1
         assert shown.locator("#others p").count() == 1 and "process" in shown.inner_text("#others"), said.out
 
