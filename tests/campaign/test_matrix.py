@@ -50,8 +50,6 @@ ROOT = Path(__file__).parents[2]
 UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 # No program is 1,000 frames deep; no row says a root or a signal where there is none; no function has two CFAs at a pc.
 NOT_SHOWN = {"most", "root", "behind", "one CFA"}
-# No program of the corpus is built by Go; of Go's table, processes of it and tables that are made by hand are judged.
-NOT_BUILT = {"gopclntab"}
 
 
 def gnu(unit: Unit) -> bool:

@@ -26,7 +26,6 @@ MACHINES = {
     "arm32": ("arm-linux-gnueabihf-addr2line", "binutils-arm-linux-gnueabihf"),
 }
 DWARF_4 = ("-gdwarf-4", "-ggdb")  # with GNU's forms of call sites
-DWARF_5_GDB = ("-gdwarf-5", "-ggdb")
 
 COMPILED = [
     program.name for program in PROGRAMS.values() if Language.C in {s.language for s in program.sources.values()}
