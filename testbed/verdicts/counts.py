@@ -168,6 +168,11 @@ class Counts:
         return self.number(lambda kind: kind.accord is Accord.FAILS)
 
     @property
+    def luck(self) -> int:
+        """Sites at which the assumption fails, and the answer is right there all the same."""
+        return self.number(lambda kind: kind.accord is Accord.LUCK)
+
+    @property
     def open(self) -> int:
         """Sites at which an assumption that the trace does not decide says nothing of the answer."""
         return self.number(lambda kind: kind.accord is Accord.OPEN)

@@ -288,7 +288,7 @@ def test_counts_are_of_what_is_no_transition() -> None:
     assert found == Counts(kinds, firsts, 1, callers)
     assert (found.sites, found.judged, found.exact, found.lying, found.stopped) == (7, 6, 2, 4, 0)
     assert (found.foretold, found.unexplained, found.shown) == (2, 2, {(NO_RETURN.name, Outcome.SKIPPED): 2})
-    assert found.open == 0
+    assert (found.luck, found.open) == (0, 0)
     assert list(found.outcomes.items()) == [(o, n) for o in Outcome for kind, n in kinds.items() if kind.outcome is o]
     assert [found.first_step(lambda kind: kind.lying), found.first_step(lambda kind: kind.unexplained)] == [2, 4]
     assert found.first_step(lambda kind: kind.dead) == -1 and found.points == 100 * (2 - 4) / 6
