@@ -228,20 +228,21 @@ def _since(batch: Batch, marks: Bools) -> Bools:
 def without_overwritten_frame(
     checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, evaluate: Evaluate | None = None
 ) -> RowChecks:
-    """Drops a path from where it overwrote its own frame, if it did not come back.
+    """Drops a path from where it overwrote its own frame, if it did not come back, or not with the register.
 
     A row says the same slot as before, which lies in the frame still, and what was right there is wrong: a made-up
     length or index led a store there. Likewise a CFA that is read from memory, and is right from the memory of before.
     """
-    kept = checks.compared & (checks.wrong >= np.uint64(CFA)) & ~batch.returned
+    kept = checks.compared & (checks.wrong >= np.uint64(CFA))
     over = np.full(len(batch.path), False)
     for path in np.unique(batch.path[kept]).tolist():
         first, last = np.searchsorted(batch.path, [path, path + 1])
         steps = np.flatnonzero(kept[first:last]) + first
         _, new = np.unique(np.stack((watched.node[steps], checks.wrong[steps])), axis=1, return_index=True)
         for step in np.sort(steps[new]).tolist():
-            if _is_written_over(checks, watched, table, int(first), step) or _is_cfa_written_over(
-                checks, watched, table, int(first), step, evaluate
+            back = bool(batch.returned[step])
+            if _is_written_over(checks, watched, table, int(first), step, back) or (
+                not back and _is_cfa_written_over(checks, watched, table, int(first), step, evaluate)
             ):
                 over[step:last] = True
                 break
@@ -334,7 +335,8 @@ def _is_cfa_written_over(
     return wrong_alone(row, watched, step, memory_of=same[-1], evaluate=evaluate) & CFA == 0
 
 
-def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int) -> bool:
+def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int, back: bool) -> bool:
+    """``back``: the path came back; then the activation has to leave without the register, which its caller may hold too."""
     row, cfa = table.at(int(checks.pc[step])), watched.stack(step).frames[0].cfa
     if row is None or cfa is None:
         return False
@@ -348,10 +350,17 @@ def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: 
         ):
             continue
         bit = np.uint64(RETURN_ADDRESS if name == row.return_address else 1 << REGISTERS + checks.arch.index[name])
-        if not checks.wrong[step] & bit:
+        if not checks.wrong[step] & bit or (back and not _is_lost(watched, int(watched.node[step]), name)):
             continue
         for earlier in np.unique(checks.pc[own[checks.wrong[own] & bit == 0]]).tolist():
             before = table.at(earlier)
             if before is not None and before.registers.get(name) == rule:
                 return True
     return False
+
+
+def _is_lost(watched: Truth, index: int, name: str) -> bool:
+    """Does an activation leave another value in a register than it found?"""
+    column, opened = watched.trace.column(name), int(watched.activations.opened[index])
+    behind = int(np.flatnonzero(watched.node == index)[-1]) + 1
+    return behind < len(column) and bool(column[behind] != column[opened])
