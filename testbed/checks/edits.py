@@ -12,6 +12,8 @@ from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameS
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of, points_into
 from testbed.contract.rows import Offset, RegisterPlus, SameValue, Undefined
 
+_IN_PLACE = (None, SameValue(), Undefined())  # the rules that tell of no save
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -65,7 +67,7 @@ def edits_of(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str,
     for thing in wrong:
         values = (tried_edit(function, i, thing, each) for each in _true_values(function, i, thing))
         tried = [edit for edit in values if edit is not None]
-        if isinstance(function.states[i].get(thing), Offset):
+        if function.states[i].get(thing) not in _IN_PLACE and thing not in function.given_back[i]:
             tried = [edit for edit in tried if _is_in_frame(edit.values.get(thing))] or tried
         best = max(tried, key=lambda edit: (len(edit.fixed), edit.end is None), default=None)
         if best is not None:
@@ -127,7 +129,7 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         yield {thing: Undefined()}
     elif thing in true.places:
         place = true.places[thing]
-        if place.in_place and (state.get(thing) in (None, SameValue()) or not function.saves_somewhere(i, thing)):
+        if place.in_place and (state.get(thing) in _IN_PLACE or not function.saves_somewhere(i, thing)):
             yield {thing: None if thing in (*function.convention.judged, arch.link) else SameValue()}
         # What lies below SP, and below a red zone, is a signal handler's to write.
         depth = true.cfa.get(arch.sp)

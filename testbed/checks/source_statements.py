@@ -42,6 +42,7 @@ _DATA = MappingProxyType({".byte": 1, ".short": 2, ".hword": 2, ".long": 4, ".4b
 _OF_CPP, _OF_AS = r"\b", r"\\"  # what stands before a parameter in a macro's body
 _SIGN, _NOWHERE = re.compile(r"[*/+()]|\d\s*-"), Place(Path(), 0, 0)
 _NUMBERS, _NAME = re.compile(r"[-+*/()\s\dxXa-fA-F]*\d[-+*/()\s\dxXa-fA-F]*"), re.compile(r"(?<![\w.%])[A-Za-z_]\w*")
+_PASTED = re.compile(r"\s*##\s*")  # two words that the preprocessor makes one of
 _MOST_LINES = 400  # between two instructions
 _DEEP = 8  # macros in macros, files in files
 
@@ -115,6 +116,7 @@ def left_lines(file: str, sources: Sources) -> Sequence[str]:
     return [line for n, (last, line) in behind if unit is None or last.endswith("\\") or (own, n) in unit.places]
 
 
+@lru_cache(maxsize=1 << 12)
 def statements_at(file: str, line: int, sources: Sources) -> Sequence[SourceStatement]:
     """The statements of one line; none where the preprocessor leaves it out, the source is not assembly, or lies in no
     folder of the sources."""
@@ -287,7 +289,8 @@ def _given(arguments: str, parameters: Sequence[str]) -> Mapping[str, str]:
 
 def _filled(text: str, given: Mapping[str, str], marks: str) -> str:
     names = "|".join(map(re.escape, given))
-    return re.sub(rf"{marks}({names})\b(?:\\\(\))?", lambda match: given[match[1]], text) if given else text
+    text = re.sub(rf"{marks}({names})\b(?:\\\(\))?", lambda match: given[match[1]], text) if given else text
+    return _PASTED.sub("", text) if marks == _OF_CPP else text
 
 
 @lru_cache(maxsize=16)
@@ -334,12 +337,22 @@ class _Macros:
         match = _DEFINE.match(lines[0]) if lines else None
         if match is None or match[1] != name:
             return _Macro(name, found.file, found.parameters or (), ((found.number, found.body or ""),), _OF_CPP)
-        body, at = [(found.number, match[3])], 1
-        while body[-1][1].rstrip().endswith("\\") and at < len(lines):
-            body[-1] = (body[-1][0], body[-1][1].rstrip()[:-1])
-            body.append((found.number + at, lines[at]))
+        body, at, text = list[tuple[int, str]](), 1, match[3]
+        while text.rstrip().endswith("\\") and at < len(lines):
+            _add_line(body, found.number + at - 1, text.rstrip()[:-1])
+            text = lines[at]
             at += 1
+        _add_line(body, found.number + at - 1, text)
         return _Macro(name, found.file, found.parameters or (), tuple(body), _OF_CPP)
+
+
+def _add_line(body: list[tuple[int, str]], number: int, text: str) -> None:
+    """One more line of a macro of the preprocessor's, in which a statement goes on until a semicolon."""
+    last = _COMMENT.sub("", body[-1][1]) if body else ""
+    if any(_split(last)) and not last.rstrip().endswith(";"):
+        body[-1] = (body[-1][0], f"{last.rstrip()} {_COMMENT.sub('', text).strip()}")
+    else:
+        body.append((number, text))
 
 
 @lru_cache(maxsize=16)

@@ -233,7 +233,7 @@ def no_patch_words(finding: TableFinding) -> str:
 
 
 def _quoted(directives: Sequence[str]) -> str:
-    return listed([f"`{printable(each)}`" for each in directives])
+    return listed([f"`{printable(' '.join(each.split()))}`" for each in directives])
 
 
 def tried_words(finding: TableFinding) -> str:
@@ -309,16 +309,17 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
     executed = sum(check.total("ran") for check in checks)
     without = sum(check.total("without_row") for check in checks)
     extent = _extent(checks, executed, instructions)
+    rowless = any(each.kind in _WITHOUT_ROW for check in checks for each in check.findings)
     if wrong := _wrong(checks):
         said = f"{wrong}; {extent}"
     elif not any(check.tables for check in checks):
         said = f"there is no unwind table, so no row is right or wrong; {extent}"
     elif not executed:
         said = f"nothing was executed, so no row is known to be right; {extent}"
+    elif without >= executed or (rowless and not any(check.compared for check in checks)):
+        said = f"what was executed has no row, so none is known to be right; {extent}"
     elif not any(check.compared for check in checks):
         said = f"no row was compared with what happens{_at_calls(checks)}, so nothing is known of them; {extent}"
-    elif without >= executed:
-        said = f"what was executed has no row, so none is known to be right; {extent}"
     else:
         which = "" if executed == instructions else "that was executed "
         which = "that could be checked " if any(check.failures for check in checks) else which
