@@ -6,8 +6,8 @@ each caller has a row, at its call, that says a slot for the register, and does 
 or is such a function itself. Likewise nobody sees that code has no row which only code without rows calls.
 
 A place whose address the file's data holds has callers that are not known. Of a file that was compiled without tables,
-and is no source whose author could write one, there is no more to say; nor of a function that its compiler has marked
-as one that cannot be unwound.
+and is no source whose author could write one, there is no more to say; nor of a function that its compiler, or a
+linker, has marked as one that cannot be unwound.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from testbed.image import Image
 from testbed.micro.code_scan import scan
 from testbed.micro.functions import CodePiece
 from testbed.micro.relocations import dynamic_relocations
+from testbed.words.table_formats import BY_SECTION
+
+_OF_LINKERS = frozenset(section for section, its in BY_SECTION.items() if its.at_calls and its.usual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +42,10 @@ class FileCalls:
     def as_seen(self, finding: TableFinding, table: RowTable) -> TableFinding:
         """A finding, as a note where nobody sees what it tells of."""
         seen, piece = finding.consequence, self._piece(finding.pc)
-        if seen is not None and finding.kind is FindingKind.CANNOT_UNWIND and not self.is_source:
-            what = "its compiler says that it cannot be unwound, as of what throws nothing: -funwind-tables"
+        # Of code that brings no entry a linker makes one that says no more, and none before the first.
+        is_linked = not self.is_source and not self.image.relocatable and finding.table in _OF_LINKERS and finding.bare
+        if seen is not None and (is_linked or (finding.kind is FindingKind.CANNOT_UNWIND and not self.is_source)):
+            what = "it was compiled without a table, or marked as code that throws nothing: -funwind-tables writes one"
             return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if seen is not None and table.is_empty and not self.is_source:
             what = "the file has no unwind table at all: compilers write one by -funwind-tables"
@@ -54,6 +59,11 @@ class FileCalls:
             what = "nothing calls it from code that has rows"
             return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
         return finding
+
+    def begins_a_stack(self, finding: TableFinding) -> bool:
+        """Is it of code that is only jumped to, and of which the table says that nobody called it?"""
+        piece = self._piece(finding.pc)
+        return finding.kind is FindingKind.CANNOT_UNWIND and piece is not None and not piece.is_entry
 
     def _is_private(self, piece: CodePiece, name: str, table: RowTable, asked: frozenset[int]) -> bool:
         """Whether a register that a function loses is one that each of its callers has saved."""

@@ -265,7 +265,7 @@ def file_check(
         options.seed,
         sum(result.runs for result in results),
         sum(result.steps for result in results),
-        sum(int(one.every.visits.sum()) for one in one_of.values()),
+        sum(int(one.every.visits[one.every.some != NO_ROW].sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
         (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray, *_unknown_code(image, pieces)),
         failures=failures,
@@ -332,7 +332,7 @@ def _findings(
     on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
     wrong = frozenset(one.every.pc[one.every.wrong > 0].tolist())
     true = {pc: row for pc, row in one.true.items() if pc in sizes}
-    found = table_findings(
+    found: Sequence[TableFinding] = table_findings(
         one.table,
         image,
         one.every.masks,
@@ -347,7 +347,8 @@ def _findings(
     for pc in sorted(each for each in wrong if each in sizes):  # what is wrong is told, or else is no right row
         if (span := span_at(image, pc)) not in told and (span.name or hex(span.start)) not in failures:
             failures[span.name or hex(span.start)] = _UNTOLD.format(words.where(pc))
-    seen = [calls.as_seen(_as_start_code(each), one.table) for each in found if each.pc in wrong]
+    found = [each for each in found if each.pc in wrong and not calls.begins_a_stack(each)]
+    seen = [calls.as_seen(_as_start_code(each), one.table) for each in found]
     own = told_once(seen, image, name, one.table, one.true)
     yield from sorted(_one_each(own), key=lambda each: each.pc)
 

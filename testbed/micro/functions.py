@@ -95,7 +95,15 @@ def table_ranges(image: Image) -> Iterator[tuple[int, int]]:
 def indexed_ranges(image: Image) -> Iterator[tuple[int, int]]:
     """The ranges of code that the entries of ``.ARM.exidx`` are for; none in a file without."""
     if index := image.sections.get(".ARM.exidx"):
-        yield from _indexed(index)
+        starts, words = _indexed(index)
+        ended = words[-1:] == (_CANTUNWIND,)
+        yield from zip_longest(starts[:-1] if ended else starts, starts[1:], fillvalue=starts[-1] if starts else 0)
+
+
+def _marked(image: Image) -> Iterator[int]:
+    """Where the entries of the exception index begin that say of their code that it cannot be unwound."""
+    if index := image.sections.get(".ARM.exidx"):
+        yield from (start for start, word in zip(*_indexed(index), strict=True) if word == _CANTUNWIND)
 
 
 def _searched(image: Image, header: Section) -> Iterator[tuple[int, int]]:
@@ -127,8 +135,9 @@ def _range_of(image: Image, entry: int, start: int) -> int:
     return 0
 
 
-def _indexed(index: Section) -> Iterator[tuple[int, int]]:
-    """EHABI32, section 5: words (prel31 to the function, data), sorted; each ends where the next one begins.
+def _indexed(index: Section) -> tuple[Sequence[int], Sequence[int]]:
+    """EHABI32, section 5: words (prel31 to the function, data), sorted, as where functions begin, and the data; each
+    ends where the next one begins.
 
     Linkers end the index with an entry of their own: "cannot be unwound", at the end of the code that has entries. No
     function begins there; what lies behind it is the procedure linkage table.
@@ -139,10 +148,7 @@ def _indexed(index: Section) -> Iterator[tuple[int, int]]:
         distance = word & _PREL31
         distance -= (distance & 0x4000_0000) << 1
         starts.append(index.address + 8 * k + distance & 0xFFFF_FFFE)
-    ended = words[-1:] == (_CANTUNWIND,)
-    for k, start in enumerate(starts[:-1] if ended else starts):
-        after = starts[k + 1] if k + 1 < len(starts) else start
-        yield start, after
+    return starts, words[1::2]
 
 
 # Functions inside one entry of ``.ARM.exidx``, where a stripped file names none.
@@ -188,10 +194,14 @@ def with_merged(image: Image, pieces: Sequence[CodePiece]) -> tuple[CodePiece, .
     called = frozenset(target for code in scans.values() for target in code.calls.values() if target is not None)
     computed = frozenset(at & ~1 for code in scans.values() for at in code.computed if at & 1)
     known = _KnownTargets(called, _held(image) | computed)
+    jumped = {to for (low, high), code in scans.items() for to in code.jumps if not low <= to < high}
+    # What is marked as the beginning of a stack, and only jumped to, is no function that somebody calls.
+    parts = (jumped & {*_marked(image)}) - known.called - known.held
     found = [piece for piece in pieces if piece not in whole]
     for start, end in places:
         entries = {start} & starts | {*_entries(scans[start, end], known)}
-        found += [CodePiece(first, last, "", is_entry=True) for first, last in pairwise((*sorted(entries), end))]
+        ends = pairwise((*sorted(entries), end))
+        found += [CodePiece(first, last, "", is_entry=first not in parts) for first, last in ends]
     return tuple(sorted(found, key=lambda piece: piece.start))
 
 

@@ -49,7 +49,7 @@ _QUIET = {
     FindingKind.OTHER_ENTRY: "of a function whose rows suppose that it is not entered by a call",
     FindingKind.WRONG_ROW: "of registers that a contract of a function's own loses, and each caller has saved",
     FindingKind.NO_ROW: "of code that has no row, and that nothing calls from code that has rows",
-    FindingKind.CANNOT_UNWIND: "of code that its compiler has marked as one that cannot be unwound",
+    FindingKind.CANNOT_UNWIND: "of code that is marked as one that cannot be unwound",
     FindingKind.HALF_CFA: "of an offset or a register that is given to a CFA without the other",
     FindingKind.NO_EPILOGUE_ROWS: "of a compiler that writes no rows for epilogues on this architecture",
 }

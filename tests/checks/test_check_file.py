@@ -549,3 +549,25 @@ def test_a_state_is_remembered_before_an_advice_changes_it(tmp_path: Path) -> No
         shutil.copy(made, tmp_path / "lib.so")
     told = [each.repair for each in checked(tmp_path / "lib.so").findings if each.repair and each.repair.remembered]
     assert [(each.directives, each.remembered) for each in told] == [((".cfi_restore_state",), "f+0x1")]
+
+
+def test_what_a_linked_index_says_nothing_of_was_compiled_without_a_table(tmp_path: Path) -> None:
+    source = tmp_path / "n.s"
+    head = ".globl {0}\n.type {0}, %function\n{0}:\n"
+    body = "push {r4, lr}\nbl stub\npop {r4, pc}\n"
+    marked = f"{head.format('behind')}.fnstart\n.cantunwind\n{body}.fnend\n"
+    stub = f"{head.format('stub')}bx lr\n"
+    source.write_text(f".text\n.arm\n{head.format('before')}{body}{stub}{marked}", encoding="utf-8")
+    linked = tmp_path / "libn.so"
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "arm-linux-gnueabihf", "-shared", "-nostdlib", "-g0"]
+    subprocess.run([*command, "-o", linked, source], check=True)
+    check = check_file(linked, CheckOptions(), READERS)
+    assert {each.function: each.severity for each in check.findings} == dict.fromkeys(
+        ("before", "behind"), Severity.NOTE
+    )
+    assert "what was executed has no row, so none is known to be right" in answer(linked.name, [check])
+    as_a_source = check_file(source, CheckOptions(arch="arm32"), READERS)
+    assert {each.function for each in as_a_source.findings if each.severity is not Severity.NOTE} == {
+        "before",
+        "behind",
+    }
