@@ -47,17 +47,32 @@ def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
         f"\nA profiler that looks at every {true.every:,}th step takes {count(true.samples, 'sample')}, "
         f"{true.inner.samples:,} with your functions on the stack. In the wrong place:\n"
     )
-    heads = [f"of the {true.inner.samples:,}", "of all", "of all only\nouter callers missing"]
+    heads = ["with your\nfunctions", "of all", "of all, only outer\ncallers missing"]
     rows = [[_wrong(each.inner), _wrong(each), share(each.cut, each.samples)] for each in others]
     for build in builds[1:]:
         theirs = {each.name: _wrong(each.inner) for each in build.profiles[1:]}
-        heads.append("of the other\nbuild's own")
+        heads.append(f"with your functions,\nin {build.run.path.name}")
         for each, row in zip(others, rows, strict=True):
             row.append(theirs.get(each.name, "not asked"))
     numbered = (NumberedRow((each.name,), tuple(row)) for each, row in zip(others, rows, strict=True))
     yield NumberedTable(("unwinder",), tuple(heads), tuple(numbered))
     for build in builds[1:]:
         yield Text(f"\n{build.run.path.name} beside {builds[0].run.path.name}: {_cost(builds[0], build)}")
+    yield Text(f"\n{_answer(builds[0])}", "bold")
+
+
+def _answer(build: ProfiledBuild) -> str:
+    """In a sentence: which unwinder shows most samples in the wrong place."""
+    inner = [each.inner for each in build.profiles[1:]]
+    worst = max(inner, key=lambda each: each.misplaced / max(each.samples, 1), default=None)
+    name = f"functions of {build.run.path.name} on the stack"
+    if worst is None or not worst.misplaced:
+        return f"Every unwinder shows all samples with {name} in the right place."
+    return (
+        f"Of {count(worst.samples, 'sample')} with {name}, a profiler that unwinds by {worst.name} shows "
+        f"{_wrong(worst)} in the wrong place: from the outermost of these functions inward, "
+        "its stack is not the true one."
+    )
 
 
 def _wrong(profile: SampledProfile) -> str:
@@ -193,23 +208,12 @@ def _told(build: ProfiledBuild) -> Mapping[str, Any]:
 
 def profile_html(builds: Sequence[ProfiledBuild]) -> str:
     """The page of one program, or of two builds of it."""
-    first = builds[0]
-    inner = [each.inner for each in first.profiles[1:]]
-    worst = max(inner, key=lambda each: each.misplaced / max(each.samples, 1), default=None)
-    name = f"functions of {first.run.path.name} on the stack"
-    samples = count(worst.samples, "sample") if worst is not None else ""
-    answer = (
-        f"Of {samples} with {name}, a profiler that unwinds by {worst.name} shows {_wrong(worst)}"
-        " in the wrong place: from the outermost of these functions inward, its stack is not the true one."
-        if worst is not None and worst.misplaced
-        else f"Every unwinder shows all samples with {name} in the right place."
-    )
     return render_page(
         "profile.html",
         css=page_text("page.css") + page_text("profile.css"),
         script=page_text("profile.js"),
-        title=printable(first.run.path.name),
-        answer=printable(answer),
+        title=printable(builds[0].run.path.name),
+        answer=printable(_answer(builds[0])),
         cost=printable(_cost(*builds)) if len(builds) == 2 else "",
         builds=[_told(build) for build in builds],
     )

@@ -50,6 +50,9 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
     said = tells(testbed, 0, ("run", str(plain), *given, "--", "fork"))
     words = " ".join(said.out.split())
     assert re.search(r"[\d,]+ with your functions on the stack\. In the wrong place: ", words)
+    assert re.search(
+        r"Of [\d,]+ samples? with functions of .* on the stack, a profiler that unwinds by fp_chain", words
+    )
     assert re.search(r"eh_frame +0 % .* 0 %\n", said.out), said.out[said.out.index("A profiler") :]
     assert f"{linked.name} beside {plain.name}: " in words and "steps of its own code (" in words
     text = page.read_text()
