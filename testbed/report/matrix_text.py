@@ -224,7 +224,11 @@ def matrix_page(matrix: Matrix) -> RenderableType:
     line = (
         f"{done} (program × architecture × recipe), {count(len(matrix.cells), 'cell')}, {count(sites, 'site')} judged"
     )
-    parts.append(Text(f"\n{line}" + (f", {skipped} skipped" if skipped else "")))
+    failing = sum(cell.unexplained > 0 for cell in matrix.cells)
+    fail = (
+        f"; {count(failing, 'cell')} fail{'s' * (failing == 1)}" if failing else "; no cell fails" * bool(matrix.cells)
+    )
+    parts.append(Text(f"\n{line}" + (f", {skipped} skipped" if skipped else "") + fail))
     if matrix.kept:
         parts.append(Text(f"{count(matrix.kept, 'unit')} unchanged since the last time (--fresh judges them again)"))
     if not matrix.complete:
