@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from testbed.image import Image, Symbol
+from testbed.image import Image, Section, Symbol
+from testbed.micro.code_scan import scan
+from testbed.micro.functions import CodePiece
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,15 @@ def _borders(image: Image) -> tuple[tuple[int, ...], tuple[int, ...]]:
     functions = _symbols(image)[0][0]
     ends = sorted(each.address + each.size for each in functions)
     return tuple(sorted(each.address for each in functions)), tuple(ends)
+
+
+def bytes_between(image: Image, section: Section, pieces: Iterable[CodePiece]) -> int:
+    """How many bytes of a section are of none of some pieces, and no filling between two."""
+    at, end, left = section.address, section.address + len(section.data), 0
+    starts = sorted((piece.start, piece.end) for piece in pieces)
+    for start, after in (*starts, (end, end)):
+        if at < min(start, end):
+            code = scan(image, at, min(start, end), is_behind=True)
+            left += min(start, end) - at - sum(map(code.sizes.__getitem__, code.filling))
+        at = max(at, after)
+    return left

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.alike import group_findings
-from testbed.checks.code_spans import span_at
+from testbed.checks.code_spans import bytes_between, span_at
 from testbed.checks.code_words import CodeWords, contradictions, words_of
 from testbed.checks.consequence import between_rows, worst
 from testbed.checks.contracts import FileCalls
@@ -294,13 +294,7 @@ def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> It
 def _unknown_code(image: Image, pieces: Sequence[CodePiece]) -> Iterator[str]:
     """That much of `.text` is of no function that anything tells: it is not counted."""
     text = image.sections.get(".text")
-    if text is None or not text.data:
-        return
-    end, known, at = text.address + len(text.data), 0, text.address
-    for piece in sorted(pieces, key=lambda each: each.start):
-        start, until = max(piece.start, at), min(piece.end, end)
-        known, at = known + max(until - start, 0), max(at, until)
-    if (left := len(text.data) - known) > len(text.data) // _MUCH:
+    if text is not None and (left := bytes_between(image, text, pieces)) > len(text.data) // _MUCH:
         yield (
             f"{left:,} of {len(text.data):,} bytes of {text.name} are of no function that a symbol, a row or a call"
             " tells: nothing is said of them"

@@ -336,7 +336,7 @@ def _is_cfa_written_over(
 
 
 def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: int, step: int, back: bool) -> bool:
-    """``back``: the path came back; then the activation has to leave without the register, which its caller may hold too."""
+    """``back``: the path came back. Then the activation must leave without the register, which its caller may have."""
     row, cfa = table.at(int(checks.pc[step])), watched.stack(step).frames[0].cfa
     if row is None or cfa is None:
         return False

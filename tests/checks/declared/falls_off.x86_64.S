@@ -5,7 +5,6 @@
 // | it: every row is right; all 4 instructions were executed.
 // | f: 2, 2 executed, some came back
 // | g: 2, 2 executed, all came back
-// | note: 12 of 22 bytes of .text are of no function that a symbol, a row or a call tells: nothing is said of them
 
         .globl f, g
         .type f, @function

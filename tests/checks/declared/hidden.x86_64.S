@@ -7,7 +7,6 @@
 // | no name (pushq %rbp): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 16, and `.cfi_endproc` behind line 23 (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | f: 4, 4 executed, all came back
 // | no name: 8, 8 executed, 8 without row, all came back
-// | note: 22 of 51 bytes of .text are of no function that a symbol, a row or a call tells: nothing is said of them
 // | as is advised: it: 1 of 2 functions has a wrong row; all 12 instructions were executed.
 // case: it jumps through a register, as a linker's stub
 // -         pushq %rbp
@@ -15,7 +14,7 @@
 // +         jmp *%rdi
 // | it: every row is right; all 4 instructions were executed.
 // | f: 4, 4 executed, some came back
-// | note: 43 of 51 bytes of .text are of no function that a symbol, a row or a call tells: nothing is said of them
+// | note: 22 of 51 bytes of .text are of no function that a symbol, a row or a call tells: nothing is said of them
 // case: it has rows
 // - .Lhid:
 // + .Lhid:  .cfi_startproc
@@ -30,7 +29,6 @@
 // | it: every row is right; all 11 instructions were executed.
 // | f: 4, 4 executed, all came back
 // | no name: 7, 7 executed, all came back
-// | note: 25 of 51 bytes of .text are of no function that a symbol, a row or a call tells: nothing is said of them
 
         .globl f
         .type f, @function

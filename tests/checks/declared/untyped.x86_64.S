@@ -48,7 +48,6 @@
 // | sum+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` behind line 12, and `.cfi_def_cfa_offset 16` behind line 18: together with what is advised above (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | twice: 2, 2 executed, all came back
 // | sum: 12, 12 executed, all came back
-// | note: 11 of 48 bytes of .text are of no function that a symbol, a row or a call tells: nothing is said of them
 // | as is advised: it: every row is right; all 14 instructions were executed.
 
         .text
