@@ -14,7 +14,15 @@ from testbed.checks.model import Repair, SourceEdit
 from testbed.checks.save_directives import same_frame, spelt_as
 from testbed.checks.source_directives import OF_THE_CFA, REMEMBER_STATE, is_instead, said_before, standing_before
 from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, moved, source_edits
-from testbed.checks.source_statements import Around, SourceStatement, around, assembly_lines, label_of, said_above
+from testbed.checks.source_statements import (
+    Around,
+    SourceStatement,
+    around,
+    assembly_lines,
+    from_another_file,
+    label_of,
+    said_above,
+)
 
 _NOT_WRITTEN = "its place is in what the assembler repeats, chooses or includes (`.rept`, `.if`, `.include`)"
 _OF_ANOTHER = "its lines are said to be of {}, and no assembly can be read there"
@@ -48,6 +56,9 @@ class FunctionSource:
             return Around(None, (), self.around(last).own)
         file, line, number = self._line(pc)
         found = around(file, line, number, self.words.sources, self.sizes.get(pc, 0))
+        before = self._before(pc)
+        if found.own is not None and found.before is None and before is not None and before >= self.pcs[0]:
+            return from_another_file(found, self.around(before).own, self.words.sources)
         return replace(found, before=self._label) if found.own is None and pc == self.pcs[0] else found
 
     @cached_property

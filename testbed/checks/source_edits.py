@@ -330,9 +330,10 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
     leads = all(each.startswith(OF_THE_CFA) for each in new) and not any(map(_is_of_state, here.directives))
     ahead = None if change.first or leads or not here.directives else here.directives[-1]
     ahead = ahead or here.before
-    if ahead is not None and ahead.place.line < here.own.place.line:
+    is_included = ahead is not None and ahead.place.file != here.own.place.file
+    if ahead is not None and (is_included or ahead.place.line < here.own.place.line):
         lines = sources.lines(ahead.place.file)
-        between = lines[ahead.place.line : here.own.place.line - 1]
+        between = [] if is_included else lines[ahead.place.line : here.own.place.line - 1]
         if not any(map(_CONDITION.match, between)) and not lines[ahead.place.line - 1].rstrip().endswith("\\"):
             edit = _below(ahead.place, new, own, sources)
             if ahead.place.macro and not new[0].endswith("_state"):

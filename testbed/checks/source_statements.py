@@ -173,6 +173,19 @@ def _around(own: Sequence[SourceStatement], k: int, file: str, line: int, source
     return Around(own[k], tuple(found[::-1]))
 
 
+def from_another_file(here: Around, before: SourceStatement | None, sources: Sources) -> Around:
+    """What stands around the first instruction of a file that another one includes, behind its last one, ``before``."""
+    if here.own is None or before is None or before.place.file == here.own.place.file:
+        return here
+    file, line, said = before.place.file, before.place.line, list[SourceStatement]()
+    for below in range(line + 1, min(line + _MOST_LINES, len(sources.lines(file)) + 1)):
+        own = statements_at(file, below, sources)
+        if any(each.is_code for each in own):
+            break
+        said += (each for each in own if each.text.startswith(".cfi_"))
+    return Around(here.own, (*said, *here.directives), before)
+
+
 def label_of(name: str, file: str, sources: Sources) -> SourceStatement | None:
     """The label of a function: what stands before its first instruction, also where that is written as data."""
     said = re.compile(rf"(?:^|[(;\s]){re.escape(name)}\)?\s*:")

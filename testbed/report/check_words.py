@@ -110,7 +110,9 @@ def beside(finding: TableFinding, base: Path | None = None) -> str:
     at, main, (file, line, _) = finding.place, _main_edit(finding), spot(finding)
     if at is None:
         return ""
-    own = [f"line {finding.line}"] if finding.line not in (at.line, line) else []
+    elsewhere = finding.source not in ("", at.file)
+    own = [f"line {finding.line}"] if finding.line not in (at.line, line) and not elsewhere else []
+    own += [f"{near(finding.source, base)}:{finding.line}"] if elsewhere else []
     if at.macro and (file, line) == (at.file, at.line):
         own.append(f"in {at.macro}, {near(at.macro_file, base)}:{at.macro_line}: `{at.macro_text}`")
     elif at.macro:

@@ -104,3 +104,27 @@ def test_a_source_keeps_the_ends_of_its_lines_and_what_shows_later_is_counted(
     )
     written = path.read_bytes()
     assert written.count(b"\n") == written.count(b"\r\n") == SHOWN_LATER.count("\n") + 3
+
+
+INCLUDED = "        movq    %rdi, %rbx\n        popq    %rbx\n        .cfi_def_cfa_offset 8\n        ret\n"
+INCLUDING = """        .text
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        pushq   %rbx
+        .cfi_offset %rbx, -16
+#include "rest.S"
+        .cfi_endproc
+        .size   f, .-f
+"""
+
+
+def test_what_is_missing_before_an_include_is_written_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rest = tmp_path / "code.S", tmp_path / "rest.S"
+    path.write_text(INCLUDING, encoding="utf-8")
+    rest.write_text(INCLUDED, encoding="utf-8")
+    assert fix_and_tell([path], CheckOptions(arch="x86_64", runs=60, steps=200), None, writes=True, base=None) == 0
+    assert "a second check finds nothing wrong" in capsys.readouterr().out
+    line = "        pushq   %rbx\n"
+    assert path.read_text(encoding="utf-8") == INCLUDING.replace(line, f"{line}        .cfi_def_cfa_offset 16\n")
+    assert rest.read_text(encoding="utf-8") == INCLUDED
