@@ -76,7 +76,7 @@ def test_one_test_for_each_cell_and_a_failure_that_tells(tmp_path: Path) -> None
     assert "test_it.py::test_corpus[leaf_call-arm32-keystone-thumb-honest] PASSED" in done.stdout
     told = done.stdout.partition("FAILURES")[2].splitlines()[2:5]
     assert told[0].startswith(
-        "at main, claims says main and claims the root, where the stack is main < _start: ended_early"
+        "at main, claims says main and claims the root, where the stack is main < _start: ended early"
     )
     assert told[1].startswith("testbed run two --arch x86_64 --recipe clang-O0 --programs ")
     assert "-u test_it:claims --at @" in told[1]

@@ -167,6 +167,6 @@ def difference(
         verdict.outcome,
         None if verdict.unexplained else verdict.clause,
         f"at step {number}, {where} ({source}{run.instruction(step)}), the stack is {true}; "
-        f"{unwinder.name} says {claimed} {end}: {verdict.outcome.value}.",
+        f"{unwinder.name} says {claimed} {end}: {verdict.outcome.words}.",
         f"{run.difference(verdict)}; {why}" if verdict.accord.unforetold else why or run.difference(verdict),
     )

@@ -76,7 +76,7 @@ class PlannedCell:
         function = run.function(int(run.trace.pc[first.step]))
         return (
             f"at {first.where}, {self.unwinder} says {claimed} and {end}, where the stack is {true}: "
-            f"{first.outcome.value}, one of {cell.unexplained} of {cell.sites} sites.\n"
+            f"{first.outcome.words}, one of {cell.unexplained} of {cell.sites} sites.\n"
             f"{self.command(first.step)}\n{self.place(run, first.step)}: {function}"
         )
 

@@ -80,7 +80,7 @@ def _marks(cells: Sequence[Cell]) -> RenderableType:
     text = Text("\n")
     for outcome in occur:
         text.append(outcome.mark, STYLES[outcome] if outcome is not Outcome.EXACT else "")
-        text.append(f" {outcome.value.replace('_', ' ')}   ", "dim")
+        text.append(f" {outcome.words}   ", "dim")
     notes = ["CAPITALS: a lie"] if any(outcome.lying for outcome in occur) else []
     notes += ["?: unexplained"] if any(cell.unforetold for cell in cells) else []
     notes += (
@@ -192,7 +192,7 @@ def _glossary(cells: Sequence[Cell]) -> RenderableType:
     table = Table.grid(padding=(0, 1, 0, 0))
     for outcome in Outcome:
         if any(cell.outcomes.get(outcome) for cell in cells):
-            table.add_row(Text(outcome.value.replace("_", " "), style=STYLES[outcome]), outcome.mark, outcome.meaning)
+            table.add_row(Text(outcome.words, style=STYLES[outcome]), outcome.mark, outcome.meaning)
     for name, meaning in [*((name, BESIDE[name]) for name in besides(cells)), *clauses_failed(cells)]:
         table.add_row(Text(name, style="bold"), "", meaning)
     note = (

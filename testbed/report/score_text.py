@@ -314,8 +314,7 @@ def miss_command(card: ScoreCard, name: str, trap: int, how: str) -> tuple[str, 
     if found is None:
         return None
     unit, miss = found.unit, found.miss
-    what = f"{unit.program} on {unit.arch} by {unit.recipe}, step {miss.step} in {miss.where}: "
-    what += miss.outcome.value.replace("_", " ")
+    what = f"{unit.program} on {unit.arch} by {unit.recipe}, step {miss.step} in {miss.where}: {miss.outcome.words}"
     return what, f"testbed run {unit.program} -a {unit.arch} -r {unit.recipe} --at @{miss.step} {how}".rstrip()
 
 

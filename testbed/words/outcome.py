@@ -30,6 +30,11 @@ class Outcome(Enum):
         return _MEANING[self]
 
     @property
+    def words(self) -> str:
+        """In a sentence: ``ended early``."""
+        return self.value.replace("_", " ")
+
+    @property
     def label(self) -> str:
         """At most eight letters for a table; capitals say that it is a lie, so colour is not needed."""
         word = _LABEL.get(self, self.value)

@@ -157,7 +157,7 @@ def test_the_first_lie_is_told_as_it_was_judged(counted: Callable[[Unwinder], Ce
     assert cell.first_lie is not None and cell.first_unexplained is not None
     for first in (cell.first_lie, cell.first_unexplained):
         assert first.outcome is Outcome.ENDED_EARLY
-        assert "claims the root: ended_early" in first.seen
+        assert "claims the root: ended early" in first.seen
 
 
 # Deliberate liars on top of every unwinder's right answers: each lie is noticed.
