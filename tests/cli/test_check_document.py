@@ -98,13 +98,24 @@ def test_the_hook_is_a_command_for_assembly() -> None:
 
 def test_the_action_gives_its_inputs_to_the_command(testbed: Testbed, tmp_path: Path) -> None:
     action = (ROOT / "action.yml").read_text("utf-8")
-    (line,) = re.findall(r"- run: testbed (.*)", action)
+    ((line, summary),) = re.findall(r"- run: testbed (.*?) \| (.*)", action)
     inputs = set(re.findall(r"^  (\w+):\n    description", action, re.M))
     assert inputs == set(re.findall(r"\$\{\{ inputs\.(\w+) \}\}", line)) and "with: { files:" in PAGE
     (tmp_path / "f.s").write_text(".globl f\n.type f, @function\nf: ret\n.size f, .-f\n")
     given = {"files": str(tmp_path / "f.s"), "options": "--fail-on error", "compiler": "-DX"}
     words = re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], line).split()
-    assert testbed(*words).out.splitlines()[-1].startswith("f.s: ")
+    printed = testbed(*words).out
+    shown = subprocess.run(
+        ["bash", "-c", summary],
+        input=printed,
+        env=os.environ | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert shown.stdout == printed
+    assert (tmp_path / "summary.md").read_text() == printed.splitlines(keepends=True)[-1]
+    assert printed.splitlines()[-1].startswith("f.s: ")
 
 
 def test_the_example_says_what_the_page_shows(
