@@ -161,6 +161,13 @@ def proofs() -> None:
     (ROOT / "docs" / "results" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
 
 
+def python() -> None:
+    """docs/results/processes-python.md: CPython's trampolines, judged."""
+    from python_page import python_page
+
+    (ROOT / "docs" / "results" / "processes-python.md").write_text(python_page(), encoding="utf-8")
+
+
 def go() -> None:
     """docs/results/processes-go.md: programs of Go, every step by the clause that fails."""
     from go_page import go_pages
@@ -237,6 +244,9 @@ PARTS = {
     "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
     "go": DocumentPart(
         go, "results/processes-go.md, every step of programs of Go; needs Go, and brings a newer one", by_default=False
+    ),
+    "python": DocumentPart(
+        python, "results/processes-python.md, a script with and without -X perf; needs CPython 3.12", by_default=False
     ),
     "proofs": DocumentPart(proofs, "docs/results/proofs.md, both witnesses on everything", by_default=False),
 }

@@ -23,11 +23,12 @@ from testbed.cli.table_readers import READERS
 from testbed.image import Image, read_image
 from testbed.sweep.model import AskedEntry, CalledEntry, EntryAnswer, ExecutedAnswer, Sample, SweptContent
 from testbed.sweep.native import room, rows
-from testbed.sweep.static_pass import TABLES, StaticPass, rows_held, static_pass
+from testbed.sweep.static_pass import TABLES, static_pass
 from testbed.sweep.sweep_file import checksum_of, sweep_file
 from testbed.words.errors import TestbedError
 from tests.checks import declared_cases
 from tests.checks.declared_cases import DeclaredCase, cases_of
+from tests.sweep.table_damage import again
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -279,11 +280,6 @@ def damages(row: NDArray[np.int64], kept: NDArray[np.int64]) -> Iterator[tuple[s
     unsaved = [rows.RULES + int(k) for k in kept if row[rows.RULES + int(k)] == rows.SAME]
     for column in unsaved[:2]:
         yield f"rule {column - rows.RULES} invented", with_number(column, -64 << rows.BITS | rows.AT_CFA)
-
-
-def again(made: StaticPass, told: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What is said with other rows."""
-    return rows_held(made.swept._replace(rows=told, led=np.zeros_like(made.swept.led)), made.machine, 1 << 20).out
 
 
 # Rows whose damage changes nothing for an unwinder: the register has its value still, or has it again.
