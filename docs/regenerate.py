@@ -161,6 +161,13 @@ def proofs() -> None:
     (ROOT / "docs" / "results" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
 
 
+def chains() -> None:
+    """docs/results/chains.md: the stacks of goroutines and contexts, drawn."""
+    from chains_page import chains_page
+
+    (ROOT / "docs" / "results" / "chains.md").write_text(chains_page(), encoding="utf-8")
+
+
 def python() -> None:
     """docs/results/processes-python.md: CPython's trampolines, judged."""
     from python_page import python_page
@@ -242,6 +249,7 @@ PARTS = {
     "score": DocumentPart(score, "docs/results/scoreboard.md, from the known scores"),
     "pictures": DocumentPart(pictures, "the pictures of screens and pages; needs chromium"),
     "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
+    "chains": DocumentPart(chains, "results/chains.md, call stacks of real runs, drawn; needs Go", by_default=False),
     "go": DocumentPart(
         go, "results/processes-go.md, every step of programs of Go; needs Go, and brings a newer one", by_default=False
     ),
