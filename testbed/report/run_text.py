@@ -167,14 +167,18 @@ def answer(cells: Sequence[Cell]) -> Text:
         each = ", ".join(f"{cell.unwinder} at {cell.unforetold:,}" for cell in open_)
         first = min(filter(None, (cell.first_unexplained for cell in open_)), key=attrgetter("step"))
         return Text(f"\n{said}; UNEXPLAINED: {each}, first at {first.where} (step {first.step}).", "bold red")
-    liars = [(cell.first_lie, cell) for cell in cells if cell.first_lie is not None]
+    silent = ", ".join(f"{cell.unwinder} gives no answer at {cell.dead:,}" for cell in cells if cell.dead)
+    failing = [cell for cell in cells if cell.unexplained]
+    liars = [(cell.first_lie, cell) for cell in failing or cells if cell.first_lie is not None]
     if liars:
         lie, cell = min(liars, key=lambda each: each[0].step)
-        liar = f"{cell.unwinder} lies first," if len(cells) > 1 else f"it lies at {cell.lying:,}, first"
-        dead = f", and gives no answer at {cell.dead:,}" * bool(cell.dead)
+        name = cell.unwinder if len(cells) > 1 else "it"
+        liar = f"{name} lies at {cell.lying:,}, first" if failing or len(cells) == 1 else f"{name} lies first,"
+        dead = f"; {silent}" * bool(silent)
         return Text(f"\n{said}; {liar} at {lie.where} (step {lie.step}): {_clause(lie)}{dead}.", "bold")
-    if silent := [f"{cell.unwinder} gives no answer at {cell.dead:,}" for cell in cells if cell.dead]:
-        return Text(f"\n{said}; nobody lies, and {', '.join(silent)}.", "bold")
+    if silent:
+        nobody = "" if any(cell.lying for cell in cells) else "nobody lies, and "
+        return Text(f"\n{said}; {nobody}{silent}.", "bold")
     others = "the others stop honestly: nobody lies" if len(cells) > 1 else "it stops honestly at the others"
     return Text(f"\n{said}" + ("." if right == len(cells) else f"; {others}."), "bold")
 

@@ -94,7 +94,11 @@ ONE_SEED = "fuzz --seeds 1 -a arm64 -r keystone"
     "step",
     [
         Step(f"{LEAF} my_unwinding:MINE", out=["UnwindError, only a beginning"]),
-        Step(f"{LEAF} my_unwinding:liar -u fp_chain", 1, out=["liar says", "fp_chain"]),
+        Step(
+            f"{LEAF} my_unwinding:liar -u fp_chain",
+            1,
+            out=["liar says", "; liar lies at 20, first at main (step 3): frame"],
+        ),
         Step(f"{LEAF} my_unwinding:TAKEN -u eh_frame --at leaf", out=["eh_frame_2"]),
         Step("run leaf_call --at leaf --machine -u my_unwinding:MINE", out=["mine"]),
         Step("backtrace leaf_call --at leaf -u my_unwinding:MINE", out=["#0"]),

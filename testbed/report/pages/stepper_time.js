@@ -37,14 +37,16 @@ function timeOf(model, shown, go) {
     sentence.replaceChildren(...(unwinder ? [el("b", {}, unwinder.name), " ", ...worded(unwinder.sentence), "."] : []));
   }
 
-  const beside = (counts) => ["luck", "open", "unexplained", "undecided"].filter((word) => counts[word]).map((word) => ` ${number(counts[word])} ${word}`).join("");
+  // Who states no assumption has lies and failures, of which nothing is to be explained.
+  const beside = (counts, i) => ["luck", "open", "unexplained", "undecided"].filter((word) => counts[word] && (word !== "unexplained" || col[`s${i}unexplained`].includes(1)))
+    .map((word) => ` ${number(counts[word])} ${word}`).join("");
   facts.unwinders.forEach((unwinder, i) => {
     const canvas = el("canvas", { role: "img", "aria-label": `${unwinder.name}: ${unwinder.share} ${facts.share_means}` });
     const label = el("button", {
       class: "unwinder", type: "button", "aria-pressed": "false", title: `${unwinder.summary}. Click: only this one below; once more: all.`,
       onclick: () => focus(i),
     }, el("span", { class: "n" }, String(i + 1)), el("span", { class: "name" }, unwinder.name),
-      el("span", { class: "share" }, unwinder.share, el("small", {}, beside(unwinder.counts))));
+      el("span", { class: "share" }, unwinder.share, el("small", {}, beside(unwinder.counts, i))));
     const row = el("div", { class: "row" }, label, el("div", { class: "lane" }, canvas));
     holder.append(row);
     rows.push(row);
