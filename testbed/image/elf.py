@@ -33,10 +33,9 @@ from testbed.words.errors import ImageError
 # 2. function symbols: bit 0 of the address of a Thumb function is set. One without the bit says A32 only in a section
 #    without mapping symbols: assembly often has no ``.thumb_func``;
 # 3. addresses of code elsewhere in the file that have the bit: the entry point, the exception index, the functions that
-#    a loader calls (``.init_array``): linkers place them in front, and static functions lie between them and the first
-#    one that is exported;
-# 4. for everything below all of these: the build attributes (a microcontroller's core has Thumb only), else the
-#    architecture's first instruction set.
+#    a loader calls (``.init_array``): static functions lie between them and the first one that is exported;
+# 4. for everything in a section below all of these: the first one of the section; in another, the build attributes (a
+#    microcontroller's core has Thumb only), else the architecture's first instruction set.
 #
 # A stripped library has the second and third kind only, and microcontroller code often the fourth.
 #
@@ -77,6 +76,10 @@ def instruction_sets(
             found[value & ~1] = flagged
         elif value not in found and _span(spans, value) not in marked:
             found[value] = plain
+    for address in sorted(found):
+        span = _span(spans, address)
+        if span is not None and span not in marked:
+            found.setdefault(span[0], found[address])
     found |= marks
     return tuple(sorted(found.items()))
 

@@ -249,14 +249,14 @@ def excepted(*addresses: int) -> dict[str, Section]:
 
 # marks, functions, sections, the entry point; the instruction set from each address on
 EVIDENCE: list[tuple[dict[int, Isa], list[int], dict[str, Section], int, dict[int, Isa]]] = [
-    # What a loader calls is read by its bit: a library's static functions lie behind it, and below the first function
-    # that is exported.
+    # What a loader calls is read by its bit: a library's static functions lie behind it, below the first function that
+    # is exported, and in front of it.
     (
         {},
         [0x181],
         text(0x100, 0x100) | called_by_the_loader(0x121, 0, 0xFFFFFFFF, 0x40000001),
         0,
-        {0x120: THUMB, 0x180: THUMB},
+        {0x100: THUMB, 0x120: THUMB, 0x180: THUMB},
     ),
     # Assembly often has no `.thumb_func`; a section with a mapping symbol has one wherever the set changes.
     (
@@ -270,7 +270,15 @@ EVIDENCE: list[tuple[dict[int, Isa], list[int], dict[str, Section], int, dict[in
     ({0x100: A32}, [0x121], text(0x100, 0x100), 0x100, {0x100: A32, 0x120: THUMB}),
     ({0x100: A32}, [0x101], text(0x100, 0x100), 0, {0x100: A32}),
     # the entry point and the exception index count where they have the bit
-    ({}, [], text(0x100, 0x200) | excepted(0x100, 0x181), 0x201, {0x180: THUMB, 0x200: THUMB}),
+    ({}, [], text(0x100, 0x200) | excepted(0x100, 0x181), 0x201, {0x100: THUMB, 0x180: THUMB, 0x200: THUMB}),
+    # each section by its own evidence
+    (
+        {},
+        [0x120, 0x221],
+        text(0x100, 0x80) | text(0x200, 0x100),
+        0,
+        {0x100: A32, 0x120: A32, 0x200: THUMB, 0x220: THUMB},
+    ),
 ]
 
 
