@@ -46,11 +46,11 @@ def test_a_run_and_a_dump_show_a_program_alone_or_beside_unwinders(testbed: Test
     session(
         testbed,
         [
-            # Frame pointers lie in prologues: exact, honest stops, lies, unexplained.
+            # Frame pointers lie in prologues: exact, honest stops, lies.
             Step(
                 f"run leaf_call --arch x86_64 {asked}",
                 1,
-                out=[f"{name} 16 0 9 9 ", f"the stack is main < _start; {name} says main and"],
+                out=[f"{name} 16 0 9 64.0 %", f"the stack is main < _start; {name} says main and"],
                 lacks=["eh_frame"],
             ),
             Step(f"run leaf_call -a x86_64 -u eh_frame {asked} {asked}", 1, out=[f"{name}_2", "eh_frame"]),
