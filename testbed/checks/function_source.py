@@ -100,8 +100,8 @@ class FunctionSource:
         return tuple(found), "" if found else _NOTHING_NEW
 
     def moves(self, pcs: Sequence[int]) -> Iterator[tuple[SourceEdit, ...]]:
-        """The edits that move what stands before some instructions in a row behind these, and what stands behind before
-        them."""
+        """The edits that move what stands before some instructions in a row behind these, or its last lines, and what
+        stands behind before them, or its first lines."""
         last = max(pcs)
         early, late = self.around(min(pcs)), self.around(self.next(last + self.sizes.get(last, 1)))
         behind = self.around(last).own
@@ -109,10 +109,14 @@ class FunctionSource:
             line, of_cfa = behind.place.line, [each for each in late.directives if each.text.startswith(OF_THE_CFA)]
             if not any(each.text.startswith(OF_THE_CFA) for each in early.directives):
                 line = max(line, *(each.place.line for each in of_cfa), 0)
-            yield moved(early.directives, line + 1, behind.place, self.words.sources)
+            for first in sorted({each.place.line for each in early.directives}):
+                its = [each for each in early.directives if each.place.line >= first]
+                yield moved(its, line + 1, behind.place, self.words.sources)
             told = [(one.text, other.text) for one in late.directives for other in early.directives]
             if not any(starmap(is_instead, told)):  # else that one is wrong
-                yield moved(late.directives, early.own.place.line, early.own.place, self.words.sources)
+                for last in sorted({each.place.line for each in late.directives}, reverse=True):
+                    its = [each for each in late.directives if each.place.line <= last]
+                    yield moved(its, early.own.place.line, early.own.place, self.words.sources)
 
     def _edits(self, change: SourceChange) -> Sequence[SourceEdit]:
         """The edits of one change. A state may be remembered before the use of a macro as well."""

@@ -192,8 +192,6 @@ def frame_edits(
 
     Raises NoPatch where they cannot be written.
     """
-    if macro := next((each.place.macro for each in old if each.place.macro), ""):
-        raise NoPatch(f"it is in the macro {macro}")
     for k, statement in enumerate(old):
         yield _instead_of(statement, () if k else new, own, sources)
     if not old:
