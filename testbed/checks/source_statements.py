@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -236,14 +236,15 @@ def _expanded(
         place = replace(use, column=column, text=written)
         found = _USE.match(said)
         macro = macros.named(found[1] or found[3] or "", takes=bool(found[1])) if found else None
-        if found is None or macro is None or not deep or any(_COMPUTED.match(own) for _, own in macro.body):
+        if found is None or macro is None or not deep:
             yield SourceStatement(said, place)
             continue
         if found[4] and macro.marks == _OF_CPP:  # a name for the first word of a statement
             yield SourceStatement(f"{macro.body[0][1].strip()} {found[4]}", place)
             continue
         given = _given(found[2] if found[1] else found[4] or "", macro.parameters)
-        filled = [(n, own, list(_split(macros.valued(_filled(own, given, macro.marks))))) for n, own in macro.body]
+        body = list(takewhile(lambda line: not _COMPUTED.match(line[1]), macro.body))
+        filled = [(n, own, list(_split(macros.valued(_filled(own, given, macro.marks))))) for n, own in body]
         statements = [each for _, _, its in filled for each in its]
         if macro.marks == _OF_CPP and macro.name in stand_ins(macros.sources) and len(statements) == 1:
             yield SourceStatement(_computed(statements[0][1]), place)
@@ -263,6 +264,8 @@ def _expanded(
                         parameters=tuple((value, f"{mark}{name}") for name, value in given.items()),
                     )
                 yield replace(each, place=replace(inner, file=use.file, line=use.line, column=column, text=written))
+        if len(body) < len(macro.body):  # what is left of it
+            yield SourceStatement(said, place)
 
 
 def _computed(said: str) -> str:
