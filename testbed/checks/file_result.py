@@ -282,7 +282,7 @@ def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> It
         branches[pc].append(branch)
     first: dict[str, str] = {}  # by function
     for pc, its in branches.items():
-        turned = f"the branch at {words.where(max(its))} was turned" if any(its) else "what it calls was answered"
+        turned = f"control was turned at {words.where(max(its))}" if any(its) else "what it calls was answered"
         first.setdefault(words.where(pc).partition("+")[0], f"{words.where(pc)} ({turned})")
     named = list(first.values())[:_FEW]
     if named:

@@ -458,7 +458,7 @@ def held_against(
     proving = without(every, np.flatnonzero(every.untried & (every.wrong == 0)))  # not all that the row says
     proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))
-    proving = without(proving, of_another_frame(proving, table, called.trace.arch.sp))
+    proving = without(proving, of_another_frame(proving, table))
     checks = without_moved(without_thrown_away(proving, called), called, table)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     astray = checks.compared & (checks.wrong != 0) & batch.forced

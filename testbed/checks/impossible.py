@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
-from testbed.checks.static_rows import StaticReading
-from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, UnwindRow, ValExpression, ValOffset
+from testbed.checks.static_rows import StaticReading, is_another_frame
+from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, UnwindRow, ValExpression
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.micro.batches import Batch
@@ -152,12 +152,11 @@ def on_answers(checks: RowChecks, batch: Batch, called: Truth, table: RowTable) 
     return np.array(found, np.int64)
 
 
-def of_another_frame(checks: RowChecks, table: RowTable, sp: str) -> NDArray[np.int64]:
-    """The steps whose row has a rule for SP itself: its author means another frame than the caller's, as longjmp's."""
+def of_another_frame(checks: RowChecks, table: RowTable) -> NDArray[np.int64]:
+    """The steps whose row is of another frame than the caller's."""
     steps = np.flatnonzero(checks.compared)
     pcs, of_step = np.unique(checks.pc[steps], return_inverse=True)
-    rows, usual = (table.at(pc) for pc in pcs.tolist()), ValOffset(0)
-    others = [row is not None and row.registers.get(sp, usual) != usual for row in rows]
+    others = [is_another_frame(table.at(pc), checks.arch) for pc in pcs.tolist()]
     return steps[np.array(others, np.bool_)[of_step]]
 
 
@@ -205,12 +204,17 @@ def seconded(checks: RowChecks, batch: Batch, reading: StaticReading | None) -> 
     """Drops a path from where a row is wrong and no second witness says so: the static pass, which goes every way.
 
     A path needs one that was forced, or that did not come back behind a call that was answered. A row is wrong there if
-    the pass says so. Where the pass cannot tell, a forced path is believed that came back, and one that went by itself.
+    the pass says so. Where the pass cannot tell, a forced path is believed that came back, and one that went by itself;
+    but not from where it was sent to code that no branch leads to, if the row there has another CFA: of a handler only
+    who jumps there knows where SP is.
     """
     behind = _since(batch, batch.answered)
     wrong = checks.compared & (checks.wrong >= np.uint64(CFA))  # no row is none, whoever comes
-    steps = np.flatnonzero(wrong & (batch.forced | (behind & ~batch.returned)))
-    believed = batch.returned[steps] | ~batch.forced[steps]
+    guess = np.zeros(len(wrong), np.bool_)
+    guess[[step for step, _ in batch.strays]] = True
+    guess &= checks.wrong & np.uint64(CFA) != 0
+    steps = np.flatnonzero((wrong & (batch.forced | (behind & ~batch.returned))) | guess)
+    believed = (batch.returned[steps] & ~guess[steps]) | ~batch.forced[steps]
     if reading is not None and len(steps):
         contradicted, decided = reading.contradicted(checks.pc[steps])
         believed = np.where(decided, contradicted, believed)

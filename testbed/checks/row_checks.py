@@ -32,7 +32,9 @@ from testbed.checks.native.codes import (
 from testbed.checks.native.rows import check_steps
 from testbed.checks.row_columns import Evaluate, RowColumns, checked_run, row_columns
 from testbed.contract.rows import RowTable, UnwindRow
-from testbed.image import LoadedImage
+from testbed.conventions import Convention
+from testbed.conventions.chosen import chosen
+from testbed.image import Image, LoadedImage
 from testbed.native.compiled import native, sooner
 from testbed.trace.flat.native import SweptWrites
 from testbed.truth import Truth
@@ -77,6 +79,13 @@ def wrong_things(mask: int, arch: Arch) -> tuple[str, ...]:
     return (*(name for bit, name in BITS.items() if mask & bit), *registers)
 
 
+def _both(convention: Convention, image: Image, pc: int) -> Convention:
+    """What a row says by itself is by its own function's convention, where another one that was called jumped there: of
+    registers that both promise."""
+    own = chosen(image, pc).convention
+    return own if {*own.judged} < {*convention.judged} else convention
+
+
 def check_rows(
     watched: Truth,
     table: RowTable,
@@ -108,6 +117,8 @@ def check_rows(
     pairs, of_step = np.unique(of_step * len(conventions) + of_activation[watched.node[at]], return_inverse=True)
     places = [(int(pcs[pair // len(conventions)]), conventions[pair % len(conventions)]) for pair in pairs.tolist()]
     inside = np.array([loaded.image.covers(place) for place, _ in places], np.bool_)
+    if len(conventions) > 1:
+        places = [(place, _both(convention, loaded.image, place)) for place, convention in places]
     numbers = np.zeros(len(places), np.int64)
     numbers[inside] = columns.numbers(compress(places, inside))
     at, row = at[inside[of_step]], numbers[of_step][inside[of_step]]

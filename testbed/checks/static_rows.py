@@ -14,9 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.arch import Arch
 from testbed.checks.model import WrongThing
 from testbed.checks.true_rows import ObservedRow, TruePlace
-from testbed.contract.rows import RowTable
+from testbed.contract.rows import RowTable, UnwindRow, ValOffset
 from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
@@ -108,14 +109,15 @@ class StaticReading:
         """The entries that are contradicted at instructions that are ``asked`` for."""
         for i in np.flatnonzero(self.made.out[:, room.VERDICT] == room.SUSPECT).tolist():
             out = self.made.out[i]
-            at = int(out[room.OUT_AT])
+            at, arch = int(out[room.OUT_AT]), self.image.arch
             its = self._convention(i)
-            if at not in asked or its is None:
+            if at not in asked or its is None or is_another_frame(self.table.at(at), arch):
                 continue
             known = (each for each in recorded(self.made, i) if each[room.RECORD_STATE + IS_ASSUMED] != BELIEVED)
-            record = [each for each in known if int(each[room.RECORD_PC]) in asked]
+            own = (each for each in known if int(each[room.RECORD_PC]) in asked)
+            record = [each for each in own if not is_another_frame(self.table.at(int(each[room.RECORD_PC])), arch)]
             true = (self._observed(int(each[room.RECORD_PC]), each[room.RECORD_STATE :], its) for each in record)
-            arch, found = self.image.arch, int(out[room.ALL_FOUND])
+            found = int(out[room.ALL_FOUND])
             yield SuspectEntry(
                 at,
                 int(out[room.OUT_FROM]),
@@ -170,6 +172,11 @@ class StaticReading:
             if in_place or slots or held[0] >> KIND != MAYBE:
                 places[name] = TruePlace(in_place, frozenset(slots), frozenset(others))
         return ObservedRow(pc, 1, 1, cfa, places, row.is_signed if row else signed, cfa.get(arch.sp))
+
+
+def is_another_frame(row: UnwindRow | None, arch: Arch) -> bool:
+    """Has it a rule for SP itself? Its author means another frame than the caller's, as longjmp's."""
+    return row is not None and row.registers.get(arch.sp, ValOffset(0)) != ValOffset(0)
 
 
 def changed_at_all(

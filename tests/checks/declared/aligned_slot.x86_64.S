@@ -11,7 +11,7 @@
 // | warning `addl %edi, %ebx`, at -1, 2: `xorl %ebx, %ebx`; f < caller (%rbx wrong) < main
 // | f+0x20 (addl %edi, %ebx): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 2 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us)
 // | f: 15, 13 executed, 2 forced, all came back
-// | note: .eh_frame: 1 instruction counts as right, though wrong on a forced path: f+0x22 (the branch at f+0x1c was turned)
+// | note: .eh_frame: 1 instruction counts as right, though wrong on a forced path: f+0x22 (control was turned at f+0x1c)
 // case: it is told where it is not yet
 // -  movq %rbx, 8(%rsp)
 // -  .cfi_rel_offset %rbx, 8

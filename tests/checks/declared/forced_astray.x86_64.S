@@ -4,7 +4,7 @@
 // case: a branch that no run takes leads to where the frame is smaller
 // | it: every row is right; all 13 instructions were executed.
 // | f: 13, 11 executed, 2 forced, all came back
-// | note: .eh_frame: 2 instructions count as right, though wrong on a forced path: f+0x15 (the branch at f+0xf was turned) and 1 more
+// | note: .eh_frame: 2 instructions count as right, though wrong on a forced path: f+0x15 (control was turned at f+0xf) and 1 more
 
  .text
  .globl f

@@ -17,7 +17,7 @@
 // | error `add r4, r0, #1`, at -4, 9: `.cfi_offset r4, -8`; f < what is in lr; tried: it makes 2 instructions right and none wrong
 // | f+0x10 (add r4, r0, #1): the caller is lost: the row says lr is still in lr, the caller's lr is at CFA-4: add `.cfi_offset lr, -4` behind line 9 (.debug_frame; only read: it follows from the instructions before it; 1 more instruction by the same cause)
 // | f: 6, 4 executed, 2 static, all came back
-// | note: .debug_frame: 1 instruction counts as right, though wrong on a forced path: f+0x14 (the branch at f+0x8 was turned)
+// | note: .debug_frame: 1 instruction counts as right, though wrong on a forced path: f+0x14 (control was turned at f+0x8)
 // | as is advised: it: every row is right; all 6 instructions were executed.
 
         .syntax unified

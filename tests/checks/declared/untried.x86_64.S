@@ -17,7 +17,7 @@
 // +         cmpq    $0x12345, %rsi
 // | it: every row is right; all 12 instructions were executed.
 // | f: 12, 12 executed, some came back
-// | note: .eh_frame: 1 instruction counts as right, though wrong on a forced path: f+0x20 (the branch at f+0x9 was turned)
+// | note: .eh_frame: 1 instruction counts as right, though wrong on a forced path: f+0x20 (control was turned at f+0x9)
 
         .globl  f
         .type   f, @function
