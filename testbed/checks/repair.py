@@ -162,6 +162,8 @@ def _follows(function: TriedFunction, i: int, wrong: frozenset[str], causes: lis
 def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set[tuple[int, str]]) -> Iterator[Cause]:
     """Why an instruction is wrong in some things. All of these are right afterwards, or ``told``."""
     found = edits_of(function, i, wrong)
+    if THE_CFA not in found and function.is_wrong(i, THE_CFA, function.states[i]):  # no slot is found from it
+        found = {thing: edit for thing, edit in found.items() if not isinstance(edit.values.get(thing), Offset)}
     kept = wrong & {THE_CFA, THE_SIGNATURE, function.return_address(i), *function.convention.judged}
     back = _back(function, i, wrong) if len(kept) > 1 else None
     one_by_one = frozenset[int]().union(*(edit.fixed for edit in found.values()))

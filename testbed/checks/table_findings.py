@@ -357,7 +357,7 @@ class _OneFunction:
             kind = FindingKind.NO_ROW if called else FindingKind.START_WITHOUT_ROW
             first = (".cfi_startproc",) if called else (".cfi_startproc", f".cfi_undefined {self.arch.return_address}")
             repair = None
-            if bare and self.advises and self.table.source not in _LEAVES_OUT:
+            if self.advises and self.table.source not in _LEAVES_OUT:
                 right = sum(self._starts_right(pc) for pc in pcs)
                 # Another entry may begin in it.
                 until = min((row.start for row in self.table.rows if row.start > pcs[-1]), default=self.span.end)

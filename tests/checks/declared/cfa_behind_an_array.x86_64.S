@@ -12,11 +12,8 @@
 // | it: 1 of 1 function has a wrong row; all 16 instructions were executed.
 // | error `xorl %r11d, %r11d`, at -2, 9: `movq %rax, 8(%rsp,%rdi,8)`; f < no code (a word that lies elsewhere)
 // | f+0x17 (xorl %r11d, %r11d): the caller is lost: the row says CFA = what an expression computes, the true CFA is %rsp+0x50 at the first visit, and at no fixed distance; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
-// | warning `leaq (%rsi), %rsp`, at -1, 9: `.cfi_restore %rbx`; f < caller (%rbx wrong) < main; tried: it makes 1 instruction right and none wrong
-// | f+0x3e (leaq (%rsi), %rsp): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-0x10: move `.cfi_restore %rbx` from line 23 behind line 25 (.eh_frame; seen when it was executed)
 // | f: 16, 16 executed, some came back
 // | dropped 2: a jump to where no code is
-// | as is advised: it: 1 of 1 function has a wrong row; all 16 instructions were executed.
 
         .text
         .globl f
