@@ -1,10 +1,11 @@
 """Functions without a row, or marked as ones that cannot be unwound, told once where they are many: it is how the file
-was built, one cause. What is told keeps the finding of each function, so that a baseline knows each of them, and a
-function that comes later is new.
+was built, one cause. So is a mistake of the same words, of which no source line is known: their compiler's. What is
+told keeps the finding of each function: a baseline knows each of them, and a function that comes later is new.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -29,7 +30,13 @@ def group_findings(findings: Sequence[TableFinding], *, parts: bool = False) -> 
             (alike if is_one else others).append(each)
         if len(alike) >= MANY_ALIKE:
             findings = [*others, as_one(alike)]
-    return findings
+    same: defaultdict[tuple[object, ...], list[TableFinding]] = defaultdict(list)
+    for each in findings:
+        if each.kind is FindingKind.WRONG_ROW and not each.source:
+            same[each.severity, each.things, each.repair and _said(each.repair)].append(each)
+    many = [its for its in same.values() if len(its) >= MANY_ALIKE]
+    left = [each for each in findings if not any(each in its for its in many)]
+    return [*left, *map(as_one, many)]
 
 
 def as_one(alike: Sequence[TableFinding]) -> TableFinding:
@@ -59,6 +66,8 @@ def _repair_of_each(alike: Sequence[TableFinding]) -> Repair | None:
         or any(_said(each) != _said(first) for each in repairs)
     ):
         return first
+    if alike[0].kind is FindingKind.WRONG_ROW:  # it stands elsewhere in each
+        return replace(first, repaired=sum(each.repaired for each in repairs))
     later = tuple(replace(each, where=_ENDS) for each in first.later)
     edits = tuple(edit for each in repairs for edit in each.edits) if all(each.edits for each in repairs) else ()
     no_patch = next((each.no_patch for each in repairs if not each.edits), "")

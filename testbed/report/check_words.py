@@ -51,6 +51,7 @@ _KINDS = {
     FindingKind.HALF_CFA: "the table says something here that means nothing",
 }
 _SEVERAL = {
+    FindingKind.WRONG_ROW: "it is so in {}",
     FindingKind.NO_ROW: "no row covers {} that are called",
     FindingKind.CANNOT_UNWIND: "the table says of {} that are called that they cannot be unwound",
 }
@@ -145,11 +146,12 @@ def wrong_things(finding: TableFinding, most: int = NAMES) -> tuple[str, ...]:
 
     Of functions that are told as one, ``most`` are named (0: all).
     """
+    said = tuple(printable(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
     if finding.is_of_functions:
-        return (_of_several(finding, most or finding.functions),)
+        several = _of_several(finding, most or finding.functions)
+        return (*said, several) if finding.kind is FindingKind.WRONG_ROW else (several,)
     if finding.kind in _WITHOUT_ROW or not finding.things:
         return (_KINDS[finding.kind],)
-    said = tuple(printable(f"the row says {thing.says}, {thing.true}") for thing in finding.things)
     return (*said, _KINDS[finding.kind]) if finding.kind is FindingKind.NO_EPILOGUE_ROWS else said
 
 

@@ -192,6 +192,7 @@ def static_pass(image: Image, name: str = ".eh_frame") -> StaticPass:
     if BY_SECTION[name].at_calls:
         _doubt_instruction_sets(image, made)
     _hold_to_own_conventions(image, made)
+    _doubt_other_frames(made)
     return made
 
 
@@ -217,6 +218,14 @@ def _doubt_instruction_sets(image: Image, made: StaticPass) -> None:
     for i in np.flatnonzero(made.out[:, room.VERDICT] == room.SUSPECT).tolist():
         if int(made.swept.entries[i, entries.START]) not in told:
             _not_known(made, i, room.NO_SET, int(made.swept.entries[i, entries.START]))
+
+
+def _doubt_other_frames(made: StaticPass) -> None:
+    """Take back what contradicts a row with a rule for SP itself: its author means another frame, as longjmp's."""
+    for i in np.flatnonzero(made.out[:, room.VERDICT] == room.SUSPECT).tolist():
+        row = made.swept.rows[int(made.out[i, room.OUT_ROW])]
+        if int(row[rows.RULES + made.machine.stack]) & ((1 << rows.BITS) - 1) not in (rows.SAME, rows.IS_CFA):
+            _not_known(made, i, room.OTHER_FRAME, int(made.out[i, room.OUT_AT]))
 
 
 def _not_known(made: StaticPass, i: int, why: int, pc: int) -> None:
@@ -354,6 +363,7 @@ _REASONS = {
     room.LEAVES_BADLY: "a way to a row for another frame, perhaps for a case that never comes",
     room.NO_PART: "its first row is that of a part of a function, and nothing leads to it so",
     room.NO_SET: "code whose instruction set the file does not tell",
+    room.OTHER_FRAME: "a row with a rule for SP itself: another frame than the caller's",
     room.BAD_TABLE: "an entry that breaks the format, or says what is not known",
 }
 _RULES = {

@@ -60,6 +60,21 @@ def test_functions_without_a_row_are_one_finding_of_its_own_words(tmp_path: Path
     assert several.repair is not None and several.repair.repaired == 16, "of three, the one behind the push needs more"
 
 
+def test_the_same_mistake_in_many_functions_is_one_finding_where_no_source_is_known(tmp_path: Path) -> None:
+    body = "{0}: .cfi_startproc\n pushq %rax\n nop\n popq %rax\n ret\n .cfi_endproc\n"
+    path = tmp_path / "code.S"
+    path.write_text(".text\n" + "".join(f".globl f{k}\n{body.format(f'f{k}')}" for k in range(MANY_ALIKE + 1)))
+    found = check_file(path, CheckOptions(runs=20, steps=200), READERS).findings
+    assert len(found) == MANY_ALIKE + 1, "its author corrects each"
+    (several,) = group_findings([replace(each, source="", line=0) for each in found])
+    assert [each.function for each in several.each] == [each.function for each in found]
+    said = sentence(several)
+    assert "the true CFA is %rsp+0x10 here; it is so in 6 functions: f0, f1, f2, f3, f4 and f5" in said
+    assert "before the first instruction of each" not in said
+    other = replace(found[0], source="", things=(replace(found[0].things[0], says="CFA = rsp+0x18"),))
+    assert len(group_findings([other, *(replace(each, source="") for each in found[2:])])) == MANY_ALIKE
+
+
 def test_a_few_are_told_one_by_one(tmp_path: Path) -> None:
     found = checked(tmp_path, [f"bare{k}" for k in range(MANY_ALIKE - 1)], half=0).findings
     assert [each.functions for each in found] == [1] * (MANY_ALIKE - 1)

@@ -20,7 +20,7 @@ CFA_FOUND, REGISTER_FOUND = 0, 1
 (NO_INSTRUCTION, MAY_NOT_RETURN, NOT_ENDING, TOO_LARGE, NO_CODE, IN_SIGNAL, BAD_TABLE, LEAVES_BADLY, NO_PART) = range(
     41, 50
 )
-NO_SET, FOUND_ROWS = 50, 51
+NO_SET, OTHER_FRAME, FOUND_ROWS = 50, 51, 52
 # Of what is surely wrong, IS_FIRST says that it was right before the instruction that control came from.
 SURENESS, AT, FROM, WAY, HELD, ROW_OF, IS_FIRST = range(7)
 FOUND_COLUMNS = 7
