@@ -437,6 +437,7 @@ class _OneFunction:
         return replace(
             finding,
             repair=repair,
+            line=finding.line if own.own is None else own.own.place.line,  # one that is written as data has none
             things=tuple(replace(each, says=spelt(each.says), true=spelt(each.true)) for each in finding.things),
             consequence=seen and replace(seen, what=spelt(seen.what), shown=_chain(seen.shown, spelt)),
             place=place,
