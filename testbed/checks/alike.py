@@ -35,8 +35,8 @@ def group_findings(findings: Sequence[TableFinding], *, parts: bool = False) -> 
         if each.kind is FindingKind.WRONG_ROW and not each.source:
             same[each.severity, each.things, each.repair and _said(each.repair)].append(each)
     many = [its for its in same.values() if len(its) >= MANY_ALIKE]
-    left = [each for each in findings if not any(each in its for its in many)]
-    return [*left, *map(as_one, many)]
+    told = {id(each) for its in many for each in its}
+    return [*(each for each in findings if id(each) not in told), *map(as_one, many)]
 
 
 def as_one(alike: Sequence[TableFinding]) -> TableFinding:
