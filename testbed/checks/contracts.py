@@ -26,9 +26,9 @@ from testbed.image import Image
 from testbed.micro.code_scan import scan
 from testbed.micro.functions import CodePiece
 from testbed.micro.relocations import dynamic_relocations
-from testbed.words.table_formats import BY_SECTION
+from testbed.words.table_formats import BY_SECTION, Directives
 
-_OF_LINKERS = frozenset(section for section, its in BY_SECTION.items() if its.at_calls and its.usual)
+_OF_LINKERS = frozenset(section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES)
 
 
 @dataclass(frozen=True, eq=False)

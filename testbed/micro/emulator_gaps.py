@@ -95,7 +95,7 @@ class PassingOver:
     def behind(self, places: NDArray[np.uint8], steps: int) -> int | None:
         """Where a path goes on behind the last row's instruction, which the machine lacks; None: not known.
 
-        Those that follow it and that are known to be lacked are passed over too, up to ``steps`` rows and to what
+        Those that follow it and are known to be passed over are so here, up to ``steps`` rows and to what
         ``places`` halts at: to start the machine costs more.
         """
         run, arch, uc = self._run, self._run.machine.arch, self._run.machine.uc
@@ -108,7 +108,7 @@ class PassingOver:
             run.correct_size(size)
             self.lacked.append(pc)
             pc += size
-            if (pc, isa.address_bit) not in self._known or run.steps >= steps or places[pc - run.code]:
+            if self._known.get((pc, isa.address_bit)) is None or run.steps >= steps or places[pc - run.code]:
                 return pc | isa.address_bit
             row = run.rows.view(run.steps)[-run.count :].copy()
             row[[arch.index[name] for name in written]] = run.state.own_result & arch.word_mask

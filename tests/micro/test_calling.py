@@ -153,6 +153,21 @@ def test_detours_without_a_stop_are_those_that_the_caller_makes(arch: str) -> No
         assert (one.over, one.detail) == (other.over, other.detail)
 
 
+@pytest.mark.parametrize(
+    ("second", "over"), [("vcvttsd2usi %xmm0, %rbx", Over.FAULT), ("vcvttsd2usi %xmm0, %rax", Over.RETURNED)]
+)
+def test_instructions_that_are_known_to_be_lacked_give_the_rows_that_they_gave_at_first(
+    second: str, over: Over
+) -> None:
+    body = f"vpaddd %zmm1, %zmm2, %zmm3\nvpaddd %zmm1, %zmm2, %zmm4\n{second}\nmovl $3, %eax\nret\n"
+    caller = ready(built(f".globl f\n.type f, @function\nf:\n{body}.size f, . - f\n", ".S", "x86_64"))
+    first, *again = (called(caller, "f") for _ in range(3))
+    assert first.over is over and len(first.lacked) == (2 if over is Over.FAULT else 3)
+    for tape in again:
+        assert np.array_equal(tape.registers, first.registers) and np.array_equal(tape.sizes, first.sizes)
+        assert (tape.over, tape.detail, tape.lacked) == (first.over, first.detail, first.lacked)
+
+
 THROUGH_TABLE = """
 __attribute__((noinline)) int inner(int a) { return a * 8; }
 int outer(int a) { return inner(a) + 2; }
