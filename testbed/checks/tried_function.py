@@ -104,7 +104,7 @@ class TriedFunction:
         return thing in self.sets(i) and thing in self.arch.index
 
     def saves_somewhere(self, i: int, name: str) -> bool:
-        """Is a register saved in a slot that no constant says, from an instruction on and before the table tells anew?"""
+        """Is a register saved in a slot that no constant says, from an instruction on, till the table tells anew?"""
         for j in range(i, len(self)):
             if j > i and (self.begins(j) or name in self.sets(j)):
                 return False
