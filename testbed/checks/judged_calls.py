@@ -32,8 +32,8 @@ from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth, observe
 from testbed.verdicts.assumptions.words import because
 from testbed.verdicts.counts import Counts
-from testbed.verdicts.one import counted, judge_backtrace
-from testbed.verdicts.trace import failed_in
+from testbed.verdicts.one import counted
+from testbed.verdicts.trace import verdicts_at
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.files import WorkFolder
 from testbed.words.outcome import Outcome
@@ -153,21 +153,13 @@ def _with(
     before: CalledVerdicts, unwinder: Unwinder, truth: Truth, batch: Batch, sites: Sequence[int]
 ) -> CalledVerdicts:
     """What was counted before, and the verdicts at some steps of a batch."""
-    verdicts, lies = [], dict(before.lies)
-    for step in sites:
-        snapshot, stack = truth.trace.snapshot(step), truth.stack(step)
-        said = unwinder.unwind(snapshot)
-        verdict = judge_backtrace(
-            snapshot.arch,
-            stack,
-            said,
-            held_to=HeldTo.HONESTY if isinstance(unwinder.assumption, TableRow) else unwinder.held_to,
-            failed=failed_in(truth, unwinder, step),
-            transition=bool(truth.transition[step]),
-        )
-        verdicts.append(verdict)
+    held_to = HeldTo.HONESTY if isinstance(unwinder.assumption, TableRow) else None
+    answers = [unwinder.unwind(truth.trace.snapshot(step)) for step in sites]
+    verdicts, lies = tuple(verdicts_at(truth, answers, unwinder, sites, held_to)), dict(before.lies)
+    for step, said, verdict in zip(sites, answers, verdicts, strict=True):
+        snapshot = truth.trace.snapshot(step)
         if not verdict.transition and (verdict.outcome.lying or verdict.outcome in _FAILURES):
-            stacks = (_names(snapshot, stack.pcs), _names(snapshot, [frame.pc for frame in said.frames]))
+            stacks = (_names(snapshot, truth.stack(step).pcs), _names(snapshot, [frame.pc for frame in said.frames]))
             where, images = describe(snapshot.images, snapshot.pc), snapshot.images
             function = where.rpartition("+")[0] or where
             if function in lies and not (lies[function].explained and verdict.unexplained):

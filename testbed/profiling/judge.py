@@ -22,7 +22,7 @@ from testbed.profiling.whose_code import CodeShare, joined_code, own_steps, shar
 from testbed.truth import observe
 from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, Counts, counted_columns
-from testbed.verdicts.trace import EXACT, LYING, STOPPED, clause_names, judge_trace, verdict_at
+from testbed.verdicts.trace import EXACT, LYING, STOPPED, clause_names, judge_trace, verdicts_at
 
 SAMPLE = 500  # steps of a process at which an unwinder that takes one snapshot at a time is asked
 SAMPLE_OF_TOOLS = 100  # the same of a real tool: some debuggers answer a few times a second
@@ -162,8 +162,8 @@ def _one_by_one(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int
     watched, clauses = thread.watched, clause_names(unwinder)
     outcome, frame = np.empty(len(steps), np.uint8), np.empty(len(steps), np.int32)
     accord, clause = np.empty(len(steps), np.uint8), np.zeros(len(steps), np.uint8)
-    for i, step in enumerate(steps.tolist()):
-        verdict = verdict_at(watched, unwinder.unwind(watched.trace.snapshot(step)), unwinder, step)
+    said = (unwinder.unwind(watched.trace.snapshot(step)) for step in steps.tolist())
+    for i, verdict in enumerate(verdicts_at(watched, said, unwinder, steps.tolist())):
         outcome[i], frame[i] = OUTCOMES.index(verdict.outcome), verdict.frame
         accord[i], clause[i] = ACCORDS.index(verdict.accord), clauses.index(verdict.clause)
     return _ThreadVerdicts(steps, outcome, frame, accord, clause)

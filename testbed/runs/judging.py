@@ -28,11 +28,19 @@ def judge_all(run: Run, unwinder: Unwinder, *, natively: bool | None = None) -> 
     """
     if natively is None:
         natively = len(run) >= COLUMNS_FROM
-    said: Iterable[Backtrace] = (unwinder.unwind(run.trace.snapshot(step)) for step in range(len(run)))
-    if unwinder.unwind_trace is not None and run.in_columns:
-        said = swept = unwinder.unwind_trace(run.trace)
-        if natively:
-            return judge_trace(run.watched, swept, unwinder)
+    if unwinder.unwind_trace is None:
+        return judge_steps(run, unwinder, range(len(run)))
+    swept = unwinder.unwind_trace(run.trace)
+    if natively:
+        return judge_trace(run.watched, swept, unwinder)
+    return _verdicts(run, unwinder, range(len(run)), swept)
+
+
+def judge_steps(run: Run, unwinder: Unwinder, steps: Sequence[int]) -> tuple[Verdict, ...]:
+    """The verdicts at some steps of a run, at which an unwinder is asked one after the other."""
+    return _verdicts(run, unwinder, steps, (unwinder.unwind(run.trace.snapshot(step)) for step in steps))
+
+
+def _verdicts(run: Run, unwinder: Unwinder, steps: Sequence[int], said: Iterable[Backtrace]) -> tuple[Verdict, ...]:
     answers, kept = tee(said)
-    verdicts = verdicts_at(run.watched, answers, unwinder, range(len(run)))
-    return tuple(first_answers(zip(verdicts, kept, strict=True)))
+    return tuple(first_answers(zip(verdicts_at(run.watched, answers, unwinder, steps), kept, strict=True)))

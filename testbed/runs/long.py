@@ -17,7 +17,7 @@ from testbed.build import Built
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
-from testbed.runs.judging import judge
+from testbed.runs.judging import judge_steps
 from testbed.runs.run import Run, executed_near, failure_of, visited
 from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Checkpoint, Chunks
@@ -27,7 +27,7 @@ from testbed.truth.windows.state import WindowState, WindowTruth
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Held, Window, windows
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
-from testbed.verdicts.one import Verdict, counted, first_answers
+from testbed.verdicts.one import Verdict, counted
 from testbed.verdicts.trace import Verdicts, judge_trace
 from testbed.words.errors import EmulationError, UsageError
 
@@ -329,10 +329,8 @@ def count_piece(piece: Run, window: Window, judged: JudgedLong) -> None:
 
 def judge_piece(piece: Run, window: Window, unwinder: Unwinder) -> Verdicts | dict[int, Verdict]:
     """One unwinder's verdict at every row of a piece that is a step of its own."""
-    if unwinder.unwind_trace is not None and piece.in_columns:
+    if unwinder.unwind_trace is not None:
         backtraces = unwinder.unwind_trace(piece.trace)
         return judge_trace(piece.watched, backtraces, unwinder, steps=(window.start, window.stop))
     rows = range(window.start, window.stop)
-    said = ((row, unwinder.unwind(piece.trace.snapshot(row))) for row in rows)
-    judged = first_answers((judge(piece, row, each, unwinder), each) for row, each in said)
-    return dict(zip(rows, judged, strict=True))
+    return dict(zip(rows, judge_steps(piece, unwinder, rows), strict=True))

@@ -190,11 +190,6 @@ class Run:
         """Where a part of the code that the header names begins and ends. Raises ProgramError for an unknown label."""
         return self._address(span.start, span), self._address(span.end, span)
 
-    @property
-    def in_columns(self) -> bool:
-        """True where the run can be judged in columns: none that a signal came instead of an instruction."""
-        return bool(self.trace.sizes.all())
-
     def _address(self, location: str, span: Span) -> int:
         name, _, offset = location.partition("+")
         symbol = self.built.image.symbol_named(name)

@@ -1,26 +1,29 @@
 """An unwinder judged at every step of a trace, without an object per step.
 
-`testbed.judge` is the specification; outcomes, and what became of the assumption, come in columns here, and the verdict
-on a step is made, by that same specification, when someone looks at it.
+Outcomes, and what became of the assumption, come in columns here; the verdict on a step is made when someone looks at
+it. Backtraces that come one by one are put into columns, and judged by the same rules (`testbed.verdicts.native`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import overload
+from itertools import islice
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.contract.assumption import CodeRow, Record, RecordList, ShadowStack, StackWords, TableRow
+from testbed.contract.assumption import Assumption, CodeRow, Record, RecordList, ShadowStack, StackWords, TableRow
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace
+from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.native import ROOT
+from testbed.contract.native import STOPPED as NO_CALLER
 from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.native.compiled import sooner
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth
-from testbed.verdicts.assumptions import Failed, failed_at, read_along
+from testbed.verdicts.assumptions import failed_at, read_along
 from testbed.verdicts.assumptions.along import (
     NUMBERS,
     Accord,
@@ -33,12 +36,15 @@ from testbed.verdicts.assumptions.along import (
 )
 from testbed.verdicts.assumptions.code_rows import CodeRows
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
-from testbed.verdicts.one import Verdict, counted, exact_verdict, judge_backtrace
+from testbed.verdicts.native import UNJUDGED, JudgedSteps, SaidNodes, SaidSites, TrueStacks, judge_steps
+from testbed.verdicts.one import Verdict, counted, difference, exact_verdict
+from testbed.words.errors import ToolCrashed, ToolHung
 from testbed.words.outcome import Outcome
 
 NOTHING_SAID = Backtrace((), None)
 EXACT = OUTCOMES.index(Outcome.EXACT)
 _AT_ONCE = 1 << 13  # steps
+_WORD = (1 << 64) - 1
 STOPPED = np.array([outcome in (Outcome.REFUSED, Outcome.STOPPED) for outcome in OUTCOMES])
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
 
@@ -148,53 +154,72 @@ def judge_trace(
 
     ``steps``: only those from the first to before the second count, of a trace that has rows besides.
     """
-    from testbed.verdicts.native import UNJUDGED
-
     span = range(len(truth.node)) if steps is None else range(*steps)
-    counted = np.zeros(len(truth.node), np.bool_)
-    counted[span.start : span.stop] = ~truth.transition[span.start : span.stop]
-    outcome, frame, callers = _outcomes(truth, backtraces, counted)
-    beside = _beside_a_signal(truth)
-    if beside.any():
-        outcome, frame, callers = _outcomes(truth, backtraces, counted & ~beside)
-        outcome[beside] = UNJUDGED
-    changed = _changes_an_address(truth) & (outcome != EXACT) & (outcome != UNJUDGED)
-    if changed.any():  # more than one pc may be right of a frame: only the specification knows
-        outcome, frame, callers = _outcomes(truth, backtraces, counted & ~changed & ~beside)
-        outcome[changed | beside] = UNJUDGED
-    left = np.flatnonzero(outcome == UNJUDGED)
+    judged = _judged(truth, truth.node, _in_columns(backtraces))
+    left = np.flatnonzero(judged.outcome == UNJUDGED)
     first, place = distinct_rows(_pairs(truth, backtraces, left))
-    times = np.bincount(place, counted[left], minlength=len(first)).astype(np.int64)
-    kinds, frames = np.empty(len(first), np.uint8), np.empty((len(first), 2), np.int32)
-    for i, step in enumerate(left[first].tolist()):
-        verdict = judge_backtrace(truth.trace.arch, truth.stack(step), backtraces[step])
-        kinds[i], frames[i] = OUTCOMES.index(verdict.outcome), (verdict.frame, verdict.since)
-        callers += verdict.callers * int(times[i])
-    outcome[left], frame[left] = kinds[place], frames[place]
-    accords, clause = _accords(truth, backtraces, unwinder, outcome, frame, span)
-    return Verdicts(unwinder, backtraces, truth, outcome, frame, accords, clause, callers)
+    alone = left[first]
+    answers = _put_in_columns(truth, alone, map(backtraces.__getitem__, alone.tolist()))
+    others = _judged(truth, truth.node[alone], answers)
+    judged.outcome[left], judged.frame[left] = others.outcome[place], others.frame[place]
+    judged.callers[left] = others.callers[place]
+    accords, clause = _accords(truth, backtraces, unwinder, judged.outcome, judged.frame, span)
+    counted = np.flatnonzero(~truth.transition[span.start : span.stop]) + span.start
+    said, found = judged.callers[counted].sum(axis=0, dtype=np.int64).tolist()
+    callers = Callers(said, int(truth.callers[truth.node[counted]].sum()), found)
+    return Verdicts(unwinder, backtraces, truth, judged.outcome, judged.frame, accords, clause, callers)
 
 
 def verdict_at(truth: Truth, said: Backtrace, unwinder: Unwinder | None, step: int) -> Verdict:
-    """The verdict on what was said at a step, by the specification; with the unwinder given, it is held to more."""
+    """The verdict on one backtrace; with the unwinder given, it is held to more."""
     return next(verdicts_at(truth, [said], unwinder, [step]))
 
 
 def verdicts_at(
-    truth: Truth, said: Iterable[Backtrace], unwinder: Unwinder | None, steps: Sequence[int]
+    truth: Truth,
+    said: Iterable[Backtrace],
+    unwinder: Unwinder | None,
+    steps: Sequence[int],
+    held_to: HeldTo | None = None,
 ) -> Iterator[Verdict]:
-    """The verdicts on what was said at some steps, one after the other."""
-    held_to, assumption = (unwinder.held_to, unwinder.assumption) if unwinder else (HeldTo.HONESTY, None)
-    failed = failed_at(truth, steps, assumption) if assumption else [None] * len(steps)
-    for step, stack, each, where in zip(steps, truth.stacks(steps), said, failed, strict=True):
-        transition = bool(truth.transition[step])
-        verdict = judge_backtrace(truth.trace.arch, stack, each, held_to=held_to, failed=where, transition=transition)
-        yield replace(verdict, undecided=True) if truth.undecided[step] else verdict
+    """The verdicts on what was said at some steps, one after the other; ``held_to`` None: what the unwinder is."""
+    own, assumption = (unwinder.held_to, unwinder.assumption) if unwinder else (HeldTo.HONESTY, None)
+    answers = iter(said)
+    for first in range(0, len(steps), _AT_ONCE):
+        some = np.array(steps[first : first + _AT_ONCE], np.int64)
+        yield from _verdicts(truth, list(islice(answers, len(some))), some, assumption, held_to or own)
 
 
-def failed_in(truth: Truth, unwinder: Unwinder, step: int) -> Failed | None:
-    """Where an unwinder's assumption fails at a step; None where it holds, or none is stated."""
-    return failed_at(truth, [step], unwinder.assumption)[0] if unwinder.assumption else None
+def _verdicts(
+    truth: Truth,
+    said: Sequence[Backtrace],
+    steps: NDArray[np.int64],
+    assumption: Assumption | None,
+    held_to: HeldTo,
+) -> Iterator[Verdict]:
+    failed = failed_at(truth, steps.tolist(), assumption) if assumption else [None] * len(steps)
+    judged = _judged(truth, truth.node[steps], _put_in_columns(truth, steps, said))
+    stacks = truth.stacks(steps[judged.outcome != EXACT].tolist())
+    own = (truth.transition[steps], truth.undecided[steps], truth.callers[judged.node])
+    columns = (judged.outcome, judged.frame, judged.depth, judged.callers, *own)
+    for each, where, kind, (frame, since), depth, (claimed, found), transition, undecided, callers in zip(
+        said, failed, *(column.tolist() for column in columns), strict=True
+    ):
+        outcome = OUTCOMES[kind]
+        if isinstance(each.stopped, ToolCrashed | ToolHung) and outcome in (Outcome.REFUSED, Outcome.STOPPED):
+            outcome = Outcome.CRASHED if isinstance(each.stopped, ToolCrashed) else Outcome.HUNG
+        yield Verdict(
+            outcome,
+            depth,
+            difference(truth.trace.arch, next(stacks).frames, each, depth, frame) if kind != EXACT else "",
+            where,
+            accord(held_to, outcome, range(frame, since - 1, -1), each, where),
+            transition,
+            Callers(claimed, callers, found),
+            frame,
+            since,
+            undecided=undecided,
+        )
 
 
 def _accords(
@@ -318,75 +343,105 @@ def _pairs(truth: Truth, backtraces: Backtraces, steps: NDArray[np.int64]) -> ND
     return np.stack([each.astype(np.uint64) for each in (backtraces.site[steps], truth.node[steps], alone)], axis=1)
 
 
-def _changes_an_address(truth: Truth) -> NDArray[np.bool_]:
-    """The steps with a frame in which control goes on at another address than the call handed over."""
-    activations = truth.activations
-    if not activations.goes_on.any():
-        return np.zeros(len(truth.node), np.bool_)
-    changed = activations.goes_on != 0
-    for index in np.flatnonzero(activations.parent >= 0).tolist():  # a parent comes before its children
-        changed[index] |= changed[activations.parent[index]]
-    found: NDArray[np.bool_] = changed[truth.node]
-    return found
+class _SaidColumns(NamedTuple):
+    """Backtraces in columns: the site of each, what sites say, and what their callers say."""
+
+    site: NDArray[np.int32]
+    sites: SaidSites
+    nodes: SaidNodes
 
 
-def _beside_a_signal(truth: Truth) -> NDArray[np.bool_]:
-    """The steps with a signal's frame on the stack: of an interrupted frame more is judged than of a caller."""
-    arrived = np.flatnonzero(truth.trace.sizes == 0)
-    if not len(arrived):
-        return np.zeros(len(truth.node), np.bool_)
-    activations = truth.activations
-    beside = np.isin(activations.opened, arrived + 1) & (activations.parent >= 0)
-    for index in range(len(beside)):  # a parent comes before its children
-        beside[index] |= activations.parent[index] >= 0 and beside[activations.parent[index]]
-    found: NDArray[np.bool_] = beside[truth.node]
-    return found
+def _in_columns(said: Backtraces) -> _SaidColumns:
+    """Backtraces that come in columns."""
+    nodes, sites, index = said.nodes, said.sites, said.trace.arch.index
+    nowhere, never = np.zeros(len(sites), np.bool_), np.zeros(len(nodes), np.bool_)
+    columns = np.array([index[name] for name in said.registers], np.int64)
+    return _SaidColumns(
+        said.site,
+        SaidSites(sites.cfa, sites.cfa_known, sites.outer, nowhere, np.full((len(sites), 7), -1, np.int32)),
+        SaidNodes(
+            *(nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
+            *(never, columns, np.full(len(nodes), -1, np.int32), np.int64(said.most_frames)),
+        ),
+    )
 
 
-def _judged(truth: Truth, names: Sequence[str]) -> NDArray[np.uint64]:
-    """Of each activation the bits of the registers that are true of its caller: those that it promises, and SP."""
-    promised, code = promised_of(truth)
-    columns = promised[:, [truth.trace.arch.index[name] for name in names]].astype(np.uint64)
-    bits: NDArray[np.uint64] = columns @ (np.uint64(1) << np.arange(len(names), dtype=np.uint64))
-    return bits[code]
+class _SaidInnermost(NamedTuple):
+    """What one backtrace says of the interrupted frame: a row of `SaidSites`."""
+
+    cfa: int | None
+    outer: int
+    elsewhere: bool
 
 
-def _outcomes(
-    truth: Truth, backtraces: Backtraces, counted: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint8], NDArray[np.int32], Callers]:
-    """The outcome of every step and its frame; the callers of the ``counted`` ones among those that have an outcome."""
-    from testbed.verdicts.native import JudgedSteps, SaidNodes, SaidSites, TrueStacks, depths, judge_steps
+class _SaidCaller(NamedTuple):
+    """What one frame says of a caller: a row of `SaidNodes`."""
 
-    trace, arch = truth.trace, truth.trace.arch
-    names, nodes, sites = backtraces.registers, backtraces.nodes, backtraces.sites
-    assert not names or names[0] == arch.sp
-    true = truth.activations
-    depth = np.empty(len(true), np.int32)
-    sooner(depths, len(true))(true.parent, depth)
+    pc: int
+    registers: tuple[int | None, ...]
+    cfa: int | None
+    outer: int
+    depth: int
+    interrupted: bool
+
+
+def _put_in_columns(truth: Truth, steps: NDArray[np.int64], said: Iterable[Backtrace]) -> _SaidColumns:
+    """Backtraces of some steps that come one by one; frames that say the same of the same callers are one node."""
+    arch = truth.trace.arch
+    promised = set(np.flatnonzero(promised_of(truth)[0].any(axis=0) | truth.activations.signal.any()).tolist())
+    names = [name for name, i in arch.index.items() if i in promised and name not in (arch.pc, arch.flags)]
+    callers, innermost, site = dict[_SaidCaller, int](), dict[_SaidInnermost, int](), []
+    for pc, each in zip(truth.trace.pc[steps].tolist(), said, strict=True):
+        outer = ROOT if each.stopped is None else NO_CALLER
+        for depth, frame in enumerate(reversed(each.frames[1:]), 1):
+            registers = tuple(map(frame.registers.get, names))
+            caller = _SaidCaller(frame.pc, registers, frame.cfa, outer, depth, frame.kind is FrameKind.INTERRUPTED)
+            outer = callers.setdefault(caller, len(callers))
+        first = each.frames[0] if each.frames else Frame(FrameKind.INTERRUPTED, -1, {})
+        site.append(innermost.setdefault(_SaidInnermost(first.cfa, outer, first.pc != pc), len(innermost)))
+    values, known = _words([value for caller in callers for value in caller.registers])
+    bits = known.reshape(-1, len(names)) @ (np.uint64(1) << np.arange(len(names), dtype=np.uint64))
+    return _SaidColumns(
+        np.array(site, np.int32),
+        SaidSites(
+            *_words([each.cfa for each in innermost]),
+            outer=np.array([each.outer for each in innermost], np.int32),
+            elsewhere=np.array([each.elsewhere for each in innermost], np.bool_),
+            last=np.full((len(innermost), 7), -1, np.int32),
+        ),
+        SaidNodes(
+            _words([each.pc for each in callers])[0],
+            bits,
+            values.reshape(-1, len(names)),
+            *_words([each.cfa for each in callers]),
+            outer=np.array([each.outer for each in callers], np.int32),
+            end=np.full(len(callers), ROOT, np.int32),
+            depth=np.array([each.depth for each in callers], np.int32),
+            interrupted=np.array([each.interrupted for each in callers], np.bool_),
+            columns=np.array([arch.index[name] for name in names], np.int64),
+            right=np.full(len(callers), -1, np.int32),
+            most=np.int64(len(callers) + 2),
+        ),
+    )
+
+
+def _words(numbers: Sequence[int | None]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Numbers as words, 0 where there is none, and where there is one."""
+    words = np.array([(number or 0) & _WORD for number in numbers], np.uint64)
+    return words, np.array([number is not None for number in numbers], np.bool_)
+
+
+def _judged(truth: Truth, node: NDArray[np.int32], said: _SaidColumns) -> JudgedSteps:
+    """What came of backtraces beside the stacks of activations."""
+    true, (promised, convention), many = truth.activations, promised_of(truth), len(node)
     stacks = TrueStacks(
-        true.parent,
-        true.return_address,
-        true.cfa,
-        true.opened,
-        depth,
-        np.asarray(trace.registers),
-        np.array([arch.index[name] for name in names], np.int64),
-        _judged(truth, names),
+        *(true.parent, true.return_address, true.goes_on, true.cfa, true.opened, true.signal),
+        *(truth.callers, convention, promised),
+        np.asarray(truth.trace.registers),
+        np.int64(truth.trace.arch.index[truth.trace.arch.sp]),
     )
-    said = SaidNodes(
-        *(nodes.pc, nodes.known, nodes.values, nodes.cfa, nodes.cfa_known, nodes.outer, nodes.end, nodes.depth),
-        right=np.full(len(nodes), -1, np.int32),
-        most=np.int64(backtraces.most_frames),
-    )
-    last = np.full((len(sites), 6), -1, np.int32)
-    outcomes, frames = np.empty(len(backtraces), np.uint8), np.empty((len(backtraces), 2), np.int32)
-    callers = np.zeros(3, np.int64)
-    sooner(judge_steps, len(backtraces))(
-        JudgedSteps(backtraces.site, truth.node, counted, outcomes, frames),
-        SaidSites(sites.cfa, sites.cfa_known, sites.outer, last),
-        said,
-        stacks,
-        np.zeros(backtraces.most_frames + 1, np.int32),
-        callers,
-    )
-    return outcomes, frames, Callers(*callers.tolist())
+    outcome, pairs = np.empty(many, np.uint8), np.empty((2, many, 2), np.int32)
+    judged = JudgedSteps(said.site, node, outcome, pairs[0], np.empty(many, np.int32), pairs[1])
+    row = np.zeros(int(said.nodes.depth.max(initial=0)) + 1, np.int32)
+    sooner(judge_steps, many)(judged, said.sites, said.nodes, stacks, row)
+    return judged

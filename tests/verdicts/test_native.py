@@ -27,12 +27,14 @@ from testbed.verdicts.native import (
 def true_stack(*callers: int) -> TrueStacks:
     """An activation for each caller and one that they called, the last one; CFAs are 0x10 times their number."""
     count = len(callers) + 1
-    returns = np.array([0, *reversed(callers)], np.uint64)
-    parents, cfas = np.arange(-1, count - 1, dtype=np.int32), 0x10 * np.arange(count, dtype=np.uint64)
-    opened, registers = np.arange(count), np.arange(2 * count, dtype=np.uint64).reshape(count, 2)
-    depth = np.arange(count, dtype=np.int32)
-    judged = np.full(count, 3, np.uint64)
-    return TrueStacks(parents, returns, cfas, opened, depth, registers, np.arange(2), judged)
+    parents, returns = np.arange(-1, count - 1, dtype=np.int32), np.array([0, *reversed(callers)], np.uint64)
+    nowhere, cfas = np.zeros(count, np.uint64), 0x10 * np.arange(count, dtype=np.uint64)
+    registers = np.arange(2 * count, dtype=np.uint64).reshape(count, 2)
+    depth, convention, promised = np.arange(count), np.zeros(count, np.int64), np.ones((1, 2), np.bool_)
+    return TrueStacks(
+        *(parents, returns, nowhere, cfas, np.arange(count), np.zeros(count, np.bool_)),
+        *(depth, convention, promised, registers, np.int64(0)),
+    )
 
 
 def said_nodes(*callers: int, end: int, most: int, rbx: int, cfa: int) -> SaidNodes:
@@ -50,7 +52,8 @@ def said_nodes(*callers: int, end: int, most: int, rbx: int, cfa: int) -> SaidNo
     cfa_known = np.arange(count) == (count - 2 if cfa >= 0 else -1)
     depth = np.array([*range(1, count), 1], np.int32)
     pcs, right = np.array([*reversed(callers), 0], np.uint64), np.full(count, -1, np.int32)
-    return SaidNodes(pcs, known, values, cfas, cfa_known, outer, ends, depth, right, np.int64(most))
+    called, columns = np.zeros(count, np.bool_), np.arange(2)
+    return SaidNodes(*(pcs, known, values, cfas, cfa_known, outer, ends, depth, called, columns, right, np.int64(most)))
 
 
 def judged(
@@ -66,16 +69,14 @@ def judged(
     """The outcome, the frame at which it goes wrong, or the first and last at which it may, and the callers said,
     true and found."""
     truth, nodes = true_stack(*true), said_nodes(*said, end=end, most=most, rbx=rbx, cfa=cfa)
-    outer, last = len(said) - 1 if said else end, np.full((1, 6), -1, np.int32)
-    sites = SaidSites(
-        np.array([max(own_cfa, 0)], np.uint64), np.array([own_cfa >= 0]), np.array([outer], np.int32), last
-    )
-    here, active, counted = np.zeros(1, np.int32), np.array([len(true)], np.int32), np.array([True])
-    steps = JudgedSteps(here, active, counted, np.zeros(1, np.uint8), np.zeros((1, 2), np.int32))
-    callers = np.zeros(3, np.int64)
-    native(judge.judge_steps, when=False)(steps, sites, nodes, truth, np.zeros(most + 1, np.int64), callers)
-    frame, since = steps.frame[0].tolist()
-    return int(steps.outcome[0]), frame if frame == since else (frame, since), callers.tolist()
+    outer, own = len(said) - 1 if said else end, (np.array([max(own_cfa, 0)], np.uint64), np.array([own_cfa >= 0]))
+    sites = SaidSites(*own, np.array([outer], np.int32), np.zeros(1, np.bool_), np.full((1, 7), -1, np.int32))
+    here, active, depth = np.zeros(1, np.int32), np.array([len(true)], np.int32), np.zeros(1, np.int32)
+    pairs = np.zeros((2, 1, 2), np.int32)
+    steps = JudgedSteps(here, active, np.zeros(1, np.uint8), pairs[0], depth, pairs[1])
+    native(judge.judge_steps, when=False)(steps, sites, nodes, truth, np.zeros(most + 1, np.int64))
+    (frame, since), (claimed, found) = pairs[:, 0].tolist()
+    return int(steps.outcome[0]), frame if frame == since else (frame, since), [claimed, len(true), found]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def judged(
         ((), (), {}, (EXACT, 0, [0, 0, 0])),
         ((), (1,), {}, (ENDED_EARLY, 0, [0, 1, 0])),
         ((), (1,), {"end": STOPPED}, (REFUSED, 0, [0, 1, 0])),
-        ((), (1,), {"end": SPECIFICATION}, (UNJUDGED, 0, [0, 0, 0])),
+        ((), (1,), {"end": SPECIFICATION}, (UNJUDGED, 0, [0, 1, 0])),
         ((2, 3), (1, 2, 3), {}, (SKIPPED, 0, [2, 3, 2])),
         ((9, 1, 2), (1, 2), {}, (PHANTOM, 0, [3, 2, 2])),
         ((9, 8), (1, 2), {}, (WRONG, 0, [2, 2, 0])),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 
@@ -18,7 +16,7 @@ from testbed.runs.run import Run
 from testbed.truth.phases import PHASES
 from testbed.verdicts.assumptions.along import Accord, Failed, ForetoldEnd, FoundCaller, accord
 from testbed.verdicts.counts import NO_CALLERS, NOTHING_COUNTED, Callers, Counts, SiteKind
-from testbed.verdicts.one import Verdict, common, counted, exact_verdict, first_answers
+from testbed.verdicts.one import Verdict, counted, exact_verdict, first_answers
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.words.outcome import Outcome
 
@@ -252,16 +250,6 @@ def test_callers_said_true_and_found(run: Run, answer: Callable[[Backtrace], Bac
     assert found == callers
     assert found.recall == callers.found / 3
     assert found.precision == (callers.found / callers.said if callers.said else None)
-
-
-def test_what_is_common_is_the_longest_subsequence() -> None:
-    """Beside trying out every subsequence."""
-    rng = random.Random(1)
-    for _ in range(300):
-        said, true = ([rng.randrange(4) for _ in range(rng.randrange(8))] for _ in range(2))
-        there = {tuple(part) for size in range(len(true) + 1) for part in combinations(true, size)}
-        longest = max(s for s in range(len(said) + 1) for part in combinations(said, s) if part in there)
-        assert common(said, true) == longest, (said, true)
 
 
 def some_verdicts() -> list[Verdict]:

@@ -29,9 +29,9 @@ from testbed.referee.process.forked_library import forked
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.limits import MEMORY
 from testbed.referee.process.without_tables import TABLES, file_of, strip_tables, without_tables
+from testbed.runs.judging import judge
 from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
-from testbed.verdicts.one import judge_backtrace
 from testbed.words.errors import ImageError, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.table_formats import TABLE_FORMATS
@@ -183,7 +183,7 @@ def test_a_dead_library_is_crashed_with_its_last_words_and_the_next_question_sta
     assert isinstance(said.stopped, ToolCrashed)
     assert str(said.stopped) == "was killed by SIGSEGV; it printed: assertion failed: five"
     assert [frame.pc for frame in said.frames] == [run[5].pc]
-    assert judge_backtrace(run.arch, run.truth(5), said).outcome is Outcome.CRASHED
+    assert judge(run, 5, said).outcome is Outcome.CRASHED
     assert ask(run[6]).stopped is None
 
 
@@ -199,7 +199,7 @@ def test_a_silent_library_is_hung_and_gone(run: Run) -> None:
     said = ask(run[5])
     assert time.monotonic() - began < 50
     assert isinstance(said.stopped, ToolHung)
-    assert judge_backtrace(run.arch, run.truth(5), said).outcome is Outcome.HUNG
+    assert judge(run, 5, said).outcome is Outcome.HUNG
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
     assert ask(run[6]).stopped is None

@@ -20,13 +20,11 @@ from testbed.campaign.cells import run_unit, units
 from testbed.campaign.results import Unit
 from testbed.contract.assumption import FIRST
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.judging import judge
+from testbed.runs.judging import judge, judge_steps
 from testbed.runs.run import Run
 from testbed.verdicts.assumptions import Failed, FoundCaller, failed_at
-from testbed.verdicts.assumptions.along import Accord, accord
+from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.assumptions.words import reason
-from testbed.verdicts.one import compare
-from testbed.verdicts.trace import failed_in
 from tests.golden import OURS
 from unwinders import UNWINDERS
 
@@ -56,14 +54,9 @@ def beside(run: Run, unwinders: Iterable[Unwinder], steps: Iterable[int]) -> Ite
     """The unwinders that have an assumption, and apply."""
     chosen = [each for each in unwinders if each.assumption is not None and each.applies_to(run.built.image)]
     steps = list(steps)
-    failed = [failed_at(run.watched, steps, each.assumption) for each in chosen if each.assumption is not None]
-    for i, step in enumerate(steps):
-        snapshot = run.trace.snapshot(step)
-        true = run.truth(step).frames
-        for unwinder, where in zip(chosen, failed, strict=True):
-            said = unwinder.unwind(snapshot)
-            outcome, _, _, frames = compare(run.arch, true, said)
-            yield Judged(unwinder.name, step, accord(unwinder.held_to, outcome, frames, said, where[i]), where[i])
+    for unwinder in chosen:
+        for step, verdict in zip(steps, judge_steps(run, unwinder, steps), strict=True):
+            yield Judged(unwinder.name, step, verdict.accord, verdict.failed)
 
 
 BESIDE = (Accord.HOLDS, Accord.FAILS, Accord.LUCK, Accord.UNFOUNDED, Accord.OTHERWISE, Accord.OPEN)
@@ -111,6 +104,13 @@ def run_of(program: str, arch: str, recipe: str = "keystone") -> Run:
     return run_unit(Unit(program, arch, recipe), PROGRAMS)
 
 
+def scan_fails(run: Run, step: int) -> Failed | None:
+    """Where the assumption of scanning fails at a step."""
+    assumption = UNWINDERS["stack_scan"].assumption
+    assert assumption is not None
+    return failed_at(run.watched, [step], assumption)[0]
+
+
 @pytest.mark.parametrize(
     ("program", "recipe", "kinds"),
     [
@@ -131,7 +131,7 @@ def test_a_copy_of_a_return_address_is_told_from_the_original(program: str, reci
             write = next(writes, None)
         writers[step] = dict(last)
     for step in evenly(run, 200):
-        failed = failed_in(run.watched, UNWINDERS["stack_scan"], step)
+        failed = scan_fails(run, step)
         if failed is None or failed.clause is not FIRST or not isinstance(failed.foretold, FoundCaller):
             continue
         at, reason = failed.foretold.at, run.reason(failed, step)
@@ -151,7 +151,7 @@ def test_a_copy_of_a_return_address_is_told_from_the_original(program: str, reci
 
 def test_a_saved_link_register_is_the_original_and_its_reload_stored_again_is_not() -> None:
     run = run_of("leaf_call", "arm64")
-    failed = failed_in(run.watched, UNWINDERS["stack_scan"], 7)
+    failed = scan_fails(run, 7)
     assert failed is not None and "= _start+0xc (main's return address) passes first" in run.reason(failed, 7)
 
 
