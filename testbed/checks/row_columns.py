@@ -20,7 +20,6 @@ from testbed.image import Image
 from testbed.trace import Snapshot
 from testbed.trace.flat.memory import memory_of
 from testbed.truth import Truth
-from testbed.truth.native.near import NEAR
 from testbed.truth.watched import Watched
 from testbed.words.errors import NoUnwindInfo
 
@@ -188,6 +187,5 @@ def checked_run(watched: Truth, at_calls: bool) -> CheckedRun:
         np.uint64(arch.signature),
         np.int64(arch.index[arch.sp]),
         np.int64(arch.index.get(arch.link or "", -1)),
-        np.uint64(NEAR),
         np.bool_(at_calls),
     )

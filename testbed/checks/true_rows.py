@@ -21,7 +21,7 @@ from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable
 from testbed.conventions import platform
 from testbed.truth import Truth
 from testbed.truth.events import Bools
-from testbed.truth.native.near import NEAR
+from testbed.truth.native.near import is_at
 from testbed.words.errors import UnreadableMemory
 
 _MOST_SLOTS = 2048  # words at either end of a frame that are searched for a saved register
@@ -259,11 +259,7 @@ class _TrueValues:
     def are(self, values: _Words, visits: NDArray[np.int64]) -> Bools:
         """Whether values are right at visits, which are places among the steps."""
         true = self.true[visits]
-        right: Bools = values == true
-        if self.is_return:
-            found, on = values & self.address, self.on[visits]
-            between = (true < found) & (found < on) & (on - true <= np.uint64(NEAR))
-            right = (found == true) | ((on != 0) & ((found == on) | between))
+        right: Bools = is_at(values & self.address, true, self.on[visits]) if self.is_return else values == true
         return right
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.image import LoadedImage, describe
-from testbed.truth.native.near import NEAR
+from testbed.truth.native.near import is_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,8 @@ class TrueFrame:
     goes_on: int | None = None
 
     def is_at(self, pc: int) -> bool:
-        """Is this a right answer to where the frame's function goes on?
-
-        The return address that the call handed over is, and so is the address at which control will go on: a callee
-        makes the one into the other at some instruction, and who reads it from where it stands says one before that and
-        the other after it. If it counts on over data behind the call, all it comes by are right.
-        """
-        if self.goes_on is None:
-            return pc == self.pc
-        return pc in (self.pc, self.goes_on) or self.pc < pc < self.goes_on <= self.pc + NEAR
+        """Is this a right answer to where the frame's function goes on?"""
+        return bool(is_at(pc, self.pc, self.goes_on or 0))
 
     @property
     def lookup_pc(self) -> int:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from testbed.contract.native import ROOT, SPECIFICATION
 from testbed.native.compiled import compiled
-from testbed.truth.native.near import NEAR
+from testbed.truth.native.near import is_at
 
 # Places in `testbed.verdicts.trace.OUTCOMES`. UNJUDGED: the backtrace has to be made first.
 EXACT, REFUSED, STOPPED, ENDED_EARLY, SKIPPED, PHANTOM, WRONG_REGISTER, WRONG = range(8)
@@ -114,11 +114,9 @@ class JudgedSteps(NamedTuple):
 
 @compiled(inline=True)
 def _is_at(pc: Any, index: Any, truth: Any) -> Any:
-    """`testbed.truth.TrueFrame.is_at` of the caller of activation ``index``."""
-    returns, goes_on = truth.return_address[index], truth.goes_on[index]
-    return pc == returns or (
-        goes_on != 0 and (pc == goes_on or (returns < pc and pc < goes_on and goes_on <= returns + u64(NEAR)))
-    )
+    """Whether the caller of activation ``index`` goes on there: nearly always at its return address."""
+    returns = truth.return_address[index]
+    return pc == returns or is_at(pc, returns, truth.goes_on[index])
 
 
 @compiled(inline=True)

@@ -59,8 +59,7 @@ class CheckedRun(NamedTuple):
     """What rows are held against: the truth, and the registers and the memory of every step.
 
     Then what the architecture says: a word, the bits of a code address and of its signature, the columns of SP and of
-    the link register (-1: none); and how far behind a return address its data may reach. ``at_calls``: rows are those
-    of who has called.
+    the link register (-1: none). ``at_calls``: rows are those of who has called.
     """
 
     truth: CallerColumns
@@ -72,7 +71,6 @@ class CheckedRun(NamedTuple):
     signature: np.uint64
     stack: np.int64
     link: np.int64
-    near: np.uint64
     at_calls: np.bool_
 
 

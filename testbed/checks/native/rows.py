@@ -46,6 +46,7 @@ from testbed.contract.native import (
 )
 from testbed.native.compiled import compiled
 from testbed.trace.flat.native import load, move_to
+from testbed.truth.native.near import is_at
 
 
 @compiled(pays_from=50_000)
@@ -165,14 +166,8 @@ def calls(step: Any, run: Any) -> Any:
 
 @compiled(inline=True)
 def is_return_address(value: Any, index: Any, run: Any) -> Any:
-    """Whether a value, with or without a signature, is where an activation comes back to or control really goes on.
-
-    What lies between the two, in data of a few bytes, is right as well: see `testbed.truth.TrueFrame.is_at`.
-    """
-    address, own, on = value & run.address, run.truth.return_address[index], run.truth.goes_on[index]
-    if address == own or on == u64(0):
-        return address == own
-    return address == on or (own < address < on and on - own <= run.near)
+    """Whether a value, with or without a signature, is where an activation comes back to or control really goes on."""
+    return is_at(value & run.address, run.truth.return_address[index], run.truth.goes_on[index])
 
 
 @compiled(inline=True)

@@ -32,7 +32,7 @@ from testbed.contract.native import ROOT
 from testbed.contract.unwinder import HeldTo
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth
-from testbed.truth.native.near import NEAR
+from testbed.truth.native.near import is_at
 from testbed.words.outcome import Outcome
 
 Filling = Mapping[str, object]
@@ -342,9 +342,7 @@ def _held_against(sites: Sites, index: Numbers, come: ComeBy) -> NDArray[np.uint
 
 def are_at(truth: Truth, index: Numbers, pcs: Words) -> Bools:
     """Which pcs are right answers to where the callers of activations go on: as `TrueFrame.is_at` of each."""
-    returns, goes_on = truth.activations.return_address[index], truth.activations.goes_on[index]
-    near = (returns < pcs) & (pcs < goes_on) & (goes_on <= returns + np.uint64(NEAR))
-    right: Bools = (pcs == returns) | (goes_on != 0) & ((pcs == goes_on) | near)
+    right: Bools = is_at(pcs, truth.activations.return_address[index], truth.activations.goes_on[index])
     return right
 
 
