@@ -17,7 +17,7 @@ from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.campaign.results import Unit
 from testbed.cli.options import NamedRun, ProcessOptions, RunOptions, refuse_others
 from testbed.cli.process_run import budget_of, is_process, watched_process
-from testbed.cli.terminal import long_work, status
+from testbed.cli.terminal import in_order, status
 from testbed.generate.program import generated_program
 from testbed.generate.seeds import is_generated
 from testbed.words.errors import TestbedError, ToolchainMissing
@@ -85,14 +85,8 @@ def _of_process(program: str, options: RunOptions, own: ProcessOptions) -> list[
 
 def _of_units(planned: Sequence[Unit], jobs: int) -> list[UnitProof]:
     """All proofs in the order of the units, with a progress bar."""
-    found: dict[Unit, UnitProof] = {}
-    with long_work("proving", "runs", len(planned)) as progress:
-        for proof in judge_units(
-            planned, _work, jobs=min(jobs, len(planned)), died=lambda unit: UnitProof(unit, failed=DIED)
-        ):
-            found[proof.unit] = proof
-            progress.advance(f"proving {proof.unit}")
-    return [found[unit] for unit in planned]
+    proofs = judge_units(planned, _work, jobs=min(jobs, len(planned)), died=lambda unit: UnitProof(unit, failed=DIED))
+    return in_order("proving", planned, proofs)
 
 
 def _work(unit: Unit) -> UnitProof:

@@ -41,7 +41,7 @@ from testbed.cli.options import (
     unwinders_option,
     write_text,
 )
-from testbed.cli.terminal import console_for_reports, long_work
+from testbed.cli.terminal import console_for_reports, in_order
 from testbed.cli.unwinders import is_spec, unwinders_named
 from testbed.contract.unwinder import Unwinder
 from testbed.words.errors import UsageError
@@ -121,14 +121,9 @@ def _versions(name: str, arches: Sequence[Arch], options: ScoreOptions) -> None:
     asked = unwinders_named([f"{name}@*"])
     planned = every_unit(arches) if options.everything else sample_of(known_scores(), arches)
     work = partial(versioned, programs=PROGRAMS, unwinders=asked, most=VERSION_SITES)
-    found: dict[Unit, VersionedUnit] = {}
-    with long_work("asking", "units", len(planned)) as progress:
-        for each in judge_units(
-            planned, work, jobs=min(options.jobs, len(planned)), died=lambda unit: VersionedUnit(unit, problem=DIED)
-        ):
-            found[each.unit] = each
-            progress.advance(f"asking about {each.unit}")
-    history = VersionHistory(tuple(each.name for each in asked), tuple(found[unit] for unit in planned))
+    jobs = min(options.jobs, len(planned))
+    found = judge_units(planned, work, jobs=jobs, died=lambda unit: VersionedUnit(unit, problem=DIED))
+    history = VersionHistory(tuple(each.name for each in asked), tuple(in_order("asking about", planned, found)))
     console = console_for_reports()
     console.print(history_page(history, width=console.width))
 
@@ -166,14 +161,8 @@ def _judged(planned: Sequence[Unit], asked: Sequence[Unwinder], jobs: int) -> li
     if not there:
         raise UsageError(f"{', '.join(u.name for u in asked)}: not for any of these architectures")
     work = partial(_score, unwinders=asked, natively=native_for(len(there), jobs))
-    found: dict[Unit, ScoredUnit] = {}
-    with long_work("judging", "units", len(there)) as progress:
-        for result in judge_units(
-            there, work, jobs=min(jobs, len(there)), died=lambda unit: ScoredUnit(unit, failed=DIED)
-        ):
-            found[result.unit] = result
-            progress.advance(f"judging {result.unit}")
-    return [found[unit] for unit in there]
+    found = judge_units(there, work, jobs=min(jobs, len(there)), died=lambda unit: ScoredUnit(unit, failed=DIED))
+    return in_order("judging", there, found)
 
 
 def _score(unit: Unit, *, unwinders: Sequence[Unwinder], natively: bool | None) -> ScoredUnit:

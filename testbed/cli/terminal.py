@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -21,6 +21,7 @@ from testbed.cli.options import written
 from testbed.native.machine_code import CODE
 
 if TYPE_CHECKING:  # loads the native evaluators
+    from testbed.campaign.results import Unit
     from testbed.contract.unwinder import Unwinder
     from testbed.runs.long import LongRun
     from testbed.runs.run import Run
@@ -82,6 +83,26 @@ def long_work(what: str, noun: str, total: int | None = None) -> Iterator[LongWo
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total, told="")
         yield LongWork(what, noun, total, bar=(progress, task))
+
+
+class OfUnit(Protocol):
+    """What came of one unit."""
+
+    @property
+    def unit(self) -> Unit: ...
+
+
+OneUnits = TypeVar("OneUnits", bound=OfUnit)
+
+
+def in_order(verb: str, units: Sequence[Unit], results: Iterable[OneUnits]) -> list[OneUnits]:
+    """Results, which come as they are ready, in the order of their units, with a progress bar."""
+    found: dict[Unit, OneUnits] = {}
+    with long_work(verb, "units", len(units)) as progress:
+        for result in results:
+            found[result.unit] = result
+            progress.advance(f"{verb} {result.unit}")
+    return [found[unit] for unit in units]
 
 
 _WIDEST = 10_000

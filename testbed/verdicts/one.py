@@ -6,7 +6,7 @@ How it is found is `testbed.verdicts.native`, and why it is so `testbed.verdicts
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 
@@ -14,7 +14,7 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.truth import TrueFrame
 from testbed.truth.phases import PHASES
-from testbed.verdicts.assumptions.along import Accord, Failed
+from testbed.verdicts.assumptions.along import Accord, Failed, first_false
 from testbed.verdicts.counts import NO_CALLERS, Callers, Counts, SiteKind
 from testbed.words.outcome import Outcome
 
@@ -45,15 +45,6 @@ def _lie(arch: Arch, true: TrueFrame, claimed: Frame) -> str:
         return "said to be interrupted, and it is behind a call"
     name = first_false(arch, true, claimed.registers)
     return f"{name} {claimed.registers[name]:#x}, not {true.registers[name]:#x}"
-
-
-def first_false(arch: Arch, true: TrueFrame, claimed: Mapping[str, int]) -> str:
-    """The first register with a false value: of a caller the truth knows those that a call preserves."""
-    return next(
-        name
-        for name, value in true.registers.items()
-        if name not in (arch.pc, arch.flags) and claimed.get(name, value) != value
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.native import ROOT
 from testbed.contract.unwinder import HeldTo
 from testbed.trace import Snapshot, Trace
-from testbed.truth import Truth
+from testbed.truth import TrueFrame, Truth
 from testbed.truth.native.near import is_at
 from testbed.words.outcome import Outcome
 
@@ -382,13 +382,18 @@ def _in_words(sites: Sites, row: int, k: int, come: FoundCaller | ForetoldEnd, c
     if clause is CFA:
         known |= {"found": come.cfa, "true": here.cfa}
     if clause is REGISTER and caller is not None:
-        name = next(
-            name
-            for name, true in caller.registers.items()
-            if name not in (sites.arch.pc, sites.arch.flags) and come.registers.get(name, true) != true
-        )
+        name = first_false(sites.arch, caller, come.registers)
         known |= {"register": name, "found": come.registers[name], "true": caller.registers[name]}
     return Failed(k, clause, come, known)
+
+
+def first_false(arch: Arch, true: TrueFrame, claimed: Mapping[str, int]) -> str:
+    """The first register with a false value: of a caller the truth knows those that a call preserves."""
+    return next(
+        name
+        for name, value in true.registers.items()
+        if name not in (arch.pc, arch.flags) and claimed.get(name, value) != value
+    )
 
 
 def _are_said(said: Backtraces, steps: Numbers, k: int, come: ComeBy, rows: Numbers) -> Bools:
