@@ -1,15 +1,22 @@
-"""Which units can be built here: a test that goes through many leaves out those whose compiler is not installed."""
+"""What is installed here: a test without its tool is skipped, one that goes through many units leaves out those whose
+compiler is missing."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
+
+import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.cache import tool_version
 from testbed.build.recipes import RECIPES
 from testbed.campaign.results import Unit
+from testbed.contract.unwinder import Unwinder
+from testbed.referee import REFEREES
 from testbed.words.errors import ToolchainMissing
 
 
@@ -27,3 +34,25 @@ def tools_of(unit: Unit) -> str | None:
 
 def installed(units: Iterable[Unit]) -> tuple[Unit, ...]:
     return tuple(unit for unit in units if tools_of(unit) is not None)
+
+
+def tool(names: str, package: str, path: str | None = None) -> str:
+    """The first of some programs that there is; without one the test is skipped, and names Debian's package."""
+    found = next(filter(None, (shutil.which(name, path=path) for name in names.split())), None)
+    if found is None:
+        pytest.skip(f"needs {names}: apt-get install {package}")
+    return found
+
+
+def script(path: Path, text: str) -> Path:
+    """A program that is a text."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def referees_unwinder(referee: str, name: str) -> Unwinder:
+    """An unwinder of a referee; without it the test is skipped."""
+    if REFEREES[referee].find() is None:
+        pytest.skip(f"needs {referee}: {REFEREES[referee].package}")
+    return next(unwinder for unwinder in REFEREES[referee].unwinders if unwinder.name == name)

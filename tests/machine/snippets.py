@@ -12,6 +12,7 @@ from testbed.build.recipes import RECIPES
 from testbed.image import Image
 from testbed.program.model import program_from_text
 from testbed.program.start import START
+from testbed.trace import Trace
 
 
 def arch_of(isa: str) -> tuple[Arch, Isa]:
@@ -224,3 +225,11 @@ FAULTS["thumb"] = FAULTS["a32"] | {
     "writes 4 bytes at 0x[0-9a-f]+, which is not writable": "mov r0, pc\nlast: str r1, [r0]"
 }
 CASES = [(isa, detail, code) for isa, faults in FAULTS.items() for detail, code in faults.items()]
+
+
+def visits(trace: Trace, label: str) -> list[int]:
+    """The steps that execute at a label; there are some."""
+    at = trace.arch.code_address(trace.images[0].image.symbol_named(label).address)
+    steps = [step for step, pc in enumerate(trace.pc.tolist()) if pc == at]
+    assert steps, f"{label} is never executed"
+    return steps

@@ -1,14 +1,22 @@
-"""Whether processes still run, for tests of what is left behind."""
+"""Whether something comes true soon, and whether processes still run, for tests of what is left behind."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _LATE = 60.0  # seconds
+
+
+def comes_true(what: Callable[[], object], seconds: float = _LATE) -> bool:
+    """Whether something is so within some seconds: it is asked again and again."""
+    until = time.monotonic() + seconds
+    while not (found := bool(what())) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
 
 
 def is_running(process: int) -> bool:
@@ -21,9 +29,7 @@ def is_running(process: int) -> bool:
 
 def are_gone(processes: Sequence[int]) -> bool:
     """Whether none of them runs, soon; one that still does is ended."""
-    until = time.monotonic() + _LATE
-    while any(map(is_running, processes)) and time.monotonic() < until:
-        time.sleep(0.02)
+    comes_true(lambda: not any(map(is_running, processes)))
     left = list(filter(is_running, processes))
     for process in left:
         os.kill(process, signal.SIGKILL)

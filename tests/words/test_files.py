@@ -142,7 +142,6 @@ def started(how: str) -> tuple[subprocess.Popen[str], Path]:
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert child.stdout is not None
     return child, Path(child.stdout.readline().strip())
 
 
