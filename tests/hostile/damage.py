@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from testbed.words.errors import UsageError
 from tests.hostile.target import Damage
 
 LONGEST = 1 << 20  # bytes of an input; damage makes none longer
@@ -139,6 +140,14 @@ def unpacked(content: bytes) -> list[bytes] | None:
         parts.append(content[at : at + size])
         at += size
     return parts or None
+
+
+def parts_of(content: bytes, count: int) -> list[bytes]:
+    """So many parts of an input. Raises UsageError where it has not that many, as one that was made small."""
+    parts = unpacked(content)
+    if parts is None or len(parts) != count:
+        raise UsageError(f"no input of {count} parts")
+    return parts
 
 
 def _place(size: int, dice: Random) -> int:

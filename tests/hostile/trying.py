@@ -1,12 +1,11 @@
 """Many inputs for a target, in a process of its own: a crash or a hang costs one input and not the rest.
 
-The process notes the number of the input that it is at in memory that both share, and says what it found through a
-pipe. Inputs follow from their numbers, so the one that a dead process was at is made again.
+The process says through a pipe what came of each input, so the one that a dead process was at is the next one. It
+follows from its number, and is made again.
 """
 
 from __future__ import annotations
 
-import mmap
 import multiprocessing
 import os
 import resource
@@ -159,7 +158,6 @@ def _in_status(key: str) -> int:
 
 
 _ADDRESS_SPACE = 16 << 30  # bytes that a process may map: an input that wants more does not take the machine along
-_SAY_EVERY = 2.0  # seconds between two reports
 _WALL = 6 * SECONDS  # seconds without any processor time that are taken for a hang
 
 
@@ -213,55 +211,41 @@ def tried(target: Target, seed: int, first: int, count: int, until: float | None
     """What comes of inputs ``first`` to ``first + count``, or of as many as there is time for (``time.monotonic``)."""
     folder(), target.seeds()  # once, before processes are forked
     total = Tally(target.name)
-    at, end = first, first + count
-    while at < end and (until is None or time.monotonic() < until):
-        with mmap.mmap(-1, 8) as place:
-            tally, died = _in_process(target, seed, at, end, until, place)
-            total.add(tally)
-            if died is None:
-                break
-            number = int.from_bytes(place[:8], "little")
-            total.add(Tally(target.name, Counter([Fate.FAILED]), [Failure(number, died, died)]))
-            at = number + 1
+    at, end, died = first, first + count, "not yet"
+    while died and at < end and (until is None or time.monotonic() < until):
+        at, died = _in_process(target, seed, at, end, until, total)
+        if died:
+            total.take(at, Tried(Fate.FAILED, 0.0, 0, died, died))
+            at += 1
     return total
 
 
-def _in_process(
-    target: Target, seed: int, first: int, end: int, until: float | None, place: mmap.mmap
-) -> tuple[Tally, str | None]:
-    """One process over inputs, until it is through or dies: what it found, and how it died."""
+def _in_process(target: Target, seed: int, first: int, end: int, until: float | None, total: Tally) -> tuple[int, str]:
+    """One process over inputs, until it is through or dies: which is behind the last it told of, and how it died."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    place[:8] = first.to_bytes(8, "little")
-    child = context.Process(target=_work, args=(target, seed, first, end, until, place, theirs), daemon=True)
+    child = context.Process(target=_work, args=(target, seed, first, end, until, theirs), daemon=True)
     child.start()
     theirs.close()
-    total = Tally(target.name)
-    hung = _collect(ours, total, place, lambda: _cpu_of(child.pid))
+    at, hung = _collected(ours, total, first, lambda: _cpu_of(child.pid))
     if hung:
         child.kill()
-        child.join()
-        return total, "hang: no processor time used, or no signal taken"
     child.join()
     code = child.exitcode or 0
-    return total, None if code == 0 else f"crash: {signal.Signals(-code).name if code < 0 else f'exit status {code}'}"
+    how = f"crash: {signal.Signals(-code).name if code < 0 else f'exit status {code}'}" if code else ""
+    return at, "hang: no processor time used, or no signal taken" if hung else how
 
 
-def _collect(pipe: Connection, total: Tally, place: mmap.mmap, cpu: Callable[[], float]) -> bool:
-    """Add up what a process says until it ends; True where it does not get on."""
-    before, used, since = place[:8], cpu(), time.monotonic()
-    while True:
-        with suppress(EOFError, OSError):
+def _collected(pipe: Connection, total: Tally, at: int, cpu: Callable[[], float]) -> tuple[int, bool]:
+    """Count what a process says until it ends: the input behind the last one, and whether it does not get on."""
+    used, since = cpu(), time.monotonic()
+    with suppress(EOFError, OSError):
+        while cpu() - used <= 2 * SECONDS and time.monotonic() - since <= _WALL:
             if pipe.poll(1.0):
-                total.add(pipe.recv())
-                continue
-            now = place[:8]
-            if now != before:
-                before, used, since = now, cpu(), time.monotonic()
-            elif cpu() - used > 2 * SECONDS or time.monotonic() - since > _WALL:
-                return True
-            continue
-        return False
+                total.take(at, pipe.recv())
+                at, used, since = at + 1, cpu(), time.monotonic()
+        return at, True
+    return at, False
 
 
 def _cpu_of(pid: int | None) -> float:
@@ -273,28 +257,15 @@ def _cpu_of(pid: int | None) -> float:
         return 0.0
 
 
-def _work(
-    target: Target, seed: int, first: int, end: int, until: float | None, place: mmap.mmap, pipe: Connection
-) -> None:
+def _work(target: Target, seed: int, first: int, end: int, until: float | None, pipe: Connection) -> None:
     """The process: every input in turn."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     seeds = target.seeds()
-    part, said = Tally(target.name), time.monotonic()
-    for number in _numbers(first, end, until):
-        place[:8] = number.to_bytes(8, "little")
-        part.take(number, try_input(target, numbered_input(target, seeds, seed, number)))
-        if time.monotonic() - said > _SAY_EVERY:
-            pipe.send(part)
-            part, said = Tally(target.name), time.monotonic()
-    pipe.send(part)
+    for number in range(first, end):
+        if until is not None and time.monotonic() >= until:
+            break
+        pipe.send(try_input(target, numbered_input(target, seeds, seed, number)))
     pipe.close()
     os._exit(0)  # without the hooks of the process that it was forked from
-
-
-def _numbers(first: int, end: int, until: float | None) -> Iterator[int]:
-    for number in range(first, end):
-        if until is not None and number % 16 == 0 and time.monotonic() >= until:
-            return
-        yield number

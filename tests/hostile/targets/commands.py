@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 from programs import PROGRAMS
 from testbed.build.confined import Confinement, confining
@@ -27,7 +28,7 @@ from testbed.referee.process.limits import mapped_now
 from testbed.runs.files import save_run
 from testbed.words.errors import UsageError
 from tests.hostile import real
-from tests.hostile.damage import ODD_ARGUMENTS, among_parts, damaged_bytes, damaged_text, packed, unpacked
+from tests.hostile.damage import ODD_ARGUMENTS, among_parts, damaged_bytes, damaged_text, packed, parts_of
 from tests.hostile.real import folder
 from tests.hostile.target import Target
 
@@ -257,10 +258,8 @@ def _encoded(text: str) -> bytes:
 
 
 def _read(content: bytes) -> None:
-    parts = unpacked(content)
-    if not parts or len(parts) != 2:
-        return
-    words = parts[0].decode("utf-8", "surrogateescape").split(_BETWEEN)
+    typed, file = parts_of(content, 2)
+    words = typed.decode("utf-8", "surrogateescape").split(_BETWEEN)
     place = folder() / "commands"
     place.mkdir(exist_ok=True)
     for path in place.iterdir():
@@ -268,7 +267,7 @@ def _read(content: bytes) -> None:
             path.unlink()
     for suffix in _SUFFIX.values():
         if any(f"file{suffix}" in word for word in words):
-            (place / f"file{suffix}").write_bytes(parts[1])
+            (place / f"file{suffix}").write_bytes(file)
     (place / "prog").write_bytes(_files()["elf"])
     (place / "prog").chmod(0o755)
     environment = {
@@ -277,13 +276,8 @@ def _read(content: bytes) -> None:
         "TMPDIR": str(place),
         "HOME": str(place),
     }
-    before = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
-    try:
-        end_of(main, words, Path(place))
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+    with patch.dict(os.environ, environment):
+        end_of(main, words, place)
 
 
 TARGETS = (

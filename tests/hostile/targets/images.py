@@ -170,10 +170,8 @@ def _short(snapshot: Snapshot) -> Snapshot:
 def _seeds(write: Callable[[Snapshot], bytes]) -> Sequence[bytes]:
     found = []
     for snapshot in real.snapshots()[::3]:
-        try:
+        with suppress(UsageError):  # Apple has no such core of this architecture
             found.append(write(_short(snapshot)))
-        except UsageError:  # Apple has no such core of this architecture
-            continue
     return found
 
 
@@ -184,10 +182,8 @@ def _read(content: bytes) -> None:
     images = [loaded.image for loaded in snapshot.images]
     for unwinder in UNWINDERS.values():
         if any(unwinder.applies_to(image) for image in images) or unwinder.name in ("fp_chain", "stack_scan"):
-            try:
+            with suppress(UnwindError):
                 symbolize(snapshot.images, unwinder.unwind(snapshot))
-            except UnwindError:
-                continue
 
 
 def _target(name: str, what: str, write: Callable[[Snapshot], bytes], damage: Damage) -> Target:

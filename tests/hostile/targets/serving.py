@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from random import Random
 from typing import Any
@@ -127,19 +128,15 @@ def _answered(content: bytes, serve: Callable[[socket.socket], object]) -> bytea
 
 
 def _send(connection: socket.socket, content: bytes) -> None:
-    try:
+    with suppress(OSError):
         connection.sendall(content)
         connection.shutdown(socket.SHUT_WR)
-    except OSError:
-        return
 
 
 def _drain(connection: socket.socket, answer: bytearray) -> None:
-    try:
+    with suppress(OSError):
         while part := connection.recv(1 << 16):
             answer += part
-    except OSError:
-        return
 
 
 SERVING = (Target("serve", "HTTP requests to the editor", _requests, _read, _damaged, weight=0.5),)

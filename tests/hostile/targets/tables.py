@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import takewhile
@@ -38,7 +39,7 @@ from testbed.sweep.sweep_file import sweep_file
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 from tests.hostile import real
-from tests.hostile.damage import among_parts, damaged_bytes, damaged_json, damaged_text, packed, unpacked
+from tests.hostile.damage import among_parts, damaged_bytes, damaged_json, damaged_text, packed, parts_of
 from tests.hostile.real import file_with
 from tests.hostile.target import Target
 from tests.unwinders.frames import START
@@ -81,15 +82,18 @@ def _data(image: Image, name: str) -> bytes:
     return image.sections[name].data if name in image.sections else b""
 
 
-def _with_sections(content: bytes, names: Sequence[str]) -> tuple[Image, Sequence[Snapshot]] | None:
+def _of_file(content: bytes, count: int) -> tuple[int, list[bytes]]:
+    """Which real file an input of `_seeds` is of, and its other parts."""
+    which, *parts = parts_of(content, 1 + count)
+    return int.from_bytes(which, "little") % len(real.built()), parts
+
+
+def _with_sections(content: bytes, names: Sequence[str]) -> tuple[Image, Sequence[Snapshot]]:
     """The file with what an input says in its sections, and two snapshots of its run with that file."""
-    parts = unpacked(content)
-    if not parts or len(parts) != 1 + len(names) or len(parts[0]) != 1 or parts[0][0] >= len(real.built()):
-        return None
-    index = parts[0][0]
+    index, parts = _of_file(content, len(names))
     old = real.built()[index].image
     sections = dict(old.sections)
-    for name, data in zip(names, parts[1:], strict=True):
+    for name, data in zip(names, parts, strict=True):
         if name in sections:
             sections[name] = Section(name, sections[name].address, sections[name].offset, data)
     image = replace(old, sections=sections)
@@ -102,10 +106,7 @@ def _of(snapshot: Snapshot, image: Image) -> Snapshot:
 
 def _read_table(content: bytes, name: str) -> None:
     """All rows, and two backtraces by them."""
-    made = _with_sections(content, SECTIONS[name])
-    if made is None:
-        return
-    image, snapshots = made
+    image, snapshots = _with_sections(content, SECTIONS[name])
     unwinder = UNWINDERS[name]
     for snapshot in snapshots:
         unwinder.unwind(snapshot)
@@ -116,10 +117,7 @@ def _read_table(content: bytes, name: str) -> None:
 
 
 def _read_debug(content: bytes) -> None:
-    made = _with_sections(content, _DEBUG)
-    if made is None:
-        return
-    image, snapshots = made
+    image, snapshots = _with_sections(content, _DEBUG)
     info = debug_info(image)
     for problem in info.problems:
         str(problem)
@@ -143,9 +141,7 @@ def _go_seeds() -> Sequence[bytes]:
 
 def _read_go(content: bytes) -> None:
     """All rows, those of the second reader, the functions' names, whose convention they follow, and a backtrace."""
-    parts = unpacked(content)
-    if not parts or len(parts) != 3:
-        return
+    parts = parts_of(content, 3)
     usual = made(*EVERY)
     names = (".gopclntab", ".go.module", ".rela.dyn")
     sections = {name: Section(name, AT if not i else 0x5000, 0, parts[i]) for i, name in enumerate(names)}
@@ -155,12 +151,9 @@ def _read_go(content: bytes) -> None:
         reread(image, ".gopclntab", pc)
         str(chosen(replace(image, symbols=symbols), pc).why)
     snapshot = _of(real.snapshots()[0], image)
-    try:
-        UNWINDERS["gopclntab"].unwind(snapshot)
-        for broken in gopclntab_index(image).all_rows().broken:
-            str(broken.why)
-    except UnwindError:
-        return
+    UNWINDERS["gopclntab"].unwind(snapshot)
+    for broken in gopclntab_index(image).all_rows().broken:
+        str(broken.why)
 
 
 @cache
@@ -174,22 +167,17 @@ def _code_seeds() -> Sequence[bytes]:
 
 def _read_code(content: bytes) -> None:
     """The code of a program replaced by an input: what is derived from instructions."""
-    parts = unpacked(content)
-    if not parts or len(parts) != 2 or len(parts[0]) != 1 or parts[0][0] >= len(real.built()):
-        return
-    index = parts[0][0]
+    index, (code,) = _of_file(content, 1)
     old = real.built()[index].image
     segments = list(old.segments)
     at = next(i for i, segment in enumerate(segments) if segment.executable)
-    data = parts[1][: segments[at].size]
+    data = code[: segments[at].size]
     segments[at] = replace(segments[at], data=data + segments[at].data[len(data) :])
     image = replace(old, segments=tuple(segments))
     for snapshot in real.snapshots()[2 * index : 2 * index + 2]:
         for name in ("prologue_analysis", "fp_chain_entry", "stack_scan_strict"):
-            try:
+            with suppress(UnwindError):
                 UNWINDERS[name].unwind(_of(snapshot, image))
-            except UnwindError:
-                continue
 
 
 _SWEPT = (".eh_frame", ".debug_frame", ".gcc_except_table", ".text")
@@ -205,12 +193,10 @@ def _sweep_seeds() -> Sequence[bytes]:
 
 def _sweep(content: bytes) -> None:
     """Parts of a program file overwritten by an input, as far as it reaches: the static pass over the whole file."""
-    parts = unpacked(content)
-    if not parts or len(parts) != 1 + len(_SWEPT) or len(parts[0]) != 1 or parts[0][0] >= len(real.built()):
-        return
-    image = real.built()[parts[0][0]].image
+    index, parts = _of_file(content, len(_SWEPT))
+    image = real.built()[index].image
     made = bytearray(image.content)
-    for name, data in zip(_SWEPT, parts[1:], strict=True):
+    for name, data in zip(_SWEPT, parts, strict=True):
         if name in image.sections:
             section = image.sections[name]
             made[section.offset : section.offset + len(section.data)] = (data + section.data[len(data) :])[

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import struct
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from types import ModuleType
+from runpy import run_path
 from typing import Any
 
 import zstandard
@@ -25,7 +25,7 @@ from testbed.vectors.collect import collect
 from testbed.vectors.write import write_file
 from testbed.words.errors import UnwindError
 from tests.hostile import real
-from tests.hostile.damage import damaged_bytes, damaged_json, damaged_lines_of_json, packed, unpacked
+from tests.hostile.damage import damaged_bytes, damaged_json, damaged_lines_of_json, packed, parts_of
 from tests.hostile.real import file_with, folder
 from tests.hostile.target import Target
 from unwinders import UNWINDERS
@@ -136,10 +136,8 @@ def _read(content: bytes) -> None:
     for step in {0, len(trace) // 2, len(trace) - 1} if len(trace) else ():
         snapshot = trace.snapshot(step)
         for name in ("eh_frame", "fp_chain"):
-            try:
+            with suppress(UnwindError):
                 UNWINDERS[name].unwind(snapshot)
-            except UnwindError:
-                continue
 
 
 TRACES = (Target("trace", "recorded runs in files", _seeds, _read, _damaged, _mended, weight=0.2),)
@@ -157,12 +155,14 @@ def _snapshot_seeds() -> Sequence[bytes]:
     return [packed([bytes([index]), b""]) for index in range(len(real.snapshots()))]
 
 
+def _snapshot(which: bytes) -> Snapshot:
+    return real.snapshots()[int.from_bytes(which, "little") % len(real.snapshots())]
+
+
 def _damaged_snapshot(content: bytes, dice: Random, seeds: Sequence[bytes]) -> bytes:
     """One change more."""
-    parts = unpacked(content)
-    if parts is None or len(parts) != 2:
-        return content
-    snapshot = real.snapshots()[parts[0][0] % len(real.snapshots())]
+    which, changes = parts_of(content, 2)
+    snapshot = _snapshot(which)
     near = [
         *snapshot.registers.values(),
         *(address for address, _ in snapshot.memory.regions),
@@ -175,7 +175,7 @@ def _damaged_snapshot(content: bytes, dice: Random, seeds: Sequence[bytes]) -> b
         )
     )
     change = dice.randrange(8).to_bytes(2, "little") + dice.getrandbits(16).to_bytes(2, "little")
-    return packed([parts[0], parts[1] + change + (value & (1 << 64) - 1).to_bytes(8, "little")])
+    return packed([which, changes + change + (value & (1 << 64) - 1).to_bytes(8, "little")])
 
 
 def _changed(snapshot: Snapshot, changes: bytes) -> Snapshot:
@@ -216,10 +216,8 @@ def _changed(snapshot: Snapshot, changes: bytes) -> Snapshot:
 
 
 def _read_snapshot(content: bytes, name: str) -> None:
-    parts = unpacked(content)
-    if parts is None or len(parts) != 2 or not parts[0]:
-        return
-    snapshot = _changed(real.snapshots()[parts[0][0] % len(real.snapshots())], parts[1])
+    which, changes = parts_of(content, 2)
+    snapshot = _changed(_snapshot(which), changes)
     unwinder = UNWINDERS[name]
     if unwinder.arches is not None and snapshot.arch.name not in unwinder.arches:
         return
@@ -245,14 +243,9 @@ SNAPSHOTS = tuple(
 
 
 @cache
-def _checker() -> ModuleType:
-    """The script, which is no module of the package."""
-    path = Path(testbed.vectors.__file__).parent / "kit" / "check_vectors.py"
-    spec = importlib.util.spec_from_file_location("check_vectors", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def _checker() -> dict[str, Any]:
+    """What the script defines, which is no module of the package."""
+    return run_path(str(Path(testbed.vectors.__file__).parent / "kit" / "check_vectors.py"))
 
 
 @cache
@@ -280,9 +273,9 @@ def _answer_seeds() -> Sequence[bytes]:
 
 def _read_answers(content: bytes) -> None:
     checker, file = _checker(), _vectors()
-    told = checker.answers_in(content.splitlines())
+    told = checker["answers_in"](content.splitlines())
     for vector in file["vectors"]:
-        checker.result(file, vector, told.get(vector["id"]), ["fp_chain"])
+        checker["result"](file, vector, told.get(vector["id"]), ["fp_chain"])
 
 
 ANSWERS = (
