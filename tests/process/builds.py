@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,7 @@ TARGETS = {
     "a32": ProgramTarget("arm-linux-gnueabihf-{}-12", "{}-12-arm-linux-gnueabihf", ("-marm",), *_ARM32),
     "thumb": ProgramTarget("arm-linux-gnueabihf-{}-12", "{}-12-arm-linux-gnueabihf", ("-mthumb",), *_ARM32),
 }
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C"}  # of programs outside
 ALL = [(target, link) for target in TARGETS for link in ("static", "dynamic")]
 
 
@@ -63,19 +65,27 @@ def ran(name: str, target: str, link: str, *arguments: str) -> ProcessRun:
 
 @cache
 def elsewhere(name: str, target: str, link: str, *arguments: str) -> tuple[bytes, int]:
+    """The same of a program of the folder."""
+    return outside(built(name, target, link), target, arguments, ENVIRONMENT)
+
+
+def outside(
+    path: Path, target: str, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes = b""
+) -> tuple[bytes, int]:
     """Standard output and exit status natively, or of qemu-user; the status is minus the signal that ended it."""
-    chosen, path = TARGETS[target], built(name, target, link)
-    command = [f"/program/{path.name}", *arguments]
-    start: list[str] = [str(path)]
+    chosen, start, own = TARGETS[target], [str(path)], environment
     if chosen.emulator:
-        start = [chosen.emulator, "-L", chosen.libraries, "-0", command[0], str(path)]
+        given = [part for each in environment.items() for part in ("-E", "=".join(each))]
+        start = [chosen.emulator, *given, "-L", chosen.libraries, "-0", f"/program/{path.name}", *start]
+        own = {"PATH": os.environ["PATH"]}
     try:
         done = subprocess.run(
             [*start, *arguments],
             executable=None if chosen.emulator else path,
+            input=stdin,
             capture_output=True,
-            timeout=60,
-            env={"PATH": "/usr/bin:/bin", "LANG": "C"},
+            timeout=300,
+            env=own,
             cwd=FOLDER.name,
         )
     except FileNotFoundError as error:

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun, run_process
@@ -33,10 +34,11 @@ from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import CountedProcess, WatchedProcess
 from testbed.profiling.thread_run import judge_in_pieces
 from testbed.report.phrases import share
+from testbed.sweep.debian import Apt
 from testbed.words.errors import TestbedError
 from tests.process.builds import PROGRAMS as SOURCES
 from tests.process.builds import TARGETS as COMPILERS
-from tests.process.builds import told
+from tests.process.builds import outside, told
 from unwinders import UNWINDERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "processes-shares.md"
@@ -335,23 +337,7 @@ def here(program: RunnableProgram) -> dict[str, Any]:
 
 def there(program: RunnableProgram) -> tuple[bytes, int]:
     """Standard output and exit status natively, or of qemu-user."""
-    compiler = COMPILERS[program.target]
-    name = f"/program/{program.path.name}"
-    start, executable, environment = [name], str(program.path), program.environment
-    if compiler.emulator:
-        given = [part for each in environment.items() for part in ("-E", "=".join(each))]
-        start = [compiler.emulator, *given, "-L", compiler.libraries, "-0", name, str(program.path)]
-        executable, environment = compiler.emulator, {"PATH": os.environ["PATH"]}
-    found = subprocess.run(
-        [*start, *program.arguments],
-        executable=executable if not compiler.emulator else None,
-        input=program.stdin,
-        capture_output=True,
-        timeout=300,
-        env=environment,
-        check=False,
-    )
-    return found.stdout, found.returncode
+    return outside(program.path, program.target, program.arguments, program.environment, program.stdin)
 
 
 def wanted(
@@ -436,28 +422,14 @@ def _sources(folder: Path, name: str) -> tuple[list[Path], list[str]]:
 
 
 def _apt(folder: Path, architecture: str, *command: str, cwd: Path) -> None:
-    """apt-get with lists of its own, so that no list of the machine is changed."""
-    state = folder / f"apt-{architecture}"
-    for each in ("lists/partial", "cache/archives/partial"):
-        (state / each).mkdir(parents=True, exist_ok=True)
-    (state / "sources.list").write_text(_DEB)
-    (state / "status").touch()
-    options = (
-        f"Dir::State={state}",
-        f"Dir::State::status={state / 'status'}",
-        f"Dir::State::lists={state / 'lists'}",
-        f"Dir::Cache={state / 'cache'}",
-        f"Dir::Etc::sourcelist={state / 'sources.list'}",
-        "Dir::Etc::sourceparts=-",
-        f"APT::Architecture={architecture}",
-        f"APT::Architectures={architecture}",
-        "APT::Sandbox::User=root",
-    )
-    start = ["apt-get", "-qq", *(part for each in options for part in ("-o", each))]
-    if not (state / "updated").exists():
-        subprocess.run([*start, "update"], check=True, capture_output=True)
-        (state / "updated").touch()
-    subprocess.run([*start, *command], check=True, capture_output=True, cwd=cwd)
+    """apt-get with lists of its own, of the release that is compared, and its sources."""
+    (folder / "sources.list").write_text(_DEB)
+    config = folder / "apt.conf"
+    config.write_text(f'Dir::Etc::sourcelist "{folder / "sources.list"}"; Dir::Etc::sourceparts "-";\n')
+    apt = Apt(folder / f"apt-{architecture}", architecture)
+    with patch.dict(os.environ, APT_CONFIG=str(config)):
+        apt.make_ready()
+        apt.run(*command, where=cwd)
 
 
 def _packaged(folder: Path, target: str, programs: list[str] | None) -> Iterator[tuple[RunnableProgram | str, str]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
+from pathlib import Path
 
 import pytest
 
 from testbed.process import run_process
-from tests.process.builds import ALL, TARGETS, elsewhere, host_is_x86_64, ran, told
+from tests.process.builds import ALL, ENVIRONMENT, TARGETS, elsewhere, host_is_x86_64, outside, ran, told
 
 # Each program on each architecture, static or dynamic by turns.
 RUNS = (
@@ -84,7 +84,4 @@ def test_nobody_says_that_he_is_another_process() -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_print_what_they_print_natively(shell: str, script: str) -> None:
     run = run_process(shell, ["-c", script])
-    native = subprocess.run(
-        [shell, "-c", script], stdin=subprocess.DEVNULL, capture_output=True, env={"PATH": "/usr/bin:/bin", "LANG": "C"}
-    )
-    assert told(run) == (native.stdout, native.returncode), run.stderr
+    assert told(run) == outside(Path(shell), "x86_64", ["-c", script], ENVIRONMENT), run.stderr
