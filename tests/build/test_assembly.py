@@ -26,7 +26,6 @@ ARM32, X86 = ARCHES["arm32"], ARCHES["x86_64"]
 def read(text: str, isa: str = "a32") -> list[object]:
     arch = X86 if isa == "x86_64" else ARM32
     chosen = arch.isa_named(isa)
-    assert chosen is not None
     source = program_from_text("t", arch, f"// summary: t\n// exit: 0\n{text}", isa=isa).sources[isa]
     return list(read_assembly(source, arch, chosen).statements)
 
@@ -190,7 +189,6 @@ ALL_ISAS = [(arch, isa) for arch in ARCHES.values() for isa in arch.isas]
 def assembled_by_keystone(isa_name: str, text: str) -> bytes:
     arch = next(a for a in ARCHES.values() if a.isa_named(isa_name))
     isa = arch.isa_named(isa_name)
-    assert isa is not None
     return assemble_program(program_from_text("t", arch, text, isa=isa_name).sources[isa_name], arch, isa)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,17 +55,14 @@ def test_another_source_is_another_file(calls: list[str]) -> None:
     assert second.image.sections[".text"].data == b"\xc3"
 
 
-def test_an_edited_writer_is_not_hidden(monkeypatch: pytest.MonkeyPatch, calls: list[str]) -> None:
+@pytest.mark.parametrize(("what", "instead"), [("_own_code", lambda: "edited"), ("version_of", lambda package: "99")])
+def test_an_edited_writer_and_another_version_of_a_tool_make_another_file(
+    monkeypatch: pytest.MonkeyPatch, calls: list[str], what: str, instead: Callable[..., str]
+) -> None:
     first = build(program(), X86, KEYSTONE)
-    monkeypatch.setattr(cache, "_own_code", lambda: "edited")
+    monkeypatch.setattr(cache, what, instead)
     assert build(program(), X86, KEYSTONE).path != first.path
     assert len(calls) == 2
-
-
-def test_another_tool_version_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = build(program(), X86, KEYSTONE)
-    monkeypatch.setattr(cache, "version_of", lambda package: "99")
-    assert build(program(), X86, KEYSTONE).path != first.path
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])

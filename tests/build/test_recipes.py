@@ -15,7 +15,7 @@ from testbed.build.recipes import RECIPES, SELECTION, first_recipe, recipe_named
 from testbed.build.targets import ZEROED_BASE
 from testbed.campaign.cells import units
 from testbed.image.capstone_isas import disassembler
-from testbed.program.model import program_from_text
+from testbed.program.model import program_from_text, read_program
 from testbed.runs.run import run_built, run_program
 from testbed.words.catalogue import matches
 from testbed.words.errors import BuildError, DataFileError, UsageError
@@ -74,7 +74,6 @@ def test_frame_records_of_a_recipe_reach_the_image_and_the_truth() -> None:
     """Thumb code that chains through r11: the prologue is over when r11 is set, not r7."""
     run = run_program(PROGRAMS["recursion"], ARCHES["arm32"], "clang-thumb-O2-aapcs")
     main = run.built.image.symbol_named("main")
-    assert main is not None
     assert run.built.image.frame_record_at(main.address).pointer == "r11"
     pointers = run.trace.column("r11")
     assert (run.watched.sites.frame_pointer == pointers).all()
@@ -83,8 +82,6 @@ def test_frame_records_of_a_recipe_reach_the_image_and_the_truth() -> None:
 
 
 def test_a_program_of_ones_own_is_not_in_the_selection_of_a_named_recipe(tmp_path: Path) -> None:
-    from testbed.program.model import read_program
-
     names = {recipe.name for recipe in recipes_for(read_program(written(tmp_path)), ARCHES["x86_64"])}
     assert "clang-O2" in names and "gcc-O2" in names and "gcc-O3" not in names
 
