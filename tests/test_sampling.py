@@ -116,6 +116,5 @@ def test_only_files_with_such_names_are_read(tmp_path: Path, monkeypatch: pytest
     assert asked(tmp_path, keyword="leaf") == {"test_a.py": 1}, "what has changed is read"
 
     path = kept_names.place(config(tmp_path))
-    assert path is not None
     path.write_text(json.dumps(json.loads(path.read_text()) | {"shared": "another corpus"}))
     assert asked(tmp_path, keyword="leaf") == {}

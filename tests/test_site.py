@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -10,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from docs import build_site
+
 ROOT = Path(__file__).parents[1]
 
 
 def test_every_document_is_laid_out_and_has_a_place_in_the_contents(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("build_site", ROOT / "docs" / "build_site.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.lay_out(tmp_path)
+    build_site.lay_out(tmp_path)
     index = (tmp_path / "index.md").read_text(encoding="utf-8")
-    for page in module.documents():
+    for page in build_site.documents():
         assert (tmp_path / page).is_file()
         named = page.with_suffix("").as_posix()
         assert f"\n{named}\n" in index or (named.startswith("docs/") and "\ndocs/*\n" in index), named

@@ -23,6 +23,7 @@ from testbed.report.check_formats import FORMATS
 from testbed.store import KEY_LENGTH, KEY_PATTERN
 from tests.cli.command import Testbed, tells
 from tests.golden.whole import golden
+from tests.installed import script
 from tests.report.checked import CLEAN
 
 ROOT = Path(__file__).parents[2]
@@ -158,9 +159,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / name).write_text(text)
     (folder / "bin").mkdir()
     for name, package in (("testbed", "testbed.cli"), ("pytest", "pytest")):
-        script = folder / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {package} "$@"\n')
-        script.chmod(0o755)
+        script(folder / "bin" / name, f'#!/bin/sh\nexec "{sys.executable}" -m {package} "$@"\n')
     return folder
 
 
@@ -192,10 +191,6 @@ def test_a_session_goes_as_it_is_shown(text: str, folder: Path) -> None:
 def test_the_page_has_its_examples() -> None:
     assert [language for language, _ in BLOCKS].count("python") == 3
     assert len(consoles()) == 4
-    for link in re.findall(r"\]\((?!http)([^)#]+)\)", YOUR_UNWINDER):
-        assert (ROOT / "docs" / link).exists()
-    for name in re.findall(r"`((?:testbed|programs|docs)/[\w./]+)`", YOUR_UNWINDER):
-        assert (ROOT / name).exists()
 
 
 # What commands print, whole, each in ``golden/outputs``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from threading import Thread
@@ -67,10 +66,7 @@ def test_a_wrong_directive_changes_rows_strips_and_verdicts(served: EditorServer
         assert page.inner_text("#said") == ""
         assert "100 % exact" in verdict_of(page, "eh_frame")
         # It opens at its first lie, and then goes to where one was.
-        end = time.monotonic() + 90
-        while (at := page.evaluate("document.querySelector('iframe').contentWindow.stepper.at()")) != 4:
-            assert time.monotonic() < end, at
-            page.wait_for_timeout(50)
+        page.wait_for_function("document.querySelector('iframe').contentWindow.stepper.at() === 4", timeout=90_000)
 
 
 def test_an_instruction_that_is_none_is_told_with_its_line(served: EditorServer) -> None:

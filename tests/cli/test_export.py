@@ -133,7 +133,6 @@ def snapshot(tmp_path: Path) -> Path:
     ):
         subprocess.run(command.split(), cwd=tmp_path, check=True, timeout=60)
     inner = read_image(tmp_path / "whole").symbol_named("inner")
-    assert inner is not None
     pc = "rip" if arch == "x86_64" else "pc"
     sp = "rsp" if arch == "x86_64" else "sp"
     data = {

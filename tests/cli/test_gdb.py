@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.runs.run import Run, run_program
+from tests.installed import tool
 
 ISAS = {
     "x86_64": ("x86_64", "clang-asm"),
@@ -32,8 +32,7 @@ def run_of(isa: str) -> Run:
 
 
 def gdb(isa: str, location: str, commands: Sequence[str]) -> str:
-    if shutil.which("gdb-multiarch") is None:
-        pytest.skip("needs gdb-multiarch: apt install gdb-multiarch")
+    tool("gdb-multiarch", "gdb-multiarch")
     arch, recipe = ISAS[isa]
     told = [part for each in commands for part in ("-ex", f"echo <{each}>\\n", "-ex", each)]
     line = [sys.executable, "-m", "testbed.cli", "gdb", "leaf_call", "-a", arch, "-r", recipe, "--at", location]
@@ -100,7 +99,6 @@ def test_without_starting_gdb_the_command_to_type_is_printed_and_served() -> Non
     line = [sys.executable, "-m", "testbed.cli", "gdb", "leaf_call", "-a", "arm64", "--serve", "--port", str(port)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            assert process.stdout is not None
             typed = shlex.split(process.stdout.readline())
             assert typed[0] == "gdb-multiarch" and typed[-1] == f"target remote 127.0.0.1:{port}"
             for _ in range(2):  # the next gdb is served too

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,6 +17,7 @@ from junitparser import JUnitXml
 from testbed.campaign.results import Unit
 from testbed.campaign.score_card import known_scores
 from tests.cli.command import Testbed, data_of, tells
+from tests.words.alive import comes_true
 
 
 def test_matrix_writes_what_it_prints(testbed: Testbed, tmp_path: Path) -> None:
@@ -85,10 +85,8 @@ def test_an_interrupted_matrix_says_what_was_done(tmp_path: Path) -> None:
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    for _ in range(1200):  # an empty cache: building everything takes far longer than the first units
-        if len(list(tmp_path.rglob("*.judged"))) >= 2:
-            break
-        time.sleep(0.1)
+    # An empty cache: building everything takes far longer than the first units.
+    comes_true(lambda: len(list(tmp_path.rglob("*.judged"))) >= 2, 120)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130, out + err

@@ -33,6 +33,7 @@ from testbed.report import stepper, timeline
 from testbed.words.errors import ToolchainMissing
 from testbed.words.printable import printable, printable_lines
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
+from tests.installed import referees_unwinder, script
 
 BUILT = "a program file"
 SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
@@ -224,15 +225,13 @@ def test_names_are_completed(words: tuple[str, ...], expected: list[str]) -> Non
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="apt-get install bash")
 def test_bash_asks_the_command(tmp_path: Path) -> None:
-    command = tmp_path / "testbed"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m testbed.cli "$@"\n')
-    command.chmod(0o755)
-    script = BashComplete(cli, {}, "testbed", "_TESTBED_COMPLETE").source() + (
+    script(tmp_path / "testbed", f'#!/bin/sh\nexec {sys.executable} -m testbed.cli "$@"\n')
+    asks = BashComplete(cli, {}, "testbed", "_TESTBED_COMPLETE").source() + (
         'COMP_WORDS=(testbed run leaf_n); COMP_CWORD=2; _testbed_completion testbed; echo "${COMPREPLY[@]}"\n'
     )
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(["bash", "-c", asks], capture_output=True, text=True, env=environment, check=False)
     assert done.stdout.split() == ["leaf_no_frame"], done.stderr
 
 
@@ -398,7 +397,7 @@ RUN = "run leaf_call --arch arm64"
         ("list arches", set(), (*LIBRARIES, "programs", *OURS), ()),
         ("list unwinders", set(), ("testbed.generate", "testbed.referee", "testbed.machine", "programs"), ()),
         (RUN, LEAF, tuple(f"testbed.referee.{room}" for room in ("process", *FOLDERS)), ()),
-        (RUN, LEAF, ("numba", "numpy.ma", "jinja2", "multiprocessing"), ()),
+        (RUN, LEAF, ("numba", "llvmlite", "numpy.ma", "jinja2", "multiprocessing"), ()),
         (RUN, LEAF, ("testbed.report.matrix_text", "testbed.image.macho", "testbed.image.debug.lines"), ()),
         (RUN, LEAF, ("testbed.generate",), ("", ".seeds", ".shape", ".evaluate")),  # what a name stands for
         (f"{RUN} -u fp_chain", LEAF, ("unwinders.chains",), ("", ".fp_chain")),  # an unwinder is loaded alone
@@ -422,8 +421,7 @@ def test_a_check_of_one_function_waits_for_no_compiler(tmp_path: Path) -> None:
 
 
 def test_one_real_unwinder_is_looked_for_alone() -> None:
-    if REFEREES["libdw"].find() is None:
-        pytest.skip("libdw is not installed: apt-get install libdw1")
+    referees_unwinder("libdw", "libdw")
     process = started("run", "leaf_call", "--arch", "arm64", "-u", "libdw")
     assert process.of("testbed.referee.libdw")
     assert process.of(*(f"testbed.referee.{folder}" for folder in FOLDERS if folder != "libdw")) == set()

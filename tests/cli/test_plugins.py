@@ -20,6 +20,7 @@ from testbed.cli.plugins import MOST_HANGS, brought, guarded
 from testbed.referee import REFEREES
 from testbed.words.errors import BrokenAnswer, ToolCrashed, ToolHung, UnwindError, UsageError
 from tests.cli.command import Step, Testbed, session, tells
+from tests.installed import referees_unwinder
 from unwinders import UNWINDERS
 
 MODULE = """
@@ -345,7 +346,6 @@ def test_run_and_backtrace_take_real_unwinders_by_name(testbed: Testbed, monkeyp
         patched.setattr("testbed.cli.unwinders.present", lambda patterns=(): {})
         tells(testbed, 2, ("run", "leaf_call", "-u", "lib*w"), err=["libdw needs libdw, which is not installed"])
         tells(testbed, 2, ("run", "leaf_call", "-u", "libd"), err=["libdw needs libdw, which is not installed"])
-    if REFEREES["libdw"].find() is None:
-        pytest.skip("libdw is not installed: apt-get install libdw1")
+    referees_unwinder("libdw", "libdw")
     assert "libdw     exact" in testbed("run", "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw").out
     assert "in middle ()" in testbed("backtrace", "leaf_call", "--arch", "arm64", "--at", "leaf", "-u", "libdw").out

@@ -10,13 +10,18 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 import testbed
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import build
+from testbed.build.recipes import RECIPES
 from testbed.cli.process_run import needs_a_kernel
 from testbed.cli.step_screen import StepScreen
 from testbed.referee import present
@@ -26,6 +31,7 @@ from testbed.runs.judging import judge_all
 from tests.cli.command import Step, Testbed, data_of, session, tells
 from tests.process.builds import built
 from tests.report.chromium import opened
+from tests.words.alive import comes_true
 from unwinders import UNWINDERS
 
 
@@ -370,11 +376,6 @@ def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, 
 
 def test_only_what_a_libc_starts_needs_a_kernel(testbed: Testbed) -> None:
     assert needs_a_kernel(built("hello", "x86_64", "dynamic")) and needs_a_kernel(built("hello", "arm64", "static"))
-    from programs import PROGRAMS
-    from testbed.arch import ARCHES
-    from testbed.build import build
-    from testbed.build.recipes import RECIPES
-
     assert not needs_a_kernel(build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path)
 
 
@@ -407,123 +408,110 @@ def shown() -> ScreenRun:
     return ScreenRun(run, unwinders, tuple(judge_all(run, unwinder) for unwinder in unwinders))
 
 
-def driven(
-    shown: ScreenRun,
-    act: Callable[[StepScreen, Callable[..., Awaitable[list[str]]], object], Awaitable[None]],
-    size: tuple[int, int] = (100, 30),
-) -> None:
-    """Run the program without a terminal; ``act`` presses keys by its second argument, which gives the screen."""
+@dataclass
+class DrivenScreen:
+    """The program without a terminal."""
 
-    async def go() -> None:
-        app = StepScreen(shown, shown.run.step_at("leaf"))
-        async with app.run_test(size=size) as pilot:
+    app: StepScreen
+    size: tuple[int, int]
+    loop: asyncio.Runner
+    pilot: Pilot[None]
 
-            async def press(*keys: str) -> list[str]:
-                await pilot.press(*keys)
-                await pilot.pause()
-                return ["".join(part.text for part in strip) for strip in app.screen._compositor.render_strips()]
-
-            await pilot.pause()
-            await act(app, press, pilot)
-
-    asyncio.run(go())
+    def press(self, *keys: str) -> list[str]:
+        """The lines of the screen after some keys."""
+        self.loop.run(self.pilot.press(*keys))
+        self.loop.run(self.pilot.pause())
+        return ["".join(part.text for part in strip) for strip in self.app.screen._compositor.render_strips()]
 
 
-@pytest.mark.parametrize("size", [(100, 30), (80, 24), (160, 50)])
-def test_code_stack_rows_and_who_called_are_on_one_screen(shown: ScreenRun, size: tuple[int, int]) -> None:
-    async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        lines = await press()
-        assert len(lines) == size[1] and max(map(len, lines)) <= size[0]
-        text = "\n".join(lines)
-        assert re.search(r"^→S leaf +stp x29, x30", text, re.M)  # the code, with the focused unwinder's mark
-        assert "return to main+0x10" in text and "← CFA of" in text  # the stack
-        assert "eh_frame row from leaf: CFA = sp" in text
-        for name in ("truth", *NAMES):
-            assert re.search(rf"^[▶ ] {name} .* leaf <", text, re.M), name
-        assert "SKIPPED   leaf < [middle+0x10] < main+0x10" in text
-        assert "leads to main+0x10" in " ".join(text.split())
-        assert "...EE..SS..SS...S...S.E.." in text  # the strip
-        assert "help" in lines[-1] and "quit" in lines[-1]
-
-    driven(shown, act, size)
+@pytest.fixture
+def screen(shown: ScreenRun, request: pytest.FixtureRequest) -> Iterator[DrivenScreen]:
+    app, size = StepScreen(shown, shown.run.step_at("leaf")), getattr(request, "param", (100, 30))
+    with asyncio.Runner() as loop:
+        running = app.run_test(size=size)
+        yield DrivenScreen(app, size, loop, loop.run(running.__aenter__()))
+        loop.run(running.__aexit__(None, None, None))
 
 
-def test_keys_move_focus_and_search(shown: ScreenRun) -> None:
+@pytest.mark.parametrize("screen", [(100, 30), (80, 24), (160, 50)], indirect=True)
+def test_code_stack_rows_and_who_called_are_on_one_screen(screen: DrivenScreen) -> None:
+    lines = screen.press()
+    assert len(lines) == screen.size[1] and max(map(len, lines)) <= screen.size[0]
+    text = "\n".join(lines)
+    assert re.search(r"^→S leaf +stp x29, x30", text, re.M)  # the code, with the focused unwinder's mark
+    assert "return to main+0x10" in text and "← CFA of" in text  # the stack
+    assert "eh_frame row from leaf: CFA = sp" in text
+    for name in ("truth", *NAMES):
+        assert re.search(rf"^[▶ ] {name} .* leaf <", text, re.M), name
+    assert "SKIPPED   leaf < [middle+0x10] < main+0x10" in text
+    assert "leads to main+0x10" in " ".join(text.split())
+    assert "...EE..SS..SS...S...S.E.." in text  # the strip
+    assert "help" in lines[-1] and "quit" in lines[-1]
+
+
+def test_keys_move_focus_and_search(shown: ScreenRun, screen: DrivenScreen) -> None:
     lies = [s for s, verdict in enumerate(shown.verdicts[0]) if verdict.outcome.lying]
 
-    async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        for key, step in (("n", 12), ("b", 11), ("0", 0), ("c", 3), ("right", 4), ("dollar_sign", 24)):
-            assert f"step {step} of 0 to 24" in (await press(key))[0], key
-        await press("0")
-        seen = []
-        while "no lie" not in "".join(await press("l")):
-            seen.append(app.step)
-        assert seen == [3, 7, 11, 16, 20, 22] and set(seen) <= set(lies)  # where it begins, not each step of it
-        await press("down", "down")
-        assert app.focused_unwinder == 2 and "no lie of eh_frame" in "".join(await press("l"))
-        await press("up", "slash", *"leaf+0x8", "enter")
-        assert (app.focused_unwinder, app.step) == (1, shown.run.step_at("leaf+0x8"))
-        said = await press("slash", *"nowhere", "enter")
-        assert any("no symbol" in line for line in said) and app.step == shown.run.step_at("leaf+0x8")
-        help_lines = await press("question_mark")
-        assert any("previous lie" in line for line in help_lines)
-        assert any("escape" in line and "ctrl+c" in line for line in help_lines)
-        assert not any("previous lie" in line for line in await press("n"))
-
-    driven(shown, act)
+    for key, step in (("n", 12), ("b", 11), ("0", 0), ("c", 3), ("right", 4), ("dollar_sign", 24)):
+        assert f"step {step} of 0 to 24" in screen.press(key)[0], key
+    screen.press("0")
+    seen = []
+    while "no lie" not in "".join(screen.press("l")):
+        seen.append(screen.app.step)
+    assert seen == [3, 7, 11, 16, 20, 22] and set(seen) <= set(lies)  # where it begins, not each step of it
+    screen.press("down", "down")
+    assert screen.app.focused_unwinder == 2 and "no lie of eh_frame" in "".join(screen.press("l"))
+    screen.press("up", "slash", *"leaf+0x8", "enter")
+    assert (screen.app.focused_unwinder, screen.app.step) == (1, shown.run.step_at("leaf+0x8"))
+    said = screen.press("slash", *"nowhere", "enter")
+    assert any("no symbol" in line for line in said) and screen.app.step == shown.run.step_at("leaf+0x8")
+    help_lines = screen.press("question_mark")
+    assert any("previous lie" in line for line in help_lines)
+    assert any("escape" in line and "ctrl+c" in line for line in help_lines)
+    assert not any("previous lie" in line for line in screen.press("n"))
 
 
-def test_a_key_that_closes_the_help_does_nothing_else(shown: ScreenRun) -> None:
-    async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        before = app.step, app.focused_unwinder
-        for key in ("escape", "q", "n", "l", "tab", "w", "down"):
-            assert "this help" in "".join(await press("question_mark")), key
-            assert "this help" not in "".join(await press(key)), key
-            assert app.is_running and (app.step, app.focused_unwinder) == before, key
-
-    driven(shown, act)
+def test_a_key_that_closes_the_help_does_nothing_else(screen: DrivenScreen) -> None:
+    before = screen.app.step, screen.app.focused_unwinder
+    for key in ("escape", "q", "n", "l", "tab", "w", "down"):
+        assert "this help" in "".join(screen.press("question_mark")), key
+        assert "this help" not in "".join(screen.press(key)), key
+        assert screen.app.is_running and (screen.app.step, screen.app.focused_unwinder) == before, key
 
 
-def test_a_low_terminal_scrolls_the_help_and_a_narrow_one_says_how_to_get_it(shown: ScreenRun) -> None:
-    async def low(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        first = "".join(await press("question_mark"))
-        assert "next step" in first and "more" in first and "never was" not in first
-        assert "never was" in "".join(await press("pagedown", "pagedown", "pagedown"))
-        assert app.focused_unwinder == 0
-
-    async def narrow(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        assert "? help" in (lines := await press())[-1] and "q quit" in lines[-1]
-        whole = "".join(await press("question_mark"))
-        assert "next step" in whole and "never was" in whole and "more" not in whole
-
-    driven(shown, low, (60, 12))
-    driven(shown, narrow, (60, 20))
+@pytest.mark.parametrize("screen", [(60, 12)], indirect=True)
+def test_a_low_terminal_scrolls_the_help(screen: DrivenScreen) -> None:
+    first = "".join(screen.press("question_mark"))
+    assert "next step" in first and "more" in first and "never was" not in first
+    assert "never was" in "".join(screen.press("pagedown", "pagedown", "pagedown"))
+    assert screen.app.focused_unwinder == 0
 
 
-@pytest.mark.parametrize("size", [(60, 24), (80, 24), (160, 40)])
-def test_the_whole_reason_is_seen_at_any_width(shown: ScreenRun, size: tuple[int, int]) -> None:
-    async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        lie = await press("l")
-        whole = " ".join(why_text(shown, app.step, app.focused_unwinder).plain.split())
-        assert whole.startswith("fp_chain: ") and "leaf has left its record" in whole
-        if size[0] < 100:
-            assert any("(w: all)" in line for line in lie)
-        inside = [line.strip(" │╭╮╰╯─▏▕┃") for line in await press("w")]
-        assert whole.replace(" ", "") in "".join(inside).replace(" ", "")
-
-    driven(shown, act, size)
+@pytest.mark.parametrize("screen", [(60, 20)], indirect=True)
+def test_a_narrow_terminal_says_how_to_get_the_help(screen: DrivenScreen) -> None:
+    assert "? help" in (lines := screen.press())[-1] and "q quit" in lines[-1]
+    whole = "".join(screen.press("question_mark"))
+    assert "next step" in whole and "never was" in whole and "more" not in whole
 
 
-def test_the_mouse_goes_to_instructions_unwinders_and_steps(shown: ScreenRun) -> None:
-    async def act(app: StepScreen, press: Callable[..., Awaitable[list[str]]], pilot: object) -> None:
-        await pilot.click("#code", offset=(5, 2))  # type: ignore[attr-defined]
-        assert app.step == shown.run.step_at("leaf+0x8")
-        await pilot.click("#answers", offset=(5, 3))  # type: ignore[attr-defined]
-        assert app.shown.unwinders[app.focused_unwinder].name == "eh_frame"
-        await pilot.click("#strip", offset=(3, 0))  # type: ignore[attr-defined]
-        assert app.step == 3
+@pytest.mark.parametrize("screen", [(60, 24), (80, 24), (160, 40)], indirect=True)
+def test_the_whole_reason_is_seen_at_any_width(shown: ScreenRun, screen: DrivenScreen) -> None:
+    lie = screen.press("l")
+    whole = " ".join(why_text(shown, screen.app.step, screen.app.focused_unwinder).plain.split())
+    assert whole.startswith("fp_chain: ") and "leaf has left its record" in whole
+    if screen.size[0] < 100:
+        assert any("(w: all)" in line for line in lie)
+    inside = [line.strip(" │╭╮╰╯─▏▕┃") for line in screen.press("w")]
+    assert whole.replace(" ", "") in "".join(inside).replace(" ", "")
 
-    driven(shown, act)
+
+def test_the_mouse_goes_to_instructions_unwinders_and_steps(shown: ScreenRun, screen: DrivenScreen) -> None:
+    screen.loop.run(screen.pilot.click("#code", offset=(5, 2)))
+    assert screen.app.step == shown.run.step_at("leaf+0x8")
+    screen.loop.run(screen.pilot.click("#answers", offset=(5, 3)))
+    assert screen.app.shown.unwinders[screen.app.focused_unwinder].name == "eh_frame"
+    screen.loop.run(screen.pilot.click("#strip", offset=(3, 0)))
+    assert screen.app.step == 3
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: apt-get install tmux")
@@ -534,14 +522,11 @@ def test_in_a_real_terminal(tmp_path: Path, quit_key: str) -> None:
     start = [*session, "-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "-c", str(ROOT), command]
     subprocess.run(start, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
+    def screen() -> str:
+        return subprocess.run([*session, "capture-pane", "-p"], capture_output=True, text=True, check=True).stdout
+
     def screen_with(pattern: str) -> None:
-        end = time.monotonic() + 90
-        while True:
-            said = subprocess.run([*session, "capture-pane", "-p"], capture_output=True, text=True, check=True).stdout
-            if re.search(pattern, said):
-                return
-            assert time.monotonic() < end, said
-            time.sleep(0.1)
+        assert comes_true(lambda: re.search(pattern, screen()), 90), screen()
 
     screen_with(r"step 11 of 0 to 24[\s\S]*quit")
     if quit_key == "q":
@@ -550,11 +535,9 @@ def test_in_a_real_terminal(tmp_path: Path, quit_key: str) -> None:
         subprocess.run([*session, "resize-window", "-x", "70", "-y", "24"], check=True)
         screen_with(r"(?m)^▶ fp_chain")
     subprocess.run([*session, "send-keys", quit_key], check=True)
-    end = time.monotonic() + 30
-    while not (tmp_path / "status").exists() or not (tmp_path / "status").read_text():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    assert (tmp_path / "status").read_text().strip() == "0"
+    status = tmp_path / "status"
+    assert comes_true(lambda: status.exists() and status.read_text(), 30)
+    assert status.read_text().strip() == "0"
 
 
 def test_moves_lead_to_calls_out_and_to_differences() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Step, Testbed, session, tells
+from tests.words.alive import comes_true
 
 HOSTILE = f"{shlex.quote(sys.executable)} -S {Path(__file__).parents[1] / 'protocol' / 'hostile.py'}"
 
@@ -136,18 +137,14 @@ def test_an_interrupt_while_waiting_ends_both(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "testbed.cli", "run", "leaf_call", "-a", "x86_64", "--unwinder-cmd", command]
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background ignores it
     child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
-    until = time.monotonic() + 60
-    while not (tmp_path / "pid").exists() and time.monotonic() < until:
-        time.sleep(0.05)
+    comes_true((tmp_path / "pid").exists)
     time.sleep(0.1)
     group = int((tmp_path / "pid").read_text())
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=30)
     assert child.returncode == 130
     assert err.strip().splitlines()[-1] == "interrupted"
-    while _lives(group) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not _lives(group)
+    assert comes_true(lambda: not _lives(group))
 
 
 def _lives(group: int) -> bool:

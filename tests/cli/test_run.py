@@ -225,15 +225,6 @@ def test_columns_are_honoured_where_there_is_no_terminal(
     assert width - 8 < longest <= width
 
 
-def test_the_script_of_the_documents_prints_help_and_writes_nothing() -> None:
-    before = {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")}
-    done = subprocess.run(
-        [sys.executable, "docs/regenerate.py", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0 and "regenerate.py" in done.stdout, done.stderr
-    assert {path: path.stat().st_mtime_ns for path in (ROOT / "docs").glob("*.*")} == before
-
-
 # Ctrl-C ends a command wherever it arrives, 130 and one word; streams that are closed, or know few signs.
 
 _COMMAND = """
