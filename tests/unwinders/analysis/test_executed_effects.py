@@ -397,7 +397,6 @@ WORDS = {"byte": 1, "word": 2, "dword": 4, "qword": 8, "xmmword": 16, "ymmword":
 @pytest.mark.parametrize("text", [" ".join(text.split()) for text in WIDE.split(";")])
 def test_vector_stores_that_the_emulator_lacks_have_the_size_that_the_assembler_is_told(text: str) -> None:
     found = decoded("x86_64", assembled("x86_64", text))
-    assert found is not None
     (store,) = found[1].operations
     assert isinstance(store, Store)
     assert (store.at.register, store.at.offset, store.size) == ("rsp", 0, WORDS[text.split()[1]])
@@ -421,7 +420,6 @@ SCALABLE = {
 @pytest.mark.parametrize("word", SCALABLE, ids=[text for _, text in SCALABLE.values()])
 def test_stores_of_scalable_vectors_tags_and_lines(word: int) -> None:
     found = decoded("arm64", word.to_bytes(4, "little"))
-    assert found is not None
     size = SCALABLE[word][0]
     assert [(o.at.register, o.at.offset, o.size) for o in found[1].operations if isinstance(o, Store)] == (
         [("sp", 0, size)] if size else []
@@ -437,5 +435,4 @@ def test_registers_of_other_kinds_are_read(word: int) -> None:
 
 def test_a_scalable_vector_over_a_saved_register_is_seen() -> None:
     found = decoded("arm64", 0x8580_47E8.to_bytes(4, "little"))  # ldr z8, [sp, #1, mul vl]
-    assert found is not None
     assert found[1].operations == (Forget("d8"),)

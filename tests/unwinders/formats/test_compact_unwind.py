@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
 from testbed.image.macho import function_starts
 from testbed.words.errors import MalformedTable
+from tests.installed import tool
 from tests.unwinders.beside import read_alike
 from tests.unwinders.compact import (
     BASE,
@@ -211,7 +211,6 @@ def test_dwarf_mode_gives_the_rows_of_the_fde_that_it_names(offset: int) -> None
     """An offset of 0, where no FDE can stand, asks for a search of the section."""
     made = image_of(ARM64, 0x0300_0000 | offset, frame=call_frame(CODE))
     first, second = found(made, START), found(made, START + 4)
-    assert first is not None and second is not None
     assert (first.cfa, first.end) == (RegisterPlus("sp", 0), CODE + 4)
     assert (second.cfa, second.registers) == (RegisterPlus("sp", 0x20), at_cfa(x30=-16))
     assert second.found_by == f"{FRAME}+{FDE:#x}"
@@ -394,9 +393,7 @@ def built(program: str, arch: str, recipe: str) -> Image:
 
 def listed_by_llvm(path: Path) -> list[tuple[int, int]]:
     """(function offset, encoding) of every second-level entry."""
-    objdump = shutil.which("llvm-objdump")
-    if objdump is None:
-        pytest.skip("needs the Debian package llvm: apt install llvm")
+    objdump = tool("llvm-objdump", "llvm")
     text = subprocess.run([objdump, "--unwind-info", path], capture_output=True, text=True, check=True).stdout
     pages = text.partition("Second level indices:")[2]
     found = re.findall(r"\]: function offset=0x([0-9a-f]+), encoding(?:\[\d+\])?=0x([0-9a-f]+)", pages)
@@ -431,11 +428,8 @@ def test_the_corpus_has_every_mode() -> None:
 @pytest.mark.parametrize(("arch", "recipe"), [("arm64", "macho-O2"), ("x86_64", "macho-O2-nofp")])
 def test_another_linkers_layout_equals_llvm_objdump(arch: str, recipe: str, tmp_path: Path) -> None:
     """lld writes regular pages, common encodings and other places than Zig's linker."""
-    linker = next((found for name in LINKERS if (found := shutil.which(name))), None)
-    if linker is None:
-        pytest.skip("needs the Debian package lld: apt install lld")
+    linker = tool(" ".join(LINKERS), "lld")
     target = MACH_O[arch]
-    assert target is not None
     source, compiled, linked = PROGRAMS["struct_return"].sources["c"], tmp_path / "o.o", tmp_path / "linked"
     command = (find_zig(), "clang", "-c", "-ffreestanding", *target.clang, *RECIPES[recipe].flags)
     subprocess.run([*command, source.path, "-o", compiled], check=True)
@@ -461,7 +455,7 @@ def starts_in(path: Path, base: int) -> tuple[int, ...]:
 
 
 def starts_by_llvm(path: Path) -> tuple[int, ...]:
-    command = (shutil.which("llvm-objdump") or "", "--macho", "--function-starts", path)
+    command = (tool("llvm-objdump", "llvm"), "--macho", "--function-starts", path)
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = tuple(int(line, 16) for line in re.findall(r"^([0-9a-f]{16})$", text, re.M))
     assert len(found) > 3

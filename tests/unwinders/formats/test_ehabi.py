@@ -25,9 +25,8 @@ from tests.unwinders.ehabi_index import (
     prel31,
     table,
 )
-from tests.unwinders.formats.ehabi_texts import described, operations, undone
 from tests.unwinders.frames import ARM32, START, snapshot, u, words
-from unwinders.formats.ehabi import exception_index
+from unwinders.formats.ehabi import OperationBytes, exception_index
 from unwinders.formats.ehabi_rows import (
     AuthenticateHere,
     EhabiOperation,
@@ -36,6 +35,7 @@ from unwinders.formats.ehabi_rows import (
     PopAuthenticationCode,
     PopVfp,
     SetVsp,
+    decode,
     exidx_index,
 )
 from unwinders.rows.apply import apply
@@ -208,8 +208,30 @@ def test_only_the_entry_that_is_found_can_be_broken() -> None:
 def test_what_cannot_be_unwound_by_rows_is_not_claimed() -> None:
     searched = made(index_of(THREE[0], (START + 0x20, 0x80FF_FFFF), (START + 0x40, 0x8080_00B0), THREE[2]))
     assert [found.start for found in exidx_index(searched).all_rows()] == [START]
-    assert EHABI.rows is not None
     assert len(EHABI.rows(searched)) == 1
+
+
+# EHABI operations from their bytes in hexadecimal, and what is read of them.
+
+
+def operations(text: str) -> tuple[EhabiOperation, ...]:
+    """The operations of bytes spelled in hexadecimal, standing from offset 0x10 on."""
+    content = bytes.fromhex(text)
+    return decode(OperationBytes(".ARM.extab", tuple((0x10 + i, byte) for i, byte in enumerate(content))))
+
+
+def described(text: str) -> Image:
+    """An image whose one function, at START, has these bytes in a long entry (personality routine 1)."""
+    content = bytes.fromhex(text)
+    content += b"\xb0" * (-(len(content) - 2) % 4)
+    body = b"\x81" + bytes([(len(content) - 2) // 4]) + content
+    table = b"".join(body[i : i + 4][::-1] for i in range(0, len(body), 4))
+    return made(index_of((START, at(0))), table)
+
+
+def undone(text: str) -> tuple[Rule | None, dict[str, Rule], str]:
+    said = exidx_row(described(text), START)
+    return said.cfa, dict(said.registers), said.return_address
 
 
 # EHABI operations applied: the caller's registers.

@@ -130,7 +130,6 @@ def test_every_rule_for_the_cfa(arch: Arch, rule) -> None:  # type: ignore[no-un
     values[platform(arch).preserved[0]] = 0x9000
     at = snapshot(arch, values, [*stack(arch), (0x9000, words(arch, cfa_of(arch)))])
     cfa, caller = apply(row(arch, cfa=rule(arch)), frame(at), at)
-    assert caller is not None
     assert (cfa, caller.pc) == (cfa_of(arch), arch.code_address(0x4433))
 
 
@@ -156,7 +155,6 @@ def test_a_rule_for_sp_replaces_its_default(arch: Arch) -> None:
 def test_without_a_cfa_sp_is_unknown(arch: Arch) -> None:
     its_row = UnwindRow(0, 1, None, {arch.return_address: AtRegister(arch.sp, 0)}, arch.return_address)
     cfa, caller = apply(its_row, frame(state(arch)), state(arch))
-    assert caller is not None
     assert (cfa, arch.sp in caller.registers, caller.pc) == (None, False, arch.code_address(0x4400))
 
 
@@ -219,7 +217,6 @@ def test_expressions_move_with_the_image() -> None:
     at = state(X86_64)
     its_row = row(X86_64, {"rbx": ExpressionRule((Operation(0x03, (8,), 0),))})
     _, caller = apply(its_row, frame(at), at, STACK)
-    assert caller is not None
     assert caller.registers["rbx"] == 0x4411
 
 

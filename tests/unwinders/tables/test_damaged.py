@@ -133,7 +133,6 @@ CASES: list[tuple[str, Image, tuple[str, ...]]] = [
 def test_a_damaged_table_is_read_or_refused(chosen: str, sound: Image, sections: tuple[str, ...]) -> None:
     unwinder, random, arch = UNWINDERS[chosen], Random(chosen), sound.arch
     registers = {register.name: STACK + 8 * i for i, register in enumerate(arch.registers)} | {arch.sp: STACK}
-    assert unwinder.rows is not None
     format = next(section for section, technique in TECHNIQUES.items() if technique == chosen)
     pcs = [row.start for row in unwinder.rows(sound).rows[:6]]
     seeds = [sound.sections[name].data for name in sections]
@@ -217,11 +216,9 @@ def test_a_broken_entry_is_its_own_functions_matter(case: str) -> None:
     program, name = ("leaf_call", "middle") if recipe == "keystone" else ("recursion", "descend")
     built = build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
     trace = record(built.image, cpu=built.cpu)
-    assert unwinder.rows is not None
     whole = unwinder.rows(built.image)
     function = next(symbol for symbol in built.image.symbols if symbol.name == name)
     row = whole.at(function.address)
-    assert row is not None
     sound = built.image.sections[section]
     data = bytearray(sound.data)
     damage(data, int(row.found_by.partition("+")[2], 16))

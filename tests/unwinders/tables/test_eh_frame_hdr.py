@@ -61,7 +61,6 @@ def test_what_leads_to_no_row_is_not_claimed() -> None:
     """An index entry in the middle of a function cuts the rows that a search can find."""
     first, second, third = listed()
     made = indexed(header([first, (0x1010, third[1]), second, third]))
-    assert EH_FRAME_HDR.rows is not None
     claimed = [(row.start, row.end) for row in EH_FRAME_HDR.rows(made)]
     assert claimed == [(0x1000, 0x1010), (0x1040, 0x1041), (0x1041, 0x1080), (0x1080, 0x1090)]
     late = indexed(header([(0x1010, first[1]), (0x1050, second[1])]))
@@ -179,7 +178,6 @@ def test_an_entry_out_of_order_hides_its_own_function_only() -> None:
     assert found is not None and found.cfa == cfa(indexed(), 0x1088)
     with pytest.raises(MalformedTable, match=r"\.eh_frame_hdr\+0x14: entry 1 is for 0x90000: not sorted"):
         search_table(made).at(0x1048)
-    assert EH_FRAME_HDR.rows is not None
     table = EH_FRAME_HDR.rows(made)
     assert [row.start for row in table] == [0x1000, 0x1080]
     assert isinstance(table.stop_at(0x1048), MalformedTable)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from testbed.program.model import Program, Source
 from testbed.program.start import START
 from testbed.runs.judging import judge_all
 from testbed.runs.run import run_built
+from tests.installed import tool
 from tests.unwinders.beside import read_alike
 from unwinders.formats.orc import ENTRIES
 from unwinders.tables.orc import ORC
@@ -30,13 +30,6 @@ from unwinders.tables.sframe import SFRAME
 GNU = {"x86_64": ("", "binutils"), "arm64": ("aarch64-linux-gnu-", "binutils-aarch64-linux-gnu")}
 _CFLAGS = ("-ffreestanding", "-fno-stack-protector", "-fasynchronous-unwind-tables", "-S")
 _NOT_GNU = re.compile(r"^\s*\.addrsig.*$", re.M)  # LLVM's own directives
-
-
-def tool(name: str, package: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed: apt-get install {package}")
-    return found
 
 
 def gnu(arch: Arch, name: str) -> str:

@@ -24,9 +24,7 @@ def test_on_32_bit_arm_the_authentication_code_is_popped_as_a_word_of_its_own(tm
     image = read_image(tmp_path / "f.elf")
     rows = UNWINDERS["ehabi"].rows
     symbol = image.symbol_named("f")
-    assert rows is not None and symbol is not None
     row = rows(image).at(symbol.address & ~1)
-    assert row is not None
     # The push, from below: other registers, the code, lr.
     places = {rule.offset for rule in row.registers.values() if isinstance(rule, Offset)}
     assert row.registers["lr"] == Offset(-4)
