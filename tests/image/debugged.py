@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
@@ -18,6 +15,7 @@ from testbed.image import Image, read_elf
 from testbed.program.model import Language
 from testbed.program.start import START
 from testbed.words.files import WorkFolder
+from tests.installed import tool
 
 # binutils by architecture: the program, and the Debian package that brings it.
 MACHINES = {
@@ -37,13 +35,6 @@ CELLS = [
     for recipe in recipes_for(PROGRAMS[name], arch)
     if recipe.tool is Tool.CLANG and recipe.name in ("clang-O0", "clang-O2", "clang-thumb-O2")
 ]
-
-
-def tool(name: str, package: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"needs {name}: apt install {package}")
-    return found
 
 
 _FOLDERS: list[WorkFolder] = []

@@ -25,10 +25,10 @@ from tests.image.debugged import (
     built_by_gcc,
     code_of,
     llvm_symbolizer,
-    tool,
 )
 from tests.image.executed import ADDR2LINE, SAME, Compared, beside, named
 from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of, unit
+from tests.installed import tool
 
 INLINES = ("inline_chain", "inlined_call", "cxx_names")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from testbed.image import Image, LoadedImage, Section, describe, image_covering,
 from testbed.image.elf import attributes_say, instruction_sets
 from testbed.words.budget import Account
 from testbed.words.errors import BudgetExceeded, ImageError
+from tests.installed import tool
 
 TARGETS = [("x86_64", "clang-O2"), ("arm64", "clang-O0"), ("arm32", "clang-O2"), ("arm32", "clang-thumb-O2")]
 
@@ -30,7 +30,6 @@ def test_what_a_file_says(arch: str, recipe: str) -> None:
     image = read_elf(file_of(arch, recipe))
     assert image.arch is ARCHES[arch]
     start, main = image.symbol_named("_start"), image.symbol_named("main")
-    assert start is not None and main is not None
     assert start.address == image.entry
     assert image.function_at(main.address) is main
     assert image.function_at(main.address + main.size - 1) is main
@@ -52,7 +51,6 @@ def test_a_load_bias_moves_every_address() -> None:
     image = read_elf(file_of("x86_64", "clang-O2"))
     loaded = (LoadedImage(image, 0x1000_0000),)
     main = image.symbol_named("main")
-    assert main is not None
     assert describe(loaded, main.address + 0x1000_0004) == "main+0x4"
     assert image_covering(loaded, main.address) is None
     assert describe(loaded, main.address) == f"{main.address:#x}"
@@ -190,8 +188,7 @@ int last(int x) { return hidden(x) + hidden(x + 1); }
 
 def library(folder: Path, *flags: str, source: str = SOURCE) -> Image:
     """A shared library by GCC, without mapping symbols and local symbols."""
-    if shutil.which(f"{TRIPLE}-gcc") is None:
-        pytest.skip("gcc-arm-linux-gnueabihf is not installed")
+    tool(f"{TRIPLE}-gcc", "gcc-arm-linux-gnueabihf")
     written, path = folder / "library.c", folder / "library.so"
     written.write_text(source)
     common = ("-O1", "-shared", "-fPIC", "-nostdlib", "-Wl,--unresolved-symbols=ignore-all")
@@ -218,7 +215,6 @@ def test_a_stripped_library_is_read_by_its_function_symbols(
 ) -> None:
     image = library(tmp_path, *flags)
     first, last = image.symbol_named("first"), image.symbol_named("last")
-    assert first is not None and last is not None
     between = range(first.address, last.address + last.size, 2)  # the hidden function lies there, too
     assert {image.isa_at(address) for address in between} == {isa}
     assert image.isa_at(first.address - 8) is A32  # the procedure linkage table is A32 code in both

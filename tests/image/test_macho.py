@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -33,6 +32,7 @@ from tests.image.macho_files import (
     refusal,
     universal,
 )
+from tests.installed import tool
 
 TARGETS = [("x86_64", "macho-O2-nofp"), ("x86_64", "macho-O0"), ("arm64", "macho-O2"), ("arm64", "macho-O2-dwarf")]
 DEFINED, EXTERNAL, STAB = 0x0E, 0x01, 0x2E  # the last is N_BNSYM: its low bits look like a section's symbol
@@ -54,7 +54,6 @@ def test_a_built_file_is_read_with_its_functions_and_segments(arch: str, recipe:
     names = {symbol.name for symbol in image.symbols if symbol.is_function}
     assert {"_start", "main", "apply", "twice"} <= names
     start, main = image.symbol_named("_start"), image.symbol_named("main")
-    assert start is not None and main is not None
     assert image.entry == start.address
     assert image.function_at(main.address + main.size - 1) is main
     assert image.function_at(main.address + main.size) is not main
@@ -66,11 +65,8 @@ def test_a_built_file_is_read_with_its_functions_and_segments(arch: str, recipe:
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_the_symbol_table_equals_llvm_nm(arch: str, recipe: str) -> None:
     """An independent reader: name, address, and whether it is code."""
-    nm = shutil.which("llvm-nm")
-    if nm is None:
-        pytest.skip("needs the Debian package llvm: apt install llvm")
     path = file_of(arch, recipe)
-    listed = subprocess.run([nm, path], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run([tool("llvm-nm", "llvm"), path], capture_output=True, text=True, check=True).stdout
     theirs = {
         (name.removeprefix("_"), int(address, 16))
         for address, kind, name in re.findall(r"^([0-9a-f]{16}) (\w) (.*)$", listed, re.M)

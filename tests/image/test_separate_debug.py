@@ -19,6 +19,7 @@ from testbed.image.debug import debug_info
 from testbed.image.debug.lines import Line
 from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import ImageError
+from tests.installed import tool
 from unwinders import UNWINDERS
 
 SOURCE = """
@@ -86,9 +87,8 @@ def compiled(arch: str, folder: Path) -> None:
 @pytest.fixture(params=TOOLS)
 def kit(request: pytest.FixtureRequest, tmp_path: Path) -> Kit:
     arch: str = request.param
-    for tool in ("objcopy", "gcc"):
-        if shutil.which(TOOLS[arch] + tool) is None:
-            pytest.skip(f"no {TOOLS[arch]}{tool}; Debian packages: gcc and binutils for {arch}")
+    for name in ("objcopy", "gcc"):
+        tool(TOOLS[arch] + name, f"gcc and binutils for {arch}")
     compiled(arch, tmp_path)
     return Kit(arch, tmp_path)
 
@@ -111,7 +111,6 @@ def lines(image: Image) -> list[tuple[str, tuple[str, ...], Line | None]]:
 
 def rows(image: Image) -> list[str]:
     table = UNWINDERS["debug_frame"].rows
-    assert table is not None
     return [str(row) for row in table(image).rows]
 
 
@@ -253,8 +252,7 @@ def test_what_dwz_moved_elsewhere_is_said_to_be_missing(kit: Kit) -> None:
 
 
 def native(folder: Path, sources: dict[str, str], *options: str) -> Image:
-    if shutil.which("gcc") is None:
-        pytest.skip("Debian package: gcc")
+    tool("gcc", "gcc")
     for name, source in sources.items():
         (folder / name).write_text(source)
     command = ["gcc", "-g", "-O2", "-nostdlib", "-Wl,-estart", *options, "-o", "program", *sources]
@@ -267,7 +265,6 @@ def test_a_relative_folder_of_the_unit_is_not_put_in_front_of_itself(tmp_path: P
     sources = {"x.c": "int start(void) { return 4; }\n"}
     image = native(tmp_path, sources, "-gdwarf-5", f"-ffile-prefix-map={tmp_path}=./nptl")
     start = image.symbol_named("start")
-    assert start is not None
     line = debug_info(image).line_at(start.address)
     assert line is not None and line.file == "nptl/x.c"
 
@@ -318,8 +315,7 @@ def inlined_in(image: Image) -> list[tuple[tuple[str, int, int], ...]]:
 @pytest.mark.parametrize("version", [4, 5])
 def test_debug_information_that_dwz_has_made_smaller(version: int, tmp_path: Path) -> None:
     """In one file it says the same. What it moved to a file for several programs is missing, which is said."""
-    if shutil.which("dwz") is None:
-        pytest.skip("Debian package: dwz")
+    tool("dwz", "dwz")
     whole = inlined_in(native(tmp_path, _USING, f"-gdwarf-{version}"))
     assert {len(calls) for calls in whole} == {0, 1, 2}
     for name in ("one", "first", "second"):

@@ -25,8 +25,9 @@ from testbed.naming import symbolize as symbolizing
 from testbed.naming.symbolize import Origin, name_of, names_at, symbolize, with_names, with_places
 from testbed.runs.run import run_program
 from testbed.words.errors import DebugInfoError, UsageError
-from tests.image.debugged import built, tool
+from tests.image.debugged import built
 from tests.image.hand_made import BASE, function, image_of, told
+from tests.installed import tool
 from unwinders import UNWINDERS
 
 F, G = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x10, 0x10, True)
@@ -111,7 +112,6 @@ def test_a_stripped_file_gives_file_and_offset_and_no_image_gives_the_address(tm
 def test_inlined_calls_come_innermost_first_each_with_its_own_line() -> None:
     image = built("inline_chain", "arm64", "clang-O2")
     place = image.symbol_named("at_level2")
-    assert place is not None
     frames = symbolize((LoadedImage(image),), [interrupted(place.address)]).frames
     assert [(f.function, f.origin.name) for f in frames] == [
         *(("level2", "INLINED"), ("level1", "INLINED"), ("worker", "PHYSICAL"))

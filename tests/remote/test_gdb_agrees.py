@@ -19,14 +19,14 @@ from testbed.campaign.names import true_frames
 from testbed.image import Image
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import NamedBacktrace, Origin, symbolize
-from testbed.referee import REFEREES
 from testbed.remote import ShownSnapshot, serving
 from testbed.remote.snapshot_target import answer, description, layout
 from testbed.runs.judging import judge_all
 from testbed.runs.program_file import run_file
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
-from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc, tool
+from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc
+from tests.installed import referees_unwinder, tool
 
 pytestmark = pytest.mark.skipif(
     platform.system() != "Linux" or platform.machine() != "x86_64", reason="gdb runs the program: Linux on x86_64"
@@ -238,9 +238,6 @@ def test_the_masks_are_registers_of_their_own_where_addresses_are_signed(arch: s
 
 @pytest.mark.parametrize(("program", "recipe"), [("pac_ret", "clang-asm"), ("recursion", "clang-O2-fp-pac")])
 def test_gdb_takes_signatures_off(program: str, recipe: str) -> None:
-    gdb = REFEREES["gdb"]
-    if gdb.find() is None:
-        pytest.skip(gdb.package)
+    with_tables = referees_unwinder("gdb", "gdb")
     run = testbed.run(program, arch="arm64", recipe=recipe)
-    (with_tables,) = (unwinder for unwinder in gdb.unwinders if unwinder.name == "gdb")
     assert {verdict.outcome for verdict in judge_all(run, with_tables)} == {Outcome.EXACT}
