@@ -6,7 +6,6 @@ import platform
 import re
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,11 +26,12 @@ from testbed.program.fragments import numbered_lines
 from testbed.program.model import Expectation, Language, parse_header, program_from_text, program_name, read_source
 from testbed.report.catalogue_text import shown_traps
 from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import run_program
 from testbed.truth import disagreements
 from testbed.words.errors import BuildError, ProgramError
 from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS, Trait
+from tests.trace.saved import ran
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole
@@ -59,11 +59,6 @@ NATIVE = [  # what Linux loads
     and RECIPES[str(cell.values[2])].tool is not Tool.CLANG_MACH_O
     and not PROGRAMS[str(cell.values[0])].has_signals  # they come from the emulator
 ]
-
-
-@cache
-def ran(program: str, arch: str, recipe: str) -> Run:
-    return run_program(PROGRAMS[program], ARCHES[arch], recipe)
 
 
 def test_both_a32_frame_records_occur() -> None:
@@ -117,7 +112,6 @@ def test_callee_saved_clobbers_every_preserved_register_and_gives_all_back(arch:
 def test_noreturn_last_call_has_its_return_address_behind_its_function(arch: str, isa: str, level: str) -> None:
     run = ran("noreturn_last_call", arch, f"clang{isa}-{level}")
     work, image = run.built.image.symbol_named("work"), run.built.image
-    assert work is not None
     link = run.truth(run.at("finish")).frames[1].pc
     assert link == work.address + work.size
     assert image.function_at(link - 1) is work

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
 from testbed.contract.unwinder import Unwinder
 from testbed.report.check_words import sentence
 from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run
 from tests.checks.watched_tables import linted
+from tests.trace.saved import ran
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole
@@ -50,11 +48,6 @@ CELLS = [
     for arch in program.arches()
     for recipe in recipes_for(program, arch)
 ]
-
-
-@cache
-def ran(program: str, arch: str, recipe: str) -> Run:
-    return run_program(PROGRAMS[program], ARCHES[arch], recipe)
 
 
 def tables(run: Run) -> list[Unwinder]:
@@ -144,7 +137,6 @@ def test_the_proposed_directive_is_the_one_that_the_good_twin_has(
     repairs = [finding.repair for finding in linted(run, tables(run)[0].name).findings]
     assert [directive for repair in repairs if repair for directive in repair.directives] == directives
     twin = PROGRAMS[run.built.source.header.twin or ""].source_for(run.built.isa)
-    assert twin is not None
     wanted = {int(d.split()[1], 0) for d in directives if d.startswith(".cfi_def_cfa_offset")}
     written = [line.split() for line in twin.text.splitlines() if line.strip().startswith(".cfi_def_cfa_offset")]
     assert wanted <= {int(words[1], 0) for words in written}

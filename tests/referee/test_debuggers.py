@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,39 @@ from testbed.runs.judging import judge, judge_all
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory, UnwindError
 from testbed.words.outcome import Outcome
-from tests.referee.debuggers import CELLS, installed, misbehaving, processes, run_of
+from tests.installed import referees_unwinder as installed
+from tests.installed import script
+from tests.trace.saved import ran as run_of
 from unwinders import UNWINDERS
+
+CELLS = (
+    ("leaf_call", "x86_64", "clang-asm"),
+    ("leaf_call", "arm64", "clang-asm"),
+    ("leaf_call", "arm32", "clang-asm"),
+    ("leaf_call", "arm32", "clang-asm-thumb"),
+    ("struct_return", "x86_64", "clang-O2"),
+    ("struct_return", "arm64", "clang-O2"),
+)
+
+
+def misbehaving(does: str) -> Callable[[int, int], Sequence[str]]:
+    """A debugger that opens programs, and at the first snapshot that it is asked for ``does`` something else."""
+    tool = f"""
+import json, os, sys, time
+requests, replies = os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w")
+for line in requests:
+    request = json.loads(line)
+    if "open" not in request:
+        {does}
+    print(json.dumps({{"frames": [], "stop": ["NO_REASON", ""]}}), file=replies, flush=True)
+"""
+    return lambda requests, replies: [sys.executable, "-c", tool, str(requests), str(replies)]
+
+
+def processes() -> set[str]:
+    """The numbers of the children of this process."""
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:
+        return set(children.read().split())
 
 
 @pytest.mark.parametrize("tool", ["gdb", "lldb"])
@@ -242,9 +275,7 @@ def test_a_module_is_there_where_its_compiled_part_is(part: str | None, there: b
         compiled.symlink_to(tmp_path / "gone.so")
     else:
         compiled.touch()
-    program = tmp_path / "lldb"
-    program.write_text(f"#!/bin/sh\necho {folder}\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "lldb", f"#!/bin/sh\necho {folder}\n")
     python = shutil.which("python3.11", path="/usr/bin:/usr/local/bin")
     assert lldb.python_for(str(program)) == ((python, str(folder)) if there and python else None)
 

@@ -40,7 +40,7 @@ from tests.golden import (
     write_tools,
 )
 from tests.golden import REFEREES as GOLDEN
-from tests.installed import tools_of
+from tests.installed import script, tools_of
 from tests.unwinders.missing import lacking, says_less
 
 
@@ -288,11 +288,8 @@ def test_without_symbols_frames_are_found_by_records(arch: str, recipe: str) -> 
     assert {frame.found_by for frame in said.frames[1:]} <= {"frame_pointer", "scan"} and len(said.frames) == 4
 
 
-def script(folder: Path, body: str) -> list[str]:
-    path = folder / "minidump-stackwalk"
-    path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(0o755)
-    return [str(path)]
+def stackwalk(folder: Path, body: str) -> list[str]:
+    return [str(script(folder / "minidump-stackwalk", f"#!/bin/sh\n{body}\n"))]
 
 
 @pytest.mark.parametrize(
@@ -306,7 +303,7 @@ def script(folder: Path, body: str) -> list[str]:
 )
 def test_a_crash_is_an_outcome(body: str, said: str, tmp_path: Path) -> None:
     run = testbed.run("leaf_call", arch="arm64")
-    backtrace = tool.unwind_by(script(tmp_path, body), SymbolStore(), False, run[5])
+    backtrace = tool.unwind_by(stackwalk(tmp_path, body), SymbolStore(), False, run[5])
     assert isinstance(backtrace.stopped, ToolCrashed) and said in str(backtrace.stopped)
     assert testbed.judge(run, 5, backtrace).outcome.value == "crashed"
 
@@ -316,13 +313,13 @@ def test_a_hang_is_an_outcome_and_a_program_that_hangs_often_is_not_asked_again(
 ) -> None:
     monkeypatch.setattr(tool, "SECONDS", 0.2)
     run, store, started = testbed.run("leaf_call", arch="arm64"), SymbolStore(), time.monotonic()
-    said = [tool.unwind_by(script(tmp_path, "exec sleep 60"), store, False, run[step]) for step in range(8)]
+    said = [tool.unwind_by(stackwalk(tmp_path, "exec sleep 60"), store, False, run[step]) for step in range(8)]
     assert all(isinstance(each.stopped, ToolHung) for each in said)
     assert store.hung >= tool.PATIENCE and time.monotonic() - started < 50
 
 
 def test_it_is_found_by_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (path,) = script(tmp_path, "echo minidump-stackwalk 9.9.9")
+    (path,) = stackwalk(tmp_path, "echo minidump-stackwalk 9.9.9")
     monkeypatch.setenv(VARIABLE, path)
     found = tool.find.__wrapped__()
     assert found is not None and (found.version, found.path) == ("9.9.9", path)
@@ -414,13 +411,13 @@ def test_records_that_are_none(text: str) -> None:
 def test_a_dead_or_hung_symbolic_is_asked_once_per_image(
     body: str, seconds: float, error: type[Exception], tmp_path: Path
 ) -> None:
-    script = tmp_path / "tool.py"
-    script.write_text(f"import os, sys, time\nos.fdopen(int(sys.argv[1])).readline()\n{body}\n")
+    path = tmp_path / "tool.py"
+    path.write_text(f"import os, sys, time\nos.fdopen(int(sys.argv[1])).readline()\n{body}\n")
     started = []
 
     def command(requests: int, replies: int) -> list[str]:
-        started.append(script)
-        return [sys.executable, str(script), str(requests), str(replies)]
+        started.append(path)
+        return [sys.executable, str(path), str(requests), str(replies)]
 
     texts = Texts(command, seconds)
     run = testbed.run("leaf_call", arch="arm64")

@@ -32,6 +32,7 @@ from testbed.runs.run import run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import BuildError
 from testbed.words.outcome import Outcome
+from tests.installed import referees_unwinder
 from unwinders import UNWINDERS
 
 LIBRARIES = ("libdw", "libunwind", "llvm_libunwind")
@@ -46,10 +47,7 @@ UNITS = units([PROGRAMS[name] for name in PROGRAMS_ASKED], ARCHES.values(), [REC
 
 
 def installed(name: str) -> Unwinder:
-    referee = REFEREES[LIBRARIES[name]]
-    if referee.find() is None:
-        pytest.skip(f"{referee.name} is not installed: {referee.package}")
-    return next(unwinder for unwinder in referee.unwinders if unwinder.name == name)
+    return referees_unwinder(LIBRARIES[name], name)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)

@@ -23,6 +23,7 @@ from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolchainMissing, ToolCrashed, UnknownRegister
 from testbed.words.outcome import Outcome
+from tests.installed import script
 from unwinders import UNWINDERS
 
 LIBGCC_SAYS, GLIBC_SAYS, LLVM_SAYS = (r.unwinders[0] for r in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE))
@@ -106,7 +107,6 @@ def test_libgcc_and_our_reader_of_the_same_table_find_the_same_frames(arch: str)
 def test_llvm_is_exact_where_no_row_begins_and_else_uses_the_row_before(arch: str) -> None:
     run = testbed.run("leaf_call", arch=arch, recipe="clang-asm")
     rows = UNWINDERS["eh_frame"].rows
-    assert rows is not None
     table = rows(run.built.image)
     wrong = 0
     for step, verdict in enumerate(judge_all(run, LLVM_SAYS)):
@@ -265,10 +265,8 @@ def other_perf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 @needs_perf
 def test_a_perf_without_libunwind_is_not_taken(other_perf: Path) -> None:
-    other_perf.write_text(
-        "#!/bin/sh\necho 'perf version 9.9'; echo ' libunwind: [ OFF ]  # X'; echo ' libpython: [ on  ]'\n"
-    )
-    other_perf.chmod(0o755)
+    said = "#!/bin/sh\necho 'perf version 9.9'; echo ' libunwind: [ OFF ]  # X'; echo ' libpython: [ on  ]'\n"
+    script(other_perf, said)
     assert find() is None
 
 

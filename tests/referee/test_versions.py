@@ -29,7 +29,7 @@ from testbed.referee.versions import Version, brought, brought_already, forget_b
 from testbed.runs.judging import judge
 from testbed.words.errors import DataFileError, UsageError, VersionMissing
 from tests.house.sources import ROOT
-from tests.referee.debuggers import run_of
+from tests.trace.saved import ran as run_of
 
 ALL = versions.versions()
 TOY = Version(tool="gdb", version="1.5", holds="a toy", wheel="toy-gdb==1.5.post2", size="1 kB", licence="0BSD")

@@ -6,7 +6,6 @@ import ctypes
 import mmap
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from testbed.trace import Snapshot
 from testbed.words.errors import ImageError, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.table_formats import TABLE_FORMATS
+from tests.installed import tool
 from tests.referee.process.echo import echo
 
 EHABI = TABLE_FORMATS["ehabi"].sections
@@ -236,9 +236,9 @@ def image_of(program: str, arch: str, recipe: str) -> Image:
 
 
 def readelf(path: Path, *options: str) -> str:
-    if shutil.which("readelf") is None:
-        pytest.skip("needs readelf: apt install binutils")
-    done = subprocess.run(["readelf", "-W", *options, path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [tool("readelf", "binutils"), "-W", *options, path], capture_output=True, text=True, check=True
+    )
     assert "rror" not in done.stderr and "arning" not in done.stderr, done.stderr
     return done.stdout
 
