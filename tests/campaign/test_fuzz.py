@@ -193,7 +193,6 @@ def test_a_seed_has_the_same_flags_each_time_and_other_seeds_have_others() -> No
         prefix, _, flags = parts_of(unit.program)
         assert prefix == "genc" and 1 <= len(flags) <= 2 * MOST_FLAGS
         isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
-        assert isa is not None
         words = {
             name: {word for table in (OF_GCC, OF_CLANG) for draw in table[name] for word in draw.split()}
             for name in OF_GCC

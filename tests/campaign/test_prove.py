@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-import testbed.report as schemas
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
@@ -24,6 +20,7 @@ from testbed.truth import Truth, observe
 from testbed.truth.model import Activation, Activations
 from testbed.witness import Testimony, attest
 from testbed.words.errors import UsageError
+from tests.cli.command import data_of
 from tests.process.builds import ran
 from tests.witness.rules import LEAVING, RULES
 from tests.witness.witnessed import recorded
@@ -172,9 +169,8 @@ def test_the_command_compares_a_program_and_refuses_nonsense() -> None:
 
 def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its JSON is as its schema says, with a disagreement in it and without one."""
-    schema = json.loads(Path(schemas.__file__ or "").parent.joinpath("schema", "cross_check.json").read_text())
     fine = invoked("run", "leaf_call", "--cross-check", "--json")
-    jsonschema.validate(json.loads(fine.stdout), schema)
+    data_of(fine.stdout, "cross_check")
     assert fine.exit_code == 0
 
     def blind(trace: Trace) -> Testimony:
@@ -183,8 +179,7 @@ def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("testbed.campaign.prove.attest", blind)
     wrong = invoked("run", "leaf_call", "--cross-check", "--json")
-    found = json.loads(wrong.stdout)
-    jsonschema.validate(found, schema)
+    found = data_of(wrong.stdout, "cross_check")
     assert (wrong.exit_code, found["runs"][0]["disagreed"], found["disagreed"]) == (1, 20, 20)
     assert "by provenance:     leaf\n" in invoked("run", "leaf_call", "--cross-check").stdout
 

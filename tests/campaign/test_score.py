@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from docs.findings_page import findings_markdown, with_versions
 from programs import PROGRAMS
@@ -51,6 +50,7 @@ from testbed.words.traits import TRAPS
 from tests.campaign.scored import LEAF, card_of, counts
 from tests.house.sources import ROOT
 from tests.installed import installed
+from tests.report.terminal import shown
 from unwinders import UNWINDERS
 
 BARE = Unit("recursion", "x86_64", "clang-O2-bare")
@@ -181,7 +181,6 @@ def test_ranks_are_by_exact_minus_lies_and_equals_share_a_place() -> None:
 def test_a_card_has_phases_and_traps() -> None:
     card = card_of({"best": counts(20, 0)}, mine=counts(4, 10))
     entry, call = card.place("mine", "x86_64", phase=Phase.ENTRY), card.place("mine", "x86_64", phase=Phase.CALL)
-    assert entry is not None and call is not None
     assert (entry.share.exact, entry.place, entry.share.judged) == (2, 1, 2)
     assert (call.share.lying, call.place) == (4, 2)
     assert card.shown_traps() == [1, 14]
@@ -229,9 +228,7 @@ def test_neighbours_are_compared_site_by_site(history: VersionHistory) -> None:
 
 
 def test_the_first_of_each_kind_is_shown_with_the_command_that_asks_both(history: VersionHistory) -> None:
-    console = Console(width=160, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(history_page(history, width=160))
-    text = console.export_text()
+    text = shown(history_page(history, width=160), 160)
     change = history.changes()[0][2][0]
     assert f"toy@1 to toy@2: {len(history.changes()[0][2])} sites changed" in text
     assert "toy@2 to toy@3: no site changed" in text
@@ -402,5 +399,4 @@ def test_the_command_of_a_finding_says_it_too(
     monkeypatch.setenv("NO_COLOR", "1")
     main()
     out = " ".join(capsys.readouterr().out.split())
-    assert shown.verdict is not None
     assert shown.verdict.outcome.label in out and shown.verdict.difference in out

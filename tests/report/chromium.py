@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -16,6 +15,7 @@ from testbed.campaign.cells import cell_of
 from testbed.campaign.results import Cell
 from testbed.report.answers import Answers, answers_of
 from testbed.runs.run import Run
+from tests.installed import tool
 from unwinders import UNWINDERS
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
@@ -24,10 +24,7 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 def chromium() -> str:
     """The path of the browser; skips where it, or what drives it, is missing."""
     pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install -e '.[test]'")
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("needs Debian's package chromium: apt-get install chromium")
-    return path
+    return tool("chromium", "chromium")
 
 
 @contextmanager

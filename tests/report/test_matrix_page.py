@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -13,7 +12,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
@@ -34,6 +32,7 @@ from testbed.words.outcome import Outcome
 from tests.campaign.scored import card_of, counts
 from tests.golden.whole import golden
 from tests.report.chromium import PHONE, SCROLLS_ONLY_DOWN, opened, walk
+from tests.report.terminal import shown
 from unwinders import UNWINDERS
 
 SHOWN = "#matrix tbody tr:visible"
@@ -82,7 +81,6 @@ def test_the_filter_is_in_the_address(page_file: Path) -> None:
 
 def test_a_cell_opens_its_first_difference(page_file: Path, matrix: Matrix) -> None:
     cell = next(cell for cell in matrix.cells if cell.unwinder == "fp_chain" and cell.first)
-    assert cell.first is not None
     steps = [
         *(("focus", "#matrix .cell >> nth=0"), ("press", "Enter"), ("says", "#difference-title", "fp_chain")),
         *(("says", "#difference", cell.first.sentence), ("says", "#difference pre", f"#step={cell.first.step}")),
@@ -130,7 +128,6 @@ def test_every_cell_links_to_its_stepper_there(matrix: Matrix, tmp_path: Path) -
     write_unit_stepper(unit, PROGRAMS, list(UNWINDERS.values()), pages_beside(path))
     write_matrix_html(matrix, path, {}, lambda each: stepper_link(path, each))
     cell = next(c for c in matrix.cells if c.unit == unit and c.unwinder == "fp_chain_entry")
-    assert cell.first_lie is not None
     steps = [
         ("count", "#matrix a.cell", len(matrix.cells)),
         ("click", f"#matrix a.cell[href*='{unit}'][href$='focus=fp_chain_entry']"),
@@ -173,10 +170,7 @@ def card(mine: Any = None) -> ScoreCard:
 
 
 def printed(width: int, mine: Any = None) -> str:
-    out = io.StringIO()
-    page = score_page(card(mine), {"mine": "-u mine"}, everything=False, width=width)
-    Console(width=width, file=out, highlight=False, markup=False).print(page)
-    return out.getvalue()
+    return shown(score_page(card(mine), {"mine": "-u mine"}, everything=False, width=width), width)
 
 
 @pytest.mark.parametrize("width", [140, 100, 80, 60, 44, 30])
@@ -228,10 +222,8 @@ def test_a_badge_is_a_picture_whatever_its_label() -> None:
 
 def test_a_table_becomes_paragraphs_where_it_does_not_fit() -> None:
     rows = [NumberedRow(("a long name",), ("1,234,567", "3 of 9"))]
-    out = io.StringIO()
-    console = Console(width=20, file=out)
-    console.print(numbered_table(("name",), ("sites", "place"), rows, 20))
-    assert "1,234,567" in out.getvalue() and "place 3 of 9" in " ".join(out.getvalue().split())
+    text = shown(numbered_table(("name",), ("sites", "place"), rows, 20), 20)
+    assert "1,234,567" in text and "place 3 of 9" in " ".join(text.split())
 
 
 def test_the_page_is_whole_and_fetches_nothing() -> None:
@@ -253,10 +245,8 @@ def test_columns_that_do_not_fit_stand_below_behind_the_words_again(width: int) 
     numbers = tuple(f"{i}{i},{i * 111:03}" for i in range(1, 9))
     heads = tuple(f"head\n{i}" for i in range(8))
     table = ColumnBlocks(("unwinder", "arch"), heads, (("fp_chain", "arm64", *numbers),))
-    out = io.StringIO()
-    Console(width=width, file=out).print(table)
-    lines = out.getvalue().splitlines()
-    assert all(len(line) <= width for line in lines) and "…" not in out.getvalue()
+    lines = shown(table, width).splitlines()
+    assert all(len(line) <= width and "…" not in line for line in lines)
     told = [line for line in lines if line.startswith("fp_chain  arm64 ")]
     assert [word for line in told for word in line.split()[2:]] == list(numbers)
     assert (len(told) == 1) == (width == 100)

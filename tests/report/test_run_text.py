@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from dataclasses import replace
 from functools import cache
@@ -47,6 +46,7 @@ from testbed.verdicts.counts import OUTCOMES, SiteKind
 from testbed.verdicts.trace import EXACT
 from testbed.words.outcome import Outcome
 from tests.golden.whole import golden
+from tests.report.terminal import shown
 from unwinders import UNWINDERS
 
 
@@ -58,12 +58,6 @@ def judged(program: str, arch: str, names: tuple[str, ...], natively: bool | Non
 
 
 ALL = ("fp_chain", "fp_chain_entry", "lr_leaf", "eh_frame", "sframe", "stack_scan", "stack_scan_breakpad")
-
-
-def shown(page: object, width: int = 100) -> str:
-    text = StringIO()
-    Console(file=text, width=width, highlight=False, markup=False).print(page)
-    return text.getvalue()
 
 
 def test_each_mark_stands_below_the_end_of_its_unwinders_line() -> None:
@@ -191,9 +185,7 @@ THREADS = cast(CountedProcess, SimpleNamespace(run=_Process.run, threads=(None, 
 
 
 def printed(part: object) -> str:
-    out = io.StringIO()
-    Console(width=60, file=out, highlight=False, markup=False).print(part, crop=False)
-    return out.getvalue()
+    return shown(part, 60, crop=False)
 
 
 @pytest.mark.parametrize(
@@ -265,9 +257,7 @@ def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
     names = ("fp_chain", "eh_frame", "stack_scan", "libgcc_backtrace")
     code = CodeShare(ProcessCode(CodePart.OWN, f"handle_{'request_' * 6}now"), 12_000, 12_000, 0)
     shares = [replace(ALL_EXACT, name=name, code=(code,)) for name in names]
-    out = io.StringIO()
-    Console(width=80, file=out, highlight=False, markup=False).print(Group(*_functions(PROCESS, shares)))
-    lines = out.getvalue().splitlines()
+    lines = shown(Group(*_functions(PROCESS, shares)), 80).splitlines()
     assert max(map(len, lines)) <= 80 and sum("your functions" in line for line in lines) == 1
     assert [line.count("100 %") for line in lines if "%" in line] == [4]
     assert "".join(line[:32].strip() for line in lines[-4:]).endswith("request_now")
@@ -279,11 +269,7 @@ def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
 def table(chosen: str, width: int, program: str = "leaf_call", arch: str = "arm64") -> str:
     image = build(PROGRAMS[program], ARCHES[arch], RECIPES["keystone"]).image
     rows = UNWINDERS[chosen].rows
-    assert rows is not None
-    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
-    console.print(table_page(chosen, image, rows(image)))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return shown(table_page(chosen, image, rows(image)), width)
 
 
 def told(text: str) -> dict[tuple[str, str], str]:
@@ -337,15 +323,6 @@ def test_no_caller_and_still_in_its_register_look_different() -> None:
 WIDTHS = [200, 100, 80, 60, 40]
 
 
-def console(width: int) -> Console:
-    return Console(file=io.StringIO(), width=width, highlight=False, markup=False)
-
-
-def shown_on(to: Console) -> str:
-    assert isinstance(to.file, io.StringIO)
-    return to.file.getvalue()
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_word_is_there_in_one_piece(width: int) -> None:
     words = {
@@ -356,12 +333,9 @@ def test_every_word_is_there_in_one_piece(width: int) -> None:
         *(word for referee in REFEREES.values() if (found := referee.find()) for word in found.path.split()),
         *(reference for trap in shown_traps(PROGRAMS) for reference in trap.references),
     }
-    to = console(width)
     listed = {"programs": PROGRAMS, "unwinders": UNWINDERS, "referees": REFEREES}
     tables = (*(catalogue_table(what, known.values()) for what, known in listed.items()), traps_table(PROGRAMS))
-    for table in tables:
-        to.print(table, crop=False)
-    text = shown_on(to)
+    text = "".join(shown(table, width, crop=False) for table in tables)
     there = {word.strip(",()") for word in text.split()}
     assert {word for word in words if word.strip(",()") not in there} == set()
     assert "…" not in text
@@ -371,11 +345,8 @@ def test_a_wide_terminal_has_columns_and_a_narrow_one_paragraphs() -> None:
     table = WordTable(
         ("name", "needs", "what"), (("one", "-", "a b c"), ("two", "x", "https://host.example/" + 40 * "y"))
     )
-    wide, narrow = console(100), console(30)
-    wide.print(table)
-    narrow.print(table, crop=False)
-    assert shown_on(wide).splitlines()[0].split() == ["name", "needs", "what"]
-    assert shown_on(narrow).splitlines() == [
+    assert shown(table).splitlines()[0].split() == ["name", "needs", "what"]
+    assert shown(table, 30, crop=False).splitlines() == [
         *("one", "  a b c", "two", "  needs: x"),
         "  https://host.example/" + 40 * "y",
     ]
