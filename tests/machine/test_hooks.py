@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -146,12 +144,6 @@ def last(pcs: list[int]) -> list[int]:
     return [k for k, pc in enumerate(pcs) if pc == max(pcs)]
 
 
-def test_the_recorder_needs_no_compiler_and_no_numba() -> None:
-    script = "import testbed.machine, testbed.truth, sys; print('numba' in sys.modules, 'llvmlite' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
-
-
 # How a run ends: exits, faults with their place, and the budget.
 
 
@@ -177,7 +169,6 @@ def test_a_fault_is_told_with_its_place_and_the_steps_before(isa: str, detail: s
 
 def main(trace: Trace) -> int:
     symbol = trace.images[0].image.symbol_named("main")
-    assert symbol is not None
     return symbol.address
 
 

@@ -74,7 +74,6 @@ def test_segments_are_page_rounded_and_zero_filled() -> None:
     for region in trace.initial:
         assert region.address % PAGE == len(region.data) % PAGE == 0
     symbol = trace.images[0].image.symbol_named("room")
-    assert symbol is not None
     assert trace.memory(0).read(symbol.address, 80) == bytes(80)
     assert trace.memory(len(trace)).unsigned(symbol.address + 72, 8) == 7
 
@@ -148,7 +147,6 @@ def test_names_and_locations_of_a_slid_run(arch: str, recipe: str) -> None:
     run = run_built(made(arch, recipe))
     image = run.loaded.image
     main = image.symbol_named("main")
-    assert main is not None
     at = run.at("main")
     assert at.pc == main.address + SLIDE
     assert run.where(at.pc + 4) == "main+0x4"

@@ -16,7 +16,7 @@ from testbed.trace import Exited, Trace
 from testbed.truth import Truth, disagreements, observe
 from testbed.truth.events import find_transfers
 from testbed.truth.path import path_of
-from tests.machine.snippets import image_of
+from tests.machine.snippets import image_of, visits
 from tests.truth.pieces import agree_in_pieces
 
 
@@ -85,13 +85,7 @@ def agree(trace: Trace) -> int:
 
 
 def steps_at(truth: Truth, label: str) -> list[int]:
-    """The steps that execute at a label."""
-    image = truth.trace.images[0].image
-    symbol = image.symbol_named(label)
-    assert symbol is not None, label
-    return [
-        step for step, pc in enumerate(truth.trace.pc.tolist()) if pc == truth.trace.arch.code_address(symbol.address)
-    ]
+    return visits(truth.trace, label)
 
 
 def _steps_of(truth: Truth, location: str) -> list[int]:

@@ -167,7 +167,6 @@ def test_a_stack_that_was_copied_has_new_cfas(isa: str) -> None:
     )
     trace = recorded(isa, COPIED[isa] + "\n")
     symbol = trace.images[0].image.symbol_named("top")
-    assert symbol is not None
     top, (inside,) = symbol.address, visits(trace, "in_f")
     assert [frame.cfa for frame in said.frames(inside, 0)] == [top - 16, top, None]
     calls = [frame.cfa for frame in said.frames(visits(trace, "f")[0], 0)]

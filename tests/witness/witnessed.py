@@ -9,7 +9,7 @@ from testbed.machine import record
 from testbed.program.header import Signal
 from testbed.trace import Exited, Trace
 from testbed.witness import Testimony, attest
-from tests.machine.snippets import image_of
+from tests.machine.snippets import image_of, visits
 
 
 @cache
@@ -38,15 +38,6 @@ def witness(isa: str, body: str, *frames: str, cpu: str | None = None, start: bo
         for step in [steps[int(visit) - 1]] if visit else steps:
             assert ", ".join(functions(trace, said, step)) == names, f"{line} (step {step})"
     return said
-
-
-def visits(trace: Trace, label: str) -> list[int]:
-    symbol = trace.images[0].image.symbol_named(label)
-    assert symbol is not None, label
-    at = trace.arch.code_address(symbol.address)
-    steps = [step for step, pc in enumerate(trace.pc.tolist()) if pc == at]
-    assert steps, f"{label} is never executed"
-    return steps
 
 
 def functions(trace: Trace, said: Testimony, step: int) -> tuple[str, ...]:
