@@ -143,7 +143,6 @@ def image(arch: str, *sections: str, symbols: tuple[str, ...] = NAMES, said: tup
 
 def at(made: Image, name: str) -> tuple[str, str]:
     symbol = made.symbol_named(name)
-    assert symbol is not None
     choice = chosen(made, symbol.address + 4)
     return choice.convention.name, choice.why
 
@@ -387,7 +386,6 @@ def test_a_tail_call_goes_on_under_the_convention_of_the_function_that_was_calle
     lies = [step for step, verdict in enumerate(verdicts) if verdict.outcome is Outcome.WRONG_REGISTER]
     (loaded,) = run.trace.images
     rows = UNWINDERS["eh_frame"].rows
-    assert rows is not None
     checks = check_rows(run.watched, rows(loaded.image), loaded)
     assert [wrong_things(mask, run.trace.arch) for mask in checks.wrong[lies].tolist()] == [("rbx",)] * 3
     assert np.flatnonzero(checks.wrong).tolist() == lies, "the rows of `other` too, which were not asked to keep it"

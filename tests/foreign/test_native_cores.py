@@ -30,6 +30,7 @@ from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError
 from tests.foreign.small import small
+from tests.installed import tool
 from unwinders import UNWINDERS
 
 HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
@@ -195,8 +196,7 @@ def test_names_that_gdb_has_from_a_separate_debug_file_come_out(
     found_by: str, program: Path, gcore: Path, tmp_path: Path
 ) -> None:
     """A stripped program, as distributions install them, and its debug file in a folder that the user names."""
-    if shutil.which("objcopy") is None:
-        pytest.skip("Debian package: binutils")
+    tool("objcopy", "binutils")
     (tmp_path / "program").write_bytes(program.read_bytes())
     debug = tmp_path / "debug" / "program.debug"
     if found_by == "build id":

@@ -31,6 +31,7 @@ from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError, UsageError
 from tests.foreign.small import small
+from tests.installed import tool
 from tests.unwinders.missing import lacking, says_less
 from unwinders import UNWINDERS
 
@@ -254,7 +255,6 @@ def test_the_snapshot_in_the_readme_reads_as_it_stands(tmp_path: Path) -> None:
     """What a stranger copies: four registers, two pieces of the stack, the file of a program."""
     text = (Path(__file__).parents[2] / "docs" / "real-unwinders.md").read_text(encoding="utf-8")
     example = re.search(r"```json\n(.*?)```", text, re.S)
-    assert example is not None
     (tmp_path / "snapshot.json").write_text(example[1])
     shutil.copy(testbed.run("leaf_call", arch="arm64").built.path, tmp_path / "program.elf")
     snapshot = read_snapshot(tmp_path / "snapshot.json", HERE).snapshot
@@ -321,9 +321,7 @@ def test_what_lies_outside_the_file_is_refused_with_its_place(tmp_path: Path) ->
 
 
 def test_lldb_finds_the_program_file_by_itself(tmp_path: Path) -> None:
-    lldb = shutil.which("lldb-22") or shutil.which("lldb")
-    if lldb is None:
-        pytest.skip("no lldb: apt install lldb-22")
+    lldb = tool("lldb-22 lldb", "lldb-22")
     (tmp_path / "a.mcore").write_bytes(macho_core_bytes(snapshot()))
     done = subprocess.run(
         [lldb, "--no-lldbinit", "-b", "-o", f"target create --core {tmp_path / 'a.mcore'}", "-o", "bt"],

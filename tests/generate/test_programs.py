@@ -200,7 +200,6 @@ def test_a_second_epilogue_is_taken_where_the_value_says_so() -> None:
     def last(text: str) -> tuple[int, int]:
         run = run_program(program_of(parse_director(text), Language.ASSEMBLY), ARCHES["arm64"])
         function = run.built.image.symbol_named("f0")
-        assert function is not None
         return int(run.trace.pc[run.steps_in("f0")[-1]]), function.address + function.size - 4
 
     assert (INPUT + 7) & 2 == 0 and (2 * (INPUT + 7) + 1) & 2 == 2

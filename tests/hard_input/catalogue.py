@@ -67,7 +67,6 @@ def _table(unwinder: str) -> Read:
         from unwinders import UNWINDERS
 
         rows = UNWINDERS[unwinder].rows
-        assert rows is not None
         table = rows(read_image(path))
         for broken in getattr(table, "broken", ()):
             raise broken.why

@@ -50,7 +50,6 @@ def called(caller: Caller, name: str, *arguments: int, steps: int = 1000) -> Cal
     """One natural call of a function by its name."""
     image = caller.image
     symbol = image.loaded.image.symbol_named(name)
-    assert symbol is not None
     target = (symbol.address + image.loaded.bias) | image.loaded.image.isa_at(symbol.address).address_bit
     registers = tuple(zip(image.convention.arguments, arguments, strict=False))
     return caller.call(CallPath(target, registers), caller.natural, steps)

@@ -29,6 +29,7 @@ from testbed.trace import Memory, Snapshot
 from testbed.words.child import Child
 from testbed.words.errors import BrokenAnswer, ForeignStop, ToolCrashed, ToolHung, UnwindError, UsageError
 from testbed.words.outcome import Outcome
+from tests.installed import script, tool
 from unwinders import UNWINDERS
 
 SCRIPT = str(Path(__file__).with_name("hostile.py"))
@@ -181,19 +182,14 @@ def test_a_command_that_is_no_unwinder_is_a_mistake_of_use(words: str | tuple[st
 
 
 def test_a_program_that_is_no_program(tmp_path: Path) -> None:
-    script = tmp_path / "unwinder"
-    script.write_text("import sys\n")
-    script.chmod(0o755)
     with pytest.raises(UsageError, match="it is no program; a script begins with a line such as #!/usr/bin"):
-        foreign_unwinder(str(script))
+        foreign_unwinder(str(script(tmp_path / "unwinder", "import sys\n")))
 
 
 def test_a_relative_path_and_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "my folder"
     folder.mkdir()
-    program = folder / "un'winder"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{SCRIPT}" "$@"\n')
-    program.chmod(0o755)
+    script(folder / "un'winder", f'#!/bin/sh\nexec "{sys.executable}" -S "{SCRIPT}" "$@"\n')
     monkeypatch.chdir(tmp_path)
     unwinder = foreign_unwinder("'./my folder/un'\"'\"'winder' \"right\"")
     assert unwinder.name == "hostile"
@@ -415,9 +411,7 @@ CRATES = Path("/usr/share/cargo/registry")
 @pytest.fixture(scope="module")
 def gimli(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built program."""
-    cargo = shutil.which("cargo", path=PATH)
-    if cargo is None:
-        pytest.skip("cargo is not installed: apt install cargo")
+    cargo = tool("cargo", "cargo", PATH)
     for crate, package in [("gimli-0.27*", "librust-gimli-dev"), ("object-0.30*", "librust-object-dev")]:
         if not list(CRATES.glob(crate)):
             pytest.skip(f"{CRATES} has no {crate}: apt install {package} (of Debian 12)")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,13 +39,9 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def checker(small_set: Path) -> ModuleType:
-    """``check_vectors.py`` of the set, as a module."""
-    spec = importlib.util.spec_from_file_location("check_vectors", small_set / "check_vectors.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def checker(small_set: Path) -> SimpleNamespace:
+    """What ``check_vectors.py`` of the set defines."""
+    return SimpleNamespace(**run_path(str(small_set / "check_vectors.py")))
 
 
 @pytest.fixture(scope="session")

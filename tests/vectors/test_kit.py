@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.installed import tool
+
 _STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror")
 
 
@@ -22,10 +24,7 @@ def run(*arguments: object, cwd: Path, **environment: str) -> subprocess.Complet
 
 
 def built_checker(source: Path, folder: Path) -> Path:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("needs a C compiler: apt-get install gcc")
-    done = run(compiler, *_STRICT, "-o", folder / "checker", source, cwd=folder)
+    done = run(tool("cc gcc", "gcc"), *_STRICT, "-o", folder / "checker", source, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "checker"
 
@@ -90,7 +89,6 @@ def test_files_that_are_none_are_told(small_set: Path, tmp_path: Path) -> None:
 def test_the_function_of_the_readme_runs_as_it_stands(small_set: Path, tmp_path: Path) -> None:
     text = (small_set / "README.md").read_text()
     code = re.search(r"```python\n(.*?)```", text, re.S)
-    assert code is not None
     (tmp_path / "mine.py").write_text(code[1])
     arguments = (
         sys.executable,
@@ -140,7 +138,6 @@ def test_a_command_is_asked_about_each_file(
     assert (done.returncode, done.stderr) == (status, ""), done.stdout
     assert told in done.stdout
     stops = re.search(r"^x86_64 +body +(\d+) +0 +(\d+)", done.stdout, re.M)
-    assert stops is not None
     assert (stops[1] == stops[2]) == (told != "SHORT")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -14,15 +16,19 @@ import pytest
 from click.testing import CliRunner
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
+from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import run_unit, units
 from testbed.campaign.results import Unit
 from testbed.cli.export import command
+from testbed.contract.frames import Backtrace, FrameKind
+from testbed.image import LoadedImage
+from testbed.image.read import read_image
 from testbed.runs.run import Run
+from testbed.trace import Snapshot
+from testbed.trace.memory import Memory
 from testbed.vectors.collect import BELOW_SP, BLOCK, chosen_units, with_generated
 from testbed.words.traits import TRAPS
-from tests.vectors.answers import answer
 from tests.vectors.conftest import chosen, write_set
 from unwinders import UNWINDERS
 
@@ -47,7 +53,7 @@ def test_the_files_follow_their_schema(small_set: Path, files: list[File]) -> No
         assert not validator.is_valid(files[0] | change)
 
 
-def test_every_machine_is_that_of_the_run(small_set: Path, files: list[File], checker: ModuleType) -> None:
+def test_every_machine_is_that_of_the_run(small_set: Path, files: list[File], checker: SimpleNamespace) -> None:
     for file in files:
         run = run_of(file)
         whole = checker.VectorMemory(small_set / file["arch"], file)
@@ -71,11 +77,51 @@ def test_the_callers_are_the_true_ones_and_no_site_is_in_transition(files: list[
             assert not run.watched.transition[vector["id"]]
 
 
+# An unwinder asked about vectors: the only place where they meet the package; what checks them does not know it.
+
+
+def snapshot_of(folder: Path, file: Any, registers: dict[str, int], memory: Any) -> Snapshot:
+    """The machine of a vector as unwinders see it."""
+    arch, said = ARCHES[file["arch"]], file["image"]
+    records = tuple((isa, *layout.values()) for isa, layout in said["frame_records"].items())
+    image = loaded(arch, folder / file["arch"] / said["file"], said["sha256"], said["bias"], records)
+    regions = [(start, bytes(region)) for start, region in memory.regions]
+    mask = int(file["pac_mask"], 16) if "pac_mask" in file else None
+    return Snapshot(arch, registers, Memory.of(regions), (image,), pac_mask=mask)
+
+
+def as_answer(said: Backtrace) -> dict[str, Any]:
+    frames = []
+    for i, frame in enumerate(said.frames):
+        told: dict[str, Any] = {"pc": frame.pc, "cfa": frame.cfa}
+        if i:
+            told |= {"registers": dict(frame.registers), "interrupted": frame.kind is FrameKind.INTERRUPTED}
+        frames.append(told)
+    return (
+        {"frames": frames, "root": True} if said.stopped is None else {"frames": frames, "stopped": str(said.stopped)}
+    )
+
+
+@lru_cache(maxsize=4)
+def loaded(
+    arch: Arch, path: Path, sha256: str, bias: str, records: tuple[tuple[str, str, int, int], ...]
+) -> LoadedImage:
+    """The program file, with the layouts of frame records that the vectors give."""
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+    known = {
+        (isa.name, r.pointer, r.saved_pointer, r.return_address): (isa.name, r)
+        for isa in arch.isas
+        for r in isa.records
+    }
+    return LoadedImage(
+        replace(read_image(path, arch=arch), frame_records=dict(known[each] for each in records)), int(bias, 16)
+    )
+
+
 def test_each_unwinder_gets_the_word_that_is_expected_of_its_technique(
-    small_set: Path, files: list[File], checker: ModuleType, monkeypatch: pytest.MonkeyPatch
+    small_set: Path, files: list[File], checker: SimpleNamespace
 ) -> None:
     """By the checker's own judge, on the machine as it is in the file, at a third of the sites: exact, stop or lie."""
-    monkeypatch.setenv("TESTBED_VECTORS", str(small_set))
     seen = set()
     for file in files:
         whole = checker.VectorMemory(small_set / file["arch"], file)
@@ -83,7 +129,7 @@ def test_each_unwinder_gets_the_word_that_is_expected_of_its_technique(
             registers, memory = checker.registers_of(file, vector), whole.of(vector)
             site = file["classes"][vector["class"]]
             for name in file["techniques"]:
-                said = answer(UNWINDERS[name], file, vector, registers, memory)
+                said = as_answer(UNWINDERS[name].unwind(snapshot_of(small_set, file, registers, memory)))
                 word, detail = checker.judge(file, vector, said)
                 expected = "stop" if name in site["stop"] else "LIE" if name in site["lie"] else "exact"
                 assert word == expected, f"{file['show']} {vector['id']} {name}: {detail}"
@@ -92,7 +138,7 @@ def test_each_unwinder_gets_the_word_that_is_expected_of_its_technique(
     assert {word for _, word in seen} == {"exact", "stop", "LIE"}
 
 
-def test_a_pc_that_a_callee_makes_right_is_right(files: list[File], checker: ModuleType) -> None:
+def test_a_pc_that_a_callee_makes_right_is_right(files: list[File], checker: SimpleNamespace) -> None:
     """`behind_call` takes data from behind the call: where it goes on is right too, and what lies between."""
     file = next(file for file in files if file["program"] == "behind_call")
     changed = [caller for caller in file["callers"] if "also" in caller]
