@@ -112,7 +112,7 @@ def rule_words(rule: Rule | None, name: str) -> str:
         case AtRegister(register, offset):
             return f"at {register}{offset:+#x}"
         case RegisterPlus(register, offset):
-            return f"{register}{offset:+#x}"
+            return f"{register}{offset:+#x}" if offset else f"in {register}"
         case Constant(value):
             return f"{value:#x}"
         case Undefined():

@@ -28,6 +28,7 @@ from testbed.checks.impossible import (
     unproven_steps,
     within,
     without,
+    without_contracts,
     without_impossible,
     without_moved,
     without_overwritten_frame,
@@ -455,6 +456,7 @@ def held_against(
     every = rows_beside(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
+    every = without_contracts(every, batch, called)
     proving = without(every, np.flatnonzero(every.untried & (every.wrong == 0)))  # not all that the row says
     proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.arch import Arch
 from testbed.checks.native.codes import CFA, REGISTERS, RETURN_ADDRESS
 from testbed.checks.row_checks import RowChecks, wrong_alone
 from testbed.checks.row_columns import Evaluate
@@ -129,8 +130,7 @@ def on_answers(checks: RowChecks, batch: Batch, called: Truth, table: RowTable) 
     activation writes it a row that is right counts for nothing, and on a forced path a wrong one, too.
     """
     trace, node = called.trace, called.node
-    its = platform(trace.arch)
-    changed = {*trace.arch.index} - {*its.preserved, *its.fixed, trace.arch.sp, trace.arch.pc}
+    changed = _changed_by_calls(trace.arch)
     behind = np.flatnonzero(batch.answered)
     steps = np.flatnonzero(checks.compared & ((checks.wrong == 0) | batch.forced) & np.isin(node, node[behind]))
     pcs, of_step = np.unique(checks.pc[steps], return_inverse=True)
@@ -150,6 +150,29 @@ def on_answers(checks: RowChecks, batch: Batch, called: Truth, table: RowTable) 
         if calls or (k and any(bool((each[own] == each[own + 1]).all()) for each in values)):
             found.append(step)
     return np.array(found, np.int64)
+
+
+def _changed_by_calls(arch: Arch) -> set[str]:
+    its = platform(arch)
+    return {*arch.index} - {*its.preserved, *its.fixed, arch.sp, arch.pc}
+
+
+def without_contracts(checks: RowChecks, batch: Batch, called: Truth) -> RowChecks:
+    """The results without what rows say of registers that calls may change, from an answered call of the activation on.
+
+    Who is called may keep such a register, or a copy of it, by a contract with this caller; who answers does not.
+    """
+    behind = np.flatnonzero(batch.answered)
+    steps = np.flatnonzero(checks.compared & np.isin(called.node, called.node[behind]))
+    nodes, answers = called.node[behind], np.full(len(called.activations), len(called.node))
+    np.minimum.at(answers, nodes, behind)
+    steps = steps[steps >= answers[called.node[steps]]]
+    bits = np.uint64(sum(1 << REGISTERS + checks.arch.index[name] for name in _changed_by_calls(checks.arch)))
+    steps = steps[checks.wrong[steps] & bits != 0]
+    wrong, untried = checks.wrong.copy(), checks.untried.copy()
+    wrong[steps] &= ~bits
+    untried[steps] = True
+    return replace(checks, wrong=wrong, untried=untried)
 
 
 def of_another_frame(checks: RowChecks, table: RowTable) -> NDArray[np.int64]:

@@ -305,6 +305,19 @@ def believe_word(state: Any, row: Any, swept: Any, room: Any, machine: Any) -> A
     return True
 
 
+@compiled(inline=True)
+def clobber(state: Any, is_local: Any, machine: Any) -> None:
+    """What a call leaves in the registers that the convention does not preserve.
+
+    Who is called may promise more: to keep a copy of what its caller's caller had, and in the same file a place.
+    """
+    for k in range(len(machine.clobbered)):
+        own = machine.clobbered[k]
+        held = state[own]
+        is_copy = held >> KIND == CALLERS and held & 0xFF != own and not is_argument(held, machine)
+        state[own] = (MAYBE if is_copy or (is_local and held >> KIND == PLACE) else OTHER) << KIND
+
+
 @compiled()
 def note_exit(state: Any, room: Any, machine: Any) -> None:
     """Which registers a function gives back changed where it ends, perhaps changed, or as they were."""

@@ -32,7 +32,16 @@ from testbed.sweep.native.codes import (
     low,
     place,
 )
-from testbed.sweep.native.conform import begins_function, believe, conform, enter, is_by_changed, note_exit, quietly
+from testbed.sweep.native.conform import (
+    begins_function,
+    believe,
+    clobber,
+    conform,
+    enter,
+    is_by_changed,
+    note_exit,
+    quietly,
+)
 from testbed.sweep.native.entries import END, FIRST_ROW, LAST_ROW, READ, START, STATE
 from testbed.sweep.native.room import (
     ANOTHERS,
@@ -422,9 +431,7 @@ def call(state: Any, step: Any, entry: Any, place_of_code: Any, row: Any, swept:
     forget_objects(state, machine.entry)
     is_local = flow == CALL and is_called_here(target, swept)
     size = state[0] if is_probe(swept.octets, place_of_code + following - entry[START], machine) else OTHER << KIND
-    for k in range(len(machine.clobbered)):  # a function of the same file may promise more than the convention
-        own = machine.clobbered[k]
-        state[own] = (MAYBE if is_local and state[own] >> KIND == PLACE else OTHER) << KIND
+    clobber(state, is_local, machine)
     if size >> KIND == NUMBER:
         state[0] = size
     for k in range(room.counts[SITES]):

@@ -3,9 +3,9 @@
 // case: the return address lies in rcx, and a callee-saved register in r11
 // | it: 2 of 2 functions have a wrong row; all 14 instructions were executed.
 // | error `push %rdx`, at -1, 9: `syscall`; f < no code (what is in %rcx); tried: it makes 1 instruction right and none wrong
-// | f+0xb (push %rdx): the caller is lost: the row says %rip is %rcx+0, the caller's %rip is at CFA-8: add `.cfi_offset %rip, -8` behind line 10 (.eh_frame; seen when it was executed)
+// | f+0xb (push %rdx): the caller is lost: the row says %rip is in %rcx, the caller's %rip is at CFA-8: add `.cfi_offset %rip, -8` behind line 10 (.eh_frame; seen when it was executed)
 // | warning `mov %rbx, %rax`, at -1, 9: `syscall`; g < caller (%rbx wrong) < main; tried: it makes 2 instructions right and none wrong
-// | g+0xd (mov %rbx, %rax): %rbx is shown wrong in the caller: the row says %rbx is %r11+0, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 27 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | g+0xd (mov %rbx, %rax): %rbx is shown wrong in the caller: the row says %rbx is in %r11, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 27 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 6, 6 executed, all came back
 // | g: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 14 instructions were executed.
