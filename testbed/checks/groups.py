@@ -44,7 +44,15 @@ from testbed.checks.row_checks import RowChecks, has_one_answer
 from testbed.checks.static_rows import called_without_rows, changed_at_all, read_statically
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
-from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined, UnwindRow
+from testbed.contract.rows import (
+    ExpressionRule,
+    Offset,
+    RegisterPlus,
+    RowTable,
+    Undefined,
+    UnwindRow,
+    ValExpression,
+)
 from testbed.conventions.chosen import check_said
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.image.separate_debug import NOWHERE, looked_in
@@ -130,10 +138,13 @@ def _cut(pieces: Sequence[CodePiece], added: Sequence[CodePiece]) -> Iterator[Co
         yield replace(piece, end=min((piece.end, *(each.start for each in added if each.start > piece.start))))
 
 
-def judged_parts(parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError]) -> tuple[CodePiece, ...]:
-    """The split-off parts that are checked: those where a stack begins are not, for a new thread jumps there."""
+def judged_parts(
+    parts: Sequence[CodePiece], tables: Mapping[str, RowTable | UnwindError], arch: Arch
+) -> tuple[CodePiece, ...]:
+    """The split-off parts that are checked: none where a stack begins or a frame that no call leaves, whoever jumps."""
     known = _known(tables)
-    return tuple(part for part in parts if not _is_not_called(_rows_at(known, part.start)))
+    rows_at = [(part, _rows_at(known, part.start)) for part in parts]
+    return tuple(part for part, rows in rows_at if not (_is_not_called(rows) or _is_kernels(rows, arch)))
 
 
 def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:
@@ -149,13 +160,23 @@ def _is_start(rows: Sequence[UnwindRow]) -> bool:
 
 
 def _is_kernels(rows: Sequence[UnwindRow], arch: Arch) -> bool:
-    """Whether all rows say that the frame is a signal's, and that it is not as a call leaves it."""
-    return bool(rows) and all(row.signal_frame and row.cfa != _first_cfa(arch) for row in rows)
+    """Whether all rows say a frame that no call leaves: a signal's, or one with the return address at another place.
+
+    `.debug_frame` has no mark of a signal's frame.
+    """
+
+    def is_so(row: UnwindRow) -> bool:
+        moved = arch.link is None and row.registers.get(row.return_address) != Offset(-arch.word)
+        return row.cfa != _first_cfa(arch) and (row.signal_frame or moved)
+
+    return bool(rows) and all(is_so(row) for row in rows)
 
 
 def _is_not_called(rows: Sequence[UnwindRow]) -> bool:
-    """Whether some row says that nobody called, or in another way: in which register he left the return address."""
-    return any(isinstance(row.registers.get(row.return_address), Undefined | RegisterPlus) for row in rows)
+    """Whether some row says that nobody called, or in another way: in which register he left the return address, or
+    that it is to be computed."""
+    others = Undefined | RegisterPlus | ExpressionRule | ValExpression
+    return any(isinstance(row.registers.get(row.return_address), others) for row in rows)
 
 
 def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:
@@ -298,7 +319,7 @@ def opened(file: Path, path: Path, options: CheckOptions, readers: Readers) -> F
     image = with_names(image, pieces)
     plans, data = users_plans(options.calls, image.arch)
     callable_image = make_callable(image, data)
-    caller, parts = Caller(callable_image, options.seed), judged_parts(parts_of_file(image, pieces), tables)
+    caller, parts = Caller(callable_image, options.seed), judged_parts(parts_of_file(image, pieces), tables, image.arch)
     explorer = Explorer(caller, pieces, parts)
     return FileAtWork(image, callable_image.loaded, pieces, parts, tables, plans, caller, explorer)
 

@@ -1,5 +1,14 @@
 // A kernel's entry: `syscall` left the return address in rcx, and the first row says so. No call leads there.
 //
+// case: the return address is what an expression finds: DW_CFA_expression of it, DW_OP_breg2 (rcx) 16
+// -         .cfi_register %rip, %rcx
+// -         pushq   %rcx
+// +         .cfi_escape 0x10, 0x10, 0x02, 0x72, 0x10
+// +         pushq   %rcx
+// | it: every row that was executed is right; 1 of 5 instructions were executed (20.0 %), 4 undecided, in f.
+// | called: 1, 1 executed, all came back
+// | not called: f: 4, 4 never
+// | note: not called, 1 place of code (f): the first row there is not that of a function that someone calls
 // case: nothing is called
 // | it: every row that was executed is right; 1 of 5 instructions were executed (20.0 %), 4 undecided, in f.
 // | called: 1, 1 executed, all came back
