@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.impossible import (
+    as_returned_to,
     dynamic_frame_steps,
     in_parts,
     of_another_frame,
@@ -482,7 +483,7 @@ def held_against(
     proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))
     proving = without(proving, of_another_frame(proving, table))
-    checks = without_moved(without_thrown_away(proving, called), called, table)
+    checks = without_moved(as_returned_to(without_thrown_away(proving, called), batch, called, table), called, table)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     astray = checks.compared & (checks.wrong != 0) & batch.forced
     checks = without_impossible(checks, batch)

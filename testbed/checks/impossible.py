@@ -276,6 +276,31 @@ def without_overwritten_frame(
     return replace(checks, compared=checks.compared & ~over) if over.any() else checks
 
 
+def as_returned_to(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable) -> RowChecks:
+    """The results of what others return to, if rows find the word by which it returns: then these are right.
+
+    Its address was put over a return address, as tracers do, so nobody calls it. Each way of it ends by a return by a
+    word that it has put into its own frame. What else is wrong in such an activation counts for nothing.
+    """
+    wrong = checks.wrong.copy()
+    astray = np.array(batch.astray, np.uint64)[batch.path]
+    steps = np.flatnonzero(checks.compared & (wrong & np.uint64(CFA) != 0) & (astray != 0))
+    rows = {pc: table.at(pc) for pc in np.unique(checks.pc[steps]).tolist()}
+    said = ((step, _said_cfa(rows[int(checks.pc[step])], watched, step)) for step in steps.tolist())
+    so = [step for step, cfa in said if cfa == int(astray[step]) + watched.trace.arch.word]
+    wrong[[step for step in so if wrong[step] == CFA]] = 0
+    others = np.flatnonzero((wrong != 0) & np.isin(watched.node, watched.node[so]))
+    return without(replace(checks, wrong=wrong), others)
+
+
+def _said_cfa(row: UnwindRow | None, watched: Truth, step: int) -> int | None:
+    """What a row says the CFA is, if that is a register and a constant."""
+    arch = watched.trace.arch
+    if row is None or not isinstance(row.cfa, RegisterPlus) or row.cfa.register not in arch.index:
+        return None
+    return int(watched.trace.column(row.cfa.register)[step]) + row.cfa.offset & arch.word_mask
+
+
 def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChecks:
     """Drops visits of a function that keeps its return address in its caller's room, if rows count from there.
 
@@ -293,12 +318,8 @@ def without_moved(checks: RowChecks, watched: Truth, table: RowTable) -> RowChec
     moved = []
     for step in wrong.tolist():
         row, index = rows[int(checks.pc[step])], int(watched.node[step])
-        if row is None or not isinstance(row.cfa, RegisterPlus) or watched.activations.parent[index] < 0:
-            continue
-        if row.cfa.register not in trace.arch.index:
-            continue
-        cfa = int(trace.column(row.cfa.register)[step]) + row.cfa.offset & trace.arch.word_mask
-        if cfa == int(watched.activations.cfa[index]):
+        cfa = _said_cfa(row, watched, step)
+        if row is None or cfa in (None, int(watched.activations.cfa[index])) or watched.activations.parent[index] < 0:
             continue
         if trace.arch.link is not None:
             if _is_kept_outside(row, watched, step, cfa) and not wrong_alone(row, watched, step, cfa=cfa):

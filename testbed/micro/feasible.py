@@ -68,7 +68,10 @@ def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: Piec
     came_back = [_stub_returns(tape, image) for tape in tapes]
     wrong = [_goes_wrong(tape, image, code) for tape in tapes]
     good = {stub for back, is_wrong in zip(came_back, wrong, strict=True) if not is_wrong for stub in back.values()}
+    arch = image.loaded.image.arch
     for tape, back, is_wrong in zip(tapes, came_back, wrong, strict=True):
+        if is_wrong and tape.over is Over.WILD and arch.link is None:
+            tape = replace(tape, astray=int(tape.registers[-2, arch.index[arch.sp]]))
         steps = [step for step, stub in back.items() if stub not in good] if is_wrong else []
         yield until(tape, max(min(steps) - 1, 0)) if steps else tape
 

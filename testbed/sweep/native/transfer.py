@@ -9,7 +9,9 @@ from testbed.sweep.native.codes import (
     ADD,
     ADD_TWO,
     ALIGN,
+    ALIGNMENT,
     ANY_VALUE,
+    BASES,
     CALLERS,
     CFA_BASE,
     COMPARE,
@@ -114,6 +116,10 @@ def apply(operations: Any, state: Any, machine: Any, pc: Any, compared: Any) -> 
             value = state[first]
             if value >> KIND == NUMBER:
                 value = number(low(value) & second)
+            elif is_frame(value) and second < 0 and rounded(value, second) != value and second >= -ALIGNMENT:
+                value = new_stretch(
+                    state, MEETING_BASE + pc % (BASES - MEETING_BASE)
+                )  # who aligns to what the ABI gives does not count on it
             elif is_frame(value) and second < 0:
                 value = rounded(value, second)
             elif value >> KIND == PLACE and second < 0:
