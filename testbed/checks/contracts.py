@@ -38,6 +38,7 @@ class FileCalls:
     image: Image
     pieces: Sequence[CodePiece] = field(repr=False)
     is_source: bool
+    _bare: dict[str, bool] = field(default_factory=dict, init=False, repr=False)  # by table
 
     def as_seen(self, finding: TableFinding, table: RowTable) -> TableFinding:
         """A finding, as a note where nobody sees what it tells of."""
@@ -47,8 +48,8 @@ class FileCalls:
         if seen is not None and (is_linked or (finding.kind is FindingKind.CANNOT_UNWIND and not self.is_source)):
             what = "it was compiled without a table, or marked as code that throws nothing: -funwind-tables writes one"
             return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
-        if seen is not None and table.is_empty and not self.is_source:
-            what = "the file has no unwind table at all: compilers write one by -funwind-tables"
+        if seen is not None and finding.bare and not self.is_source and self._are_mostly_bare(table):
+            what = "most of the file's functions have no row at all: compilers write them by -funwind-tables"
             return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if seen is None or piece is None or piece.start in self._exported or piece.start in self._held:
             return finding
@@ -59,6 +60,13 @@ class FileCalls:
             what = "nothing calls it from code that has rows"
             return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
         return finding
+
+    def _are_mostly_bare(self, table: RowTable) -> bool:
+        """Have most functions of the file no row in a table? That is how it was built, and no mistake of theirs."""
+        if table.source not in self._bare:
+            starts = [piece.start for piece in self.pieces if piece.is_entry]
+            self._bare[table.source] = sum(table.at(start) is None for start in starts) * 2 > len(starts)
+        return self._bare[table.source]
 
     def begins_a_stack(self, finding: TableFinding) -> bool:
         """Is it of code that is only jumped to, and of which the table says that nobody called it?"""

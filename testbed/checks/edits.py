@@ -80,7 +80,7 @@ def _is_in_frame(rule: StatePart) -> bool:
 
 
 def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> dict[str, Edit]:
-    """Registers that the same forgotten save is about: a later instruction needs them, and they lie in its slots.
+    """Registers that the same forgotten save is about: they lie in its slots. Perhaps a later instruction needs them.
 
     A push that the table was not told of moves the CFA at once. That it saved a register shows only where the register
     changes; one directive says the one, another the other, and the author forgot both in one place. Where a save was
@@ -99,12 +99,13 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
         if isinstance(offset, int) and isinstance(before, int):
             slots.update(range(-offset, -before))
     more: dict[str, Edit] = {}
-    for name in function.convention.judged:
+    for name in dict.fromkeys((*function.convention.judged, function.return_address(i))):
         place = true.places.get(name)
         offsets = sorted(slots & place.offsets, reverse=True) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
-            later = next((j for j in range(i, len(function)) if name in function.wrong(j)), None)
-            if later is not None and (tried := tried_edit(function, i, name, {name: Offset(offsets[0])}, later)):
+            later = next((j for j in range(i, len(function)) if name in function.wrong(j)), -1)
+            is_meant = later >= 0 or not function.sets(i)  # what its author says there, he says of what he needs
+            if is_meant and (tried := tried_edit(function, i, name, {name: Offset(offsets[0])}, later)) is not None:
                 more[name] = tried
     return more
 
@@ -144,7 +145,8 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
 def tried_edit(
     function: TriedFunction, i: int, thing: str, values: Mapping[str, StatePart], helps: int | None = None
 ) -> Edit | None:
-    """The edit for one wrong thing, tried; None where no directive says it, or where it does not help at ``helps``.
+    """The edit for one wrong thing, tried; None where no directive says it, or where it does not help at ``helps``,
+    which is ``i`` where nothing else is said, and need be nowhere where it is -1.
 
     It ends where it would make anything wrong, and where what the table says too early is right: a save, or a return,
     that happened is told of, though the register, or the slot, may have the value still.
@@ -162,7 +164,7 @@ def tried_edit(
             break
         if was and not still:
             fixed.add(j)
-    if (i if helps is None else helps) not in fixed:
+    if helps != -1 and (i if helps is None else helps) not in fixed:
         return None
     if end is not None and not can_be_said(function, i, end, values):
         end = next((j for j in range(end, i, -1) if _can_be_restored(function, i, j)), i + 1)

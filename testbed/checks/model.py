@@ -51,7 +51,7 @@ SEVERITIES: Mapping[FindingKind, Severity] = {
     FindingKind.NO_ROW: Severity.ERROR,
     FindingKind.START_WITHOUT_ROW: Severity.NOTE,
     FindingKind.OTHER_ENTRY: Severity.NOTE,
-    FindingKind.CANNOT_UNWIND: Severity.WARNING,
+    FindingKind.CANNOT_UNWIND: Severity.NOTE,
     FindingKind.NO_EPILOGUE_ROWS: Severity.NOTE,
     FindingKind.FORMATS_DIFFER: Severity.ERROR,
     FindingKind.UNREADABLE: Severity.ERROR,

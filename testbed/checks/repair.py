@@ -104,14 +104,18 @@ def _goes_on(function: TriedFunction, first: Cause, cause: Cause) -> bool:
     What ends one of the steps then ends them all, and none of them is right without the others.
     """
     i = next(i for i, each in enumerate(function.tried) if each.pc == cause.pc)
+    ends = {each.pc: {*each.directives} for each in first.closings}
     return (
         i > 0
         and function.tried[i - 1].pc in first.pcs
         and function.tried[i - 1].span == function.tried[i].span
         and THE_CFA in cause.things
         and bool(cause.closings)
-        and {*cause.closings} <= {*first.closings}
-        and REMEMBER_STATE not in (*first.directives, *cause.directives)
+        and all(
+            {*each.directives} <= ends.get(each.pc, set()) or RESTORE_STATE in ends.get(each.pc, set())
+            for each in cause.closings
+        )
+        and REMEMBER_STATE not in cause.directives
         and first.replaced is cause.replaced is None
     )
 

@@ -19,6 +19,7 @@ from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction,
 from testbed.contract.rows import Offset, RegisterPlus, SameValue, UnwindRow
 from testbed.conventions import Convention
 
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0|[1-9]\d*")
 _NUMBERED = re.compile(r"([rd])(\d+)$")
 _USUAL = MappingProxyType({"sb": "r9", "sl": "r10", "fp": "r11", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"})
 _WORD = re.compile(r"\b[a-z]\w*\b")
@@ -178,7 +179,7 @@ def _meaning(directive: str) -> tuple[str, frozenset[str] | tuple[str, ...]]:
     if rest.startswith("{"):
         return name, frozenset(_listed(rest))
     said = (_USUAL.get(each.strip(), each.strip().lstrip("#")) for each in rest.split(","))
-    return name, tuple(str(int(each, 0)) if each.isdecimal() or each.startswith("0x") else each for each in said)
+    return name, tuple(str(int(each, 0)) if _NUMBER.fullmatch(each) else each for each in said)
 
 
 def _listed(text: str) -> Iterator[str]:

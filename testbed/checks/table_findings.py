@@ -341,13 +341,11 @@ class _OneFunction:
         return None
 
     def _cannot(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
-        """Code that the table marks: of nobody's caller it says so rightly."""
+        """Code that the table marks, by its author's word: of nobody's caller it says so rightly."""
         if pcs and any(self.true[pc].called for pc in pcs):
-            frame = self._described(pcs)
-            repair = None if frame is None else Repair(frame.directives, "", len(frame.pcs), (), (".cantunwind",))
             thing, kind = WrongThing("row", "nothing", _NOTHING[True]), FindingKind.CANNOT_UNWIND
             seen = replace(no_row(self.words.where(pcs[0])), severity=SEVERITIES[kind])
-            yield self._finding(kind, pcs, (thing,), repair, seen)
+            yield self._finding(kind, pcs, (thing,), None, seen)
 
     def _without_row(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that somebody calls and code that nobody calls, apart."""
@@ -365,7 +363,8 @@ class _OneFunction:
                 end = LaterDirectives(source.place(source.end), (".cfi_endproc",))
                 patch = source.patch((SourceChange(pcs[0], first), SourceChange(source.end, end.directives)))
                 repair = Repair(first, "", right, (end,), (), BEFORE_IT, *patch)
-                repair = repair if self._starts_right(pcs[0]) else None
+                is_whole = right == len(pcs) or bool(self.words.source(pcs[0])[0])  # what is left is corrected in turn
+                repair = repair if is_whole and self._starts_right(pcs[0]) else None
             elif bare and called and (frame := self._described(pcs)):
                 end = LaterDirectives(self.source.place(self.span.end), (".fnend",))
                 place = f"before {self.words.where(self.span.start)}"

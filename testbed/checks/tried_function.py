@@ -203,16 +203,12 @@ class TriedFunction:
     @cached_property
     def given_back(self) -> Sequence[frozenset[str]]:
         """By instruction, the registers that were changed, and are the caller's from there to the next return."""
-        there = [frozenset(name for name, its in each.true.places.items() if its.in_place) for each in self.tried]
-        found, kept, changed = list[frozenset[str]](), frozenset[str](), frozenset[str]()
-        for each, its in zip(reversed(self.tried), reversed(there), strict=True):
-            kept = its if each.true.returns else kept & its
-            found.append(kept)
-        found.reverse()
-        for i, each in enumerate(self.tried):
-            changed |= each.true.places.keys() - there[i]
-            found[i] &= changed
-        return found
+        found, kept = list[frozenset[str]](), frozenset[str]()
+        for each in reversed(self.tried):
+            there = frozenset(name for name, its in each.true.places.items() if its.in_place)
+            kept = there if each.true.returns else kept & there
+            found.append(frozenset(name for name in kept if each.true.places[name].back))
+        return found[::-1]
 
     def _is_right_cfa(self, i: int, state: FrameState) -> bool:
         cfa, each = cfa_of(state), self.tried[i]

@@ -35,13 +35,15 @@ _Words = NDArray[np.uint64]
 class TruePlace:
     """Where a caller's register is at every visit: still in the register, at ``CFA + offset``, in other registers.
 
-    ``copied``: the frame has it, perhaps elsewhere at each visit.
+    ``copied``: the frame has it, perhaps elsewhere at each visit. ``back``: it is in the register again, in an
+    activation that had changed it.
     """
 
     in_place: bool
     offsets: frozenset[int] = frozenset()
     registers: frozenset[str] = frozenset()
     copied: bool = False
+    back: bool = False
 
     @property
     def kept(self) -> bool:
@@ -64,6 +66,7 @@ class TruePlace:
             self.offsets & other.offsets,
             self.registers & other.registers,
             self.copied and other.copied,
+            self.in_place and other.in_place and (self.back or other.back),
         )
 
 
@@ -220,7 +223,8 @@ def _general(arch: Arch) -> list[str]:
     return [each.name for each in arch.registers if each.bits == 8 * arch.word and each.name != arch.pc]
 
 
-_FrameSlots = tuple[int, _Words]  # words of memory, and how far the first is from the CFA
+# Words of memory, how far the first is from the CFA, and which the activation has written: others are left over.
+_FrameSlots = tuple[int, _Words, Bools]
 
 
 def _frame_words(watched: Truth, step: int, cfa: int) -> _FrameSlots:
@@ -234,10 +238,26 @@ def _frame_words(watched: Truth, step: int, cfa: int) -> _FrameSlots:
         try:
             end = min(high, memory.mapped_until(start))
             words = np.frombuffer(memory.read(start, (end - start) // arch.word * arch.word), kind)
-            return start - cfa, words.astype(np.uint64)
+            return start - cfa, words.astype(np.uint64), _written(watched, step, start, len(words))
         except UnreadableMemory:
             continue
-    return 0, np.empty(0, np.uint64)
+    return 0, np.empty(0, np.uint64), np.empty(0, np.bool_)
+
+
+def _written(watched: Truth, step: int, start: int, count: int) -> Bools:
+    """Which of some words from an address on were written since the innermost activation began, or are its caller's."""
+    journal, word = watched.trace.writes, watched.trace.arch.word
+    index = int(watched.node[step])
+    first, end = np.searchsorted(journal.step, [int(watched.activations.opened[index]), step])
+    address, size = journal.address[first:end].astype(np.int64) - start, journal.size[first:end].astype(np.int64)
+    found = np.zeros(count, np.bool_)
+    for at in (address, address + size - 1):
+        found[at[(at >= 0) & (at < count * word)] // word] = True
+    cfa = int(watched.activations.cfa[index]) - start
+    found[max(cfa, 0) // word :] = True  # the caller's
+    if watched.trace.arch.link is None and 0 < cfa <= count * word:
+        found[cfa // word - 1] = True  # the call's
+    return found
 
 
 class _TrueValues:
@@ -280,14 +300,18 @@ def _places(
     if name == trace.arch.link:
         still &= ~_call(truth, steps)
     in_place = np.logical_and.reduceat(still, starts)
+    first, node = np.full(len(watched.activations), len(trace)), watched.node[steps]
+    np.minimum.at(first, node[~still], steps[~still])
+    back = in_place & np.logical_or.reduceat(first[node] < steps, starts)
     others = [other for other in _general(trace.arch) if other not in (name, trace.arch.sp)]
     in_others = {each: np.logical_and.reduceat(true.are(trace.column(each)[steps], every), starts) for each in others}
     found = []
     for i, (start, end) in enumerate(zip(starts.tolist(), [*starts[1:].tolist(), len(steps)], strict=True)):
-        low, words = frames[i]
+        low, words, written = frames[i]
         if true.size > trace.arch.word:
             words = words[:-1] | words[1:] << np.uint64(8 * trace.arch.word)
-        right = np.flatnonzero(true.are(words, np.full(len(words), start)))
+            written = written[:-1] & written[1:]
+        right = np.flatnonzero(true.are(words, np.full(len(words), start)) & written)
         # Those nearest to the CFA: a register that is zero is in many places.
         offsets = (low + right * trace.arch.word)[-_MOST_PLACES:]
         keep = np.array(sorted({*offsets.tolist(), *slots}), np.int64)
@@ -299,7 +323,7 @@ def _places(
                 keep = keep[(mapped & true.are(values, visits)).reshape(-1, len(keep)).all(axis=0)]
         registers = frozenset(other for other, its in in_others.items() if its[i])
         copied = bool((low + right * trace.arch.word >= int(trace.sp[left[start]]) - int(cfa[start])).any())
-        found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist()), registers, copied))
+        found.append(TruePlace(bool(in_place[i]), frozenset(keep.tolist()), registers, copied, bool(back[i])))
     return found
 
 

@@ -60,7 +60,7 @@ _NAMED = 3  # of those of which the most is undecided
 _NOTHING_HELPS = "no directive was found that makes its rows right"
 _NO_REPAIR = {
     FindingKind.NO_ROW: "no directives were found that describe it",
-    FindingKind.CANNOT_UNWIND: "no directives were found that describe it at each of its calls",
+    FindingKind.CANNOT_UNWIND: "the mark is its author's word",
     FindingKind.FORMATS_DIFFER: "nothing says which of the two is right",
     FindingKind.UNREADABLE: "what cannot be read does not say what was meant",
 }
@@ -250,6 +250,8 @@ def tried_words(finding: TableFinding) -> str:
         return f"tried: assembled with it and run again, {its}, and nothing else is wrong by it"
     of = f" of {finding.instructions:,}" if repair.repaired < finding.instructions else ""
     number = f"{repair.repaired:,}{of} instructions" if of else count(repair.repaired, "instruction")
+    if of and finding.kind is FindingKind.NO_ROW:
+        return f"tried: it makes {number} right; what the others need as well, testbed annotate writes"
     return f"tried: it makes {number} right and none wrong"
 
 

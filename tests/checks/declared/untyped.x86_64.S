@@ -4,9 +4,9 @@
 // case: as it is
 // | it: 1 of 3 functions has a wrong row; all 14 instructions were executed.
 // | error `pushq   %rbp`, at -1, 9: `pushq %rbx`; sum < no code (the caller's %rbx); tried: it makes 2 instructions right and none wrong
-// | sum+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` behind line 10, and `.cfi_def_cfa_offset 8` behind line 18 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | sum+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` and `.cfi_offset %rbx, -16` behind line 10, and `.cfi_def_cfa_offset 8` and `.cfi_restore %rbx` behind line 18 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | error `xorl    %eax, %eax`, at -1, 9: `pushq %rbp`; sum < no code (the caller's %rbp); tried: it makes 6 instructions right and none wrong
-// | sum+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` behind line 11, and `.cfi_def_cfa_offset 16` behind line 17: together with what is advised above (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | sum+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` and `.cfi_offset %rbp, -24` behind line 11, and `.cfi_def_cfa_offset 16` and `.cfi_restore %rbp` behind line 17: together with what is advised above (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | twice: 2, 2 executed, all came back
 // | sum: 10, 10 executed, all came back
 // | helper: 2, 2 executed, all came back
@@ -43,9 +43,9 @@
 // +  .size twice, 5
 // | it: 1 of 2 functions has a wrong row; all 14 instructions were executed.
 // | error `pushq   %rbp`, at -1, 9: `pushq %rbx`; sum < no code (the caller's %rbx); tried: it makes 2 instructions right and none wrong
-// | sum+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` behind line 11, and `.cfi_def_cfa_offset 8` behind line 19 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | sum+0x1 (pushq %rbp): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` and `.cfi_offset %rbx, -16` behind line 11, and `.cfi_def_cfa_offset 8` and `.cfi_restore %rbx` behind line 19 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | error `xorl    %eax, %eax`, at -1, 9: `pushq %rbp`; sum < no code (the caller's %rbp); tried: it makes 6 instructions right and none wrong
-// | sum+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` behind line 12, and `.cfi_def_cfa_offset 16` behind line 18: together with what is advised above (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | sum+0x2 (xorl %eax, %eax): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+24 here: add `.cfi_def_cfa_offset 24` and `.cfi_offset %rbp, -24` behind line 12, and `.cfi_def_cfa_offset 16` and `.cfi_restore %rbp` behind line 18: together with what is advised above (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | twice: 2, 2 executed, all came back
 // | sum: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 14 instructions were executed.
