@@ -421,13 +421,13 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
     parts = in_parts(this.pieces, this.parts, called, pc)
     own = parts | within([piece for piece in this.pieces if piece.is_entry], pc)  # of other code nothing is told
-    sized = dynamic_frame_steps(called, this.loaded, pc)
+    sized, raised = dynamic_frame_steps(called, this.loaded, pc)
     tables: dict[str, TableChecks] = {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
         checks, left_out, astray = held_against(this, group.readers, name, table, batch, (watched, local), sized)
-        checks = _only(checks, own)
+        checks = _only(checks, own & ~raised)
         true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
         right = checks.compared & (checks.wrong == 0) & ~checks.untried

@@ -32,25 +32,27 @@ _FAR = 64  # instructions before a move among which a constant is made
 _Pcs = NDArray[np.uint64]
 
 
-def dynamic_frame_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs) -> Bools:
-    """The steps after a dynamic stack allocation, until SP is back in the fixed frame.
+def dynamic_frame_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs) -> tuple[Bools, Bools]:
+    """The steps after a dynamic stack allocation, until SP is back in the fixed frame; and those that no run makes.
 
-    ``pc`` are link-time addresses.
+    ``pc`` are link-time addresses. Of an amount that is made up SP may rise, where it was to be lowered: over what is
+    saved there.
     """
     trace, node, image = watched.trace, watched.node, loaded.image
-    found = np.zeros(len(trace), np.bool_)
+    found, raised = np.zeros(len(trace), np.bool_), np.zeros(len(trace), np.bool_)
     pcs, of_step = np.unique(pc, return_inverse=True)
     moves = [stack_move_at(image, at) if image.covers(at) else None for at in pcs.tolist()]
     places = np.flatnonzero(np.array([move is not None for move in moves], np.bool_)[of_step])
     places = places[places < len(trace) - 1]
     if not len(places):
-        return found
+        return found, raised
     said = {int(step): move for step in places.tolist() if (move := moves[int(of_step[step])]) is not None}
     starts = [step for step, move in said.items() if _may_begin(watched, loaded, step, move)]
     for activation in np.unique(node[starts]).tolist() if starts else ():
         own = np.flatnonzero(node == activation)
-        _mark(watched, own, {step: said[step] for step in own.tolist() if step in said}, frozenset(starts), found)
-    return found
+        its = {step: said[step] for step in own.tolist() if step in said}
+        _mark(watched, own, its, frozenset(starts), found, raised)
+    return found, raised
 
 
 def _may_begin(watched: Truth, loaded: LoadedImage, step: int, move: StackMove) -> bool:
@@ -84,7 +86,12 @@ def _is_constant(watched: Truth, loaded: LoadedImage, step: int, name: str | Non
 
 
 def _mark(
-    watched: Truth, own: NDArray[np.int64], moves: dict[int, StackMove], starts: frozenset[int], found: Bools
+    watched: Truth,
+    own: NDArray[np.int64],
+    moves: dict[int, StackMove],
+    starts: frozenset[int],
+    found: Bools,
+    raised: Bools,
 ) -> None:
     """Mark the steps of one activation, which are ``own``."""
     trace, cfa = watched.trace, int(watched.activations.cfa[watched.node[own[0]]])
@@ -100,7 +107,9 @@ def _mark(
             fixed = all(lowest <= base <= cfa for base in (*bases, *(() if bases else (after,))))
             sized = not fixed or (step in starts and after == int(trace.sp[step]) and not sized)
         elif step in starts:
-            sized = after <= int(trace.sp[step]) or not lowest <= after <= cfa
+            if move.kind is MoveKind.AMOUNT and not sized and after > int(trace.sp[step]):
+                raised[own[at:]] = True
+            sized = not sized or after <= int(trace.sp[step]) or not lowest <= after <= cfa
         if sized:
             found[own[at : end + 1]] = True
 

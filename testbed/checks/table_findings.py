@@ -52,6 +52,7 @@ from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.conventions import Convention
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
+from testbed.micro.stack_moves import register_use
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
 from testbed.words.table_formats import BY_SECTION, Directives
@@ -83,6 +84,20 @@ def marks_outermost(function: TriedFunction) -> tuple[int, str] | None:
     return next(((first, name) for name in names if first is not None and function.is_wrong(first, name, {})), None)
 
 
+def thrown_away(function: TriedFunction, image: Image) -> tuple[int, str] | None:
+    """The first instruction from which on no place has the return address any more, since the code itself, and no call,
+    has written over it."""
+
+    def is_gone(i: int) -> bool:
+        place = function.tried[i].true.places.get(function.return_address(i))
+        return place is not None and not (place.in_place or place.offsets or place.registers)
+
+    first = _since(function, is_gone)
+    use = register_use(image, function.tried[first - 1].pc) if first else None
+    is_overwritten = use is not None and function.arch.link in use.writes
+    return (first, function.return_address(first)) if first and is_overwritten else None
+
+
 def put_above(function: TriedFunction) -> tuple[int, str] | None:
     """The first instruction at which the rows have the return address above the true CFA, where it is not."""
 
@@ -103,6 +118,19 @@ def computed(function: TriedFunction) -> tuple[int, str] | None:
         function, lambda i: not isinstance(cfa_of(function.states[i]), RegisterPlus) and bool(function.wrong(i))
     )
     return None if first is None else (first, function.return_address(first))
+
+
+def leaves_caller_out(function: TriedFunction) -> tuple[int, str] | None:
+    """The first instruction, if each row, also where it returns, has the CFA as much further out as the first one: that
+    is the caller's, which is left out on purpose, as by libgcc's `__morestack`."""
+
+    def off(i: int) -> int | None:
+        base, said = function.states[i].get(CFA_REGISTER), function.states[i].get(CFA_OFFSET)
+        true = function.tried[i].true.cfa.get(str(base))
+        return said - true if isinstance(said, int) and true is not None else None
+
+    is_so = any(each.true.returns for each in function.tried) and len({off(i) for i in range(len(function))}) == 1
+    return (0, function.return_address(0)) if is_so and (off(0) or 0) > 0 else None
 
 
 def more_at_entry(function: TriedFunction, start: int) -> int:
@@ -150,7 +178,7 @@ def table_findings(
     found: list[TableFinding] = []
     for span, pcs in by_function.items():
         one = _OneFunction(
-            table, chosen(image, span.start).convention, span, pcs, masks, true, sizes, words, evidence, advises
+            image, table, chosen(image, span.start).convention, span, pcs, masks, true, sizes, words, evidence, advises
         )
         try:
             found += list(one.findings())
@@ -194,6 +222,7 @@ def unreadable(table: str, why: UnwindError) -> TableFinding:
 class _OneFunction:
     """What is known of one function, and how to say it."""
 
+    image: Image
     table: RowTable
     convention: Convention
     span: CodeSpan
@@ -329,6 +358,8 @@ class _OneFunction:
             says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
             return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
         for found, why in (
+            (leaves_caller_out(function), _LEAVES_OUT_CALLER),
+            (thrown_away(function, self.image), _THROWN_AWAY),
             (put_above(function), _PUT_ABOVE),
             (computed(function), _COMPUTED),
             (marks_outermost(function), _OUTERMOST),
@@ -501,6 +532,8 @@ _NOT_WRITTEN_SO = "directives were found, but written into the source they do no
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
 _FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
 _OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
+_LEAVES_OUT_CALLER = "and so far out are all rows, also where it returns: they leave who called out"
+_THROWN_AWAY = "and it is overwritten, saved nowhere: nobody calls this code, as where a processor begins"
 _PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
 _COMPUTED = "and by its CFA, which is computed, no row is right: it supposes another entry, as by a switch of stacks"
 _OTHER_COLUMN = "and what that has is not where it returns to"

@@ -92,8 +92,8 @@ _UNITS = ("caml_system", "caml_shared_startup")  # what each program has, and ea
 _OF_OCAML = _any_symbol("caml_frametable", *(f"{unit}{mark}frametable" for unit in _UNITS for mark in ("__", ".", "$")))
 # What the runtime has for OCaml code to call (runtime/amd64.S, arm64.S, arm.S of OCaml 4.14 to 5.4).
 _RUNTIME = (
-    "call_gc|call_realloc_stack|alloc1|alloc2|alloc3|allocN|c_call|c_call_stack_args|ml_array_bound_error|"
-    "raise_exn|reraise_exn|perform|reperform|resume|runstack"
+    "(call_gc|call_realloc_stack|call_local_realloc|alloc[123N]|c_call|c_call(_copy)?_stack_args)(_avx(512)?)?|"
+    "ml_array_(bound|align)_error|raise_exn|reraise_exn|perform|reperform|resume|runstack"
 )
 # What ocamlopt makes for a program as a whole, without debug information (asmcomp/cmm_helpers.ml).
 _FOR_ALL = r"program|(apply|curry|send|tuplify)\d+\w*"
