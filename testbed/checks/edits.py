@@ -158,6 +158,9 @@ def tried_edit(
     for j, state in spread(function, i, values):
         old = function.states[j]
         was, still = function.is_wrong(j, thing, old), function.is_wrong(j, thing, state)
+        if fixed and not was and function.is_below(j, thing, state) and not function.tells_no_return(j, thing):
+            end = j
+            break
         meant = early and old.get(thing) == function.states[i].get(thing)
         if not was and (still or (fixed and meant and not (gives_back and function.tells_no_return(j, thing)))):
             end = j

@@ -251,6 +251,7 @@ def file_check(
     were_read = _union(iter(only_read))
     undecided = np.intersect1d(np.setdiff1d(undecided, were_read), instructions)
     astray = [note for one in one_of.values() for note in _astray_note(one.table.source, one.astray, words)]
+    unknown, about_unknown = _unknown_code(image, pieces)
     functions = _functions(counted, natural, on_forced, were_read, rowless)
     return FileCheck(
         path,
@@ -267,9 +268,10 @@ def file_check(
         sum(result.steps for result in results),
         sum(int(one.every.visits[one.every.some != NO_ROW].sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray, *_unknown_code(image, pieces)),
+        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray, *about_unknown),
         failures=failures,
         untried=len(untried),
+        unknown=unknown,
         parts=_functions(parts, natural, on_forced, were_read, rowless),
         conventions=taken(chosen(image, function.start) for function in functions),
     )
@@ -291,14 +293,14 @@ def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> It
         yield f"{table}: {number} as right, though wrong on a forced path: {', '.join(named)}{rest}"
 
 
-def _unknown_code(image: Image, pieces: Sequence[CodePiece]) -> Iterator[str]:
-    """That much of `.text` is of no function that anything tells: it is not counted."""
+def _unknown_code(image: Image, pieces: Sequence[CodePiece]) -> tuple[int, tuple[str, ...]]:
+    """How many bytes of `.text` are of no function that anything tells, if they are many; and that in words."""
     text = image.sections.get(".text")
-    if text is not None and (left := bytes_between(image, text, pieces)) > len(text.data) // _MUCH:
-        yield (
-            f"{left:,} of {len(text.data):,} bytes of {text.name} are of no function that a symbol, a row or a call"
-            " tells: nothing is said of them"
-        )
+    left = bytes_between(image, text, pieces) if text is not None else 0
+    if text is None or left <= len(text.data) // _MUCH:
+        return 0, ()
+    whole = f"{left:,} of {len(text.data):,} bytes of {text.name}"
+    return left, (f"{whole} are of no function that a symbol, a row or a call tells: nothing is said of them",)
 
 
 def _undecided_note(number: int) -> Iterator[str]:

@@ -290,6 +290,7 @@ class FileCheck:
     kept: bool = False  # read back from an earlier check of the same content
     parts: tuple[FunctionCheck, ...] = field(default=(), repr=False)
     conventions: tuple[TakenConvention, ...] = ()  # by which some functions were judged, if not by the platform's
+    unknown: int = 0  # bytes of code of no function that anything tells
 
     @property
     def pieces(self) -> tuple[FunctionCheck, ...]:

@@ -39,7 +39,6 @@ from testbed.checks.source_statements import (
 
 _STATEMENT = re.compile(r"(?:^|[;:])(\s*)(\.?\w+)(\s*)(\(?)([^;/#\n)]*)")
 _OFFSET = ".cfi_offset"
-_CONDITION = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|endif))")
 _SUM = re.compile(r"\s*[-+]?\s*(?:0x[0-9a-fA-F]+|\d+)(?:\s*[-+]\s*(?:0x[0-9a-fA-F]+|\d+))*\s*")
 _NUMBER = re.compile(r"(?<![\w%])(?:0x)?\d[0-9a-f]*\b")
 _DEFINE = re.compile(r"\s*#\s*define\b")
@@ -331,8 +330,7 @@ def _added(new: Sequence[str], change: SourceChange, here: Around, own: Idiom, s
     is_included = ahead is not None and ahead.place.file != here.own.place.file
     if ahead is not None and (is_included or ahead.place.line < here.own.place.line):
         lines = sources.lines(ahead.place.file)
-        between = [] if is_included else lines[ahead.place.line : here.own.place.line - 1]
-        if not any(map(_CONDITION.match, between)) and not lines[ahead.place.line - 1].rstrip().endswith("\\"):
+        if not lines[ahead.place.line - 1].rstrip().endswith("\\"):
             edit = _below(ahead.place, new, own, sources)
             if ahead.place.macro and not new[0].endswith("_state"):
                 with suppress(NoPatch):

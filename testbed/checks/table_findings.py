@@ -94,7 +94,7 @@ def thrown_away(function: TriedFunction, image: Image) -> tuple[int, str] | None
 
     first = _since(function, is_gone)
     use = register_use(image, function.tried[first - 1].pc) if first else None
-    is_overwritten = use is not None and function.arch.link in use.writes
+    is_overwritten = use is not None and function.arch.link in use.writes and not use.loads
     return (first, function.return_address(first)) if first and is_overwritten else None
 
 
@@ -394,7 +394,9 @@ class _OneFunction:
                 end = LaterDirectives(source.place(source.end), (".cfi_endproc",))
                 patch = source.patch((SourceChange(pcs[0], first), SourceChange(source.end, end.directives)))
                 repair = Repair(first, "", right, (end,), (), BEFORE_IT, *patch)
-                is_whole = right == len(pcs) or bool(self.words.source(pcs[0])[0])  # what is left is corrected in turn
+                is_whole = right == len(pcs) or any(
+                    self.words.source(pc)[0] for pc in pcs
+                )  # what is left is corrected in turn
                 repair = repair if is_whole and self._starts_right(pcs[0]) else None
             elif bare and called and (frame := self._described(pcs)):
                 end = LaterDirectives(self.source.place(self.span.end), (".fnend",))

@@ -196,6 +196,14 @@ class TriedFunction:
         place, depth = self.tried[i].true.places[name], self.tried[i].true.cfa.get(self.arch.sp)
         return place.in_place and ((depth is not None and offset < -depth) or name in self.given_back[i])
 
+    def is_below(self, i: int, name: str, state: FrameState) -> bool:
+        """Does a state say a slot below SP, where the register has the caller's value again? It is anybody's there."""
+        true, rule = self.tried[i].true, state.get(name)
+        place, depth = true.places.get(name), true.cfa.get(self.arch.sp)
+        if not isinstance(rule, Offset) or place is None or not place.in_place:
+            return False
+        return depth is not None and rule.offset < -depth
+
     @cached_property
     def _is_told(self) -> bool:
         return any(self.sets(i) for i in range(1, len(self)))

@@ -22,7 +22,8 @@ THREAD = ARENA_SIZE // 2  # offset of the thread pointer's block in the second a
 READ_WRITE = uc.UC_PROT_READ | uc.UC_PROT_WRITE
 HARNESS = "testbed-harness"
 
-# Functions that do not come back: a path that calls one of them is over (ISO C, POSIX, Itanium C++ ABI, glibc).
+# Functions that do not come back: a path that calls one of them is over (ISO C, POSIX, Itanium C++ ABI, glibc; OCaml's
+# caml/fail.h and the entries of its runtime that raise; libobjc, libgfortran, libgnat, druntime).
 _NAMES = """
 abort exit _exit _Exit quick_exit __stack_chk_fail __stack_chk_fail_local __assert_fail __assert
 __assert_perror_fail __chk_fail __fortify_fail __fortify_fail_abort __libc_fatal __libc_message __longjmp_chk
@@ -32,6 +33,13 @@ __cxa_call_terminate __cxa_end_cleanup __cxa_pure_virtual __cxa_deleted_virtual 
 err errx verr verrx panic __libc_start_main __libc_start_call_main svcraise __builtin_unreachable
 __rust_start_panic rust_panic setcontext __gnu_Unwind_Resume _dl_signal_error __GI_abort __libc_assert_fail
 _dl_fatal_printf malloc_printerr __libc_dlerror_result_free_fail
+caml_raise_exn caml_reraise_exn caml_raise_exception caml_ml_array_bound_error caml_ml_array_align_error
+caml_raise_stack_overflow_nat caml_raise caml_raise_constant caml_raise_with_arg caml_raise_with_args
+caml_raise_with_string caml_failwith caml_failwith_value caml_invalid_argument caml_invalid_argument_value
+caml_raise_out_of_memory caml_raise_stack_overflow caml_raise_sys_error caml_raise_end_of_file caml_raise_zero_divide
+caml_raise_not_found caml_raise_sys_blocked_io caml_array_bound_error caml_array_align_error caml_fatal_error
+objc_exception_throw objc_exception_rethrow _gfortran_stop_string _gfortran_error_stop_string _gfortran_runtime_error
+_gfortran_runtime_error_at _gfortran_os_error __gnat_raise_exception __gnat_reraise_zcx _d_throwdwarf _d_assertp
 """
 NEVER_RETURN = frozenset(_NAMES.split())
 

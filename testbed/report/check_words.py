@@ -315,6 +315,7 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
     executed = sum(check.total("ran") for check in checks)
     without = sum(check.total("without_row") for check in checks)
     extent = _extent(checks, executed, instructions)
+    unknown = sum(check.unknown for check in checks)
     rowless = any(each.kind in _WITHOUT_ROW for check in checks for each in check.findings)
     if wrong := _wrong(checks):
         said = f"{wrong}; {extent}"
@@ -327,13 +328,14 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
     elif not any(check.compared for check in checks):
         said = f"no row was compared with what happens{_at_calls(checks)}, so nothing is known of them; {extent}"
     else:
-        which = "" if executed == instructions else "that was executed "
+        which = "" if executed == instructions and not unknown else "that was executed "
         which = "that could be checked " if any(check.failures for check in checks) else which
         untried = sum(check.untried for check in checks)
         ways = f", but on {count(untried, 'way')} that no run took" if untried else ""
         said = f"every row {which}is right{_but(checks)}{ways}; {extent}"
     rest = f"; {without:,} {'has' if without == 1 else 'have'} no row" if without else ""
-    return f"{name}: {said}{rest}."
+    left = f"; nothing is said of {unknown:,} bytes of code" if unknown else ""
+    return f"{name}: {said}{rest}{left}."
 
 
 def _extent(checks: Sequence[FileCheck], executed: int, instructions: int) -> str:

@@ -382,7 +382,8 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
     out[VERDICT], out[ABOUT], out[ALL_FOUND], out[AT_CALLS] = AGREES, 0, 0, 0
     out[INSTRUCTIONS], out[RETURNS], out[UNLED] = room.counts[WALKED], room.counts[EXITS], room.counts[UNLED_HEADS]
     best = -1
-    leaves_out = not begins_function(swept.rows[entry[FIRST_ROW]], machine) and not room.counts[HAS_RIGHT_CFA]
+    leaves_out = not room.counts[HAS_RIGHT_CFA] and entry[FIRST_ROW] < entry[LAST_ROW]
+    leaves_out = leaves_out and not begins_function(swept.rows[entry[FIRST_ROW]], machine)
     for about in range(FOUND_ROWS):
         found = room.found[about]
         if found[SURENESS] == FINE:

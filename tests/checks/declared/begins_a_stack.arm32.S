@@ -15,9 +15,9 @@
 // case: somebody calls it
 // -  beq 1f
 // +  bl 1f
-// | it: 1 of 2 functions has code that is marked as one that cannot be unwound; 7 of 9 instructions were executed (77.8 %), 2 undecided, in .Ltmp0.
-// | warning `blx ip`, at +0, 2: `blx ip`; .Ltmp0 < nothing more
-// | .Ltmp0+0x4 (blx ip): the caller is lost: the table says that this function cannot be unwound, and it is called; no correction is given: no directives were found that describe it at each of its calls (.ARM.exidx; seen when it was executed)
+// | it: every row that was executed is right; 7 of 9 instructions were executed (77.8 %), 2 undecided, in .Ltmp0.
+// | note `blx ip`, at +0, 2: `blx ip`; .Ltmp0 < nothing more
+// | .Ltmp0+0x4 (blx ip): the caller is lost: the table says that this function cannot be unwound, and it is called (.ARM.exidx; seen when it was executed)
 // | f: 5, 4 executed, 1 forced, some came back
 // | .Ltmp0: 4, 2 executed, 2 never, some came back
 

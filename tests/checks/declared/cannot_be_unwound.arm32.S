@@ -2,14 +2,13 @@
 // ! {"tables": ["ehabi"], "alone": true, "runs": 100, "steps": 500}
 //
 // case: as it is
-// | it: 2 of 2 functions have code that is marked as one that cannot be unwound; all 6 instructions were executed.
-// | warning `bl other`, at -2, 9: `.cantunwind`; f0 < nothing more; tried: it makes 1 instruction right and none wrong
-// | f0+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, lr}` for `.cantunwind` in line 7 (.ARM.exidx; seen when it was executed)
-// | warning `bl other`, at -2, 9: `.cantunwind`; f1 < nothing more; tried: it makes 1 instruction right and none wrong
-// | f1+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, lr}` for `.cantunwind` in line 16 (.ARM.exidx; seen when it was executed)
+// | it: what was executed has no row, so none is known to be right; all 6 instructions were executed.
+// | note `bl other`, at +0, 9: `bl other`; f0 < nothing more
+// | f0+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called (.ARM.exidx; seen when it was executed)
+// | note `bl other`, at +0, 9: `bl other`; f1 < nothing more
+// | f1+0x4 (bl other): the caller is lost: the table says that this function cannot be unwound, and it is called (.ARM.exidx; seen when it was executed)
 // | f0: 3, 3 executed, all came back
 // | f1: 3, 3 executed, all came back
-// | as is advised: it: every row is right; all 6 instructions were executed.
 // case: six of them
 // -         .size f1, .-f1
 // +         .size f1, .-f1
@@ -49,16 +48,15 @@
 // +         pop {r4, pc}
 // +         .fnend
 // +         .size f5, .-f5
-// | it: 6 of 6 functions have code that is marked as one that cannot be unwound; all 18 instructions were executed.
-// | warning `bl other`, at -2, 9: `.cantunwind`; f0 < nothing more; tried: it makes 6 instructions right and none wrong
-// | f0+0x4 (bl other): the caller is lost: the table says of 6 functions that are called that they cannot be unwound: f0, f1, f2, f3, f4 and f5: write `.save {r4, lr}` for `.cantunwind` (.ARM.exidx; seen when it was executed; 5 more instructions in 5 more functions by the same cause)
+// | it: what was executed has no row, so none is known to be right; all 18 instructions were executed.
+// | note `bl other`, at +0, 9: `bl other`; f0 < nothing more
+// | f0+0x4 (bl other): the caller is lost: the table says of 6 functions that are called that they cannot be unwound: f0, f1, f2, f3, f4 and f5 (.ARM.exidx; seen when it was executed; 5 more instructions in 5 more functions by the same cause)
 // | f0: 3, 3 executed, all came back
 // | f1: 3, 3 executed, all came back
 // | f2: 3, 3 executed, all came back
 // | f3: 3, 3 executed, all came back
 // | f4: 3, 3 executed, all came back
 // | f5: 3, 3 executed, all came back
-// | as is advised: it: every row is right; all 18 instructions were executed.
 
         .syntax unified
         .arm

@@ -15,7 +15,7 @@
 // +         cbz x1, 1f
 // | it: 1 of 1 function has a wrong row; 5 of 7 instructions were executed (71.4 %), 2 only read.
 // | error `add x0, x0, #1`, at -4, 9: `.cfi_def_cfa_offset 16`; f < what is in x30; tried: it makes 2 instructions right and none wrong
-// | f+0x10 (add x0, x0, #1): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-16: add `.cfi_offset x30, -16` behind line 6 (.eh_frame; only read: it follows from the instructions before it; 1 more instruction by the same cause)
+// | f+0x10 (add x0, x0, #1): the caller is lost: the row says x30 is still in x30, the caller's x30 is at CFA-16: add `.cfi_offset x30, -16` behind line 6, and `.cfi_restore x30` behind line 12 (.eh_frame; only read: it follows from the instructions before it; 1 more instruction by the same cause)
 // | f: 7, 5 executed, 2 static, all came back
 // | note: .eh_frame: 1 instruction counts as right, though wrong on a forced path: f+0x14 (control was turned at f+0x8)
 // | as is advised: it: every row is right; all 7 instructions were executed.

@@ -42,11 +42,10 @@
 // - .save {r4, r5, lr}
 // + push {r4, r5, lr}
 // - .pad #12
-// | it: 1 of 1 function has code that is marked as one that cannot be unwound; all 10 instructions were executed.
-// | warning `bl first`, at -5, 1: `.cantunwind`; f < nothing more; tried: it makes 2 instructions right and none wrong
-// | f+0x8 (bl first): the caller is lost: the table says that this function cannot be unwound, and it is called: write `.save {r4, r5, lr}` and `.pad #12` for `.cantunwind` in line 9 (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
+// | it: what was executed has no row, so none is known to be right; all 10 instructions were executed.
+// | note `bl first`, at +0, 1: `bl first`; f < nothing more
+// | f+0x8 (bl first): the caller is lost: the table says that this function cannot be unwound, and it is called (.ARM.exidx; seen when it was executed; 1 more instruction by the same cause)
 // | f: 10, 10 executed, all came back
-// | as is advised: it: every row is right; all 10 instructions were executed.
 // case: nothing is said of it
 // - f:
 // - .fnstart

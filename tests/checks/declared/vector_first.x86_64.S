@@ -8,7 +8,7 @@
 // -         .cfi_offset %rbx, -16
 // | it: 1 of 1 function has a wrong row; all 7 instructions were executed, 1 of them passed over.
 // | warning `call    g@PLT`, at -2, 9: `.cfi_def_cfa_offset 16`; f < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
-// | f+0xa (call g@PLT): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 7 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | f+0xa (call g@PLT): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 7, and `.cfi_restore %rbx` behind line 12 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | f: 7, 7 executed, all came back
 // | as is advised: it: every row is right; all 7 instructions were executed, 1 of them passed over.
 // case: a push that is told too early
