@@ -113,7 +113,8 @@ def told_of_macros(path: Path, text: str, check: FileCheck, checked: Checked) ->
     groups.pop(frozenset(), None)
     refused: defaultdict[str, list[TableFinding]] = defaultdict(list)
     for own, group in groups.items():
-        joined = _as_one(path, text, check, group, checked, shared)
+        joined = _as_one(path, text, check, group, checked, shared, own)  # what the macro says need not be said again
+        joined = joined or _as_one(path, text, check, group, checked, shared)
         if joined is None:
             refused[next(edit.at.macro for edit in own if edit.at)] += group
         check = joined or check
@@ -144,12 +145,16 @@ def _as_one(
     group: Sequence[TableFinding],
     checked: Checked,
     shared: Collection[SourceEdit],
+    only: Collection[SourceEdit] = (),
 ) -> FileCheck | None:
-    """A check with the findings that go with those of a group as one; None where its corrections are not right."""
+    """A check with the findings that go with those of a group as one; None where its corrections are not right.
+
+    ``only`` these corrections, if any are given.
+    """
     if not all(each in check.findings for each in group):  # gone with another one
         return check
     uses: defaultdict[SourceEdit, set[int]] = defaultdict(set)
-    for edit in (edit for each in group for edit in _in_macros(each, shared)):
+    for edit in (edit for each in group for edit in _in_macros(each, shared) if not only or edit in only):
         uses[edit] |= {edit.at.line} if edit.is_macros_own and edit.at else set()
     edits = tuple(replace(edit, uses=tuple(sorted(lines))) for edit, lines in uses.items())
     now, more = text, edits

@@ -38,7 +38,7 @@ from testbed.checks.source_statements import (
 )
 
 _STATEMENT = re.compile(r"(?:^|[;:])(\s*)(\.?\w+)(\s*)(\(?)([^;/#\n)]*)")
-_OFFSET = ".cfi_offset"
+_OFFSET, _MOVES = ".cfi_offset", (".cfi_adjust_cfa_offset ", ".cfi_def_cfa_offset ")
 _SUM = re.compile(r"\s*[-+]?\s*(?:0x[0-9a-fA-F]+|\d+)(?:\s*[-+]\s*(?:0x[0-9a-fA-F]+|\d+))*\s*")
 _NUMBER = re.compile(r"(?<![\w%])(?:0x)?\d[0-9a-f]*\b")
 _DEFINE = re.compile(r"\s*#\s*define\b")
@@ -260,18 +260,22 @@ def _corrected(raw: str, statement: SourceStatement, new: str) -> str:
         return written
     for k, (old, wanted) in enumerate(zip(its, arguments, strict=True)):
         if not _same(old, wanted):
-            plain = _SUM.fullmatch(pieces[2 * k]) and _SUM.fullmatch(wanted) and "0x" not in pieces[2 * k]
+            are_numbers = _SUM.fullmatch(pieces[2 * k]) and _SUM.fullmatch(parameters[k])
+            plain = are_numbers and "0x" not in pieces[2 * k]
             pieces[2 * k] = str(_sum(wanted)) if plain else parameters[k]
     return head[0] + "".join(pieces) + raw[until:]
 
 
 def _in_parameters(directive: str, at: SourcePlace) -> str:
-    """A directive as a macro has it: with its parameters for the registers that a use gives."""
+    """A directive as a macro has it: with its parameters for the registers that a use gives, and for what moves SP."""
     for value, name in at.parameters:
         marked = r"%?" if value.startswith("%") else ""
         if value and not _SUM.fullmatch(value):
             said = rf"(?<=[ ,%]){marked}{re.escape(value.lstrip('%'))}\b"
             directive = re.sub(said, name.replace("\\", r"\\"), directive)
+        elif value not in ("", "0") and directive.startswith(_MOVES):
+            amount = re.match(r"(\S+ [-+]?)(\w+)$", directive)
+            directive = f"{amount[1]}{name}" if amount and _same(amount[2], value) else directive
     return directive
 
 

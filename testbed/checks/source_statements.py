@@ -2,8 +2,8 @@
 
 An assembler says of an instruction that a macro made at which line the use stands. Which statement of the macro it is
 follows from how many instructions the use made before it. Which lines count, and what is a macro of the preprocessor's,
-says that itself; expanded besides are the assembler's own, ``.macro``. What the assembler computes, as by ``.rept`` or
-``.if``, is not, nor a macro that has such a thing.
+says that itself; expanded besides are the assembler's own, ``.macro``, with what they choose and repeat by the arguments
+of a use: ``.if``, ``.ifb``, ``.ifnb``, ``.rept``, ``.irp``. What the assembler computes otherwise is not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, takewhile
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -29,6 +29,8 @@ _DEFINED = re.compile(r"\s*#\s*(?:define|undef)\s+(\w+)(\([^)]*\))?\s*(.*)")
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
 _COMPUTED = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|rep|irp))")  # which statements there are
+_OPENS, _CLOSES = re.compile(r"\s*\.(?:if|rept|irp)"), re.compile(r"\s*\.end(?:if|r)\b")
+_ELSE = re.compile(r"\s*\.else\b")
 _LABEL = re.compile(r"\s*[\w.$]+\s*:")
 _INCLUDE = re.compile(r'\s*\.include\s+"([^"]+)"')
 _MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
@@ -44,6 +46,7 @@ _SIGN, _NOWHERE = re.compile(r"[*/+()]|\d\s*-"), Place(Path(), 0, 0)
 _NUMBERS, _NAME = re.compile(r"[-+*/()\s\dxXa-fA-F]*\d[-+*/()\s\dxXa-fA-F]*"), re.compile(r"(?<![\w.%])[A-Za-z_]\w*")
 _PASTED = re.compile(r"\s*##\s*")  # two words that the preprocessor makes one of
 _MOST_LINES = 400  # between two instructions
+_MOST_TIMES = 64  # that a block is repeated
 _DEEP = 8  # macros in macros, files in files
 
 
@@ -243,29 +246,96 @@ def _expanded(
             yield SourceStatement(f"{macro.body[0][1].strip()} {found[4]}", place)
             continue
         given = _given(found[2] if found[1] else found[4] or "", macro.parameters)
-        body = list(takewhile(lambda line: not _COMPUTED.match(line[1]), macro.body))
-        filled = [(n, own, list(_split(macros.valued(_filled(own, given, macro.marks))))) for n, own in body]
-        statements = [each for _, _, its in filled for each in its]
+        lines = list(_repeated(macro.body, given, macro.marks, macros))
+        filled = [(line, list(_split(line.filled))) for line in lines if line is not None]
+        statements = [each for _, its in filled for each in its]
         if macro.marks == _OF_CPP and macro.name in stand_ins(macros.sources) and len(statements) == 1:
             yield SourceStatement(_computed(statements[0][1]), place)
             continue
-        for number, own, its in filled:
-            here = SourcePlace(macro.file, number, 0, "")
+        for line, its in filled:
+            here = SourcePlace(macro.file, line.number, 0, "")
             for each in _expanded([(at, text, _computed(text)) for at, text in its], here, macros, deep - 1):
                 inner = each.place
                 if not inner.macro:
-                    own_text, mark = " ".join(own.split()), "\\" * (macro.marks != _OF_CPP)
+                    own_text, mark = " ".join(line.own.split()), "\\" * (macro.marks != _OF_CPP)
                     inner = replace(
                         inner,
                         macro=macro.name,
                         macro_file=macro.file,
-                        macro_line=number,
+                        macro_line=line.number,
                         macro_text=own_text,
-                        parameters=tuple((value, f"{mark}{name}") for name, value in given.items()),
+                        parameters=tuple((value, f"{mark}{name}") for name, value in line.given.items()),
                     )
                 yield replace(each, place=replace(inner, file=use.file, line=use.line, column=column, text=written))
-        if len(body) < len(macro.body):  # what is left of it
+        if None in lines:  # what is left of it
             yield SourceStatement(said, place)
+
+
+class _BodyLine(NamedTuple):
+    """A line of a macro's body at one use: its number, its own text, and that with the names that are ``given``."""
+
+    number: int
+    own: str
+    filled: str
+    given: Mapping[str, str]
+
+
+def _repeated(
+    body: Sequence[tuple[int, str]], given: Mapping[str, str], marks: str, macros: _Macros
+) -> Iterator[_BodyLine | None]:
+    """The lines of a macro's body as the assembler chooses and repeats them; None where that cannot be told.
+
+    Told are `.if` of a number, `.ifb`, `.ifnb`, and `.rept`, `.irp` of what the use gives.
+    """
+    at = 0
+    while at < len(body):
+        number, own = body[at]
+        filled = macros.valued(_filled(own, given, marks))
+        at += 1
+        if not _COMPUTED.match(own):
+            yield _BodyLine(number, own, filled, given)
+            continue
+        end = _end_of_block(body, at)
+        times = _times(filled, given) if end is not None else None
+        if times is None or end is None:
+            yield None
+            return
+        elses = (k for k in range(at, end) if _ELSE.match(body[k][1]) and _end_of_block(body[k:end], 1) is None)
+        other = next(elses, end)
+        inner = body[at:other] if times else body[other + 1 : end]
+        for its in times or ({},):
+            for line in _repeated(inner, {**given, **its}, marks, macros):
+                yield line
+                if line is None:
+                    return
+        at = end + 1
+
+
+def _end_of_block(body: Sequence[tuple[int, str]], at: int) -> int | None:
+    """The line that ends the block of the assembler's in which a line stands."""
+    deep = 1
+    for k in range(at, len(body)):
+        deep += bool(_OPENS.match(body[k][1])) - bool(_CLOSES.match(body[k][1]))
+        if not deep:
+            return k
+    return None
+
+
+def _times(filled: str, given: Mapping[str, str]) -> Sequence[Mapping[str, str]] | None:
+    """What is given each time that a block is used, if that can be told."""
+    name, _, rest = " ".join(_COMMENT.sub("", filled).split()).partition(" ")
+    if name in (".ifb", ".ifnb"):
+        return ({},) * ((name == ".ifb") is not bool(rest))
+    if name == ".irp":
+        own, *values = (each for each in re.split(r"[\s,]+", rest) if each)
+        return [{own: each} for each in values][:_MOST_TIMES]
+    if name not in (".if", ".rept"):
+        return None
+    try:
+        value = Expression(_NOWHERE, rest).constant()
+    except BuildError:
+        return None
+    return ({},) * (min(max(value, 0), _MOST_TIMES) if name == ".rept" else value != 0)
 
 
 def _computed(said: str) -> str:
@@ -296,10 +366,11 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
 
 def _given(arguments: str, parameters: Sequence[str]) -> Mapping[str, str]:
     """The arguments of a use, by the names of the parameters."""
-    found = {name: default for name, _, default in (each.partition("=") for each in parameters)}
     values = [each.strip() for each in re.split(r",(?![^({\[]*[)}\]])", arguments)] if arguments else []
-    for name, value in zip(found, values, strict=False):
-        found[name] = value
+    found = dict[str, str]()
+    for k, (name, _, default) in enumerate(each.partition("=") for each in parameters):
+        rest = ", ".join(values[k:]) if name.endswith(":vararg") else values[k] if k < len(values) else ""
+        found[name.removesuffix(":vararg")] = rest or default
     return found
 
 
@@ -385,7 +456,7 @@ def _assemblers(file: str, sources: Sources) -> Mapping[str, _Macro]:
             first = at
             while at < len(lines) and ".endm" not in lines[at].text:
                 at += 1
-            parameters = tuple(name.partition(":")[0] for name in re.split(r"[\s,]+", match[2].strip()) if name)
+            parameters = tuple(name.removesuffix(":req") for name in re.split(r"[\s,]+", match[2].strip()) if name)
             body = tuple((number, own) for _, number, own in lines[first:at])
             found[match[1]] = _Macro(match[1], file, parameters, body, _OF_AS)
     return found

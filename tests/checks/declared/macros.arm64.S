@@ -24,7 +24,7 @@
 // -  .cfi_adjust_cfa_offset 16 // save
 // | it: 1 of 1 function has a wrong row; all 8 instructions were executed.
 // | error `BEGIN x19`, at +0, 2: `BEGIN x19` in SAVE, -11; f < caller < no code (what main has in d14); tried: assembled with it and run again, its use is right, and nothing else is wrong by it
-// | f+0x8 (nop): the caller is found, and who called it is lost: the row says CFA = sp+0, the true CFA is sp+16 here: add `.cfi_adjust_cfa_offset 16`, `.cfi_rel_offset \a, 0` and `.cfi_rel_offset \b, 8` behind line 4 (in SAVE, used in line 15), and `.cfi_restore x19` and `.cfi_restore x30` behind line 19 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
+// | f+0x8 (nop): the caller is found, and who called it is lost: the row says CFA = sp+0, the true CFA is sp+16 here: add `.cfi_adjust_cfa_offset 16`, `.cfi_rel_offset \a, 0` and `.cfi_rel_offset \b, 8` behind line 4 (in SAVE, used in line 15) (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 8, 8 executed, all came back
 // | as is advised: it: every row is right; all 8 instructions were executed.
 // case: one stands behind an instruction on its line
