@@ -106,7 +106,7 @@ def _caller(arch: Arch, base: str) -> _MadeCaller:
     memory: dict[int, _Content] = {}
     at = _LOCALS
     for name in _saved(arch):
-        memory[at] = f"what main has in {name}"
+        memory[at] = "a word of the caller's frame"
         at += arch.by_name[name].bits // 8
     at += -at % arch.word
     memory[at] = _MAIN

@@ -38,6 +38,7 @@ class FileCalls:
     image: Image
     pieces: Sequence[CodePiece] = field(repr=False)
     is_source: bool
+    left_out: str = ""  # `left_out_by_the_build`
     _bare: dict[str, bool] = field(default_factory=dict, init=False, repr=False)  # by table
 
     def as_seen(self, finding: TableFinding, table: RowTable) -> TableFinding:
@@ -47,6 +48,9 @@ class FileCalls:
         is_linked = not self.is_source and not self.image.relocatable and finding.table in _OF_LINKERS and finding.bare
         if seen is not None and (is_linked or (finding.kind is FindingKind.CANNOT_UNWIND and not self.is_source)):
             what = "it was compiled without a table, or marked as code that throws nothing: -funwind-tables writes one"
+            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
+        if seen is not None and finding.bare and self.left_out:
+            what = f"this build leaves out what the source says of rows: {self.left_out} stands for nothing"
             return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if seen is not None and finding.bare and not self.is_source and self._are_mostly_bare(table):
             what = "most of the file's functions have no row at all: compilers write them by -funwind-tables"

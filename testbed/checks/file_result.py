@@ -36,6 +36,7 @@ from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
+from testbed.checks.source_statements import left_out_by_the_build
 from testbed.checks.static_rows import NOT_READ, StaticReading, SuspectEntry, read_statically
 from testbed.checks.table_findings import half_cfas, table_findings, unreadable
 from testbed.checks.tried_source import TriedSource
@@ -224,7 +225,8 @@ def file_check(
     executed = frozenset(np.union1d(natural, on_forced).tolist())
     findings = [unreadable(name, table) for name, table in tables.items() if not isinstance(table, RowTable)]
     failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
-    calls = FileCalls(image, pieces, source is not None)
+    left_out = left_out_by_the_build(source.sources) if source else ""
+    calls = FileCalls(image, pieces, source is not None, left_out)
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
     untried = list[str]()
     for name, one in one_of.items():

@@ -2,8 +2,8 @@
 
 An assembler says of an instruction that a macro made at which line the use stands. Which statement of the macro it is
 follows from how many instructions the use made before it. Which lines count, and what is a macro of the preprocessor's,
-says that itself; expanded besides are the assembler's own, ``.macro``, with what they choose and repeat by the arguments
-of a use: ``.if``, ``.ifb``, ``.ifnb``, ``.rept``, ``.irp``. What the assembler computes otherwise is not.
+says that itself; expanded besides are the assembler's own, ``.macro``, with what they choose and repeat by a use's
+arguments: ``.if``, ``.ifb``, ``.ifnb``, ``.rept``, ``.irp``. What the assembler computes otherwise is not.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `
 _COMPUTED = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|rep|irp))")  # which statements there are
 _OPENS, _CLOSES = re.compile(r"\s*\.(?:if|rept|irp)"), re.compile(r"\s*\.end(?:if|r)\b")
 _ELSE = re.compile(r"\s*\.else\b")
+_STARTPROC = re.compile("cfi_?start_?proc", re.IGNORECASE)
 _LABEL = re.compile(r"\s*[\w.$]+\s*:")
 _INCLUDE = re.compile(r'\s*\.include\s+"([^"]+)"')
 _MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
@@ -528,6 +529,13 @@ def preprocessed(sources: Sources) -> Preprocessed | None:
         return read_preprocessed(sources.expand())
     except TestbedError:
         return None
+
+
+def left_out_by_the_build(sources: Sources) -> str:
+    """The macro that begins the rows of functions in other builds, and stands for nothing in this one; "" if none."""
+    unit = preprocessed(sources)
+    last = {name: found[-1][1].body for name, found in (unit.definitions.items() if unit else ())}
+    return next((name for name, body in last.items() if _STARTPROC.search(name) and body is not None and not body), "")
 
 
 def read_preprocessed(text: str) -> Preprocessed:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from testbed.arch import Arch
 from testbed.checks.model import WrongThing
 from testbed.checks.true_rows import ObservedRow, TruePlace
-from testbed.contract.rows import RowTable, UnwindRow, ValOffset
+from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow, ValOffset
 from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
@@ -106,12 +106,20 @@ class StaticReading:
         return frozenset({at, *every.tolist()}) if not self.made.out[i, room.PRIVATE] else frozenset({at})
 
     def suspects(self, asked: Collection[int]) -> Iterator[SuspectEntry]:
-        """The entries that are contradicted at instructions that are ``asked`` for."""
+        """The entries that are contradicted at instructions that are ``asked`` for.
+
+        None whose first row is that of no function, and which the pass takes for one since a call leads there: who
+        calls libgcc's `__morestack` knows that its rows leave him out.
+        """
+        entry_cfa = RegisterPlus(self.image.arch.sp, self.image.arch.entry_cfa)
         for i in np.flatnonzero(self.made.out[:, room.VERDICT] == room.SUSPECT).tolist():
             out = self.made.out[i]
             at, arch = int(out[room.OUT_AT]), self.image.arch
             its = self._convention(i)
-            if at not in asked or its is None or is_another_frame(self.table.at(at), arch):
+            row = self.table.at(at)
+            is_no_entry = row is not None and row.cfa != entry_cfa
+            is_no_entry = is_no_entry and at == int(self.made.swept.entries[i, entries.START])
+            if at not in asked or its is None or is_no_entry or is_another_frame(row, arch):
                 continue
             known = (each for each in recorded(self.made, i) if each[room.RECORD_STATE + IS_ASSUMED] != BELIEVED)
             own = (each for each in known if int(each[room.RECORD_PC]) in asked)

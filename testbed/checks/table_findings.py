@@ -120,19 +120,6 @@ def computed(function: TriedFunction) -> tuple[int, str] | None:
     return None if first is None else (first, function.return_address(first))
 
 
-def leaves_caller_out(function: TriedFunction) -> tuple[int, str] | None:
-    """The first instruction, if each row, also where it returns, has the CFA as much further out as the first one: that
-    is the caller's, which is left out on purpose, as by libgcc's `__morestack`."""
-
-    def off(i: int) -> int | None:
-        base, said = function.states[i].get(CFA_REGISTER), function.states[i].get(CFA_OFFSET)
-        true = function.tried[i].true.cfa.get(str(base))
-        return said - true if isinstance(said, int) and true is not None else None
-
-    is_so = any(each.true.returns for each in function.tried) and len({off(i) for i in range(len(function))}) == 1
-    return (0, function.return_address(0)) if is_so and (off(0) or 0) > 0 else None
-
-
 def more_at_entry(function: TriedFunction, start: int) -> int:
     """How many bytes more than a call leaves the rows from ``start`` on count, if some last row does not; else 0."""
     if not len(function) or function.tried[0].pc != start:
@@ -358,7 +345,6 @@ class _OneFunction:
             says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
             return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
         for found, why in (
-            (leaves_caller_out(function), _LEAVES_OUT_CALLER),
             (thrown_away(function, self.image), _THROWN_AWAY),
             (put_above(function), _PUT_ABOVE),
             (computed(function), _COMPUTED),
@@ -534,7 +520,6 @@ _NOT_WRITTEN_SO = "directives were found, but written into the source they do no
 _OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
 _FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
 _OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
-_LEAVES_OUT_CALLER = "and so far out are all rows, also where it returns: they leave who called out"
 _THROWN_AWAY = "and it is overwritten, saved nowhere: nobody calls this code, as where a processor begins"
 _PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
 _COMPUTED = "and by its CFA, which is computed, no row is right: it supposes another entry, as by a switch of stacks"

@@ -185,7 +185,7 @@ LOST, SKIPPED, BEHIND = "the caller is lost", "the caller is skipped", "the call
             "f < caller (rbx and r12 wrong) < main",
         ),
         # With a link register the caller is found, and nothing behind it.
-        (LEAF, ("sp", 16), {}, {"CFA"}, ERROR, BEHIND, "f < caller < no code (what main has in d14)"),
+        (LEAF, ("sp", 16), {}, {"CFA"}, ERROR, BEHIND, "f < caller < no code (a word of the caller's frame)"),
         (LEAF, None, at(x30=-16), {"x30"}, ERROR, LOST, "f < no code (the caller's x19)"),
         (LEAF, None, at(x19=-8), {"x19"}, WARNING, "x19 is shown wrong in the caller", "f < caller (x19 wrong) < main"),
     ],

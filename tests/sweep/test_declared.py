@@ -39,6 +39,7 @@ RIGHT = [
     if re.search("every row (that was executed )?is right(?!,? but)", "".join(case.said[:1]))
     and "counted as not executed" not in case.block  # those of calls that prove nothing
     and "wrong on a forced path" not in case.block  # a doubt that check tells of, too
+    and "a jump to where no code is" not in case.block  # what others return to: only execution shows that
     and case.options.arch in ("x86_64", "arm64")
     and case.source.suffix == ".S"
     and not case.options.flags
@@ -98,8 +99,8 @@ def test_nothing_is_contradicted_where_the_instruction_set_is_a_guess(tmp_path: 
 
 @pytest.mark.parametrize("case", RIGHT, ids=lambda case: f"{case.source.stem}, {case.name}")
 def test_nobody_is_accused_whose_rows_are_right_when_executed(case: DeclaredCase, tmp_path: Path) -> None:
-    doubts = swept(case, tmp_path).doubts
-    assert [doubt for doubt in doubts if doubt.answer is EntryAnswer.SUSPECT] == []
+    suspects = [doubt for doubt in swept(case, tmp_path).doubts if doubt.answer is EntryAnswer.SUSPECT]
+    assert [doubt for doubt in suspects if not (doubt.is_part and doubt.came == -1)] == []  # a call leads to a part
 
 
 # What execution says of entries that the static pass doubts: by the way that is doubted, or by nothing.

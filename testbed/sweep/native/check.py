@@ -52,7 +52,6 @@ from testbed.sweep.native.room import (
     FLOW,
     FOUND_ROWS,
     FROM,
-    HAS_RIGHT_CFA,
     HEADS,
     HELD,
     IN_SIGNAL,
@@ -374,16 +373,13 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
     its own. What its rows say where they say "same value" is no mistake. Where it is perhaps changed at each end, that
     is not known. Where rows hold at calls only, ways go wrong behind those that do not come back: a register that is
     given back at any end is the callers'. An entry that counts a CFA from an argument speaks of a frame that is none on
-    its stack: nothing is sure of it. Nor is it where the first row is not that of a function, and no CFA is right: such
-    rows leave their caller out, as those of libgcc's `__morestack`.
+    its stack: nothing is sure of it.
     """
     perhaps = room.counts[PERHAPS_AT_EXIT] & ~room.counts[KEPT_AT_EXIT]
     out[PRIVATE] = room.counts[CHANGED_AT_EXIT] & ~(room.counts[KEPT_AT_EXIT] if swept.at_calls else 0)
     out[VERDICT], out[ABOUT], out[ALL_FOUND], out[AT_CALLS] = AGREES, 0, 0, 0
     out[INSTRUCTIONS], out[RETURNS], out[UNLED] = room.counts[WALKED], room.counts[EXITS], room.counts[UNLED_HEADS]
     best = -1
-    leaves_out = not room.counts[HAS_RIGHT_CFA] and entry[FIRST_ROW] < entry[LAST_ROW]
-    leaves_out = leaves_out and not begins_function(swept.rows[entry[FIRST_ROW]], machine)
     for about in range(FOUND_ROWS):
         found = room.found[about]
         if found[SURENESS] == FINE:
@@ -391,7 +387,7 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
         own = about - REGISTER_FOUND
         is_register = 0 <= own < REGISTER_COUNT
         is_same = is_register and swept.rows[found[ROW_OF], RULES + own] & ((1 << BITS) - 1) == SAME
-        if room.counts[IS_GIVEN] or leaves_out:
+        if room.counts[IS_GIVEN]:
             found[SURENESS] = UNSURE
         if is_same and found[SURENESS] == CONTRADICTED:
             if out[PRIVATE] >> own & 1:

@@ -32,7 +32,6 @@ from testbed.sweep.native.room import (
     CONTRADICTED,
     EXITS,
     FINE,
-    HAS_RIGHT_CFA,
     IN_TURN,
     IS_CALL,
     IS_GIVEN,
@@ -101,9 +100,7 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
         wanted = place(CFA_BASE, -row[CFA_OFFSET])
         held = state[register] if register >= 0 else MAYBE << KIND
     of_cfa = FINE
-    if held == wanted:
-        room.counts[HAS_RIGHT_CFA] = 1
-    else:
+    if held != wanted:
         is_given = is_argument(held, machine) or (held >> KIND == OTHER and row[PC] == pc)
         room.counts[IS_GIVEN] |= is_argument(held, machine)
         is_lost = held >> KIND == MAYBE or (held >> KIND == PLACE and held >> 48 & 0xFF >= MEETING_BASE)

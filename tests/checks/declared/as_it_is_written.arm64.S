@@ -13,7 +13,7 @@
 // +         .cfi_remember_state
 // +         ret
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
-// | error `mov x29, 1`, at -9, 9: `ldp x29, x30, [sp], 32`; f < caller < no code (what main has in d12); tried: it makes 4 instructions right and none wrong
+// | error `mov x29, 1`, at -9, 9: `ldp x29, x30, [sp], 32`; f < caller < no code (a word of the caller's frame); tried: it makes 4 instructions right and none wrong
 // | f+0x20 (mov x29, 1): the caller is found, and who called it is lost: the row says CFA = sp+0, the true CFA is sp+32 here; the row says x19 is still in x19, the caller's x19 is at CFA-16: move `.cfi_remember_state` from line 21 behind line 16 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | f: 12, 12 executed, all came back
 // | as is advised: it: every row is right; all 12 instructions were executed.

@@ -12,7 +12,7 @@
 // -         pushq %rbp
 // -         movq %rsp, %rbp
 // +         jmp *%rdi
-// | it: every row is right; all 4 instructions were executed.
+// | it: every row that was executed is right; all 4 instructions were executed; nothing is said of 22 bytes of code.
 // | f: 4, 4 executed, some came back
 // | note: 22 of 51 bytes of .text are of no function that a symbol, a row or a call tells: nothing is said of them
 // case: it has rows
