@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from testbed.image import Image, Section, Symbol
 from testbed.micro.code_scan import scan
 from testbed.micro.functions import CodePiece
+
+_MUCH = 10  # a tenth
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +77,13 @@ def bytes_between(image: Image, section: Section, pieces: Iterable[CodePiece]) -
             left += min(start, end) - at - sum(map(code.sizes.__getitem__, code.filling))
         at = max(at, after)
     return left
+
+
+def unknown_code(image: Image, pieces: Sequence[CodePiece]) -> tuple[int, tuple[str, ...]]:
+    """How many bytes of `.text` are of no function that anything tells, if they are a tenth; and that in words."""
+    text = image.sections.get(".text")
+    left = bytes_between(image, text, pieces) if text is not None else 0
+    if text is None or left <= len(text.data) // _MUCH:
+        return 0, ()
+    whole = f"{left:,} of {len(text.data):,} bytes of {text.name}"
+    return left, (f"{whole} are of no function that a symbol, a row or a call tells: nothing is said of them",)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.alike import group_findings
-from testbed.checks.code_spans import bytes_between, span_at
+from testbed.checks.code_spans import span_at, unknown_code
 from testbed.checks.code_words import CodeWords, contradictions, words_of
 from testbed.checks.consequence import between_rows, worst
 from testbed.checks.contracts import FileCalls
@@ -36,7 +36,7 @@ from testbed.checks.native.codes import NO_ROW
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import sources_of
 from testbed.checks.pc_checks import ResultsByPc, summed
-from testbed.checks.source_statements import left_out_by_the_build
+from testbed.checks.preprocessed import left_out_by_the_build
 from testbed.checks.static_rows import NOT_READ, StaticReading, SuspectEntry, read_statically
 from testbed.checks.table_findings import half_cfas, table_findings, unreadable
 from testbed.checks.tried_source import TriedSource
@@ -146,7 +146,6 @@ def _between(
 _UNTOLD = "its row at {} is wrong, and the testbed has no words for it: please report it with this file"
 Pcs = NDArray[np.uint64]
 _FEW = 3  # instructions that are named
-_MUCH = 10  # a tenth
 # Functions of crt1.o, crti.o, crtbegin.o (GCC: libgcc/crtstuff.c; glibc: sysdeps/ARCH/start.S, crti.S).
 _START_FILES = frozenset(
     {
@@ -253,7 +252,7 @@ def file_check(
     were_read = _union(iter(only_read))
     undecided = np.intersect1d(np.setdiff1d(undecided, were_read), instructions)
     astray = [note for one in one_of.values() for note in _astray_note(one.table.source, one.astray, words)]
-    unknown, about_unknown = _unknown_code(image, pieces)
+    unknown, about_unknown = unknown_code(image, pieces)
     functions = _functions(counted, natural, on_forced, were_read, rowless)
     return FileCheck(
         path,
@@ -293,16 +292,6 @@ def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> It
         number = f"{len(branches):,} instructions count" if len(branches) > 1 else "1 instruction counts"
         rest = f" and {len(branches) - len(named):,} more" if len(branches) > len(named) else ""
         yield f"{table}: {number} as right, though wrong on a forced path: {', '.join(named)}{rest}"
-
-
-def _unknown_code(image: Image, pieces: Sequence[CodePiece]) -> tuple[int, tuple[str, ...]]:
-    """How many bytes of `.text` are of no function that anything tells, if they are many; and that in words."""
-    text = image.sections.get(".text")
-    left = bytes_between(image, text, pieces) if text is not None else 0
-    if text is None or left <= len(text.data) // _MUCH:
-        return 0, ()
-    whole = f"{left:,} of {len(text.data):,} bytes of {text.name}"
-    return left, (f"{whole} are of no function that a symbol, a row or a call tells: nothing is said of them",)
 
 
 def _undecided_note(number: int) -> Iterator[str]:

@@ -8,9 +8,7 @@ arguments: ``.if``, ``.ifb``, ``.ifnb``, ``.rept``, ``.irp``. What the assembler
 
 from __future__ import annotations
 
-import os
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,16 +20,14 @@ from typing import NamedTuple
 from testbed.build.expressions import Expression, Place
 from testbed.checks.model import SourcePlace
 from testbed.checks.own_sources import Sources
-from testbed.words.errors import BuildError, TestbedError
+from testbed.checks.preprocessed import LeftLine, Preprocessed, preprocessed, real_path
+from testbed.words.errors import BuildError
 
-_MARK = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"')
-_DEFINED = re.compile(r"\s*#\s*(?:define|undef)\s+(\w+)(\([^)]*\))?\s*(.*)")
 _ASSEMBLY = (".s", ".S", ".asm", ".sx")
 _COMMENT = re.compile(r"/\*.*?\*/|//.*|^\s*[#@].*|\s@.*|\s#(?![-+:(\d]).*")  # `#16` is a number of Arm's
 _COMPUTED = re.compile(r"\s*(?:#\s*(?:if|el|endif)|\.(?:if|else|rep|irp))")  # which statements there are
 _OPENS, _CLOSES = re.compile(r"\s*\.(?:if|rept|irp)"), re.compile(r"\s*\.end(?:if|r)\b")
 _ELSE = re.compile(r"\s*\.else\b")
-_STARTPROC = re.compile("cfi_?start_?proc", re.IGNORECASE)
 _LABEL = re.compile(r"\s*[\w.$]+\s*:")
 _INCLUDE = re.compile(r'\s*\.include\s+"([^"]+)"')
 _MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
@@ -109,13 +105,13 @@ class _Macro:
 def assembly_lines(file: str, sources: Sources) -> Sequence[str]:
     """The lines of an assembly source, or of what one includes, whatever its suffix; none of another file."""
     unit = None if file.endswith(_ASSEMBLY) else preprocessed(sources)
-    is_included = unit is not None and any(each == _real(file) for each, _ in unit.places)
+    is_included = unit is not None and any(each == real_path(file) for each, _ in unit.places)
     return sources.lines(file) if is_included or file.endswith(_ASSEMBLY) else ()
 
 
 def left_lines(file: str, sources: Sources) -> Sequence[str]:
     """Those of these lines that the preprocessor leaves, and of macros: others are for another machine."""
-    lines, unit, own = assembly_lines(file, sources), preprocessed(sources), _real(file)
+    lines, unit, own = assembly_lines(file, sources), preprocessed(sources), real_path(file)
     behind = enumerate(zip(("", *lines), lines, strict=False), 1)
     return [line for n, (last, line) in behind if unit is None or last.endswith("\\") or (own, n) in unit.places]
 
@@ -129,7 +125,7 @@ def statements_at(file: str, line: int, sources: Sources) -> Sequence[SourceStat
         return ()
     unit, written = preprocessed(sources), list(_split(lines[line - 1]))
     text, macros = lines[line - 1], _Macros(sources, unit, _assemblers(file, sources))
-    if unit is not None and (place := unit.places.get((_real(file), line))) is not None:
+    if unit is not None and (place := unit.places.get((real_path(file), line))) is not None:
         text, macros = unit.lines[place].text, replace(macros, place=place)
     elif unit is not None and not (line > 1 and lines[line - 2].endswith("\\")):
         return ()
@@ -194,7 +190,7 @@ def label_of(name: str, file: str, sources: Sources) -> SourceStatement | None:
     """The label of a function: what stands before its first instruction, also where that is written as data."""
     said = re.compile(rf"(?:^|[(;\s]){re.escape(name)}\)?\s*:")
     lines, unit = assembly_lines(file, sources), preprocessed(sources)
-    left = enumerate(lines, 1) if unit is None else ((n, text) for its, n, text in unit.lines if its == _real(file))
+    left = enumerate(lines, 1) if unit is None else ((n, text) for its, n, text in unit.lines if its == real_path(file))
     for number, text in left:
         if said.search(text) and number <= len(lines):
             line = lines[number - 1]
@@ -469,98 +465,3 @@ def _with_included(file: str, sources: Sources, deep: int) -> Iterator[LeftLine]
         yield LeftLine(file, number, text)
         if deep and (match := _INCLUDE.match(text)):
             yield from _with_included(str(Path(file).parent / match[1]), sources, deep - 1)
-
-
-def _real(file: str) -> str:
-    return _resolved(file, os.getcwd())
-
-
-@lru_cache(maxsize=64)
-def _resolved(file: str, folder: str) -> str:
-    return file if file.startswith("<") else str(Path(folder, file).resolve())
-
-
-# A source as the preprocessor leaves it: which of its lines count, and what each macro is where it is used.
-#
-# Conditions, files that are included, and definitions made on the command line are the preprocessor's own business, so
-# it is asked, and says where each line comes from (`-E -dD` of GCC and Clang; "Preprocessor Output" in GCC's manual).
-
-
-class LeftLine(NamedTuple):
-    """A line that is left: the file and the number that it has there, and its text with macros expanded."""
-
-    file: str
-    number: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A macro from a line of a file on. ``parameters`` None: it is used without any; ``body`` None: it is none now."""
-
-    name: str
-    file: str
-    number: int
-    parameters: tuple[str, ...] | None
-    body: str | None
-
-
-@dataclass(frozen=True, eq=False)
-class Preprocessed:
-    """The lines that are left, in order; where each is among them; and definitions, each with how many lines are
-    before it."""
-
-    lines: Sequence[LeftLine]
-    places: Mapping[tuple[str, int], int]
-    definitions: Mapping[str, Sequence[tuple[int, Definition]]]
-
-    def definition(self, name: str, place: int) -> Definition | None:
-        """What a name stands for at the line that has a place."""
-        before = [found for index, found in self.definitions.get(name, ()) if index <= place]
-        return before[-1] if before and before[-1].body is not None else None
-
-
-@lru_cache(maxsize=8)
-def preprocessed(sources: Sources) -> Preprocessed | None:
-    """The source of a check as it is preprocessed; None where it is none that the preprocessor reads."""
-    if sources.expand is None:
-        return None
-    try:
-        return read_preprocessed(sources.expand())
-    except TestbedError:
-        return None
-
-
-def left_out_by_the_build(sources: Sources) -> str:
-    """The macro that begins the rows of functions in other builds, and stands for nothing in this one; "" if none."""
-    unit = preprocessed(sources)
-    last = {name: found[-1][1].body for name, found in (unit.definitions.items() if unit else ())}
-    return next((name for name, body in last.items() if _STARTPROC.search(name) and body is not None and not body), "")
-
-
-def read_preprocessed(text: str) -> Preprocessed:
-    """What stands in the output of a preprocessor."""
-    lines, places = list[LeftLine](), dict[tuple[str, int], int]()
-    definitions: defaultdict[str, list[tuple[int, Definition]]] = defaultdict(list)
-    for file, number, said in _marked(text):
-        match = _DEFINED.match(said)
-        if match:
-            names = None if match[2] is None else tuple(each.strip() for each in match[2][1:-1].split(","))
-            body = match[3] if "define" in said.split(match[1])[0] else None
-            definitions[match[1]].append((len(lines), Definition(match[1], file, number, names, body)))
-        elif said.strip():
-            places.setdefault((file, number), len(lines))
-            lines.append(LeftLine(file, number, said))
-    return Preprocessed(lines, places, definitions)
-
-
-def _marked(text: str) -> Iterator[tuple[str, int, str]]:
-    """The lines of a preprocessor's output, each with its file and number."""
-    file, number = "", 0
-    for line in text.split("\n"):
-        mark = _MARK.match(line)
-        if mark:
-            file, number = _real(mark[2]), int(mark[1])
-            continue
-        yield file, number, line
-        number += 1

@@ -16,7 +16,7 @@ from testbed.checks.advice import Advisor
 from testbed.checks.code_spans import CodeSpan, span_at
 from testbed.checks.code_words import CodeWords, cfa_words, rule_words
 from testbed.checks.consequence import consequence_at, no_row, worst
-from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameState, cfa_of, state_spans
+from testbed.checks.frame_states import SIGNED, FrameState, cfa_of, state_spans
 from testbed.checks.function_source import FunctionSource
 from testbed.checks.model import (
     BEFORE_IT,
@@ -30,6 +30,7 @@ from testbed.checks.model import (
     WrongThing,
 )
 from testbed.checks.native.codes import NO_ROW, UNREADABLE
+from testbed.checks.other_entries import entered_otherwise
 from testbed.checks.pc_checks import ResultsByPc
 from testbed.checks.repair import Cause, find_causes
 from testbed.checks.save_directives import FrameRepair, frame_repair, undescribed
@@ -48,91 +49,13 @@ from testbed.checks.source_statements import Around, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
 from testbed.checks.tried_source import MadeRight, TextTrial, ToldRepairs
 from testbed.checks.true_rows import ObservedRow
-from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
+from testbed.contract.rows import RowTable, Undefined
 from testbed.conventions import Convention
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
-from testbed.micro.stack_moves import register_use
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
 from testbed.words.table_formats import BY_SECTION, Directives
-
-# Functions whose rows suppose another entry than a call: what is found when they are called is nobody's mistake.
-#
-# What lies above the CFA is of who enters: a register of his callers is there only if he has put it there. And more may
-# be on the stack than a call leaves. The linkage table pushes two words and jumps to glibc's `_dl_runtime_resolve`,
-# whose rows count them from the first instruction on, and which takes them off before it jumps on. Called as any
-# function, all of its rows are wrong by these words. That tells it from a mistake: no row is right, but for one behind
-# which it leaves with SP above where it was entered, at which nobody's caller can be told any more.
-
-
-def _since(function: TriedFunction, holds: Callable[[int], bool]) -> int | None:
-    """The instruction from which on something holds, to the last; one of the first, in code that never returns."""
-    first = next((i for i in range(len(function)) if holds(i)), len(function))
-    is_all = first < len(function) and all(map(holds, range(first, len(function))))
-    returns = any(each.true.returns for each in function.tried)
-    return first if is_all and first <= _FIRST_ONES and not returns else None
-
-
-def marks_outermost(function: TriedFunction) -> tuple[int, str] | None:
-    """Where code that nobody calls has marked the outermost frame, by a zero in a frame pointer, and in which one.
-
-    System V ABI for x86-64, 3.4.1; AAPCS64, 6.4.6.
-    """
-    first = _since(function, lambda i: function.tried[i].true.outermost)
-    names = () if first is None else function.arch.frame_pointers
-    return next(((first, name) for name in names if first is not None and function.is_wrong(first, name, {})), None)
-
-
-def thrown_away(function: TriedFunction, image: Image) -> tuple[int, str] | None:
-    """The first instruction from which on no place has the return address any more, since the code itself, and no call,
-    has written over it."""
-
-    def is_gone(i: int) -> bool:
-        place = function.tried[i].true.places.get(function.return_address(i))
-        return place is not None and not (place.in_place or place.offsets or place.registers)
-
-    first = _since(function, is_gone)
-    use = register_use(image, function.tried[first - 1].pc) if first else None
-    is_overwritten = use is not None and function.arch.link in use.writes and not use.loads
-    return (first, function.return_address(first)) if first and is_overwritten else None
-
-
-def put_above(function: TriedFunction) -> tuple[int, str] | None:
-    """The first instruction at which the rows have the return address above the true CFA, where it is not."""
-
-    def is_above(i: int) -> bool:
-        state, true = function.states[i], function.tried[i].true
-        rule, cfa, name = state.get(function.return_address(i)), cfa_of(state), function.return_address(i)
-        if not isinstance(rule, Offset) or not isinstance(cfa, RegisterPlus) or name not in function.wrong(i):
-            return False
-        return cfa.register in true.cfa and rule.offset + cfa.offset >= true.cfa[cfa.register]
-
-    first = _since(function, is_above)
-    return None if first is None else (first, function.return_address(first))
-
-
-def computed(function: TriedFunction) -> tuple[int, str] | None:
-    """The first instruction from which on an expression gives the CFA, and no row is right by it."""
-    first = _since(
-        function, lambda i: not isinstance(cfa_of(function.states[i]), RegisterPlus) and bool(function.wrong(i))
-    )
-    return None if first is None else (first, function.return_address(first))
-
-
-def more_at_entry(function: TriedFunction, start: int) -> int:
-    """How many bytes more than a call leaves the rows from ``start`` on count, if some last row does not; else 0."""
-    if not len(function) or function.tried[0].pc != start:
-        return 0
-    arch, state = function.arch, function.states[0]
-    offset = state.get(CFA_OFFSET)
-    if state.get(CFA_REGISTER) != arch.sp or not isinstance(offset, int) or offset <= arch.entry_cfa:
-        return 0
-    if not all(function.is_wrong(i, THE_CFA, state) for i, state in enumerate(function.states)):
-        return 0
-    tried = {each.span for each in function.tried}
-    left = [span.row.cfa for i, span in enumerate(function.spans) if i not in tried]
-    return offset - arch.entry_cfa if RegisterPlus(arch.sp, arch.entry_cfa) in left else 0
 
 
 def wrong_pcs(checks: ResultsByPc, image: Image) -> frozenset[int]:
@@ -255,7 +178,7 @@ class _OneFunction:
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
         counted = frozenset(pc for pc, its in standing.items() if any(each.startswith(_COUNTED) for each in its))
         function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted)
-        if self.advises and (entered := self._entered_otherwise(function)):
+        if self.advises and (entered := entered_otherwise(function, self.span.start, self.image)):
             wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]
             yield self._finding(FindingKind.OTHER_ENTRY, wrong, (entered,), None)
             return
@@ -338,24 +261,6 @@ class _OneFunction:
         lost = len(known) == len({*names}) and all(place.vague or not place.kept for place in known)
         left = [each.true.places for each in function.tried if each.true.returns]
         return lost and all(not left or any(name in its and not its[name].in_place for its in left) for name in names)
-
-    def _entered_otherwise(self, function: TriedFunction) -> WrongThing | None:
-        """What shows that the rows suppose another entry than a call, which was not made."""
-        if more := more_at_entry(function, self.span.start):
-            says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
-            return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
-        for found, why in (
-            (thrown_away(function, self.image), _THROWN_AWAY),
-            (put_above(function), _PUT_ABOVE),
-            (computed(function), _COMPUTED),
-            (marks_outermost(function), _OUTERMOST),
-        ):
-            if found:
-                i, name = found
-                return WrongThing(
-                    name, f"{name} is {rule_words(function.rule(i, name, function.states[i]), name)}", why
-                )
-        return None
 
     def _cannot(self, pcs: Sequence[int]) -> Iterator[TableFinding]:
         """Code that the table marks, by its author's word: of nobody's caller it says so rightly."""
@@ -517,12 +422,6 @@ _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _NOT_WRITTEN_SO = "directives were found, but written into the source they do not give right rows"
-_OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
-_FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
-_OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
-_THROWN_AWAY = "and it is overwritten, saved nowhere: nobody calls this code, as where a processor begins"
-_PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
-_COMPUTED = "and by its CFA, which is computed, no row is right: it supposes another entry, as by a switch of stacks"
 _OTHER_COLUMN = "and what that has is not where it returns to"
 _NOT_BY_CFA, _SOMETIMES = " not, or not with the CFA, which unwinders take", ", at some visits at least"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

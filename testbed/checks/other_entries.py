@@ -1,0 +1,113 @@
+"""Functions whose rows suppose another entry than a call: what is found when they are called is nobody's mistake.
+
+What lies above the CFA is of who enters: a register of his callers is there only if he has put it there. And more may
+be on the stack than a call leaves. The linkage table pushes two words and jumps to glibc's `_dl_runtime_resolve`,
+whose rows count them from the first instruction on, and which takes them off before it jumps on. Called as any
+function, all of its rows are wrong by these words. That tells it from a mistake: no row is right, but for one behind
+which it leaves with SP above where it was entered, at which nobody's caller can be told any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from testbed.checks.code_words import cfa_words, rule_words
+from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, cfa_of
+from testbed.checks.model import WrongThing
+from testbed.checks.tried_function import THE_CFA, TriedFunction
+from testbed.contract.rows import Offset, RegisterPlus
+from testbed.image import Image
+from testbed.micro.stack_moves import register_use
+
+_OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
+_FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
+_OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
+_THROWN_AWAY = "and it is overwritten, saved nowhere: nobody calls this code, as where a processor begins"
+_PUT_ABOVE = "and no call puts it there, above the frame: it supposes another entry, as by a jump"
+_COMPUTED = "and by its CFA, which is computed, no row is right: it supposes another entry, as by a switch of stacks"
+
+
+def _since(function: TriedFunction, holds: Callable[[int], bool]) -> int | None:
+    """The instruction from which on something holds, to the last; one of the first, in code that never returns."""
+    first = next((i for i in range(len(function)) if holds(i)), len(function))
+    is_all = first < len(function) and all(map(holds, range(first, len(function))))
+    returns = any(each.true.returns for each in function.tried)
+    return first if is_all and first <= _FIRST_ONES and not returns else None
+
+
+def marks_outermost(function: TriedFunction) -> tuple[int, str] | None:
+    """Where code that nobody calls has marked the outermost frame, by a zero in a frame pointer, and in which one.
+
+    System V ABI for x86-64, 3.4.1; AAPCS64, 6.4.6.
+    """
+    first = _since(function, lambda i: function.tried[i].true.outermost)
+    names = () if first is None else function.arch.frame_pointers
+    return next(((first, name) for name in names if first is not None and function.is_wrong(first, name, {})), None)
+
+
+def thrown_away(function: TriedFunction, image: Image) -> tuple[int, str] | None:
+    """The first instruction from which on no place has the return address any more, since the code itself, and no call,
+    has written over it."""
+
+    def is_gone(i: int) -> bool:
+        place = function.tried[i].true.places.get(function.return_address(i))
+        return place is not None and not (place.in_place or place.offsets or place.registers)
+
+    first = _since(function, is_gone)
+    use = register_use(image, function.tried[first - 1].pc) if first else None
+    is_overwritten = use is not None and function.arch.link in use.writes and not use.loads
+    return (first, function.return_address(first)) if first and is_overwritten else None
+
+
+def put_above(function: TriedFunction) -> tuple[int, str] | None:
+    """The first instruction at which the rows have the return address above the true CFA, where it is not."""
+
+    def is_above(i: int) -> bool:
+        state, true = function.states[i], function.tried[i].true
+        rule, cfa, name = state.get(function.return_address(i)), cfa_of(state), function.return_address(i)
+        if not isinstance(rule, Offset) or not isinstance(cfa, RegisterPlus) or name not in function.wrong(i):
+            return False
+        return cfa.register in true.cfa and rule.offset + cfa.offset >= true.cfa[cfa.register]
+
+    first = _since(function, is_above)
+    return None if first is None else (first, function.return_address(first))
+
+
+def computed(function: TriedFunction) -> tuple[int, str] | None:
+    """The first instruction from which on an expression gives the CFA, and no row is right by it."""
+    first = _since(
+        function, lambda i: not isinstance(cfa_of(function.states[i]), RegisterPlus) and bool(function.wrong(i))
+    )
+    return None if first is None else (first, function.return_address(first))
+
+
+def more_at_entry(function: TriedFunction, start: int) -> int:
+    """How many bytes more than a call leaves the rows from ``start`` on count, if some last row does not; else 0."""
+    if not len(function) or function.tried[0].pc != start:
+        return 0
+    arch, state = function.arch, function.states[0]
+    offset = state.get(CFA_OFFSET)
+    if state.get(CFA_REGISTER) != arch.sp or not isinstance(offset, int) or offset <= arch.entry_cfa:
+        return 0
+    if not all(function.is_wrong(i, THE_CFA, state) for i, state in enumerate(function.states)):
+        return 0
+    tried = {each.span for each in function.tried}
+    left = [span.row.cfa for i, span in enumerate(function.spans) if i not in tried]
+    return offset - arch.entry_cfa if RegisterPlus(arch.sp, arch.entry_cfa) in left else 0
+
+
+def entered_otherwise(function: TriedFunction, start: int, image: Image) -> WrongThing | None:
+    """What shows that the rows suppose another entry than a call, which was not made."""
+    if more := more_at_entry(function, start):
+        says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
+        return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
+    for found, why in (
+        (thrown_away(function, image), _THROWN_AWAY),
+        (put_above(function), _PUT_ABOVE),
+        (computed(function), _COMPUTED),
+        (marks_outermost(function), _OUTERMOST),
+    ):
+        if found:
+            i, name = found
+            return WrongThing(name, f"{name} is {rule_words(function.rule(i, name, function.states[i]), name)}", why)
+    return None
