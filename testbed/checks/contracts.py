@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from testbed.checks.model import FindingKind, Severity, TableFinding
+from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import Offset, RegisterPlus, RowTable, Undefined
 from testbed.image import Image
 from testbed.micro.code_scan import scan
@@ -28,6 +29,7 @@ from testbed.micro.functions import CodePiece
 from testbed.micro.relocations import dynamic_relocations
 from testbed.words.table_formats import BY_SECTION, Directives
 
+_Rows = tuple[RowTable, Mapping[int, ObservedRow]]
 _OF_LINKERS = frozenset(section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES)
 
 
@@ -41,8 +43,8 @@ class FileCalls:
     left_out: str = ""  # `left_out_by_the_build`
     _bare: dict[str, bool] = field(default_factory=dict, init=False, repr=False)  # by table
 
-    def as_seen(self, finding: TableFinding, table: RowTable) -> TableFinding:
-        """A finding, as a note where nobody sees what it tells of."""
+    def as_seen(self, finding: TableFinding, table: RowTable, true: Mapping[int, ObservedRow]) -> TableFinding:
+        """A finding, as a note where nobody sees what it tells of. ``true``: also what a caller's rows do not tell."""
         seen, piece = finding.consequence, self._piece(finding.pc)
         # Of code that brings no entry a linker makes one that says no more, and none before the first.
         is_linked = not self.is_source and not self.image.relocatable and finding.table in _OF_LINKERS and finding.bare
@@ -57,7 +59,7 @@ class FileCalls:
             return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if seen is None or piece is None or piece.start in self._exported or piece.start in self._held:
             return finding
-        if seen.gone and all(self._is_private(piece, name, table, frozenset()) for name in seen.gone):
+        if seen.gone and all(self._is_private(piece, name, (table, true), frozenset()) for name in seen.gone):
             what = f"only a contract of its own loses {', '.join(seen.gone)}: each caller has saved it"
             return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if finding.kind is FindingKind.NO_ROW and finding.bare and not self._is_called_with_rows(piece, table):
@@ -77,7 +79,7 @@ class FileCalls:
         piece = self._piece(finding.pc)
         return finding.kind is FindingKind.CANNOT_UNWIND and piece is not None and not piece.is_entry
 
-    def _is_private(self, piece: CodePiece, name: str, table: RowTable, asked: frozenset[int]) -> bool:
+    def _is_private(self, piece: CodePiece, name: str, rows: _Rows, asked: frozenset[int]) -> bool:
         """Whether a register that a function loses is one that each of its callers has saved."""
         if piece.start in asked:
             return True
@@ -85,9 +87,9 @@ class FileCalls:
         if piece.start in self._exported or piece.start in self._held or not (calls or jumps):
             return False
         asked |= {piece.start}
-        unsaved = [self._piece(place) for place in calls if not _has_saved(name, table, place)]
-        unsaved += [jumper for jumper in jumps if table.at(jumper.start) is not None]
-        return all(each is not None and self._is_private(each, name, table, asked) for each in unsaved)
+        unsaved = [self._piece(place) for place in calls if not _has_saved(name, rows, place)]
+        unsaved += [jumper for jumper in jumps if rows[0].at(jumper.start) is not None]
+        return all(each is not None and self._is_private(each, name, rows, asked) for each in unsaved)
 
     def _is_called_with_rows(self, piece: CodePiece, table: RowTable) -> bool:
         places = (*self._calls[piece.start], *(jumper.start for jumper in self._jumps[piece.start]))
@@ -147,10 +149,15 @@ def _data(image: Image) -> Iterator[bytes]:
             yield section.data
 
 
-def _has_saved(name: str, table: RowTable, place: int) -> bool:
-    """Whether a caller's own caller has a register yet, by the row at its call; without a row nobody asks."""
-    row = table.at(place)
+def _has_saved(name: str, rows: _Rows, place: int) -> bool:
+    """Whether a caller's own caller has a register yet, by the row at its call; without a row nobody asks.
+
+    A save that happened and that its rows do not tell of is the caller's mistake.
+    """
+    table, true = rows
+    row, there = table.at(place), true[place].places.get(name) if place in true else None
     if row is None:
         return True
+    is_saved = there is not None and any(offset < 0 for offset in there.offsets)
     counted_from = isinstance(row.cfa, RegisterPlus) and row.cfa.register == name
-    return isinstance(row.registers.get(name), Offset | Undefined) and not counted_from
+    return (is_saved or isinstance(row.registers.get(name), Offset | Undefined)) and not counted_from

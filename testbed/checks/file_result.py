@@ -335,7 +335,7 @@ def _findings(
         if (span := span_at(image, pc)) not in told and (span.name or hex(span.start)) not in failures:
             failures[span.name or hex(span.start)] = _UNTOLD.format(words.where(pc))
     found = [each for each in found if each.pc in wrong and not calls.begins_a_stack(each)]
-    seen = [calls.as_seen(_as_start_code(each), one.table) for each in found]
+    seen = [calls.as_seen(_as_start_code(each), one.table, one.true) for each in found]
     own = told_once(seen, image, name, one.table, one.true)
     yield from sorted(_one_each(own), key=lambda each: each.pc)
 

@@ -22,6 +22,16 @@
 // | f+0x5 (ret): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 3 visits; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed)
 // | helper: 4, 4 executed, some came back
 // | f: 2, 2 executed, some came back
+// case: a caller has saved it, and its rows do not tell of that: this is the one mistake
+// - .cfi_offset %rbx, -16
+// | it: 1 of 2 functions has a wrong row; all 8 instructions were executed.
+// | note `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 6 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `popq %rbx`, at -2, 1: `.cfi_adjust_cfa_offset 8`; f < caller (%rbx wrong) < main; tried: it makes 1 instruction right and none wrong
+// | f+0x6 (popq %rbx): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 15, and `.cfi_restore %rbx` behind line 18 (.eh_frame; seen when it was executed)
+// | helper: 4, 4 executed, some came back
+// | f: 4, 4 executed, all came back
+// | as is advised: it: every row is right but those of 1 function with a contract of its own; all 8 instructions were executed.
 // case: no run comes to its end
 // - leaq (%rbx,%rbx), %rax
 // + movl $100000, %eax
