@@ -362,12 +362,15 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _given(arguments: str, parameters: Sequence[str]) -> Mapping[str, str]:
-    """The arguments of a use, by the names of the parameters."""
+    """The arguments of a use, by the names of the parameters: in their order, or as ``name=value``."""
     values = [each.strip() for each in re.split(r",(?![^({\[]*[)}\]])", arguments)] if arguments else []
+    names = [name for name, _, _ in (each.partition("=") for each in parameters)]
+    named = dict(each.split("=", 1) for each in values if each.partition("=")[0] in names and "=" in each)
+    values = [each for each in values if each.partition("=")[0] not in named]
     found = dict[str, str]()
     for k, (name, _, default) in enumerate(each.partition("=") for each in parameters):
         rest = ", ".join(values[k:]) if name.endswith(":vararg") else values[k] if k < len(values) else ""
-        found[name.removesuffix(":vararg")] = rest or default
+        found[name.removesuffix(":vararg")] = named.get(name) or rest or default
     return found
 
 

@@ -86,7 +86,7 @@ f: .cfi_startproc
  .globl g
  .type g, @function
 g: .cfi_startproc
- make 40, 1
+ make 40, aligned=1
  movq %rdi, %rax
  take_back 40
  ret
