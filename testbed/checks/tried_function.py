@@ -194,7 +194,8 @@ class TriedFunction:
         if self._is_told or name not in self.convention.judged:
             return False
         place, depth = self.tried[i].true.places[name], self.tried[i].true.cfa.get(self.arch.sp)
-        return place.in_place and ((depth is not None and offset < -depth) or name in self.given_back[i])
+        is_given_back = place.back and name in self.given_back[i]
+        return place.in_place and ((depth is not None and offset < -depth) or is_given_back)
 
     def is_below(self, i: int, name: str, state: FrameState) -> bool:
         """Does a state say a slot below SP, where the register has the caller's value again? It is anybody's there."""
@@ -211,12 +212,16 @@ class TriedFunction:
     @cached_property
     def given_back(self) -> Sequence[frozenset[str]]:
         """By instruction, the registers that were changed, and are the caller's from there to the next return."""
-        found, kept = list[frozenset[str]](), frozenset[str]()
-        for each in reversed(self.tried):
-            there = frozenset(name for name, its in each.true.places.items() if its.in_place)
-            kept = there if each.true.returns else kept & there
-            found.append(frozenset(name for name in kept if each.true.places[name].back))
-        return found[::-1]
+        there = [frozenset(name for name, its in each.true.places.items() if its.in_place) for each in self.tried]
+        found, kept, changed = list[frozenset[str]](), frozenset[str](), frozenset[str]()
+        for each, its in zip(reversed(self.tried), reversed(there), strict=True):
+            kept = its if each.true.returns else kept & its
+            found.append(kept)
+        found.reverse()
+        for i, each in enumerate(self.tried):
+            changed |= each.true.places.keys() - there[i]
+            found[i] &= changed
+        return found
 
     def _is_right_cfa(self, i: int, state: FrameState) -> bool:
         cfa, each = cfa_of(state), self.tried[i]
