@@ -104,7 +104,9 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
         offsets = sorted(slots & place.offsets, reverse=True) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
             later = next((j for j in range(i, len(function)) if name in function.wrong(j)), -1)
-            is_meant = later >= 0 or not function.sets(i)  # what its author says there, he says of what he needs
+            # What its author says there he says of what he needs; and what he tells further down is not forgotten.
+            is_told = any(isinstance(state.get(name), Offset) for state in function.states[i:])
+            is_meant = later >= 0 or not (function.sets(i) or is_told)
             if is_meant and (tried := tried_edit(function, i, name, {name: Offset(offsets[0])}, later)) is not None:
                 more[name] = tried
     return more

@@ -426,8 +426,9 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):
             continue
-        checks, left_out, astray = held_against(this, group.readers, name, table, batch, (watched, local), sized)
-        checks = _only(checks, own & ~raised)
+        dynamic = sized, raised
+        checks, left_out, astray = held_against(this, group.readers, name, table, batch, (watched, local), dynamic)
+        checks = _only(checks, own)
         true = true_rows(called, checks, table, wrong_pcs(by_pc(checks), this.image), sized)
         natural, forced = (by_pc(_only(checks, steps)) for steps in (~batch.forced, batch.forced))
         right = checks.compared & (checks.wrong == 0) & ~checks.untried
@@ -464,13 +465,14 @@ def held_against(
     table: RowTable,
     batch: Batch,
     truth: tuple[Truth, LocalCalls | None],
-    sized: NDArray[np.bool_],
+    dynamic: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> tuple[RowChecks, NDArray[np.bool_], NDArray[np.bool_]]:
     """A table compared with a batch of paths, without visits that no real run makes and steps that prove nothing.
 
     And which steps were left out for that, and which are wrong on forced paths, though perhaps no run takes these.
-    ``truth``: and local calls; ``sized``: steps with a frame of any size.
+    ``truth``: and local calls; ``dynamic``: as `dynamic_frame_steps` has them.
     """
+    sized, raised = dynamic
     watched, local = truth
     called = watched if local is None else local.truth
     evaluate = readers.evaluator
@@ -479,7 +481,7 @@ def held_against(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
     every = without_contracts(every, batch, called)
-    proving = without(every, np.flatnonzero(every.untried & (every.wrong == 0)))  # not all that the row says
+    proving = without(every, np.flatnonzero(raised | (every.untried & (every.wrong == 0))))  # not all that the row says
     proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))
     proving = without(proving, of_another_frame(proving, table))
