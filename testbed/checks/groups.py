@@ -485,7 +485,9 @@ def held_against(
     proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))
     proving = without(proving, of_another_frame(proving, table))
-    checks = without_moved(as_returned_to(without_thrown_away(proving, called), batch, called, table), called, table)
+    checks = without_moved(
+        as_returned_to(without_thrown_away(proving, called), batch, called, table, this.loaded), called, table
+    )
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     astray = checks.compared & (checks.wrong != 0) & batch.forced
     checks = without_impossible(checks, batch)

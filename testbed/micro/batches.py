@@ -45,7 +45,7 @@ class Batch:
     answered: NDArray[np.bool_] = field(repr=False)
     strays: tuple[tuple[int, CodePiece], ...] = ()
     turned: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
-    astray: tuple[int, ...] = ()
+    astray: tuple[tuple[int, int], ...] = ()
 
     def turned_before(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each of some steps, the last at which a branch of its path had gone the other way by force; -1: none."""

@@ -197,8 +197,8 @@ class CallTape:
     That row's writes are none of the harness's: they give every byte its first value back. ``skipped`` are the
     (step, callee) of calls that were answered without executing the callee; ``lacked`` the addresses of instructions
     that the machine lacks, which were passed over. ``landed`` is the last row of a path that did not come back.
-    ``astray``: where on the stack the word lies by which the path returned to where no code is; 0 if it did not, or by
-    a register.
+    ``astray``: by which word the path returned to where no code is, and by which instruction (run-time addresses); two
+    zeros if it did not, or by a register.
     """
 
     registers: NDArray[np.uint64] = field(repr=False)
@@ -209,7 +209,7 @@ class CallTape:
     skipped: tuple[tuple[int, int], ...] = ()
     lacked: tuple[int, ...] = ()
     landed: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 0), np.uint64), repr=False)
-    astray: int = 0
+    astray: tuple[int, int] = (0, 0)
 
     def __len__(self) -> int:
         return len(self.sizes)

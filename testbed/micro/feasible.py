@@ -71,7 +71,8 @@ def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: Piec
     arch = image.loaded.image.arch
     for tape, back, is_wrong in zip(tapes, came_back, wrong, strict=True):
         if is_wrong and tape.over is Over.WILD and arch.link is None:
-            tape = replace(tape, astray=int(tape.registers[-2, arch.index[arch.sp]]))
+            by, at = (int(tape.registers[-2, arch.index[name]]) for name in (arch.sp, arch.pc))
+            tape = replace(tape, astray=(by, at))
         steps = [step for step, stub in back.items() if stub not in good] if is_wrong else []
         yield until(tape, max(min(steps) - 1, 0)) if steps else tape
 
