@@ -96,7 +96,7 @@ def pieces_for(
         rows = _rows_at(known, piece.start)
         if (
             _is_kernels(rows, image.arch)
-            or _is_not_called(rows)
+            or _is_not_called(rows, image.arch)
             or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1)))
         ):
             return False
@@ -145,7 +145,7 @@ def judged_parts(
     """The split-off parts that are checked: none where a stack begins or a frame that no call leaves, whoever jumps."""
     known = _known(tables)
     rows_at = [(part, _rows_at(known, part.start)) for part in parts]
-    return tuple(part for part, rows in rows_at if not (_is_not_called(rows) or _is_kernels(rows, arch)))
+    return tuple(part for part, rows in rows_at if not (_is_not_called(rows, arch) or _is_kernels(rows, arch)))
 
 
 def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:
@@ -173,11 +173,16 @@ def _is_kernels(rows: Sequence[UnwindRow], arch: Arch) -> bool:
     return bool(rows) and all(is_so(row) for row in rows)
 
 
-def _is_not_called(rows: Sequence[UnwindRow]) -> bool:
+def _is_not_called(rows: Sequence[UnwindRow], arch: Arch) -> bool:
     """Whether some row says that nobody called, or in another way: in which register he left the return address, or
     that it is to be computed."""
     others = Undefined | RegisterPlus | ExpressionRule | ValExpression
-    return any(isinstance(row.registers.get(row.return_address), others) for row in rows)
+    columns = (arch.return_address, arch.link, arch.pc)
+    return any(
+        isinstance(row.registers.get(row.return_address), others)
+        or (arch.link is not None and row.return_address not in columns)
+        for row in rows
+    )
 
 
 def _rows_at(tables: Sequence[RowTable], pc: int) -> Sequence[UnwindRow]:
