@@ -29,7 +29,7 @@ from testbed.micro.functions import CodePiece
 from testbed.micro.relocations import dynamic_relocations
 from testbed.words.table_formats import BY_SECTION, Directives
 
-_Rows = tuple[RowTable, Mapping[int, ObservedRow]]
+_SaidAndTrue = tuple[RowTable, Mapping[int, ObservedRow]]
 _OF_LINKERS = frozenset(section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES)
 
 
@@ -79,7 +79,7 @@ class FileCalls:
         piece = self._piece(finding.pc)
         return finding.kind is FindingKind.CANNOT_UNWIND and piece is not None and not piece.is_entry
 
-    def _is_private(self, piece: CodePiece, name: str, rows: _Rows, asked: frozenset[int]) -> bool:
+    def _is_private(self, piece: CodePiece, name: str, rows: _SaidAndTrue, asked: frozenset[int]) -> bool:
         """Whether a register that a function loses is one that each of its callers has saved."""
         if piece.start in asked:
             return True
@@ -149,7 +149,7 @@ def _data(image: Image) -> Iterator[bytes]:
             yield section.data
 
 
-def _has_saved(name: str, rows: _Rows, place: int) -> bool:
+def _has_saved(name: str, rows: _SaidAndTrue, place: int) -> bool:
     """Whether a caller's own caller has a register yet, by the row at its call; without a row nobody asks.
 
     A save that happened and that its rows do not tell of is the caller's mistake.

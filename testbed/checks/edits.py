@@ -43,6 +43,14 @@ def spread(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> 
         yield j, with_values(state, live)
 
 
+def _held(function: TriedFunction, i: int, values: Mapping[str, StatePart]) -> Iterator[tuple[int, FrameState]]:
+    """The states as they are if ``values`` hold until the table itself says another one of them."""
+    for j in range(i, len(function)):
+        if j > i and (function.begins(j) or function.sets(j) & values.keys()):
+            return
+        yield j, with_values(function.states[j], values)
+
+
 def with_values(state: FrameState, values: Mapping[str, StatePart]) -> FrameState:
     """A state with other values of some parts. A sign state is not set but turned over."""
     turned = {SIGNED: not state.get(SIGNED)} if SIGNED in values else {}
@@ -157,7 +165,7 @@ def tried_edit(
     end = None
     early = function.tells_early(i, thing)
     gives_back = function.states[i].get(thing) in (None, SameValue())
-    for j, state in spread(function, i, values):
+    for j, state in spread(function, i, values) if helps != -1 else _held(function, i, values):
         old = function.states[j]
         was, still = function.is_wrong(j, thing, old), function.is_wrong(j, thing, state)
         if fixed and not was and function.is_below(j, thing, state) and not function.tells_no_return(j, thing):
@@ -179,7 +187,7 @@ def tried_edit(
 
 def can_be_said(function: TriedFunction, i: int, end: int, values: Mapping[str, StatePart]) -> bool:
     """Whether directives can give the old state back."""
-    state = dict(spread(function, i, values))[end]
+    state = dict(spread(function, i, values)).get(end) or with_values(function.states[end], values)
     try:
         directives(state, function.states[end], function.arch)
     except ValueError:
