@@ -352,7 +352,9 @@ class Advisor:
             and function.tried[j].pc not in function.restored
         }
         blocks = [j for j, since in told.items() if since < j and since <= i and first <= j <= i]
-        return function.tried[min(blocks, default=first)].pc
+        start = min(blocks, default=first)
+        is_told = function.states[start].get(name) == Offset(offset)  # for what is before: here it is told again
+        return function.tried[i if is_told else start].pc
 
     def _points_from(self, pc: int, base: str) -> int:
         """Behind what made a register point into the frame, as far away as SP was said to be."""

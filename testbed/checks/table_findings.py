@@ -41,6 +41,7 @@ from testbed.checks.source_directives import (
     DEF_CFA_OFFSET,
     DEF_CFA_REGISTER,
     OF_REGISTERS,
+    REMEMBER_STATE,
     RESTORE_STATE,
     register_of,
 )
@@ -177,7 +178,8 @@ class _OneFunction:
         registers_said = {pc: d for pc, its in standing.items() for d in its if d.startswith(CFA_REGISTERS)}
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
         counted = frozenset(pc for pc, its in standing.items() if any(each.startswith(_COUNTED) for each in its))
-        function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted)
+        kept = frozenset(pc for pc, its in standing.items() if its and {*its} == {REMEMBER_STATE})
+        function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted, kept)
         if self.advises and (entered := entered_otherwise(function, self.span.start, self.image)):
             wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]
             yield self._finding(FindingKind.OTHER_ENTRY, wrong, (entered,), None)

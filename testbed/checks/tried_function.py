@@ -59,7 +59,8 @@ class TriedFunction:
     """Instructions in the order of their addresses. ``states`` are those in force: repairs change them.
 
     ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from;
-    before those ``restored`` stands `.cfi_restore_state`, before those ``counted`` how far away the CFA is.
+    before those ``restored`` stands `.cfi_restore_state`, before those ``counted`` how far away the CFA is, and before
+    those ``kept`` nothing but `.cfi_remember_state`.
     """
 
     convention: Convention
@@ -68,6 +69,7 @@ class TriedFunction:
     registers_said: Mapping[int, str] = field(default_factory=dict)  # by pc: ".cfi_def_cfa_register %rsp"
     restored: frozenset[int] = frozenset()  # pcs
     counted: frozenset[int] = frozenset()  # pcs
+    kept: frozenset[int] = frozenset()  # pcs
     states: list[FrameState] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -152,7 +154,7 @@ class TriedFunction:
 
     def may_set(self, i: int) -> bool:
         """Does the table say something there that changes nothing? With other directives further up it may."""
-        return any(not span.sets for span in self._passed(i))
+        return self.tried[i].pc not in self.kept and any(not span.sets for span in self._passed(i))
 
     def things(self, i: int, state: FrameState) -> Iterable[str]:
         """What a state claims anything of."""
