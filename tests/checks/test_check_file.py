@@ -551,6 +551,20 @@ def test_a_state_is_remembered_before_an_advice_changes_it(tmp_path: Path) -> No
     assert [(each.directives, each.remembered) for each in told] == [((".cfi_restore_state",), "f+0x1")]
 
 
+def test_a_file_most_of_whose_functions_have_no_row_was_built_so(tmp_path: Path) -> None:
+    head = ".globl {0}\n.type {0}, @function\n{0}:\n"
+    bare = [f"{head.format(f'bare{i}')} push %rbx\n pop %rbx\n ret\n" for i in range(3)]
+    told = [f"{head.format(f'told{i}')} .cfi_startproc\n ret\n .cfi_endproc\n" for i in range(3)]
+    weights = list[set[Severity]]()
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu", "-shared", "-nostdlib", "-g0"]
+    for k, some in enumerate(((*bare, told[0]), (bare[0], *told))):
+        source, linked = written(tmp_path, f".text\n{''.join(some)}"), tmp_path / f"lib{k}.so"
+        subprocess.run([*command, "-o", linked, source], check=True)
+        found = [each for each in checked(linked).findings if each.kind is FindingKind.NO_ROW]
+        weights.append({each.severity for each in found})
+    assert weights == [{Severity.NOTE}, {Severity.ERROR}]
+
+
 def test_what_a_linked_index_says_nothing_of_was_compiled_without_a_table(tmp_path: Path) -> None:
     source = tmp_path / "n.s"
     head = ".globl {0}\n.type {0}, %function\n{0}:\n"
