@@ -12,6 +12,7 @@ from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, SIGNED, FrameS
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, parts_of, points_into
 from testbed.contract.rows import Offset, RegisterPlus, SameValue, Undefined
 
+_NOBODY = -1  # no instruction needs what an edit says: it is true all the same
 _IN_PLACE = (None, SameValue(), Undefined())  # the rules that tell of no save
 
 
@@ -111,10 +112,10 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
         place = true.places.get(name)
         offsets = sorted(slots & place.offsets, reverse=True) if place is not None else []
         if offsets and name not in found and name not in function.wrong(i):
-            later = next((j for j in range(i, len(function)) if name in function.wrong(j)), -1)
+            later = next((j for j in range(i, len(function)) if name in function.wrong(j)), _NOBODY)
             # What its author says there he says of what he needs; and what he tells further down is not forgotten.
             is_told = any(isinstance(state.get(name), Offset) for state in function.states[i:])
-            is_meant = later >= 0 or not (function.sets(i) or is_told)
+            is_meant = later != _NOBODY or not (function.sets(i) or is_told)
             if is_meant and (tried := tried_edit(function, i, name, {name: Offset(offsets[0])}, later)) is not None:
                 more[name] = tried
     return more
@@ -155,8 +156,8 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
 def tried_edit(
     function: TriedFunction, i: int, thing: str, values: Mapping[str, StatePart], helps: int | None = None
 ) -> Edit | None:
-    """The edit for one wrong thing, tried; None where no directive says it, or where it does not help at ``helps``,
-    which is ``i`` where nothing else is said, and need be nowhere where it is -1.
+    """The edit for one wrong thing, tried; None where no directive says it, or where it does not help at ``helps``:
+    ``i`` where nothing else is said, or `_NOBODY`.
 
     It ends where it would make anything wrong, and where what the table says too early is right: a save, or a return,
     that happened is told of, though the register, or the slot, may have the value still.
@@ -165,7 +166,7 @@ def tried_edit(
     end = None
     early = function.tells_early(i, thing)
     gives_back = function.states[i].get(thing) in (None, SameValue())
-    for j, state in spread(function, i, values) if helps != -1 else _held(function, i, values):
+    for j, state in spread(function, i, values) if helps != _NOBODY else _held(function, i, values):
         old = function.states[j]
         was, still = function.is_wrong(j, thing, old), function.is_wrong(j, thing, state)
         if fixed and not was and function.is_below(j, thing, state) and not function.tells_no_return(j, thing):
@@ -177,7 +178,7 @@ def tried_edit(
             break
         if was and not still:
             fixed.add(j)
-    if helps != -1 and (i if helps is None else helps) not in fixed:
+    if helps != _NOBODY and (i if helps is None else helps) not in fixed:
         return None
     if end is not None and not can_be_said(function, i, end, values):
         end = next((j for j in range(end, i, -1) if _can_be_restored(function, i, j)), i + 1)

@@ -44,9 +44,7 @@ from testbed.checks.row_checks import RowChecks, has_one_answer
 from testbed.checks.static_rows import changed_at_all, read_statically
 from testbed.checks.table_findings import wrong_pcs
 from testbed.checks.true_rows import ObservedRow, true_rows
-from testbed.contract.rows import (
-    RowTable,
-)
+from testbed.contract.rows import RowTable
 from testbed.conventions.chosen import check_said
 from testbed.image import Image, LoadedImage
 from testbed.image.separate_debug import NOWHERE, looked_in
