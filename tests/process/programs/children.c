@@ -157,8 +157,10 @@ int main(int count, char **arguments) {
         waitpid(child, &status, 0);
         say(status);
         signal(SIGTSTP, SIG_IGN);
+        pipe(ends);
         child = fork();
         if (!child) {
+            close(ends[1]);
             kill(getpid(), SIGTSTP);
             signal(SIGTSTP, SIG_DFL);
             sigset_t set;
@@ -169,6 +171,7 @@ int main(int count, char **arguments) {
             kill(getpid(), SIGTTIN);
             setpgid(0, 0);
             sigprocmask(SIG_UNBLOCK, &set, 0);
+            read(ends[0], words, 1);  // until the parent knows that it goes on
             _exit(6);
         }
         waitid(P_PID, child, &info, WSTOPPED);
@@ -176,6 +179,7 @@ int main(int count, char **arguments) {
         kill(child, SIGCONT);
         waitpid(child, &status, WCONTINUED);
         printf("%d\n", WIFCONTINUED(status));
+        close(ends[1]);
         waitpid(child, &status, 0);
         say(status);
         child = fork();
