@@ -23,7 +23,7 @@ from testbed.cli.options import (
     unwinders_option,
 )
 from testbed.cli.unwinders import unwinders_named
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, nothing_found
 from testbed.contract.unwinder import Unwinder
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.read import Foreign
@@ -232,6 +232,4 @@ def _unwound(unwinder: Unwinder, snapshot: Snapshot) -> Backtrace:
             raise NoUnwindInfo(f"{unwinder.name} is for {', '.join(sorted(unwinder.arches))}, not for {snapshot.arch}")
         return unwinder.unwind(snapshot)
     except UnwindError as stop:
-        stop.pc = snapshot.pc
-        frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers)
-        return Backtrace((frame,), stop)
+        return nothing_found(snapshot, stop)

@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 
 from testbed.arch import Arch
 from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program, programs_in
 from testbed.trace import Snapshot, Trace
@@ -74,9 +74,7 @@ def guarded(unwind: Callable[[Snapshot], Backtrace], seconds: float = SECONDS) -
             stop = ToolHung(f"it gave no answer within {seconds:g} s{_where(error)}")
         except (Exception, SystemExit) as error:
             stop = ToolCrashed(f"it raised {raised(error)}")
-        stop.pc = snapshot.pc
-        frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
-        return Backtrace((frame,), stop, snapshot.images)
+        return nothing_found(snapshot, stop)
 
     return ask
 

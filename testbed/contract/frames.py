@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from testbed.image import LoadedImage, describe
+from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 
 
@@ -80,3 +81,14 @@ class Backtrace:
     def __str__(self) -> str:
         names = (describe(self.images, f.pc, caller=behind_call(self.frames, i)) for i, f in enumerate(self.frames))
         return " < ".join(names) + f" ({self._end})"
+
+
+def interrupted_frame(snapshot: Snapshot) -> Frame:
+    """The first frame of each backtrace: what the snapshot itself shows."""
+    return Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+
+
+def nothing_found(snapshot: Snapshot, stop: UnwindError) -> Backtrace:
+    """The interrupted frame alone, and why there is no more: who was asked refused, crashed or hung."""
+    stop.pc = snapshot.pc
+    return Backtrace((interrupted_frame(snapshot),), stop, snapshot.images)

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, nothing_found
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.protocol.answers import Hello
@@ -86,9 +86,7 @@ class ForeignProgram:
             stop = error.again()
             if not isinstance(error, ForeignStop):
                 stop.args = (f"it {error}",)
-            stop.pc = snapshot.pc
-            frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
-            return Backtrace((frame,), stop, snapshot.images)
+            return nothing_found(snapshot, stop)
 
     def _ask(self, snapshot: Snapshot) -> Backtrace:
         if self.owner != os.getpid():  # forked since: the process is the parent's

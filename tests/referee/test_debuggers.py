@@ -20,7 +20,7 @@ from testbed.image import Image, LoadedImage, read_elf
 from testbed.referee.drgn.unwinder import REFEREE, backtrace, find, unwind_by
 from testbed.referee.gdb import unwinder as gdb
 from testbed.referee.lldb import unwinder as lldb
-from testbed.referee.process.debugger import PATIENCE, Session
+from testbed.referee.process.debugger import PATIENCE, Session, asked
 from testbed.referee.process.file_tool import PATIENCE as MOST_HANGS
 from testbed.referee.process.file_tool import FileTool
 from testbed.runs.judging import judge, judge_all
@@ -172,12 +172,12 @@ def test_one_that_dies_or_hangs_is_told_and_replaced(
     broken = Session(frozenset(), misbehaving(does), afresh=tool is lldb, seconds=seconds)
     monkeypatch.setattr(tool, "session", lambda found, removed, arch: broken)
     before = processes()
-    said = tool.unwind(tool.find, frozenset(), run.at("leaf"))
+    said = asked(tool.session, tool.backtrace_of, tool.find, frozenset(), run.at("leaf"))
     assert isinstance(said.stopped, error) and said.stopped.pc == run.at("leaf").pc
     assert judge(run, run.at("leaf"), said).outcome is outcome
     assert processes() == before
     broken.command = misbehaving("pass")
-    assert not isinstance(tool.unwind(tool.find, frozenset(), run.at("leaf")).stopped, error)
+    assert not isinstance(asked(tool.session, tool.backtrace_of, tool.find, frozenset(), run.at("leaf")).stopped, error)
 
 
 def test_a_program_at_which_it_keeps_hanging_is_given_up() -> None:

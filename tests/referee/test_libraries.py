@@ -19,9 +19,8 @@ from testbed.referee import REFEREES
 from testbed.referee.libdw import unwinder as libdw
 from testbed.referee.libdw import unwinder as libdw_library
 from testbed.referee.libunwind import unwinder as libunwind_library
-from testbed.referee.libunwindstack import library
-from testbed.referee.libunwindstack.library import find
-from testbed.referee.libunwindstack.unwinder import REFEREE, maps_text
+from testbed.referee.libunwindstack import unwinder as library
+from testbed.referee.libunwindstack.unwinder import REFEREE, find, maps_text
 from testbed.referee.llvm_libunwind import unwinder as llvm_library
 from testbed.referee.profilers import agent
 from testbed.referee.profilers.agent import NONGNU, NONGNU_PACKAGES, brought_by, found_for
@@ -273,7 +272,7 @@ def test_another_version_of_the_library_is_not_called(monkeypatch: pytest.Monkey
     """Its classes may be laid out in another way."""
     told = {"-L": f"/usr/lib/x/{library._NAME}\n", "-W": "1:34.0.1-1"}
     monkeypatch.setattr(library.shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(library, "_printed", lambda *command: told[command[1]])
+    monkeypatch.setattr(library, "printed", lambda command: told[command[1]])
     find.cache_clear()
     try:
         assert find() is None

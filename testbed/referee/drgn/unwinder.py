@@ -15,7 +15,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame, nothing_found
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
@@ -58,14 +58,12 @@ def unwind(find: Find, snapshot: Snapshot) -> Backtrace:
 
 def unwind_by(asked: FileTool, snapshot: Snapshot) -> Backtrace:
     """What drgn says; a crash and a hang are a stop at the interrupted frame."""
-    first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
     files = [[str(file_of(loaded.image)), *image_range(loaded)] for loaded in snapshot.images]
     try:
         said = asked.about(snapshot, core_bytes(snapshot), {"files": files, "most": MAX_FRAMES}, key="core")
     except UnwindError as stop:
-        stop.pc = snapshot.pc
-        return Backtrace((first,), stop)
-    return backtrace(snapshot.arch, first, said)
+        return nothing_found(snapshot, stop)
+    return backtrace(snapshot.arch, interrupted_frame(snapshot), said)
 
 
 def backtrace(arch: Arch, first: Frame, said: Mapping[str, Any]) -> Backtrace:

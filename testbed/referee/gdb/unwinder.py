@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -20,8 +19,8 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.debugger import SIGNAL, Reply, Session, frames_of, nothing_said
-from testbed.referee.process.limits import own_packages, python_with
+from testbed.referee.process.debugger import SIGNAL, Reply, Session, asked, frames_of
+from testbed.referee.process.limits import own_packages, printed, python_with
 from testbed.referee.process.without_tables import TABLES
 from testbed.trace import Snapshot
 from testbed.words.errors import (
@@ -77,12 +76,7 @@ def in_packages(packages: str) -> Found | None:
 
 
 def _saying_its_version(path: str, packages: str) -> Found | None:
-    try:
-        command = [*_start(path, packages), "--version"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    said = version_said(done.stdout)
+    said = version_said(printed([*_start(path, packages), "--version"]))
     return Found(said, path, packages) if said else None
 
 
@@ -109,14 +103,6 @@ def command(found: Found | None, requests: int, replies: int) -> Sequence[str]:
 def session(found: Found | None, removed: frozenset[str], arch: Arch) -> Session:
     """The one session of a gdb and a mode in this process; it does not take a program of another architecture later."""
     return Session(removed, partial(command, found))
-
-
-def unwind(find: Find, removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
-    """gdb's backtrace; a crash, or no answer in time, is why it stopped."""
-    try:
-        return backtrace_of(snapshot, session(find(), removed, snapshot.arch).ask(snapshot))
-    except UnwindError as stop:
-        return nothing_said(snapshot, stop)
 
 
 def backtrace_of(snapshot: Snapshot, reply: Reply) -> Backtrace:
@@ -147,7 +133,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
         return Unwinder(
             name=name,
             summary=summary,
-            unwind=partial(unwind, find, frozenset(removed)),
+            unwind=partial(asked, session, backtrace_of, find, frozenset(removed)),
             tool=called("gdb", find),
             needs=frozenset(needs),
             counted=True,

@@ -16,12 +16,12 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
-from testbed.referee.process.forked_library import forked
+from testbed.referee.process.forked_library import Signatures, forked, typed
 from testbed.referee.process.limits import own_packages
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
@@ -62,7 +62,7 @@ class ThreadCallbacks(ctypes.Structure):
     )
 
 
-_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+_SIGNATURES: Signatures = {
     "dwfl_begin": (pointer, (pointer,)),
     "dwfl_report_begin": (None, (pointer,)),
     "dwfl_report_elf": (
@@ -85,7 +85,7 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
 }
 
 
-_SINCE_0_188: dict[str, tuple[object, tuple[object, ...]]] = {
+_SINCE_0_188: Signatures = {
     "dwfl_frame_reg": (ctypes.c_int, (pointer, ctypes.c_uint, ctypes.POINTER(address))),
 }
 
@@ -124,15 +124,11 @@ def load(name: str | None) -> ctypes.CDLL | None:
     if name is None:
         return None
     try:
-        library = _loaded(name, set())
-        for function, (result, arguments) in _SIGNATURES.items():
-            found = getattr(library, function)
-            found.restype, found.argtypes = result, list(arguments)
+        library = typed(_loaded(name, set()), _SIGNATURES)
     except (OSError, AttributeError):  # it does not load here, or is too old to unwind
         return None
-    for function, (result, arguments) in _SINCE_0_188.items():
-        if found := getattr(library, function, None):
-            found.restype, found.argtypes = result, list(arguments)
+    with suppress(AttributeError):
+        typed(library, _SINCE_0_188)
     return library
 
 
@@ -195,7 +191,7 @@ class LibDw:
         ended = self._library.dwfl_getthread_frames(self._session, _THREAD, self._on_frame, None)
         if self._raised is not None:
             raise self._raised
-        first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+        first = interrupted_frame(snapshot)
         stopped: UnwindError | None = None
         if ended == _ABORT:
             stopped = NoProgress(f"more than {MAX_FRAMES} frames")

@@ -14,11 +14,11 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, image_covering
 from testbed.referee.model import Found, Referee, called, read_findings
-from testbed.referee.process.forked_library import forked
+from testbed.referee.process.forked_library import Signatures, forked, typed
 from testbed.trace import Snapshot
 from testbed.words.errors import (
     NoProgress,
@@ -98,7 +98,7 @@ def table_info_of(version: str) -> type[TableInfo | TableInfoBefore82]:
     return TableInfoBefore82 if numbers and numbers < [8, 2] else TableInfo
 
 
-SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+SIGNATURES: Signatures = {
     "create_addr_space": (pointer, (pointer, _int)),
     "set_caching_policy": (_int, (pointer, _int)),
     "init_remote": (_int, (pointer, pointer, pointer)),
@@ -116,13 +116,9 @@ def load() -> ctypes.CDLL | None:
     if name is None:
         return None
     try:
-        library = ctypes.CDLL(name)
-        for function, (result, arguments) in SIGNATURES.items():
-            found = getattr(library, PREFIX + function)
-            found.restype, found.argtypes = result, list(arguments)
+        return typed(ctypes.CDLL(name), SIGNATURES, PREFIX)
     except (OSError, AttributeError):
         return None
-    return library
 
 
 @lru_cache(maxsize=1)
@@ -200,7 +196,7 @@ class LibUnwind:
         """What libunwind says. It ends where ``unw_step`` returns 0, or at a return address of zero."""
         self._now, self._raised, self._unavailable = snapshot, None, None
         cursor = self._cursor
-        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
+        frames = [interrupted_frame(snapshot)]
         stopped: UnwindError | None = None
         if status := self._call["init_remote"](cursor, self._space, None):
             stopped = UnsupportedRule(f"libunwind: unw_init_remote: {_ERRORS.get(status, status)}")

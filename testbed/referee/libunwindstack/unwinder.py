@@ -12,21 +12,84 @@ the row behind a DW_CFA_restore_state the range of the one that it restores.
 from __future__ import annotations
 
 import ctypes
+import re
+import shutil
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
 from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
-from testbed.referee.libunwindstack.library import PACKAGE, ReadMemory, ToldFrame, built, find, load, word
-from testbed.referee.model import Referee, called, read_findings
+from testbed.referee.model import Found, Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
-from testbed.referee.process.forked_library import ReadsSnapshot, forked
+from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, compiled, forked, typed
+from testbed.referee.process.limits import printed
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+
+# The library of Debian's package, callable: `unwinder.cpp` compiled against it.
+
+SOURCE = Path(__file__).with_name("unwinder.cpp")
+PACKAGE = "android-libbacktrace"
+_NAME = "libbacktrace.so.0"
+_LAID_OUT = re.compile(r"1:29\.")  # the versions whose classes are laid out as `unwinder.cpp` says
+_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-w")
+_EXPORTS = "{ global: referee_*; local: *; };"  # nothing of ours takes the place of the library's own functions
+
+word = ctypes.c_uint64
+ReadMemory = ctypes.CFUNCTYPE(ctypes.c_bool, word, ctypes.c_void_p, word)
+
+
+class ToldFrame(ctypes.Structure):
+    """``exact``: the library took the pc for an instruction; else it looked the frame up before its pc."""
+
+    _fields_ = (("pc", word), ("sp", word), ("exact", word))
+
+
+_SIGNATURES: Signatures = {
+    "referee_open": (ctypes.c_void_p, (ctypes.c_int, ctypes.c_char_p, ReadMemory)),
+    "referee_close": (None, (ctypes.c_void_p,)),
+    "referee_unwind": (
+        ctypes.c_int,
+        (
+            ctypes.c_void_p,
+            ctypes.POINTER(word),
+            ctypes.c_int,
+            ctypes.POINTER(ToldFrame),
+            ctypes.c_size_t,
+            ctypes.POINTER(word),
+        ),
+    ),
+}
+
+
+@lru_cache(maxsize=1)
+def find() -> Found | None:
+    """The library of the package, in a version that can be called, where there is a compiler too."""
+    if shutil.which("g++") is None or shutil.which("dpkg-query") is None:
+        return None
+    listed, version = (printed(("dpkg-query", *asked, PACKAGE)) for asked in (("-L",), ("-W", "-f", "${Version}")))
+    path = next((line for line in listed.splitlines() if line.endswith(f"/{_NAME}")), None)
+    return Found(version, path) if path and _LAID_OUT.match(version) else None
+
+
+@lru_cache(maxsize=1)
+def built() -> Path:
+    """The compiled part, from the cache of built files. Raises BuildError where it does not compile."""
+    found = find()
+    assert found is not None, f"{PACKAGE} is not installed"
+    command = ["g++", *_FLAGS, str(SOURCE), found.path, f"-Wl,-rpath,{Path(found.path).parent}", "-Wl,-z,defs"]
+    return compiled("libunwindstack", command, SOURCE, found.version, exports=_EXPORTS)
+
+
+def load() -> ctypes.CDLL:
+    """The compiled part with its functions' types. Raises BuildError."""
+    return typed(ctypes.CDLL(str(built())), _SIGNATURES)
+
 
 MAX_FRAMES = 256
 _ORDER = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip"
@@ -69,7 +132,7 @@ class LibUnwindStack(ReadsSnapshot):
         library.referee_close(session)
         if self._raised is not None:
             raise self._raised
-        first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+        first = interrupted_frame(snapshot)
         return Backtrace((first, *(self._frame(frames[i]) for i in range(1, count))), self._stop())
 
     def _frame(self, told: ToldFrame) -> Frame:

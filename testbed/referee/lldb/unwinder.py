@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Collection, Sequence
 from functools import cache, partial
@@ -27,12 +26,12 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.debugger import Reply, Session, frames_of, nothing_said
+from testbed.referee.process.debugger import Reply, Session, asked, frames_of
 from testbed.referee.process.every_register import all_kept, with_every_register
-from testbed.referee.process.limits import own_packages, python_with
+from testbed.referee.process.limits import own_packages, printed, python_with
 from testbed.referee.process.without_tables import TABLES
 from testbed.trace import Snapshot
-from testbed.words.errors import NoProgress, UnwindError
+from testbed.words.errors import NoProgress
 
 _INSIDE = Path(__file__).with_name("inside.py")
 WHEEL = "lldb-for-pwndbg"
@@ -60,7 +59,7 @@ def in_packages(packages: str) -> Found | None:
 
 
 def _saying_its_version(start: Sequence[str], path: str, packages: str) -> Found | None:
-    match = re.search(r"version (\d[\d.]*)", _printed(start, "--version"))
+    match = re.search(r"version (\d[\d.]*)", printed([*start, "--version"]))
     return Found(match[1], path, packages) if match else None
 
 
@@ -71,7 +70,7 @@ def python_for(path: str) -> tuple[str, str] | None:
     The module's compiled part is a link to ``liblldb.so``, which Debian has in a package of its own: a link that leads
     nowhere is a module that cannot be imported.
     """
-    folder = _printed([path], "-P").strip()
+    folder = printed([path, "-P"]).strip()
     module = Path(folder) / "lldb"
     if not folder or not any(part.exists() for part in module.rglob("_lldb*.so")):
         return None
@@ -96,14 +95,6 @@ def session(found: Found | None, removed: frozenset[str], arch: Arch) -> Session
     return Session(removed, partial(command, found), afresh=True)
 
 
-def unwind(find: Find, removed: frozenset[str], snapshot: Snapshot) -> Backtrace:
-    """LLDB's backtrace; a crash, or no answer in time, is why it stopped."""
-    try:
-        return backtrace_of(snapshot, session(find(), removed, snapshot.arch).ask(snapshot))
-    except UnwindError as stop:
-        return nothing_said(snapshot, stop)
-
-
 def backtrace_of(snapshot: Snapshot, reply: Reply) -> Backtrace:
     """A reply as a value."""
     frames = frames_of(snapshot, reply["frames"])
@@ -115,13 +106,6 @@ def backtrace_of(snapshot: Snapshot, reply: Reply) -> Backtrace:
     return Backtrace(frames, stop)
 
 
-def _printed(start: Sequence[str], option: str) -> str:
-    try:
-        return subprocess.run([*start, option], capture_output=True, text=True, timeout=30, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-
-
 def unwinders(find: Find) -> tuple[Unwinder, ...]:
     """The unwinders of the LLDB that is found."""
 
@@ -129,7 +113,7 @@ def unwinders(find: Find) -> tuple[Unwinder, ...]:
         return Unwinder(
             name=name,
             summary=summary,
-            unwind=with_every_register(partial(unwind, find, frozenset(removed)), all_kept),
+            unwind=with_every_register(partial(asked, session, backtrace_of, find, frozenset(removed)), all_kept),
             tool=called("lldb", find),
             needs=frozenset(needs),
             counted=True,

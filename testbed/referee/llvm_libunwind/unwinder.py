@@ -15,28 +15,23 @@ stack and where no table covers the caller.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.build import cache as build_cache
-from testbed.build.confined import run_confined
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
-from testbed.referee.process.forked_library import ReadsSnapshot, forked
-from testbed.referee.process.limits import own_packages
+from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, compiled, forked, typed
+from testbed.referee.process.limits import own_packages, printed
 from testbed.trace import Snapshot
-from testbed.words.errors import BuildError, NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
-from testbed.words.files import WorkFolder
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 
 # LLVM libunwind, compiled: the headers inside the `ziglang` wheel with the address space of `address_space.cpp`.
 
@@ -63,7 +58,7 @@ class Tables(ctypes.Structure):
     )
 
 
-_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
+_SIGNATURES: Signatures = {
     "referee_open": (ctypes.c_void_p, (ctypes.c_int, ReadMemory, ctypes.POINTER(Tables), ctypes.c_size_t)),
     "referee_constants": (None, (ctypes.c_void_p, ctypes.POINTER(ConstantBytes), ctypes.c_size_t)),
     "referee_start": (None, (ctypes.c_void_p, ctypes.POINTER(word), ctypes.c_int, word, ctypes.c_int)),
@@ -87,23 +82,15 @@ def in_packages(packages: str) -> Found | None:
     wheel = Path(packages) / "ziglang"
     if not (wheel / "lib" / "libunwind" / "src" / "UnwindCursor.hpp").is_file():
         return None
-    try:
-        command = [str(wheel / "zig"), "cc", "--version"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    said = re.match(r"clang version ([\d.]+)", done.stdout)
+    said = re.match(r"clang version ([\d.]+)", printed([str(wheel / "zig"), "cc", "--version"]))
     return Found(said[1], str(wheel / "lib" / "libunwind"), packages) if said else None
 
 
 @cache
 def built(found: Found) -> Path:
     """The compiled library, from the cache of built files. Raises BuildError where it does not compile."""
-    folder = Path(found.path)
-    command = _command(found)
-    parts = (SOURCE.read_text(encoding="utf-8"), *command, found.version)
-    key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:24]
-    return build_cache.kept(f"llvm_libunwind.{key}.so", partial(_compiled, command, folder))
+    readable = [Path(found.path).parents[1], *map(Path, (sys.prefix, sys.base_prefix))]  # the wheel, and its Python
+    return compiled("llvm_libunwind", _command(found), SOURCE, found.version, readable=readable)
 
 
 def _command(found: Found) -> list[str]:
@@ -114,25 +101,9 @@ def _command(found: Found) -> list[str]:
     return [*compiler, *_FLAGS, f"-I{folder / 'src'}", f"-I{folder / 'include'}", str(SOURCE)]
 
 
-def _compiled(command: list[str], sources: Path) -> bytes:
-    with WorkFolder("library") as folder:
-        result = folder / "library.so"
-        zig = {name: str(folder / "zig") for name in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
-        readable = [SOURCE, sources.parents[1], *map(Path, (sys.prefix, sys.base_prefix))]  # the wheel, and its Python
-        done = run_confined([*command, "-o", str(result)], folder, zig, readable=readable, cpu_seconds=300)
-        if done.returncode or not result.is_file():
-            said = done.stderr.decode("utf-8", "replace")[-2000:]
-            raise BuildError("LLVM libunwind does not compile", command=command, output=said)
-        return result.read_bytes()
-
-
 def load(found: Found) -> ctypes.CDLL:
     """The compiled library with its functions' types. Raises BuildError."""
-    library = ctypes.CDLL(str(built(found)))
-    for function, (result, arguments) in _SIGNATURES.items():
-        symbol = getattr(library, function)
-        symbol.restype, symbol.argtypes = result, list(arguments)
-    return library
+    return typed(ctypes.CDLL(str(built(found))), _SIGNATURES)
 
 
 def tables_of(loaded: LoadedImage) -> Tables:
@@ -210,7 +181,7 @@ class LlvmLibunwind(ReadsSnapshot):
         library, session = self._library, self._session
         values = (word * self._count)(*(snapshot.registers[self._arch.by_dwarf[i]] for i in range(self._count)))
         library.referee_start(session, values, self._count, snapshot.pc, exact)
-        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
+        frames = [interrupted_frame(snapshot)]
         stopped: UnwindError | None = None
         while stopped is None:
             status = library.referee_step(session)

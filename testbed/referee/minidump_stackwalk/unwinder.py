@@ -21,14 +21,14 @@ from typing import Any
 
 from testbed.arch import Arch, PerArch
 from testbed.build.confined import confining
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
 from testbed.contract.unwinder import Unwinder
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
 from testbed.referee.model import Found, Referee, read_findings
 from testbed.referee.process.every_register import all_recorded, with_every_register
-from testbed.referee.process.limits import agents_confinement
+from testbed.referee.process.limits import agents_confinement, printed
 from testbed.referee.symbolic.unwinder import find as find_symbolic
 from testbed.referee.symbolic.unwinder import texts_of
 from testbed.trace import Snapshot
@@ -55,12 +55,9 @@ def find() -> Found | None:
     ours = "" if distrusted(kept.parent) or distrusted(kept) else str(kept)
     for place in (os.environ.get(VARIABLE), shutil.which(PROGRAM), ours):
         if place and os.access(place, os.X_OK) and Path(place).is_file():
-            try:
-                said = subprocess.run([place, "--version"], capture_output=True, text=True, timeout=30, check=False)
-            except (OSError, subprocess.TimeoutExpired):
-                continue
-            if match := re.match(rf"{PROGRAM} (\S+)", said.stdout):
-                return Found(match[1], place)
+            said = re.match(rf"{PROGRAM} (\S+)", printed([place, "--version"]))
+            if said:
+                return Found(said[1], place)
     return None
 
 
@@ -125,8 +122,7 @@ def unwind_by(command: Sequence[str], store: SymbolStore, symbols: bool, snapsho
         return Backtrace((first, *_callers(snapshot.arch, said)), None)
     except UnwindError as stop:
         store.hung += isinstance(stop, ToolHung)
-        stop.pc = snapshot.pc
-        return Backtrace((first,), stop)
+        return nothing_found(snapshot, stop)
 
 
 def _ask(command: Sequence[str], folder: Path, content: bytes) -> Mapping[str, Any]:

@@ -16,20 +16,20 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame, nothing_found
 from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
 from testbed.referee.model import Found, Referee, called, read_findings
 from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.json_lines import JsonProcess
+from testbed.referee.process.limits import printed
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory
@@ -128,17 +128,10 @@ _OPTIONS = ("--no-inline", "--no-demangle", "--max-stack", str(MAX_FRAMES))
 def find() -> Found | None:
     """A perf that unwinds with libunwind and can run our script; another one is not taken."""
     path = shutil.which("perf")
-    if path is None:
-        return None
-    try:
-        told = subprocess.run(
-            [path, "version", "--build-options"], capture_output=True, text=True, timeout=20, check=True
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
+    told = printed([path, "version", "--build-options"]) if path else ""
     version = re.search(r"perf version (\S+)", told)
     has = {name for name in ("libunwind", "libpython") if re.search(rf"\b{name}: \[ on", told)}
-    return Found(f"{version[1]} with libunwind", path) if version and len(has) == 2 else None
+    return Found(f"{version[1]} with libunwind", path) if path and version and len(has) == 2 else None
 
 
 @dataclass(slots=True)
@@ -179,22 +172,18 @@ def _script(snapshot: Snapshot) -> PerfScript:
 
 def unwind(snapshot: Snapshot) -> Backtrace:
     """What perf says; a crash and a hang are a stop at the interrupted frame."""
-    first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
     try:
         listed = _script(snapshot).addresses(snapshot)
     except (ToolCrashed, ToolHung) as stop:
         _RUNNING.clear()
-        stop.pc = snapshot.pc
-        return Backtrace((first,), stop)
+        return nothing_found(snapshot, stop)
     if not listed:
-        stopped = NoUnwindInfo("perf has no address for this sample")
-        stopped.pc = snapshot.pc
-        return Backtrace((first,), stopped)
-    return Backtrace(_frames(snapshot, first, listed[1:]), None)
+        return nothing_found(snapshot, NoUnwindInfo("perf has no address for this sample"))
+    return Backtrace(_frames(snapshot, listed[1:]), None)
 
 
-def _frames(snapshot: Snapshot, first: Frame, addresses: Iterable[int]) -> tuple[Frame, ...]:
-    frames = [first]
+def _frames(snapshot: Snapshot, addresses: Iterable[int]) -> tuple[Frame, ...]:
+    frames = [interrupted_frame(snapshot)]
     for address in addresses:
         signalled = _in_trampoline(snapshot, frames[-1].pc)
         kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER

@@ -20,9 +20,10 @@ from itertools import pairwise
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
 from testbed.conventions import platform
 from testbed.image import LoadedImage
+from testbed.referee.model import Find, Found
 from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.without_tables import file_of, without_tables
 from testbed.remote import ShownSnapshot, listen, serve, triple
@@ -133,7 +134,15 @@ def frames_of(snapshot: Snapshot, said: Sequence[Mapping[str, Any]]) -> tuple[Fr
     return tuple(frames)
 
 
-def nothing_said(snapshot: Snapshot, stop: UnwindError) -> Backtrace:
-    """The backtrace of a debugger that gave no answer, and why."""
-    stop.pc = snapshot.pc
-    return Backtrace((Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers"),), stop)
+def asked(
+    session: Callable[[Found | None, frozenset[str], Arch], Session],
+    backtrace_of: Callable[[Snapshot, Reply], Backtrace],
+    find: Find,
+    removed: frozenset[str],
+    snapshot: Snapshot,
+) -> Backtrace:
+    """A debugger's backtrace; a crash, or no answer in time, is why it stopped."""
+    try:
+        return backtrace_of(snapshot, session(find(), removed, snapshot.arch).ask(snapshot))
+    except UnwindError as stop:
+        return nothing_found(snapshot, stop)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, nothing_found
 from testbed.conventions import platform
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister
@@ -24,17 +24,9 @@ def with_every_register(unwind: Unwind, names: Callable[[Arch], Iterable[str]]) 
     @wraps(unwind)
     def asked(snapshot: Snapshot) -> Backtrace:
         lacking = next((name for name in names(snapshot.arch) if name not in snapshot.registers), None)
-        return unwind(snapshot) if lacking is None else not_asked(snapshot, lacking)
+        return unwind(snapshot) if lacking is None else nothing_found(snapshot, UnknownRegister(lacking))
 
     return asked
-
-
-def not_asked(snapshot: Snapshot, register: str) -> Backtrace:
-    """What is said of a snapshot that lacks a register."""
-    stop = UnknownRegister(register)
-    stop.pc = snapshot.pc
-    frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
-    return Backtrace((frame,), stop, snapshot.images)
 
 
 def all_recorded(arch: Arch) -> Iterable[str]:

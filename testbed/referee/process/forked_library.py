@@ -9,28 +9,33 @@ library wants to read, the child asks for. A child that dies is the answer ``Too
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from testbed.build.confined import confining
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.build import cache
+from testbed.build.confined import confining, run_confined
+from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
 from testbed.image import LoadedImage
 from testbed.referee.process.limits import agents_confinement, mapped_now
+from testbed.store import KEY_LENGTH
 from testbed.trace import Memory, Regions, Snapshot
 from testbed.words import child, errors
 from testbed.words.child import packed, unpacked
-from testbed.words.errors import ToolCrashed, ToolHung, UnreadableMemory, UnwindError
+from testbed.words.errors import BuildError, ToolCrashed, ToolHung, UnreadableMemory, UnwindError
+from testbed.words.files import WorkFolder
 
 SECONDS = 10.0  # for one snapshot
 BELOW, ABOVE = 1024, 8192  # bytes of the stack that a question carries: from SP downwards and upwards
 
 Unwind = Callable[[Snapshot], Backtrace]
+Signatures = Mapping[str, tuple[object, tuple[object, ...]]]  # of a library's functions: the result, the arguments
 
 
 def forked(unwind: Unwind, *, seconds: float = SECONDS, prepare: Callable[[], object] | None = None) -> Unwind:
@@ -51,9 +56,7 @@ def forked(unwind: Unwind, *, seconds: float = SECONDS, prepare: Callable[[], ob
             return kept[0].ask(snapshot, seconds)
         except (ToolCrashed, ToolHung) as stop:
             kept.pop().end()
-            stop.pc = snapshot.pc
-            first = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
-            return Backtrace((first,), stop)
+            return nothing_found(snapshot, stop)
 
     return ask
 
@@ -181,6 +184,39 @@ def _read_backtrace(plain: tuple[Any, ...]) -> Backtrace:
         error = kind.__new__(kind)
         error.args, error.pc = (stop[1],), stop[2]
     return Backtrace(tuple(Frame(FrameKind[frame[0]], *frame[1:]) for frame in frames), error)
+
+
+def typed(library: ctypes.CDLL, signatures: Signatures, prefix: str = "") -> ctypes.CDLL:
+    """A library whose functions know their types. Raises AttributeError for one that it lacks."""
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, prefix + name)
+        function.restype, function.argtypes = result, list(arguments)
+    return library
+
+
+def compiled(
+    name: str, command: Sequence[str], source: Path, version: str, *, readable: Sequence[Path] = (), exports: str = ""
+) -> Path:
+    """A library of our own that calls a tool's code, of its version, from the cache of built files.
+
+    ``exports`` is the linker's version script of what is seen of it. Raises BuildError where it does not compile.
+    """
+    parts = (source.read_text(encoding="utf-8"), *command, exports, version)
+    key = hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:KEY_LENGTH]
+    return cache.kept(f"{name}.{key}.so", partial(_compiled, name, command, (source, *readable), exports))
+
+
+def _compiled(name: str, command: Sequence[str], readable: Sequence[Path], exports: str) -> bytes:
+    with WorkFolder("library") as folder:
+        result, script = folder / "library.so", folder / "exports"
+        script.write_text(exports, encoding="ascii")
+        zig = {name: str(folder / "zig") for name in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
+        whole = [*command, *([f"-Wl,--version-script={script}"] if exports else []), "-o", str(result)]
+        done = run_confined(whole, folder, zig, readable=readable, cpu_seconds=300)
+        if done.returncode or not result.is_file():
+            said = done.stderr.decode("utf-8", "replace")[-2000:]
+            raise BuildError(f"what calls {name} does not compile", command=whole, output=said)
+        return result.read_bytes()
 
 
 class ReadsSnapshot:

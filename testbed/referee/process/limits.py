@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution, distributions
@@ -34,6 +35,15 @@ def python_with(packages: str) -> Sequence[str]:
     return ["/usr/bin/env", f"PYTHONPATH={packages}", sys.executable, "-P"]
 
 
+def printed(command: Sequence[str]) -> str:
+    """What a program prints about itself; "" where it does not start, fails or does not end."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+_SECONDS = 30  # for a version
 CPU_SECONDS = 4 * 3600  # of a process that serves whole programs; one answer has a time of its own
 MEMORY = 16 << 30  # bytes of address space: LLDB alone maps two
 FILE_SIZE = 256 << 20

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,6 +29,7 @@ from testbed.build.confined import run_confined
 from testbed.build.targets import LLD
 from testbed.image import Image, read_image
 from testbed.referee.model import Found
+from testbed.referee.process.limits import printed
 from testbed.words.errors import BuildError, ToolchainMissing
 from testbed.words.files import WorkFolder
 
@@ -138,10 +138,10 @@ def found_for(source: AgentLibrary, arch: Arch) -> Found | None:
         archive = _nongnu_folder(arch) / "libunwind.a"
         return Found(f"libunwind {told[1]}", str(archive)) if told and archive.is_file() else None
     library = "libc.a" if source is GLIBC or arch.isa_flag is not None else "libgcc_eh.a"
-    path = Path(_printed((command, f"-print-file-name={library}")))
+    path = Path(printed((command, f"-print-file-name={library}")).strip())
     if not path.is_absolute() or not path.is_file():
         return None
-    return Found(f"{source.name.partition('_')[0]} of GCC {_printed((command, '-dumpfullversion'))}", str(path))
+    return Found(f"{source.name.partition('_')[0]} of GCC {printed((command, '-dumpfullversion')).strip()}", str(path))
 
 
 def _built(source: AgentLibrary, arch: Arch) -> bytes:
@@ -211,11 +211,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError:
-        return ""
-
-
-def _printed(command: Sequence[str]) -> str:
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
         return ""

@@ -11,11 +11,11 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.export.register_layouts import LAYOUTS
@@ -51,6 +51,7 @@ _OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "%": lambda a, b: a % b if b else 0,
     "@": lambda a, b: a // b * b if b else 0,
 }
+_KEPT = 32  # images whose text is kept
 _MOST_WORDS = 256  # of one expression
 Rules = Mapping[str, tuple[str, ...]]
 
@@ -75,6 +76,7 @@ class Records:
         return rules
 
 
+@lru_cache(maxsize=_KEPT)
 def read_records(text: str) -> Records:
     """The records of a text; other lines are skipped. Raises MalformedTable with the line's number as its offset."""
     found: list[tuple[int, int, list[tuple[int, Rules]]]] = []
@@ -165,7 +167,6 @@ def _operand(arch: Arch, word: str, registers: Mapping[str, int], cfa: int | Non
 
 PACKAGE = "symbolic"
 MAX_FRAMES = 1024
-_KEPT = 32  # images whose text is kept
 
 
 @cache
@@ -187,7 +188,6 @@ class Texts:
         self.command, self.seconds = command, seconds
         self.child: JsonProcess | None = None
         self.kept: OrderedDict[Image, str | UnwindError] = OrderedDict()
-        self.read: OrderedDict[Image, Records] = OrderedDict()
 
     def of(self, image: Image) -> str:
         """Raises ToolCrashed, ToolHung, or NoUnwindInfo with what symbolic says is wrong with the file."""
@@ -199,14 +199,6 @@ class Texts:
         if isinstance(said, UnwindError):
             raise type(said)(*said.args)
         return said
-
-    def records_of(self, image: Image) -> Records:
-        """What the text of an image says. Raises what `of` raises."""
-        if image not in self.read:
-            self.read[image] = read_records(self.of(image))
-            while len(self.read) > _KEPT:
-                self.read.popitem(last=False)
-        return self.read[image]
 
     def _asked(self, image: Image) -> str | UnwindError:
         if self.child is not None and not self.child.ours:
@@ -234,7 +226,7 @@ def unwind(find: Find, snapshot: Snapshot) -> Backtrace:
 def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
     """The walk by the text's rules: at most MAX_FRAMES frames, each but the first further out than the one before."""
     arch = snapshot.arch
-    frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+    frame = interrupted_frame(snapshot)
     done: list[Frame] = []
     try:
         while len(done) < MAX_FRAMES:
@@ -242,7 +234,7 @@ def unwind_by(texts: Texts, snapshot: Snapshot) -> Backtrace:
             if loaded is None:
                 raise NoUnwindInfo(f"no image covers {frame.pc:#x}")
             start = min(segment.address for segment in loaded.image.segments) + loaded.bias
-            rules = texts.records_of(loaded.image).rules_at(frame.lookup_pc - start)
+            rules = read_records(texts.of(loaded.image)).rules_at(frame.lookup_pc - start)
             if rules is None:
                 raise NoUnwindInfo(f"no STACK CFI record covers {frame.lookup_pc - start:#x}")
             cfa, value, registers = caller(arch, rules, frame.registers, snapshot.memory)
