@@ -7,12 +7,14 @@ So is nameless code of which a no-operation is said to make a frame: GCC puts on
 a part, since offset 0 stands for none (gcc/except.cc). Code with an undefined return address is called by nobody. What
 is asked for by its address is called, also where nothing names it, such as a linker's stubs; and what code with rows
 calls and nothing else tells of, as in a stripped file.
+
+What others return to, its runs show: its address was put over a return address, as tracers do.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from testbed.arch import Arch
@@ -100,6 +102,17 @@ def judged_parts(
         for part, rows in rows_at
         if not (_is_not_called(rows) or _is_kernels(rows, arch) or _has_own_column(rows, arch))
     )
+
+
+def is_returned_to(
+    returns: Collection[int], came_back: int, tables: Mapping[str, RowTable | UnwindError], arch: Arch
+) -> bool:
+    """Whether nobody calls code of which no run ``came_back``: each ended by a return to what a call had answered.
+
+    ``returns`` are those. What leaves by a push and a return was called, if its row there says so.
+    """
+    rows = [row for at in returns for row in _rows_at(_known(tables), at)]
+    return bool(returns) and not came_back and all(_is_entrys(row, arch) for row in rows)
 
 
 def _known(tables: Mapping[str, RowTable | UnwindError]) -> list[RowTable]:

@@ -169,7 +169,12 @@ def tried_edit(
     for j, state in spread(function, i, values) if helps != _NOBODY else _held(function, i, values):
         old = function.states[j]
         was, still = function.is_wrong(j, thing, old), function.is_wrong(j, thing, state)
-        if fixed and not was and function.is_below(j, thing, state) and not function.tells_no_return(j, thing):
+        if (
+            (fixed or helps == _NOBODY)
+            and not was
+            and function.is_below(j, thing, state)
+            and not function.tells_no_return(j, thing)
+        ):
             end = j
             break
         meant = early and old.get(thing) == function.states[i].get(thing)

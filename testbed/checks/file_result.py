@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -13,21 +13,17 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.checks.alike import group_findings
+from testbed.checks.called_pieces import is_returned_to
 from testbed.checks.code_spans import span_at, unknown_code
 from testbed.checks.code_words import CodeWords, contradictions, words_of
 from testbed.checks.consequence import between_rows, worst
 from testbed.checks.contracts import FileCalls
-from testbed.checks.groups import (
-    GroupResult,
-    PieceCounts,
-    TableChecks,
-)
+from testbed.checks.groups import GroupResult, PieceCounts, TableChecks, function_checks
 from testbed.checks.model import (
     AT_CALLS_ONLY,
     Consequence,
     FileCheck,
     FindingKind,
-    FunctionCheck,
     HowKnown,
     TableFinding,
     WrongThing,
@@ -46,6 +42,7 @@ from testbed.conventions.chosen import chosen, taken
 from testbed.image import Image
 from testbed.micro.functions import CodePiece
 from testbed.words.errors import UnwindError
+from testbed.words.printable import printable
 from testbed.words.table_formats import AT_CALLS, OF_DIRECTIVES
 
 # What some producers of tables are known to leave out: told once a file, not once a function.
@@ -209,7 +206,10 @@ def file_check(
 
     ``pieces`` are all code of the file; ``source``: it is one.
     """
-    counted = [counts for result in results for counts in result.pieces]
+    counted, returned_to = list[PieceCounts](), list[PieceCounts]()
+    for counts in (counts for result in results for counts in result.pieces):
+        of = returned_to if is_returned_to(counts.to_answers, counts.returned, tables, image.arch) else counted
+        of.append(counts)
     sizes = {
         pc: size
         for counts in (*counted, *parts)
@@ -219,8 +219,9 @@ def file_check(
     read = {name: table for name, table in tables.items() if isinstance(table, RowTable)}
     one_of = {name: _OneTable.of(table, [each.tables[name] for each in results]) for name, table in read.items()}
     undecided = _union(one.undecided for one in one_of.values())
-    natural = np.setdiff1d(_union(result.natural for result in results), undecided)
-    on_forced = np.setdiff1d(_union(result.on_forced for result in results), undecided)
+    nothing_said = _union((undecided, *(counts.instructions for counts in returned_to)))
+    natural = np.setdiff1d(_union(result.natural for result in results), nothing_said)
+    on_forced = np.setdiff1d(_union(result.on_forced for result in results), nothing_said)
     executed = frozenset(np.union1d(natural, on_forced).tolist())
     findings = [unreadable(name, table) for name, table in tables.items() if not isinstance(table, RowTable)]
     failures = {str(counts.piece): counts.note for counts in counted if counts.failed}
@@ -253,7 +254,8 @@ def file_check(
     undecided = np.intersect1d(np.setdiff1d(undecided, were_read), instructions)
     astray = [note for one in one_of.values() for note in _astray_note(one.table.source, one.astray, words)]
     unknown, about_unknown = unknown_code(image, pieces)
-    functions = _functions(counted, natural, on_forced, were_read, rowless)
+    about_returned_to = _of_returned_to(returned_to)
+    functions = function_checks(counted, natural, on_forced, were_read, rowless)
     return FileCheck(
         path,
         image.arch,
@@ -269,11 +271,11 @@ def file_check(
         sum(result.steps for result in results),
         sum(int(one.every.visits[one.every.some != NO_ROW].sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray, *about_unknown),
+        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray, *about_unknown, *about_returned_to),
         failures=failures,
         untried=len(untried),
         unknown=unknown,
-        parts=_functions(parts, natural, on_forced, were_read, rowless),
+        parts=function_checks((*parts, *returned_to), natural, on_forced, were_read, rowless),
         conventions=taken(chosen(image, function.start) for function in functions),
     )
 
@@ -302,7 +304,13 @@ def _undecided_note(number: int) -> Iterator[str]:
         )
 
 
-def _union(parts: Iterator[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+def _of_returned_to(pieces: Sequence[PieceCounts]) -> Iterator[str]:
+    if pieces:
+        names = printable(", ".join(str(counts.piece) for counts in pieces))
+        yield f"nobody calls {names}: each run returned to what a call had answered, so no caller is known there"
+
+
+def _union(parts: Iterable[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     return np.unique(np.concatenate([np.empty(0, np.uint64), *parts]))
 
 
@@ -419,49 +427,6 @@ def _untried_ways(one: _OneTable, suspects: Sequence[SuspectEntry], words: CodeW
                 f"{one.table.source}: no run came to {way}; by the instructions the row is wrong there:"
                 f" {suspect.thing.says}, and {suspect.thing.true}; --call can try it"
             )
-
-
-def _functions(
-    counted: Sequence[PieceCounts],
-    natural: Pcs,
-    on_forced: Pcs,
-    were_read: Pcs,
-    rowless: Sequence[Pcs],
-) -> tuple[FunctionCheck, ...]:
-    """How much of each function was executed, and how much of it no table knows."""
-    silent = rowless[0] if rowless else np.empty(0, np.uint64)
-    for other in rowless[1:]:
-        silent = np.intersect1d(silent, other)
-    found = []
-    for counts in counted:
-        own = counts.instructions
-        by_itself, on_path = _in(own, natural), _in(own, on_forced)
-        tried = _in(own, were_read)
-        found.append(
-            FunctionCheck(
-                str(counts.piece),
-                counts.piece.start,
-                counts.piece.end,
-                len(own),
-                int(by_itself.sum()),
-                int((on_path & ~by_itself).sum()),
-                int((tried & ~by_itself & ~on_path).sum()),
-                int(_in(own, silent).sum()),
-                counts.calls,
-                counts.returned,
-                counts.note,
-                sum(pc in counts.lacked for pc in own[by_itself | on_path].tolist()),
-            )
-        )
-    return tuple(found)
-
-
-def _in(values: Pcs, ordered: Pcs) -> NDArray[np.bool_]:
-    """Which values are among others, which are in order."""
-    if not len(ordered):
-        return np.zeros(len(values), np.bool_)
-    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    return np.asarray(ordered[place] == values)
 
 
 def _one_each(findings: Sequence[TableFinding]) -> Iterator[TableFinding]:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from testbed.checks.called_pieces import judged_parts, pieces_for, with_names
 from testbed.checks.impossible import (
-    as_returned_to,
     dynamic_frame_steps,
     in_parts,
     of_another_frame,
@@ -36,6 +35,7 @@ from testbed.checks.impossible import (
 )
 from testbed.checks.inputs import read_program
 from testbed.checks.local_calls import LocalCalls, local_calls, rows_beside
+from testbed.checks.model import FunctionCheck
 from testbed.checks.native.rows import check_steps
 from testbed.checks.options import CheckOptions
 from testbed.checks.pc_checks import ResultsByPc, by_pc
@@ -97,6 +97,7 @@ class PieceCounts:
     note: str = ""
     failed: bool = False  # by a mistake of the testbed's, which ``note`` tells
     lacked: frozenset[int] = frozenset()  # `Exploration.lacked`
+    to_answers: frozenset[int] = frozenset()  # `Exploration.to_answers`
 
 
 class RightWays(NamedTuple):
@@ -202,8 +203,8 @@ def check_group(group: Group) -> GroupResult:
             if waiting > BATCH:
                 batches.append(_compared(this, group, taken))
                 waiting = 0
-        lacked = frozenset(found.lacked)
-        counts.append(replace(counts_of(piece, found.code), calls=found.calls, returned=found.returned, lacked=lacked))
+        its = replace(counts_of(piece, found.code), calls=found.calls, returned=found.returned)
+        counts.append(replace(its, lacked=frozenset(found.lacked), to_answers=frozenset(found.to_answers)))
         dropped += found.dropped
     if taken:
         batches.append(_compared(this, group, taken))
@@ -258,6 +259,49 @@ def counts_of(piece: CodePiece, code: PieceCode) -> PieceCounts:
     sizes = sorted(code.sizes.items())
     pcs = np.array([pc for pc, _ in sizes], np.uint64)
     return PieceCounts(piece, pcs, np.array([size for _, size in sizes], np.int64), 0, 0)
+
+
+def function_checks(
+    counted: Sequence[PieceCounts],
+    natural: NDArray[np.uint64],
+    on_forced: NDArray[np.uint64],
+    were_read: NDArray[np.uint64],
+    rowless: Sequence[NDArray[np.uint64]],
+) -> tuple[FunctionCheck, ...]:
+    """How much of each function was executed, and how much of it no table knows."""
+    silent = rowless[0] if rowless else np.empty(0, np.uint64)
+    for other in rowless[1:]:
+        silent = np.intersect1d(silent, other)
+    found = []
+    for counts in counted:
+        own = counts.instructions
+        by_itself, on_path = _in(own, natural), _in(own, on_forced)
+        tried = _in(own, were_read)
+        found.append(
+            FunctionCheck(
+                str(counts.piece),
+                counts.piece.start,
+                counts.piece.end,
+                len(own),
+                int(by_itself.sum()),
+                int((on_path & ~by_itself).sum()),
+                int((tried & ~by_itself & ~on_path).sum()),
+                int(_in(own, silent).sum()),
+                counts.calls,
+                counts.returned,
+                counts.note,
+                sum(pc in counts.lacked for pc in own[by_itself | on_path].tolist()),
+            )
+        )
+    return tuple(found)
+
+
+def _in(values: NDArray[np.uint64], ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which values are among others, which are in order."""
+    if not len(ordered):
+        return np.zeros(len(values), np.bool_)
+    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    return np.asarray(ordered[place] == values)
 
 
 def is_long(this: FileAtWork) -> bool:
@@ -340,9 +384,7 @@ def held_against(
     proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))
     proving = without(proving, of_another_frame(proving, table))
-    checks = without_moved(
-        as_returned_to(without_thrown_away(proving, called), batch, called, table, this.loaded), called, table
-    )
+    checks = without_moved(without_thrown_away(proving, called), called, table)
     checks = without_overwritten_frame(checks, batch, called, table, evaluate)
     astray = checks.compared & (checks.wrong != 0) & batch.forced
     checks = without_impossible(checks, batch)

@@ -285,28 +285,6 @@ def without_overwritten_frame(
     return replace(checks, compared=checks.compared & ~over) if over.any() else checks
 
 
-def as_returned_to(checks: RowChecks, batch: Batch, watched: Truth, table: RowTable, loaded: LoadedImage) -> RowChecks:
-    """The results of what others return to, if rows find the word by which it returns: then these are right.
-
-    Its address was put over a return address, as tracers do, so nobody calls it. Each way of it ends by a return by a
-    word that it has put into its own frame, and no row of that return says that it was called. What else is wrong in
-    such an activation counts for nothing.
-    """
-    wrong, arch = checks.wrong.copy(), watched.trace.arch
-    by, at = np.array(batch.astray, np.int64).reshape(-1, 2).T
-    steps = np.flatnonzero(checks.compared & (wrong & np.uint64(CFA) != 0) & (by[batch.path] != 0))
-    rows = {pc: table.at(pc) for pc in {*checks.pc[steps].tolist(), *(at - loaded.bias).tolist()}}
-    so = list[int]()
-    for step in steps.tolist():
-        word, back = int(by[batch.path[step]]), rows[int(at[batch.path[step]]) - loaded.bias]
-        as_called = RegisterPlus(arch.sp, int(watched.activations.cfa[watched.node[step]]) - word)
-        is_said = _said_cfa(rows[int(checks.pc[step])], watched, step) == word + arch.word
-        so += [step] * (is_said and (back is None or back.cfa != as_called))
-    wrong[[step for step in so if wrong[step] == CFA]] = 0
-    others = np.flatnonzero((wrong != 0) & np.isin(watched.node, watched.node[so]))
-    return without(replace(checks, wrong=wrong), others)
-
-
 def _said_cfa(row: UnwindRow | None, watched: Truth, step: int) -> int | None:
     """What a row says the CFA is, if that is a register and a constant."""
     arch = watched.trace.arch

@@ -7,21 +7,26 @@ loader would fill in, and so does `testbed.micro.layout`.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from testbed.arch import ARCHES, Arch, PerArch, arch_named
 from testbed.build.compile import NOT_FOUND, find_zig
 from testbed.build.confined import limit_met, run_confined
 from testbed.build.targets import LLD
 from testbed.image import Image, Symbol, read_image
+from testbed.image.elf_companions import CORRUPT
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.micro.code_scan import scan
 from testbed.micro.functions import table_ranges
@@ -228,6 +233,9 @@ def _joined(path: Path, objects: Path, folder: Path) -> Path:
     """A shared object of one object file, or of all members of an archive."""
     out = folder / (path.name + ".so")
     content = objects.read_bytes()
+    if _is_object(content[:64]):
+        objects = folder / "asks.o"
+        objects.write_bytes(_asking_openly(content))
     if b".gnu.lto_" in content and not any(name in content for name in _OF_CODE):
         raise UsageError(f"{path}: GCC left no machine code in it: compile with -ffat-lto-objects, or without -flto")
     machine = _machine_of(objects, path)
@@ -242,6 +250,25 @@ def _joined(path: Path, objects: Path, folder: Path) -> Path:
     if any("personality" not in named for named in _ABSOLUTE.findall(said)):
         raise UsageError(f"{path}: {_NOT_RELATIVE}")
     return out
+
+
+_VISIBILITY = 3  # of st_other
+_OTHER = {32: 13, 64: 5}  # where an entry has its st_other (System V ABI, chapter 4)
+
+
+def _asking_openly(content: bytes) -> bytes:
+    """An object that asks for no symbol as a hidden one: such a call, if another file has what is called, lld links to
+    nobody, and on Arm to the instruction behind it.
+    """
+    new = bytearray(content)
+    with suppress(*CORRUPT):  # the linker says what is wrong
+        elf = ELFFile(io.BytesIO(content))
+        for table in (section for section in elf.iter_sections() if isinstance(section, SymbolTableSection)):
+            first = table["sh_offset"] + _OTHER[elf.elfclass]
+            for k, symbol in enumerate(table.iter_symbols()):
+                if symbol["st_shndx"] == "SHN_UNDEF":
+                    new[first + k * table["sh_entsize"]] &= ~_VISIBILITY & 0xFF
+    return bytes(new)
 
 
 def _machine_of(objects: Path, path: Path) -> Arch:

@@ -35,7 +35,7 @@ class Batch:
     has come back there from the stand-in for a function of another file, or for one that a made-up pointer leads to.
     Perhaps the real one never returns.
     ``strays`` are the steps at which a path was sent to code that no branch leads to, with that code's piece.
-    ``turned`` are those at which a branch was made to go the other way. ``astray`` is that of each path's `CallTape`.
+    ``turned`` are those at which a branch was made to go the other way.
     """
 
     trace: Trace
@@ -45,7 +45,6 @@ class Batch:
     answered: NDArray[np.bool_] = field(repr=False)
     strays: tuple[tuple[int, CodePiece], ...] = ()
     turned: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
-    astray: tuple[tuple[int, int], ...] = ()
 
     def turned_before(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each of some steps, the last at which a branch of its path had gone the other way by force; -1: none."""
@@ -85,8 +84,7 @@ def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[
     )
     turned = [int(start) + step for each, start in zip(taken, starts, strict=True) for step in each.turned]
     own = np.array(sorted(turned), np.int64)
-    astray = tuple(each.tape.astray for each in taken)
-    return Batch(trace, path, forced[path], returned[path], _answered(trace, image), strays, own, astray)
+    return Batch(trace, path, forced[path], returned[path], _answered(trace, image), strays, own)
 
 
 def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:

@@ -197,8 +197,7 @@ class CallTape:
     That row's writes are none of the harness's: they give every byte its first value back. ``skipped`` are the
     (step, callee) of calls that were answered without executing the callee; ``lacked`` the addresses of instructions
     that the machine lacks, which were passed over. ``landed`` is the last row of a path that did not come back.
-    ``astray``: by which word the path returned to where no code is, and by which instruction (run-time addresses); two
-    zeros if it did not, or by a register.
+    ``to`` is the run-time address to which a path went astray.
     """
 
     registers: NDArray[np.uint64] = field(repr=False)
@@ -209,7 +208,7 @@ class CallTape:
     skipped: tuple[tuple[int, int], ...] = ()
     lacked: tuple[int, ...] = ()
     landed: NDArray[np.uint64] = field(default_factory=lambda: np.empty((0, 0), np.uint64), repr=False)
-    astray: tuple[int, int] = (0, 0)
+    to: int = 0
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -423,7 +422,7 @@ class Caller:
             sizes = np.append(sizes, np.uint8(self._calls.answer - self._calls.stop))
         resets = self._reset(writes[1], writes[2], len(rows) - 1)
         journal = Writes(*(np.concatenate((a, b)) for a, b in zip(writes, resets, strict=True)))
-        return CallTape(rows, sizes, journal, over, detail, skipped, tuple(self._passing.lacked), last)
+        return CallTape(rows, sizes, journal, over, detail, skipped, tuple(self._passing.lacked), last, self._stops.to)
 
     def _reset(
         self, address: NDArray[np.uint64], size: NDArray[np.uint8], step: int

@@ -22,7 +22,7 @@ from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
 from testbed.micro.code_scan import has_blocks
 from testbed.micro.exploration import Exploration, TakenPath
-from testbed.micro.feasible import feasible_part, natural_part, until, without_doubtful
+from testbed.micro.feasible import feasible_part, natural_part, return_to_answer, until, without_doubtful
 from testbed.micro.function_parts import PartsFinder, with_parts
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import FOR_WAYS, OF_ANOTHER_SIZE, ArgumentPlan
@@ -186,6 +186,7 @@ class Explorer:
                 break
             called = (self._called(path, self._caller.natural, steps) for path in some)
             tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
+            found.to_answers |= {pc for tape in tapes if (pc := return_to_answer(tape, image, found.whole)) is not None}
             for tape in without_doubtful(tapes, image, found.whole):
                 whole, _ = self._whole(tape)
                 self._note(found, whole, forced=False)

@@ -59,35 +59,43 @@ def _goes_wrong(tape: CallTape, image: CallableImage, code: PieceCode) -> bool:
     return last not in code.indirect
 
 
-def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: PieceCode) -> Iterator[CallTape]:
-    """The natural paths of a function; one that ends as no run does goes to the first import that is perhaps to blame.
+def return_to_answer(tape: CallTape, image: CallableImage, code: PieceCode) -> int | None:
+    """The link-time pc of the return by which a path went to what one of its calls was answered with."""
+    if tape.over is not Over.WILD or not _goes_wrong(tape, image, code):
+        return None
+    arch = image.loaded.image.arch
+    answers = tape.registers[[*_answers(tape, image)], arch.index[image.convention.results[0]]]
+    is_one = (answers & np.uint64(arch.code_mask) == np.uint64(arch.code_address(tape.to))).any()
+    return int(tape.registers[-2, arch.index[arch.pc]]) - image.loaded.bias if is_one else None
 
-    Every import is answered, and one that never returns has another function's code behind its call, or a block with
-    another frame. To blame is none that also came back on a path that ended well.
+
+def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: PieceCode) -> Iterator[CallTape]:
+    """The natural paths of a function; one that ends as no run does goes to the first callee that is perhaps to blame.
+
+    Every import and made-up pointer is answered, and one that never returns has another function's code behind its
+    call, or a block with another frame. To blame is none that also came back on a path that ended well.
     """
-    came_back = [_stub_returns(tape, image) for tape in tapes]
+    came_back = [_answers(tape, image) for tape in tapes]
     wrong = [_goes_wrong(tape, image, code) for tape in tapes]
     good = {stub for back, is_wrong in zip(came_back, wrong, strict=True) if not is_wrong for stub in back.values()}
-    arch = image.loaded.image.arch
     for tape, back, is_wrong in zip(tapes, came_back, wrong, strict=True):
-        if is_wrong and tape.over is Over.WILD and arch.link is None:
-            by, at = (int(tape.registers[-2, arch.index[name]]) for name in (arch.sp, arch.pc))
-            tape = replace(tape, astray=(by, at))
         steps = [step for step, stub in back.items() if stub not in good] if is_wrong else []
         yield until(tape, max(min(steps) - 1, 0)) if steps else tape
 
 
-def _stub_returns(tape: CallTape, image: CallableImage) -> dict[int, int]:
-    """The steps right behind a stub's last one, with the stub."""
+def _answers(tape: CallTape, image: CallableImage) -> dict[int, int]:
+    """The steps right behind the answer to a call, with the address of the import's stub, or of a call by a pointer."""
     arch = image.loaded.image.arch
     stubs = np.array(sorted(image.stubs.values()), np.uint64)
     pc = tape.registers[:, arch.index[arch.pc]]
+    answer = np.flatnonzero(pc[1:-1] == np.uint64(image.harness.image.entry + image.calls.answer)) + 1
+    found = dict(zip((answer + 1).tolist(), pc[answer - 1].tolist(), strict=True))
     if not len(stubs):
-        return {}
+        return found
     number = np.searchsorted(stubs, pc, side="right") - 1
     inside = (number >= 0) & (pc < stubs[np.maximum(number, 0)] + np.uint64(STUB))
     left = np.flatnonzero(inside[:-1] & ~inside[1:])
-    return dict(zip((left + 1).tolist(), number[left].tolist(), strict=True))
+    return found | dict(zip((left + 1).tolist(), stubs[number[left]].tolist(), strict=True))
 
 
 def natural_part(

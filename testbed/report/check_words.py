@@ -322,7 +322,7 @@ def answer(name: str, checks: Sequence[FileCheck]) -> str:
     elif not any(check.tables for check in checks):
         said = f"there is no unwind table, so no row is right or wrong; {extent}"
     elif not executed:
-        said = f"nothing was executed, so no row is known to be right; {extent}"
+        said = f"nothing was compared, so no row is known to be right; {extent}"
     elif without >= executed or (rowless and not any(check.compared for check in checks)):
         said = f"what was executed has no row, so none is known to be right; {extent}"
     elif not any(check.compared for check in checks):

@@ -159,7 +159,7 @@ def _executed(number: int, static: int = 0) -> FileCheck:
         ),
         (_executed(16, static=16), "16 of 32 instructions were executed (50.0 %), 16 only read."),
         (_executed(8, static=20), "8 of 32 instructions were executed (25.0 %), 20 only read, 4 undecided, in memcpy."),
-        (_executed(0), "memcpy.o: nothing was executed, so no row is known to be right; 0 of 32 instructions were"),
+        (_executed(0), "memcpy.o: nothing was compared, so no row is known to be right; 0 of 32 instructions were"),
         (
             _executed(0, static=32),
             "no row is known to be right; 0 of 32 instructions were executed (0 %), 32 only read.",

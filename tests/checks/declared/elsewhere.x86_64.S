@@ -9,7 +9,7 @@
 // | note: not called, 2 places of code (kept, pushed): the first row there is not that of a function that someone calls
 // case: one of them is asked for by its name
 // ! {"functions": ["kept"]}
-// | it: nothing was executed, so no row is known to be right; 0 of 3 instructions were executed (0 %), 3 undecided, in kept.
+// | it: nothing was compared, so no row is known to be right; 0 of 3 instructions were executed (0 %), 3 undecided, in kept.
 // | not called: kept: 3, 3 never
 // | note: not called, 1 place of code (kept): the first row there is not that of a function that someone calls
 

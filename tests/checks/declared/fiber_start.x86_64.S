@@ -17,7 +17,7 @@
 // | note `mov %r12, %rdi`, at -5, 2: `.cfi_def_cfa_offset 0`
 // | f (mov rdi, r12): the row says CFA = what an expression computes, and half of a CFA has no meaning without the other (DWARF 5, section 6.4.2.2): libgcc and gdb pass over DW_CFA_def_cfa_offset 0 (.eh_frame; seen when the table was read; 2 more instructions by the same cause)
 // | f: 3, 3 executed, all came back
-// | as is advised: it: nothing was executed, so no row is known to be right; 0 of 3 instructions were executed (0 %), 3 undecided, in f.
+// | as is advised: it: nothing was compared, so no row is known to be right; 0 of 3 instructions were executed (0 %), 3 undecided, in f.
 
  .text
  .globl f

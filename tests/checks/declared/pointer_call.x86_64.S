@@ -3,7 +3,7 @@
 //
 // case: as it is
 // | it: every row is right; all 7 instructions were executed.
-// | f: 7, 5 executed, 2 forced, some came back
+// | f: 7, 4 executed, 3 forced, some came back
 // | dropped 3: a jump to where no code is
 // case: code behind it has a frame that no row tells of
 // - 2:      ret
@@ -13,7 +13,7 @@
 // | it: 1 of 1 function has a wrong row; all 9 instructions were executed.
 // | error `popq %rbx`, at -1, 9: `pushq %rbx`; f < no code (the caller's %rbx); tried: it makes 1 instruction right and none wrong
 // | f+0xa (popq %rbx): the caller is lost: the row says CFA = %rsp+8, the true CFA is %rsp+16 here: add `.cfi_def_cfa_offset 16` and `.cfi_offset %rbx, -16` behind line 11, and `.cfi_def_cfa_offset 8` and `.cfi_restore %rbx` behind line 12 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us)
-// | f: 9, 7 executed, 2 forced, some came back
+// | f: 9, 4 executed, 5 forced, some came back
 // | dropped 3: a jump to where no code is
 // | as is advised: it: every row is right; all 9 instructions were executed.
 
