@@ -110,7 +110,10 @@ class Image:
 
     def frame_record_at(self, address: int) -> FrameRecord:
         """The frame-record layout that the code at a link-time address was built with."""
-        isa = self.isa_at(address)
+        return self.frame_record_of(self.isa_at(address))
+
+    def frame_record_of(self, isa: Isa) -> FrameRecord:
+        """The frame-record layout of an instruction set in this file."""
         return self.frame_records.get(isa.name, isa.records[0])
 
     def covers(self, address: int) -> bool:

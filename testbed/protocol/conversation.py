@@ -42,9 +42,7 @@ def session_lines(arch: Arch, images: tuple[LoadedImage, ...], pac_mask: int | N
     ]
     for index, loaded in enumerate(images):
         image = loaded.image
-        records = ",".join(
-            f'"{isa.name}":"{image.frame_records.get(isa.name, isa.records[0]).name}"' for isa in arch.isas
-        )
+        records = ",".join(f'"{isa.name}":"{image.frame_record_of(isa).name}"' for isa in arch.isas)
         starts = [segment.address for segment in image.segments]
         ends = [segment.address + segment.size for segment in image.segments]
         start, end = min(starts, default=0) + loaded.bias, max(ends, default=0) + loaded.bias

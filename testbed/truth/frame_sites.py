@@ -41,9 +41,6 @@ class FrameSites:
     own: NDArray[np.int64]
     pc: NDArray[np.uint64]
 
-    def __len__(self) -> int:
-        return len(self.step)
-
     def some(self, chosen: NDArray[np.int64]) -> FrameSites:
         """Some of them."""
         return FrameSites(self.step[chosen], self.depth[chosen], self.node[chosen], self.own[chosen], self.pc[chosen])

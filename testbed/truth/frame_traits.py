@@ -55,7 +55,7 @@ def linked(truth: Watched, at: FrameSite) -> bool:
     activation, arch, pointer = truth.activations[at.node], truth.trace.arch, int(truth.sites.frame_pointer[at.own])
     if activation.cfa is None or activation.signal or not int(truth.trace.sp[at.own]) <= pointer < activation.cfa:
         return False
-    offset = truth.records[int(truth.sites.isa[at.own])].return_address
+    offset = truth.trace.images[0].image.frame_record_of(arch.isas[int(truth.sites.isa[at.own])]).return_address
     try:
         kept = truth.trace.memory(at.step).unsigned(pointer + offset & arch.word_mask, arch.word)
     except UnreadableMemory:
@@ -112,7 +112,7 @@ def nameless(truth: Watched, at: FrameSite) -> bool:
     """A caller is looked up at its call; a signal's trampoline, and what a signal interrupted, made none."""
     caller = caller_of(truth, at)
     made_call = not stands_anywhere(truth, caller) and not is_signal(truth, caller)
-    return caller.node != at.node and truth.is_nameless(caller.pc - made_call)
+    return caller.node != at.node and not truth.named_function(caller.pc - made_call)
 
 
 def moved_up(truth: Watched, at: FrameSite) -> bool:

@@ -69,8 +69,8 @@ class SiteFacts:
 
     def _by_isa(self, steps: slice | Ints) -> Words:
         """FP as the instruction set of each step has it, at that step or, one for each, at ``steps``."""
-        trace, records = self.trace, self.trace.images[0].image.frame_records
-        pointers = [records.get(its.name, its.records[0]).pointer for its in trace.arch.isas]
+        trace, image = self.trace, self.trace.images[0].image
+        pointers = [image.frame_record_of(isa).pointer for isa in trace.arch.isas]
         pointer = trace.column(pointers[0])[steps]
         for number, name in enumerate(pointers[1:], 1):
             pointer = np.where(self.isa == number, trace.column(name)[steps], pointer)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from testbed.truth.events import code_of
 from testbed.truth.model import Activation
 from testbed.truth.watched import Watched
 from testbed.words.errors import UnreadableMemory
@@ -37,7 +38,7 @@ def own_part(watched: Watched, step: int, depth: int) -> OwnPart:
         values, place, start = _search(watched, step, activation, start)
     before = values[:place]
     in_code = np.zeros(len(before), np.bool_)
-    for low, high in watched.code:
+    for low, high in code_of(watched.trace):
         in_code |= (before >= low) & (before <= high)
     misleading = set(before[in_code].tolist())
     living = misleading & {activation.return_address for activation in chain}

@@ -8,21 +8,19 @@ are kept.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from testbed.truth.events import Bools
+from testbed.truth.events import Bools, Ints, Words
 from testbed.truth.native import state as names
 from testbed.truth.path import FollowedRows
-from testbed.truth.regions import StackRegions
 from testbed.truth.sites import SiteFacts
 from testbed.truth.windows.known import Known
 
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 NOT_YET = -1
 
 
@@ -139,7 +137,7 @@ def mark_transitions(
     behind, last = own.first - own.start, None  # a step is its row, and so much further on
     changes, nodes = found.changes + own.context + behind, found.whose[found.nodes]
     entries, numbers = found.addresses(names.ENTRY), found.column(names.SERIAL)
-    sp, regions = trace.sp.view(np.int64), StackRegions(trace)
+    sp, regions = trace.sp.view(np.int64), sorted((region.address, region.end) for region in trace.initial)
     if own.start > own.context:
         last = (int(sp[own.start - 1]), int(pointer[own.start - 1]))
 
@@ -175,8 +173,14 @@ def mark_transitions(
     return run_before(end, int(nodes[-1]))
 
 
-def is_targets(regions: StackRegions, pointer: int, sp: int, entry: int) -> bool:
+def is_targets(regions: Sequence[tuple[int, int]], pointer: int, sp: int, entry: int) -> bool:
     """Does FP point into the frame, or further out, of who has SP now, and not into that of an activation entered at
-    ``entry``?"""
-    stack = regions.at(sp)
-    return sp <= pointer < stack[1] and (pointer >= entry or regions.at(entry) != stack)
+    ``entry``? ``regions`` are where mapped memory begins and ends, in order."""
+    stack = _stack_at(regions, sp)
+    return sp <= pointer < stack[1] and (pointer >= entry or _stack_at(regions, entry) != stack)
+
+
+def _stack_at(regions: Sequence[tuple[int, int]], sp: int) -> tuple[int, int]:
+    """The region that a push at ``sp`` would write to; one without a byte, at ``sp``, where there is none."""
+    i = bisect_left(regions, (sp, 0)) - 1
+    return regions[i] if i >= 0 and sp <= regions[i][1] else (sp, sp)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
@@ -30,6 +30,10 @@ _STACKS_KEPT = 256
 @dataclass(frozen=True, eq=False)
 class Truth(Watched):
     """What was watched of a run, as the true call stack and the words about any step."""
+
+    _outers: dict[int, tuple[dict[Trait, int], dict[int, int]]] = field(default_factory=dict, init=False, repr=False)
+    _frames: dict[int, TrueFrame] = field(default_factory=dict, init=False, repr=False)
+    _stacks: dict[int, tuple[TrueFrame, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def stack(self, step: int) -> CallStack:
         """The true frames before ``step`` executes, innermost first."""
@@ -60,12 +64,8 @@ class Truth(Watched):
 
     def frame_traits(self, step: int, depth: int) -> frozenset[Trait]:
         """What the trace shows about one frame of a step; of the outermost one where there are not that many."""
-        at = self.frame_site(step, depth)
+        at = frame_site(self.trace, self.activations, self.node, step, depth)
         return frozenset(trait for trait, rule in RULES.items() if rule(self, at))
-
-    def frame_site(self, step: int, depth: int) -> FrameSite:
-        """One frame of a step; the outermost one where there are not that many."""
-        return frame_site(self.trace, self.activations, self.node, step, depth)
 
     def _whose_traits(self, step: int) -> dict[Trait, int]:
         """Of each word about a step the innermost activation that it is true of."""
@@ -90,10 +90,6 @@ class Truth(Watched):
             self._outers[index] = traits, isas
         return traits, isas
 
-    @cached_property
-    def _outers(self) -> dict[int, tuple[dict[Trait, int], dict[int, int]]]:
-        return {}
-
     def promised(self, index: int) -> tuple[str, ...]:
         """The registers, SP and pc apart, that are the same again when an activation is over: by its convention."""
         conventions, of_activation = self.conventions
@@ -113,10 +109,6 @@ class Truth(Watched):
     def _registers(self, step: int, names: Iterable[str]) -> dict[str, int]:
         columns = {name: self.trace.arch.index[name] for name in names}
         return dict(zip(columns, self.trace.registers[step, [*columns.values()]].tolist(), strict=True))
-
-    @cached_property
-    def _frames(self) -> dict[int, TrueFrame]:
-        return {}
 
     def _caller(self, index: int) -> TrueFrame | None:
         """The frame that activation ``index`` comes back to.
@@ -144,10 +136,6 @@ class Truth(Watched):
                 interrupted=activation.signal,
             )
         return self._frames[index]
-
-    @cached_property
-    def _stacks(self) -> dict[int, tuple[TrueFrame, ...]]:
-        return {}
 
     def _callers(self, index: int) -> tuple[TrueFrame, ...]:
         """All frames further out than activation ``index``; the last few are kept, deep recursion is not."""

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.arch import FrameRecord
 from testbed.image import image_covering
 from testbed.trace import Trace
 from testbed.trace.distinct_rows import distinct
 from testbed.truth.events import Bools, Ints
+from testbed.truth.frame_sites import heights
 from testbed.truth.model import Activations
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
@@ -33,6 +33,7 @@ class Watched:
     node: NDArray[np.int32] = field(repr=False)
     sites: SiteFacts = field(repr=False)
     undecided: Bools = field(repr=False)
+    _named: dict[int, int] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def transition(self) -> Bools:
@@ -41,16 +42,7 @@ class Watched:
     @cached_property
     def callers(self) -> Ints:
         """How many callers each activation has."""
-        deep: list[int] = []
-        for parent in self.activations.parent.tolist():  # a parent comes before its children
-            deep.append(0 if parent < 0 else deep[parent] + 1)
-        return np.array(deep, np.int64)
-
-    @cached_property
-    def records(self) -> tuple[FrameRecord, ...]:
-        """The layout of frame records, by instruction set."""
-        image = self.trace.images[0].image
-        return tuple(image.frame_records.get(isa.name, isa.records[0]) for isa in self.trace.arch.isas)
+        return heights(self.activations.parent)
 
     @cached_property
     def signed(self) -> Bools:
@@ -66,17 +58,6 @@ class Watched:
     def returned_to(self) -> frozenset[int]:
         """The same as a set of numbers."""
         return frozenset(self.returns.tolist())
-
-    @cached_property
-    def code(self) -> tuple[tuple[int, int], ...]:
-        """Where code is: the start and the end of every executable segment."""
-        segments = [(loaded.bias, segment) for loaded in self.trace.images for segment in loaded.image.segments]
-        return tuple((s.address + bias, s.address + bias + len(s.data)) for bias, s in segments if s.executable)
-
-    def is_nameless(self, pc: int) -> bool:
-        """No symbol of a function covers this code."""
-        loaded = image_covering(self.trace.images, pc)
-        return loaded is None or loaded.image.function_at(pc - loaded.bias) is None
 
     def function(self, pc: int) -> int:
         """The start of the function at a pc, the pc itself where no function is."""
@@ -114,7 +95,3 @@ class Watched:
         first = self.functions[1:] == trace.pc[1:].view(np.int64)
         home = trace.sp[1:] == self.activations.entry_sp[node]
         return np.flatnonzero((node == self.node[:-1]) & first & home) + 1
-
-    @cached_property
-    def _named(self) -> dict[int, int]:
-        return {}

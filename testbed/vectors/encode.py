@@ -159,7 +159,7 @@ def _image(file: VectorFile, loaded: LoadedImage) -> dict[str, Any]:
 
 
 def _frame_records(image: Image) -> dict[str, Any]:
-    records = {isa.name: image.frame_records.get(isa.name, isa.records[0]) for isa in image.arch.isas}
+    records = {isa.name: image.frame_record_of(isa) for isa in image.arch.isas}
     return {
         isa: {
             "pointer": record.pointer,

@@ -26,12 +26,12 @@ from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.trace import Exited, Trace
 from testbed.truth import Truth, observe
+from testbed.truth.events import code_of
 from testbed.truth.frame_sites import ancestors, frame_site, frame_sites, heights
 from testbed.truth.model import Activations
 from testbed.truth.native.near import NEAR
 from testbed.truth.path import path_of
 from testbed.truth.phases import PHASES, Phase, phases
-from testbed.truth.regions import StackRegions
 from testbed.truth.transitions import is_targets
 from testbed.truth.watched import NO_FUNCTION
 from testbed.words.traits import Trait
@@ -307,7 +307,7 @@ UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 
 def test_a_frame_pointer_at_the_lowest_word_of_the_frame_further_out_is_its_own() -> None:
     trace = record(image_of("arm64", "fn main\n    mov x0, #42\n    ret\n"), budget=100)
-    regions, entry = StackRegions(trace), int(trace.sp[0]) - 64
+    regions, entry = sorted((each.address, each.end) for each in trace.initial), int(trace.sp[0]) - 64
     assert is_targets(regions, entry, entry, entry)
     assert is_targets(regions, entry + 8, entry, entry)
     assert not is_targets(regions, entry - 8, entry - 16, entry), "it still points into the frame that is left"
@@ -336,7 +336,7 @@ def test_code_is_as_long_as_its_segment_wherever_that_begins() -> None:
     watched = replace(
         run.watched, trace=replace(run.trace, images=(LoadedImage(replace(loaded.image, segments=(longer,))),))
     )
-    assert watched.code == ((0x1000, 0x2800),)
+    assert code_of(watched.trace) == [(0x1000, 0x2800)]
 
 
 @pytest.mark.parametrize("arch", ARCHES)

@@ -24,6 +24,7 @@ from testbed.program.model import parse_header
 from testbed.runs.run import Run, run_program
 from testbed.trace import Snapshot
 from testbed.truth import TrueFrame, disagreements, observe
+from testbed.truth.events import code_of
 from testbed.truth.expectations import _agree
 from testbed.truth.frame_traits import RULES
 from testbed.words.errors import UnreadableMemory
@@ -127,7 +128,7 @@ class Site:
         return {word for word in self.own_words[: places[0] if places else None] if self.is_code(word)}
 
     def is_code(self, address: int) -> bool:
-        return any(start <= address <= end for start, end in self.run.watched.code)
+        return any(start <= address <= end for start, end in code_of(self.run.trace))
 
     @property
     def living(self) -> set[int]:

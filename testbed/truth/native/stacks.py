@@ -67,14 +67,8 @@ def slot(address: Any, cfa: Any, state: Any) -> Any:
 @compiled()
 def place_in(value: Any, starts: Any, ends: Any) -> Any:
     """The range, of some in order, that a value is in, or -1."""
-    low, high = 0, len(starts)
-    while low < high:
-        middle = (low + high) // 2
-        if starts[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1 if low > 0 and value < ends[low - 1] else -1
+    at = np.searchsorted(starts, value, side="right") - 1
+    return at if at >= 0 and value < ends[at] else -1
 
 
 @compiled()

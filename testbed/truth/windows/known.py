@@ -13,8 +13,6 @@ from testbed.truth.native import state as names
 from testbed.truth.path import FollowedRows, RowReading
 from testbed.words.errors import EmulationError
 
-_NONE = np.empty(0, np.uint64)
-
 
 @dataclass(eq=False)
 class Known:
@@ -32,7 +30,7 @@ class Known:
     readings: dict[int, RowReading] = field(default_factory=dict)
     before: Mapping[int, RowReading] = field(default_factory=dict)
     transitions: list[tuple[int, int]] = field(default_factory=list)
-    returns: Words = field(default_factory=lambda: _NONE)
+    returns: Words = field(default_factory=lambda: np.empty(0, np.uint64))
     goes_on: dict[int, int] = field(default_factory=dict)
     revised: list[tuple[int, int]] = field(default_factory=list)
     steps: int = 0

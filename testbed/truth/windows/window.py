@@ -109,7 +109,8 @@ def windows(chunks: Iterable[Chunk], held: Held | None = None) -> Iterator[Windo
         table, lengths = chunk.table, chunk.lengths
         if rows:
             table[low:SPARE], lengths[low:SPARE] = held.rows, held.lengths
-        writes = _joined(held.writes, chunk.trace.writes, rows)
+        own = chunk.trace.writes
+        writes = Writes.joined((held.writes, replace(own, step=own.step + np.uint32(rows))))
         count = rows + len(chunk)
         stop = count if chunk.end is not None else count - AFTER
         trace = replace(
@@ -135,17 +136,6 @@ def windows(chunks: Iterable[Chunk], held: Held | None = None) -> Iterator[Windo
             memory,
             tuple(row - keep for row in trace.taken_over if row >= keep),
         )
-
-
-def _joined(held: Writes, writes: Writes, rows: int) -> Writes:
-    """The journal of held rows, then another one, whose steps come ``rows`` later."""
-    later = writes.step + np.uint32(rows)
-    return Writes(
-        np.concatenate((held.step, later)),
-        np.concatenate((held.address, writes.address)),
-        np.concatenate((held.size, writes.size)),
-        np.concatenate((held.value, writes.value)),
-    )
 
 
 def _cut(writes: Writes, first: int, end: int, steps: int) -> Writes:
