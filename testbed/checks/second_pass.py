@@ -16,7 +16,7 @@ from pathlib import Path
 from testbed.checks.check_file import check_in_parts, codes_of_parts, groups_done, planned_groups
 from testbed.checks.file_result import file_check
 from testbed.checks.groups import FileAtWork, Group, GroupResult, fits, opened
-from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, TableFinding
+from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, Severity, TableFinding
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.image import Image, read_image
@@ -126,8 +126,13 @@ def _decided(asked: Sequence[AskedEntry], called: _CallsOfFile) -> Iterator[Call
         piece = pieces.get(each.start)
         counts = (piece.executed + piece.forced, piece.instructions) if piece else (0, 0)
         if wrong is not None:
-            on_forced = wrong.evidence is HowKnown.FORCED
-            verdict = ExecutedAnswer.CONFIRMED_FORCED if on_forced else ExecutedAnswer.CONFIRMED
+            verdict = (
+                ExecutedAnswer.NOTED
+                if wrong.severity is Severity.NOTE
+                else ExecutedAnswer.CONFIRMED_FORCED
+                if wrong.evidence is HowKnown.FORCED
+                else ExecutedAnswer.CONFIRMED
+            )
             things = "; ".join(f"{thing.says}, and {thing.true}" for thing in wrong.things) or wrong.kind.value
             said = f"{wrong.pc:#x}: {things}"
             yield CalledEntry(each.section, each.start, each.answer, verdict, wrong.severity.value, said, *counts)
@@ -141,15 +146,17 @@ def _decided(asked: Sequence[AskedEntry], called: _CallsOfFile) -> Iterator[Call
 
 
 def _wrong(asked: AskedEntry, findings: Sequence[TableFinding]) -> TableFinding | None:
-    """What was wrong at an executed instruction of an entry: on a natural path, if there is such a one."""
+    """What was wrong at an executed instruction of an entry: more than a note, on a natural path, if there is such."""
     told = [
         each
         for finding in findings
         for each in finding.each
-        if each.kind in _ABOUT_ROWS and each.table == asked.section and asked.start <= each.pc < asked.end
+        if each.kind in _ABOUT_ROWS
+        and each.table == asked.section
+        and asked.start <= each.pc < asked.end
+        and each.evidence is not HowKnown.STATIC
     ]
-    executed = [each for each in told if each.evidence is HowKnown.EXECUTED]
-    return next(iter((*executed, *(each for each in told if each.evidence is HowKnown.FORCED))), None)
+    return min(told, key=lambda each: (each.severity is Severity.NOTE, each.evidence is HowKnown.FORCED), default=None)
 
 
 def _is_right(

@@ -289,7 +289,7 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 def _status(report: SweepReport) -> int:
     """1 where something is suspect that execution did not find right, or wrong by execution."""
-    return 1 if any(each.severity != "note" and each.execution != "right" for each in report.suspects) else 0
+    return 1 if any(each.execution not in ("right", "note") for each in report.suspects) else 0
 
 
 def _tell_difference(difference: SweepDifference, as_json: bool) -> int:

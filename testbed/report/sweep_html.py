@@ -180,5 +180,6 @@ def _head(report: SweepReport) -> list[str]:
 def _row(doubt: ReportedDoubt) -> list[str]:
     """What the page's script shows of a suspect: its columns, all of which are searched."""
     executed = f"{doubt.execution}: {doubt.executed}".strip(": ")
-    told = (_named(doubt), doubt.cause, doubt.words, executed, doubt.severity)
+    severity = doubt.severity if doubt.severity != doubt.execution else ""
+    told = (_named(doubt), doubt.cause, doubt.words, executed, severity)
     return [printable(doubt.file), *told, printable(doubt.package), printable(doubt.producer)]

@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS calls (
 """
 _NAMES = ("made_by", "packages", "contents", "files", "doubts", "samples", "calls")
 _SUSPECT, _CANNOT_TELL = EntryAnswer.SUSPECT.value, EntryAnswer.CANNOT_TELL.value
-_WRONG = ExecutedAnswer.CONFIRMED.value, ExecutedAnswer.CONFIRMED_FORCED.value
+_FOUND = ExecutedAnswer.CONFIRMED.value, ExecutedAnswer.CONFIRMED_FORCED.value, ExecutedAnswer.NOTED.value
 _AT_CALL = "answer = ? AND at_call"
 _SWEPT = "SELECT checksum FROM contents"
 _HELD = "checksum IN (SELECT checksum FROM files)"
@@ -216,34 +216,29 @@ def _counted(
 
 def _executed(database: sqlite3.Connection) -> Iterator[ExecutedCount]:
     """What execution said, by what the static pass had said."""
-    rows = database.execute(
-        f"SELECT answer, verdict, severity = 'note', count(*) FROM calls WHERE {_HELD} GROUP BY 1, 2, 3"
-    ).fetchall()
+    rows = database.execute(f"SELECT answer, verdict, count(*) FROM calls WHERE {_HELD} GROUP BY 1, 2").fetchall()
     for answer in EntryAnswer:
-        of = {(verdict, bool(note)): number for said, verdict, note, number in rows if said == answer.value}
+        of = {verdict: number for said, verdict, number in rows if said == answer.value}
         if of:
-            wrong, forced, right, right_forced, open_ones = (of.get((each.value, False), 0) for each in ExecutedAnswer)
-            notes = sum(number for (_, note), number in of.items() if note)
-            called = sum(of.values())
-            yield ExecutedCount(answer.value, called, wrong, forced, notes, right, right_forced, open_ones)
+            yield ExecutedCount(answer.value, sum(of.values()), *(of.get(each.value, 0) for each in ExecutedAnswer))
 
 
 def _told(database: sqlite3.Connection) -> Iterator[ReportedDoubt]:
-    """The suspects, then what agrees and is wrong; with what execution says of each."""
+    """The suspects, then what else is wrong or a note; with what execution says of each."""
     lying = f"JOIN ({_LYING}) AS lying USING (checksum) JOIN contents USING (checksum)"
     said = "coalesce(verdict, ''), coalesce(severity, ''), coalesce(calls.words, '')"
     where = f"path, package, {_MADE_BY}, first"
     for row in database.execute(
         f"SELECT {where}, function, doubts.answer, cause, doubts.words, {said} FROM doubts {lying} "
-        "LEFT JOIN calls USING (checksum, section, first) WHERE doubts.answer = ? OR verdict IN (?, ?) "
+        "LEFT JOIN calls USING (checksum, section, first) WHERE doubts.answer = ? OR verdict IN (?, ?, ?) "
         "ORDER BY doubts.answer DESC, cause, path, first",
-        (_SUSPECT, *_WRONG),
+        (_SUSPECT, *_FOUND),
     ):
         yield ReportedDoubt(*row)
     for row in database.execute(
-        f"SELECT {where}, '', answer, 'executed: wrong, and the first pass agreed', '', {said} FROM calls {lying} "
-        "WHERE answer = ? AND verdict IN (?, ?) ORDER BY path, first",
-        (EntryAnswer.AGREES.value, *_WRONG),
+        f"SELECT {where}, '', answer, 'executed: ' || verdict || ', and the first pass agreed', '', {said} "
+        f"FROM calls {lying} WHERE answer = ? AND verdict IN (?, ?, ?) ORDER BY verdict DESC, path, first",
+        (EntryAnswer.AGREES.value, *_FOUND),
     ):
         yield ReportedDoubt(*row)
 

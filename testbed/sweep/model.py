@@ -43,6 +43,7 @@ class ExecutedAnswer(Enum):
 
     CONFIRMED = "wrong"
     CONFIRMED_FORCED = "wrong on a forced path"
+    NOTED = "note"  # wrong in a way that no reader of a stack sees
     ACQUITTED = "right"
     ACQUITTED_FORCED = "right on a forced path"
     NOT_DECIDED = "not decided"
@@ -128,10 +129,7 @@ class CauseCount:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedCount:
-    """How many entries of one answer were called, and what execution said of them.
-
-    ``notes`` are those that are wrong in a way that no reader of a stack sees; they are not among the ``wrong``.
-    """
+    """How many entries of one answer were called, and what execution said of them: each is one `ExecutedAnswer`."""
 
     answer: str
     called: int
@@ -145,7 +143,7 @@ class ExecutedCount:
 
 @dataclass(frozen=True, slots=True)
 class ReportedDoubt:
-    """A suspect entry of a report, and the file that it is in; an entry that agrees, if execution says it is wrong.
+    """A suspect entry of a report, and the file that it is in; another one, if execution says it is wrong or a note.
 
     ``execution`` is what execution says of it, "" where it was not called; ``executed`` the words for that.
     """

@@ -44,6 +44,7 @@ CALLS = RIGHT.replace("        .cfi_offset %rbx, -16\n", "").replace(
 WRONG = (
     RIGHT.replace("        .cfi_offset %rbx, -16\n", "").replace("\nf:", "\ng:").replace(" f", " g").replace("-f", "-g")
 )
+NOTED = Path(__file__).parents[1] / "checks" / "declared" / "private_contract.x86_64.S"
 
 
 def library(folder: Path, name: str, text: str) -> None:
@@ -125,6 +126,22 @@ def test_what_is_doubted_is_executed_once(testbed: Testbed, folder: Path, tmp_pa
     assert first.status == 1
     bound = "called, and was wrong about 0: at most 95 % of all"
     tells(testbed, 1, command, out=["executed, wrong:", bound, "is suspect, 1 of them wrong when executed."])
+
+
+def test_what_nobody_sees_is_a_note_everywhere(testbed: Testbed, tmp_path: Path) -> None:
+    """In the table, in the list, in JSON, on the page; it is not counted as wrong."""
+    library(tmp_path, "private", NOTED.read_text())
+    database, page = str(tmp_path / "sweep.db"), tmp_path / "sweep.html"
+    command = ("sweep", str(tmp_path), "--out", database, "-j", "1", "--execute", "--sample", "1")
+    told = "executed: note, and the first pass agreed: 1 in 1 file"
+    said = tells(testbed, 0, command, out=[told, "executed, note: 0x", "was wrong about 0", "No row of 2 entries"])
+    assert "executed, wrong" not in said.out
+    data = data_of(testbed("sweep", "report", database, "--json").out, "sweep")
+    assert [(each["wrong"], each["notes"], each["right"]) for each in data["executed"]] == [(0, 1, 1)]
+    assert [each["execution"] for each in data["suspects"]] == ["note"]
+    tells(testbed, 0, ("sweep", "report", database, "-o", str(page)))
+    facts, _ = unpacked(page.read_text().partition('id="data">')[2].partition("<")[0])
+    assert [(row[4].partition(":")[0], row[5]) for row in facts["suspects"]] == [("note", "")]
 
 
 @pytest.mark.parametrize(
