@@ -38,6 +38,9 @@ _WORD = re.compile(r"(?<![%\w])[a-z]\w*")
 _NUMBER, _PERCENT = re.compile(r"\b\d"), re.compile(r"%([a-z]\w*)")
 # Instructions written as data, by bytes of each number; `.word` is two on one machine and four on another.
 _DATA = MappingProxyType({".byte": 1, ".short": 2, ".hword": 2, ".long": 4, ".4byte": 4, ".inst": 4, ".quad": 8})
+# What parts two arguments, outside of brackets.
+_COMMA = r"\s*,\s*(?![^({\[]*[)}\]])"
+_BLANKS = r"""(?<=[\w.$)}\]"'])\s+(?=[\w.$%\\#"'])(?![^({\[]*[)}\]])"""
 _OF_CPP, _OF_AS = r"\b", r"\\"  # what stands before a parameter in a macro's body
 _SIGN, _NOWHERE = re.compile(r"[*/+()]|\d\s*-"), Place(Path(), 0, 0)
 _NUMBERS, _NAME = re.compile(r"[-+*/()\s\dxXa-fA-F]*\d[-+*/()\s\dxXa-fA-F]*"), re.compile(r"(?<![\w.%])[A-Za-z_]\w*")
@@ -242,7 +245,7 @@ def _expanded(
         if found[4] and macro.marks == _OF_CPP:  # a name for the first word of a statement
             yield SourceStatement(f"{macro.body[0][1].strip()} {found[4]}", place)
             continue
-        given = _given(found[2] if found[1] else found[4] or "", macro.parameters)
+        given = _given((found[2] if found[1] else found[4] or "").strip(), macro)
         lines = list(_repeated(macro.body, given, macro.marks, macros))
         filled = [(line, list(_split(line.filled))) for line in lines if line is not None]
         statements = [each for _, its in filled for each in its]
@@ -361,15 +364,22 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
         at += len(part) + 1
 
 
-def _given(arguments: str, parameters: Sequence[str]) -> Mapping[str, str]:
-    """The arguments of a use, by the names of the parameters: in their order, or as ``name=value``."""
-    values = [each.strip() for each in re.split(r",(?![^({\[]*[)}\]])", arguments)] if arguments else []
-    names = [name for name, _, _ in (each.partition("=") for each in parameters)]
-    named = dict(each.split("=", 1) for each in values if each.partition("=")[0] in names and "=" in each)
-    values = [each for each in values if each.partition("=")[0] not in named]
+def _given(arguments: str, macro: _Macro) -> Mapping[str, str]:
+    """The arguments of a use, by the names of the parameters: in their order, or as ``name=value``.
+
+    Blanks part those of an assembler's macro, too, where no operator stands (GNU as, section 7.71, ``.macro``).
+    """
+    apart = list(re.finditer(_COMMA if macro.marks == _OF_CPP else f"{_COMMA}|{_BLANKS}", arguments))
+    starts = [0, *(each.end() for each in apart)]
+    ends = [*(each.start() for each in apart), len(arguments)]
+    values = [(arguments[start:end], start) for start, end in zip(starts, ends, strict=True)] if arguments else []
+    names = [name for name, _, _ in (each.partition("=") for each in macro.parameters)]
+    named = dict(each.split("=", 1) for each, _ in values if each.partition("=")[0] in names and "=" in each)
+    values = [each for each in values if each[0].partition("=")[0] not in named]
     found = dict[str, str]()
-    for k, (name, _, default) in enumerate(each.partition("=") for each in parameters):
-        rest = ", ".join(values[k:]) if name.endswith(":vararg") else values[k] if k < len(values) else ""
+    for k, (name, _, default) in enumerate(each.partition("=") for each in macro.parameters):
+        value, start = values[k] if k < len(values) else ("", len(arguments))
+        rest = arguments[start:] if name.endswith(":vararg") else value
         found[name.removesuffix(":vararg")] = named.get(name) or rest or default
     return found
 
