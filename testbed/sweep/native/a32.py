@@ -215,7 +215,8 @@ def single_transfer(word: Any, code: Any, at: Any, end: Any, operations: Any) ->
         count = by_register(is_load, register, base, word & 15, size, operations, 0)
         return flow, clobber(base, operations, count) if mode != 2 else count
     if base == PC and is_load and register != PC and size == 4 and 0 <= at + 8 + distance <= end - 4:
-        return NEXT, emit(operations, 0, CONSTANT, register, signed_number(code, at + 8 + distance, 4), 0, 0)
+        value = signed_number(code, at + 8 + distance, 4)
+        return NEXT, emit(operations, 0, CONSTANT, register, value, 8 + distance, 0)
     return flow, moved_transfer(is_load, register, base, distance, size, mode, operations, 0)
 
 

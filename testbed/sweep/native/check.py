@@ -16,6 +16,7 @@ from testbed.sweep.native.codes import (
     CALL,
     CALL_AWAY,
     CALLERS,
+    CONSTANT,
     JUMP,
     KIND,
     MOST_OPERATIONS,
@@ -64,6 +65,7 @@ from testbed.sweep.native.room import (
     LEADER,
     LEAF_STATE,
     LENGTH,
+    LOADED,
     MOST_BYTES,
     MOST_DECODED,
     MOST_HEADS,
@@ -121,7 +123,10 @@ def mark(pc: Any, entry: Any, room: Any) -> None:
 
 @compiled()
 def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> Any:
-    """Find the heads: where jumps lead to, what follows the end of a stretch of code. Where the code itself begins."""
+    """Find the heads: where jumps lead to, what follows the end of a stretch of code. Where the code itself begins.
+
+    Words that instructions before them load are no code, though no symbol says so.
+    """
     size = entry[END] - entry[START]
     for k in range(size):
         room.marks[k] = room.decoded_at[k] = -1
@@ -129,6 +134,9 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
     mark(entry[START], entry, room)
     at, row, first, is_behind = begin, entry[FIRST_ROW], -1, False
     while at < begin + size:
+        if room.decoded_at[at - begin] == LOADED:
+            at, straight = at + machine.step, instructions
+            continue
         pc = entry[START] + at - begin
         operations = room.operations[used:]
         length, flow, target, count = decode(machine.which, swept, at, begin + size, pc, room.fields, operations)
@@ -142,6 +150,10 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
             known[TO_UNKNOWN] = 0
             room.decoded_at[at - begin] = instructions
             instructions, used = instructions + 1, used + count
+        for k in range(count):
+            if operations[k, 0] == CONSTANT and operations[k, 3] > 0:
+                word = at - begin + operations[k, 3]
+                room.decoded_at[word : min(word + machine.word, size)] = LOADED
         if flow == AWAY:
             room.decoded[straight:instructions, TO_UNKNOWN] = 1
         if flow != NEXT and flow != NOTHING:

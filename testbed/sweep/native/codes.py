@@ -23,7 +23,7 @@ PERHAPS = 16  # added to RETURN and AWAY: under a condition; the operations are 
 #   ADD       source, number
 #   ADD_TWO   source, source, 1 or -1 (the sign of the second)
 #   ALIGN     source, mask
-#   CONSTANT  number
+#   CONSTANT  number   distance of the word in the code that has it, or 0
 #   INSERT    16 bits, their place: movk and movt
 #   LOAD      base, displacement, size
 #   STORE     base, displacement, size: the register is what is stored; -1: a value of its own, -2: any

@@ -70,6 +70,7 @@ from testbed.sweep.native.room import (
     LEAVES_BADLY,
     LEFT,
     LENGTH,
+    LOADED,
     MOST_DECODED,
     NO_INSTRUCTION,
     ON_EDGE,
@@ -265,6 +266,8 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
     while pc < entry[END]:
         if before >= 0 and room.marks[pc - entry[START]] >= 0:
             arrive(state, entry, pc, (before, way), swept, room, machine)
+            return
+        if room.decoded_at[pc - entry[START]] == LOADED:
             return
         while row + 1 < entry[LAST_ROW] and swept.rows[row + 1, PC] <= pc:
             row += 1

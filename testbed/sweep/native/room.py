@@ -98,7 +98,7 @@ class WorkRoom(NamedTuple):
     spare: NDArray[np.int64]  # the state here, the state on an edge, the two states at jumps that are not known
     found: NDArray[np.int64]
     fields: NDArray[np.int64]
-    decoded_at: NDArray[np.int32]  # by byte of its code: the row in `decoded`, or -1
+    decoded_at: NDArray[np.int32]  # by byte of its code: the row in `decoded`, or -1, or `LOADED`
     decoded: NDArray[np.int64]  # see `LENGTH`
     operations: NDArray[np.int64]  # of the instructions in `decoded`, then of the one that was decoded last
     stack: NDArray[np.int64]
@@ -122,6 +122,7 @@ COUNTS = 20
 # Columns of `decoded`.
 LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT, TO_UNKNOWN = range(6)  # straight code to a jump to anywhere
 DECODED_COLUMNS = 6
+LOADED = -2  # in `decoded_at`: data, which instructions before it load
 # In `led`: nobody; an entry that begins as a function does; nobody, and it ends where a function would end that began
 # here. Of another one, its number and 1.
 BY_NOBODY, BY_FUNCTION, AS_FUNCTION = 0, -1, -2

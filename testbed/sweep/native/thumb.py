@@ -111,11 +111,11 @@ def one_thumb(code: Any, at: Any, end: Any, pc: Any, operations: Any, count: Any
 
 
 @compiled()
-def literal(register: Any, place: Any, code: Any, end: Any, operations: Any, count: Any) -> Any:
-    """A number that stands in the code."""
-    if not 0 <= place <= end - 4:
+def literal(register: Any, at: Any, distance: Any, code: Any, end: Any, operations: Any, count: Any) -> Any:
+    """A number that stands in the code, at a distance."""
+    if not 0 <= at + distance <= end - 4:
         return clobber(register, operations, count)
-    return emit(operations, count, CONSTANT, register, signed_number(code, place, 4), 0, 0)
+    return emit(operations, count, CONSTANT, register, signed_number(code, at + distance, 4), distance, 0)
 
 
 @compiled()
@@ -134,8 +134,7 @@ def short(half: Any, code: Any, at: Any, end: Any, pc: Any, operations: Any, cou
             return NEXT, 0, count
         if half >> 10 & 3 == 1:
             return special(half, operations, count)
-        place = at + 4 - (pc & 2) + 4 * (half & 255)
-        return NEXT, 0, literal(high, place, code, end, operations, count)
+        return NEXT, 0, literal(high, at, 4 - (pc & 2) + 4 * (half & 255), code, end, operations, count)
     if group == 5:
         kind = half >> 9 & 7
         size = 4 if kind & 3 == 0 else 2 if kind == 1 or kind == 5 or kind == 7 else 1
@@ -366,7 +365,7 @@ def wide_transfer(half: Any, other: Any, code: Any, at: Any, end: Any, pc: Any, 
             return AWAY, 0, count
         if size < 4:
             return NEXT, 0, clobber(register, operations, count)
-        return NEXT, 0, literal(register, at + 4 - (pc & 2) + distance, code, end, operations, count)
+        return NEXT, 0, literal(register, at, 4 - (pc & 2) + distance, code, end, operations, count)
     if half >> 7 & 1:
         flow = AWAY if is_load and register == PC else NEXT
         return flow, 0, transfer(is_load, register, base, other & 0xFFF, size, 0, operations, count)
