@@ -47,7 +47,9 @@ def pieces_for(
     def is_called(piece: CodePiece) -> bool:
         rows = _rows_at(known, piece.start)
         if (
-            _is_kernels(rows, image.arch)
+            size_of_filling(image, piece.start) >= piece.end - piece.start
+            or _is_kernels(rows, image.arch)
+            or _computes_a_signals(known, piece)
             or _is_not_called(rows)
             or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1)))
         ):
@@ -138,6 +140,15 @@ def _is_kernels(rows: Sequence[UnwindRow], arch: Arch) -> bool:
         return row.cfa != _first_cfa(arch) and (row.signal_frame or moved)
 
     return bool(rows) and all(is_so(row) for row in rows)
+
+
+def _computes_a_signals(tables: Sequence[RowTable], piece: CodePiece) -> bool:
+    """Whether a row of some code says a signal's frame whose CFA is computed: of who was interrupted."""
+    return any(
+        row.signal_frame and isinstance(row.cfa, ExpressionRule | ValExpression)
+        for table in tables
+        for row in table.between(piece.start, piece.end)
+    )
 
 
 def _is_not_called(rows: Sequence[UnwindRow]) -> bool:

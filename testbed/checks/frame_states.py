@@ -9,7 +9,6 @@ Source: DWARF 5, section 6.4.2; AADWARF64, section 4.2; the manual of GNU as, "C
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -99,8 +98,7 @@ class StateSpan:
 def state_spans(table: RowTable, start: int, end: int, convention: Convention) -> list[StateSpan]:
     """The rows of some code, each with what it changes. Rows that another entry of the table made begin anew."""
     found: list[StateSpan] = []
-    first = max(bisect_right(table.starts, start) - 1, 0)
-    for row in (row for row in table.rows[first : bisect_left(table.starts, end)] if row.end > start):
+    for row in table.between(start, end):
         state = state_of(row, convention)
         last = found[-1] if found else None
         follows = last is not None and last.end == row.start and last.row.found_by == row.found_by

@@ -380,23 +380,25 @@ def _is_written_over(checks: RowChecks, watched: Truth, table: RowTable, first: 
     row, cfa = table.at(int(checks.pc[step])), watched.stack(step).frames[0].cfa
     if row is None or cfa is None:
         return False
-    own = np.flatnonzero(watched.node[first:step] == watched.node[step]) + first
-    own = own[checks.compared[own]]
+    index, arch, trace = int(watched.node[step]), checks.arch, watched.trace
+    own = np.flatnonzero(watched.node[first:step] == index) + first
     for name, rule in row.registers.items():
-        if (
-            not isinstance(rule, Offset)
-            or name not in checks.arch.index
-            or cfa + rule.offset < int(watched.trace.sp[step])
-        ):
+        if not isinstance(rule, Offset) or name not in arch.index or cfa + rule.offset < int(trace.sp[step]):
             continue
-        bit = np.uint64(RETURN_ADDRESS if name == row.return_address else 1 << REGISTERS + checks.arch.index[name])
-        if not checks.wrong[step] & bit or (back and not _is_lost(watched, int(watched.node[step]), name)):
+        bit = np.uint64(RETURN_ADDRESS if name == row.return_address else 1 << REGISTERS + arch.index[name])
+        if not checks.wrong[step] & bit or (back and not _is_lost(watched, index, name)):
             continue
-        for earlier in np.unique(checks.pc[own[checks.wrong[own] & bit == 0]]).tolist():
-            before = table.at(earlier)
-            if before is not None and before.registers.get(name) == rule:
-                return True
+        held, mapped = trace.words.at(own, np.full(len(own), cfa + rule.offset & arch.word_mask, np.uint64))
+        if (mapped & (held == _at_entry(watched, index, name))).any():
+            return True
     return False
+
+
+def _at_entry(watched: Truth, index: int, name: str) -> np.uint64:
+    """What a register had when an activation began; of the return address, where that is no register, itself."""
+    if name == watched.trace.arch.return_address and watched.trace.arch.link is None:
+        return np.uint64(watched.activations.return_address[index])
+    return np.uint64(watched.trace.column(name)[watched.activations.opened[index]])
 
 
 def _is_lost(watched: Truth, index: int, name: str) -> bool:

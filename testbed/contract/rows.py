@@ -6,8 +6,8 @@ frame's. The words are DWARF's (DWARF 5, section 6.4.1): CFA, rule, row, return-
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -165,6 +165,11 @@ class RowTable:
         """The row that covers the link-time ``pc``, or None."""
         i = bisect_right(self.starts, pc) - 1
         return self.rows[i] if i >= 0 and self.rows[i].contains(pc) else None
+
+    def between(self, start: int, end: int) -> Sequence[UnwindRow]:
+        """The rows that cover some link-time pc from ``start`` to before ``end``."""
+        rows = self.rows[max(bisect_right(self.starts, start) - 1, 0) : bisect_left(self.starts, end)]
+        return [row for row in rows if row.end > start]
 
     def stop_at(self, pc: int) -> UnwindError | None:
         """Why there is no row for the link-time ``pc``; None where there is one, or the table is silent."""
