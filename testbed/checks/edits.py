@@ -149,8 +149,10 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         for offset in sorted(slots, reverse=True):
             yield {thing: Offset(offset)}
         kept = place.in_place or any(offset < 0 for offset in slots)
+        lasting = function.convention.preserved if any(each.pc in function.calls for each in function.tried[i:]) else ()
         for register in () if kept else sorted(place.registers, key=lambda name: arch.index[name]):
-            yield {thing: RegisterPlus(register, 0)}
+            if not lasting or register in lasting:  # a call behind may change any other
+                yield {thing: RegisterPlus(register, 0)}
 
 
 def tried_edit(

@@ -379,7 +379,7 @@ def held_against(
     every = rows_beside(
         watched, local, table, this.loaded, at_calls=at_calls, evaluate=evaluate, natively=is_long(this)
     )
-    every = without_contracts(every, batch, called)
+    every = without_contracts(every, batch, called, this.image)
     proving = without(every, np.flatnonzero(raised | (every.untried & (every.wrong == 0))))  # not all that the row says
     proving = without(proving, unproven_steps(called, proving, table, sized, at_calls=at_calls))
     proving = without(proving, on_answers(proving, batch, called, table))

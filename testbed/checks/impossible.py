@@ -15,8 +15,9 @@ from testbed.checks.row_columns import Evaluate
 from testbed.checks.static_rows import StaticReading, is_another_frame
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, RowTable, UnwindRow, ValExpression
 from testbed.conventions import platform
-from testbed.image import LoadedImage
+from testbed.image import Image, LoadedImage
 from testbed.micro.batches import Batch
+from testbed.micro.function_parts import linkers_code
 from testbed.micro.functions import CodePiece
 from testbed.micro.stack_moves import MoveKind, StackMove, register_use, stack_move_at
 from testbed.truth import Truth
@@ -166,10 +167,11 @@ def _changed_by_calls(arch: Arch) -> set[str]:
     return {*arch.index} - {*its.preserved, *its.fixed, arch.sp, arch.pc}
 
 
-def without_contracts(checks: RowChecks, batch: Batch, called: Truth) -> RowChecks:
+def without_contracts(checks: RowChecks, batch: Batch, called: Truth, image: Image) -> RowChecks:
     """The results without what rows say of registers that calls may change, from an answered call of the activation on.
 
-    Who is called may keep such a register, or a copy of it, by a contract with this caller; who answers does not.
+    Who is called may keep such a register, or a copy of it, by a contract with this caller; who answers does not. At a
+    jump that a linker has added they are without all registers: whoever it leads to says which he keeps.
     """
     behind = np.flatnonzero(batch.answered)
     steps = np.flatnonzero(checks.compared & np.isin(called.node, called.node[behind]))
@@ -180,6 +182,10 @@ def without_contracts(checks: RowChecks, batch: Batch, called: Truth) -> RowChec
     steps = steps[checks.wrong[steps] & bits != 0]
     wrong, untried = checks.wrong.copy(), checks.untried.copy()
     wrong[steps] &= ~bits
+    for start, end in linkers_code(image):
+        added = np.flatnonzero((checks.pc >= start) & (checks.pc < end) & (wrong >> np.uint64(REGISTERS) != 0))
+        wrong[added] &= np.uint64((1 << REGISTERS) - 1)
+        steps = np.append(steps, added)
     untried[steps] = True
     return replace(checks, wrong=wrong, untried=untried)
 

@@ -54,6 +54,7 @@ from testbed.contract.rows import RowTable, Undefined
 from testbed.conventions import Convention
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
+from testbed.micro.code_scan import scan
 from testbed.words.edges import internal_words, is_internal
 from testbed.words.errors import CannotUnwind, UnwindError
 from testbed.words.table_formats import BY_SECTION, Directives
@@ -179,7 +180,8 @@ class _OneFunction:
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
         counted = frozenset(pc for pc, its in standing.items() if any(each.startswith(_COUNTED) for each in its))
         kept = frozenset(pc for pc, its in standing.items() if its and {*its} == {REMEMBER_STATE})
-        function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted, kept)
+        calls = frozenset(scan(self.image, self.span.start, self.span.end).calls if self.advises else ())
+        function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted, kept, calls)
         if self.advises and (entered := entered_otherwise(function, self.span.start, self.image)):
             wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]
             yield self._finding(FindingKind.OTHER_ENTRY, wrong, (entered,), None)

@@ -60,7 +60,7 @@ class TriedFunction:
 
     ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from;
     before those ``restored`` stands `.cfi_restore_state`, before those ``counted`` how far away the CFA is, and before
-    those ``kept`` nothing but `.cfi_remember_state`.
+    those ``kept`` nothing but `.cfi_remember_state`. ``calls`` are its calls.
     """
 
     convention: Convention
@@ -70,6 +70,7 @@ class TriedFunction:
     restored: frozenset[int] = frozenset()  # pcs
     counted: frozenset[int] = frozenset()  # pcs
     kept: frozenset[int] = frozenset()  # pcs
+    calls: frozenset[int] = frozenset()  # pcs
     states: list[FrameState] = field(init=False)
 
     def __post_init__(self) -> None:

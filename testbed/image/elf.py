@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import struct
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from testbed.words.errors import ImageError
 
 # Which instruction set the code at an address of an ELF file is in, where an architecture has several.
 #
-# Four kinds of evidence, strongest first. An address belongs to the nearest evidence at or below it; of several at one
+# Five kinds of evidence, strongest first. An address belongs to the nearest evidence at or below it; of several at one
 # address the stronger kind says:
 #
 # 1. mapping symbols (``$a``, ``$t``): they are complete in a section that has any;
@@ -34,14 +35,18 @@ from testbed.words.errors import ImageError
 #    without mapping symbols: assembly often has no ``.thumb_func``;
 # 3. addresses of code elsewhere in the file that have the bit: the entry point, the exception index, the functions that
 #    a loader calls (``.init_array``): static functions lie between them and the first one that is exported;
-# 4. for everything in a section below all of these: the first one of the section; in another, the build attributes (a
+# 4. the code itself, of what the exception index names, in a file without mapping symbols: of A32 nearly every word has
+#    the condition "always" in its upper bits, of Thumb one in ten. So compilers' code without a symbol is told apart,
+#    as of stripped Rust programs, which are A32 between start files of Thumb;
+# 5. for everything in a section below all of these: the first one of the section; in another, the build attributes (a
 #    microcontroller's core has Thumb only), else the architecture's first instruction set.
 #
-# A stripped library has the second and third kind only, and microcontroller code often the fourth.
+# A stripped library has the second to fourth kind only, and microcontroller code often the fifth.
 #
 # Source: ELF for the Arm Architecture, sections 5.5.3 (Thumb bit) and 5.5.5 (mapping symbols); Exception Handling ABI
 # for the Arm Architecture, section 6; Addenda to, and Errata in, the ABI for the Arm Architecture, section 3.3.5.2.
 
+_ALWAYS, _TELLING = 14, 256  # the condition, in an instruction's upper bits; bytes of a function that tell enough
 _CALLED_BY_LOADERS = (".preinit_array", ".init_array", ".fini_array")
 _INDEX, _ATTRIBUTES = ".ARM.exidx", ".ARM.attributes"
 # Tags of the build attributes: the scope of all code, names of processors, and the profile of the core.
@@ -76,12 +81,29 @@ def instruction_sets(
             found[value & ~1] = flagged
         elif value not in found and _span(spans, value) not in marked:
             found[value] = plain
+    if default is None and not marks:
+        found = {**_by_their_words(sections, plain, flagged), **found}
     for address in sorted(found):
         span = _span(spans, address)
         if span is not None and span not in marked:
             found.setdefault(span[0], found[address])
     found |= marks
     return tuple(sorted(found.items()))
+
+
+def _by_their_words(sections: Mapping[str, Section], plain: Isa, flagged: Isa) -> dict[int, Isa]:
+    """What the functions of the exception index are, by their code: of A32 nearly every word says "always" (1110)."""
+    found: dict[int, Isa] = {}
+    starts = sorted({value & ~1 for value in _indexed(sections)})
+    for section in sections.values():
+        begin, end = section.address, section.address + len(section.data)
+        own = starts[bisect_left(starts, begin) : bisect_left(starts, end)] if begin else []
+        for start, following in pairwise((*own, end)):
+            first = (start + 3 & ~3) - begin
+            tops = section.data[first : min(following - begin, first + _TELLING)][3::4]
+            if tops:
+                found[start] = plain if 2 * sum(top >> 4 == _ALWAYS for top in tops) > len(tops) else flagged
+    return found
 
 
 def _span(spans: list[tuple[int, int]], address: int) -> tuple[int, int] | None:

@@ -60,13 +60,14 @@ def _goes_wrong(tape: CallTape, image: CallableImage, code: PieceCode) -> bool:
 
 
 def return_to_answer(tape: CallTape, image: CallableImage, code: PieceCode) -> int | None:
-    """The link-time pc of the return by which a path went to what one of its calls was answered with."""
+    """The link-time pc of the function's own return by which a path went to what one of its calls was answered with."""
     if tape.over is not Over.WILD or not _goes_wrong(tape, image, code):
         return None
     arch = image.loaded.image.arch
+    last = int(tape.registers[-2, arch.index[arch.pc]]) - image.loaded.bias
     answers = tape.registers[[*_answers(tape, image)], arch.index[image.convention.results[0]]]
     is_one = (answers & np.uint64(arch.code_mask) == np.uint64(arch.code_address(tape.to))).any()
-    return int(tape.registers[-2, arch.index[arch.pc]]) - image.loaded.bias if is_one else None
+    return last if is_one and last in code.sizes else None
 
 
 def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: PieceCode) -> Iterator[CallTape]:

@@ -19,11 +19,7 @@ _LINKERS = (".plt", ".iplt")
 
 def parts_of_file(image: Image, pieces: Sequence[CodePiece]) -> tuple[CodePiece, ...]:
     """The code of a file that is not called, but for what linkers add: their jumps are nobody's functions."""
-    added = [
-        (section.address, section.address + len(section.data))
-        for section in image.sections.values()
-        if section.name.startswith(_LINKERS)
-    ]
+    added = linkers_code(image)
     return tuple(
         piece
         for piece in pieces
@@ -31,6 +27,12 @@ def parts_of_file(image: Image, pieces: Sequence[CodePiece]) -> tuple[CodePiece,
         and not any(map(is_linkers, piece.names))
         and not any(start <= piece.start < end for start, end in added)
     )
+
+
+def linkers_code(image: Image) -> list[tuple[int, int]]:
+    """Where the jumps begin and end that linkers add."""
+    added = (section for section in image.sections.values() if section.name.startswith(_LINKERS))
+    return [(section.address, section.address + len(section.data)) for section in added]
 
 
 class PartsFinder:
