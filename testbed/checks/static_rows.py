@@ -8,7 +8,7 @@ there. What was executed weighs more: see `StaticReading.suspects`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -28,6 +28,8 @@ from testbed.sweep.native.state import BELIEVED, FIRST_WORD, IS_ASSUMED, REGISTE
 from testbed.sweep.static_pass import (
     TABLES,
     StaticPass,
+    asks_conventions,
+    machine_numbers,
     recorded,
     register_name,
     said_and_there,
@@ -101,7 +103,7 @@ class StaticReading:
 
     def _wrong(self, i: int) -> frozenset[int]:
         """The instructions of a suspect entry at which its rows are wrong."""
-        record, at = recorded(self.made, i), int(self.made.out[i, room.OUT_AT])
+        record, at = self._recorded(i), int(self.made.out[i, room.OUT_AT])
         every = record[record[:, room.RECORD_SURENESS] == room.CONTRADICTED, room.RECORD_PC]
         return frozenset({at, *every.tolist()}) if not self.made.out[i, room.PRIVATE] else frozenset({at})
 
@@ -115,13 +117,13 @@ class StaticReading:
         for i in np.flatnonzero(self.made.out[:, room.VERDICT] == room.SUSPECT).tolist():
             out = self.made.out[i]
             at, arch = int(out[room.OUT_AT]), self.image.arch
-            its = self._convention(i)
+            its = self._convention(i, own=asks_conventions(self.image))
             row = self.table.at(at)
             is_no_entry = row is not None and row.cfa != entry_cfa
             is_no_entry = is_no_entry and at == int(self.made.swept.entries[i, entries.START])
             if at not in asked or its is None or is_no_entry or is_another_frame(row, arch):
                 continue
-            known = (each for each in recorded(self.made, i) if each[room.RECORD_STATE + IS_ASSUMED] != BELIEVED)
+            known = (each for each in self._recorded(i) if each[room.RECORD_STATE + IS_ASSUMED] != BELIEVED)
             own = (each for each in known if int(each[room.RECORD_PC]) in asked)
             record = [each for each in own if not is_another_frame(self.table.at(int(each[room.RECORD_PC])), arch)]
             true = (self._observed(int(each[room.RECORD_PC]), each[room.RECORD_STATE :], its) for each in record)
@@ -154,10 +156,16 @@ class StaticReading:
         row = self.made.swept.rows[self.made.swept.entries[i, entries.FIRST_ROW]]
         return int(row[rows.RULES + self.made.machine.return_address]) & ((1 << rows.BITS) - 1) != rows.UNSAID
 
-    def _convention(self, i: int) -> Convention | None:
-        """The convention of an entry's function if it is the platform's, to which the pass holds all."""
+    def _recorded(self, i: int) -> NDArray[np.int64]:
+        """What the pass knows at each instruction of an entry, by its own convention."""
+        machine = machine_numbers(self.image.arch, self._convention(i, own=asks_conventions(self.image)))
+        return recorded(replace(self.made, machine=machine), i)
+
+    def _convention(self, i: int, *, own: bool = False) -> Convention | None:
+        """The convention of an entry's function if it is the platform's, to which the pass holds all; ``own``: or its
+        own, to which the pass holds what it doubts."""
         its = chosen(self.image, int(self.made.swept.entries[i, entries.START])).convention
-        return its if its == platform(self.image.arch) else None
+        return its if own or its == platform(self.image.arch) else None
 
     def _observed(self, pc: int, state: NDArray[np.int64], its: Convention) -> ObservedRow:
         arch, row = self.image.arch, self.table.at(pc)

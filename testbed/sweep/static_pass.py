@@ -233,13 +233,15 @@ def _not_known(made: StaticPass, i: int, why: int, pc: int) -> None:
     made.out[i, room.ALL_FOUND] = made.out[i, room.AT_CALLS] = 0
 
 
-def _hold_to_own_conventions(image: Image, made: StaticPass) -> None:
-    """Compare once more what is doubted, by the convention that its function follows where that is not the platform's.
-
-    Of a file with much debug information it is not asked: reading that takes longer than all else.
-    """
+def asks_conventions(image: Image) -> bool:
+    """Whether functions are asked for their conventions: reading much debug information takes longer than all else."""
     debug = image.sections.get(".debug_info")
-    if debug is not None and len(debug.data) > MOST_DEBUG_INFO:
+    return debug is None or len(debug.data) <= MOST_DEBUG_INFO
+
+
+def _hold_to_own_conventions(image: Image, made: StaticPass) -> None:
+    """Compare once more what is doubted, by its function's convention where that is not the platform's."""
+    if not asks_conventions(image):
         return
     of: dict[Convention, list[int]] = {}
     for i in np.flatnonzero(made.out[:, room.VERDICT] != room.AGREES).tolist():
