@@ -2,11 +2,12 @@
 
 Who can be called from outside is called, whatever its first row says: that row may be its author's mistake. Of other
 code the first row decides. It is not called if it begins with a frame: a part of a function that lies elsewhere, a
-helper with a convention of its own. What a table says is the kernel's frame, and not a function's, nobody calls.
-So is nameless code of which a no-operation is said to make a frame: GCC puts one before a landing pad that would begin
-a part, since offset 0 stands for none (gcc/except.cc). Code with an undefined return address is called by nobody. What
-is asked for by its address is called, also where nothing names it, such as a linker's stubs; and what code with rows
-calls and nothing else tells of, as in a stripped file.
+helper with a convention of its own. What a table says is the kernel's frame, and not a function's, nobody calls, nor
+code whose first row counts from an argument: its frame is given. So is nameless code of which a no-operation is said to
+make a frame: GCC puts one before a landing pad that would begin a part, since offset 0 stands for none (gcc/except.cc).
+Code with an undefined return address is called by nobody. What is asked for by its address is called, also where
+nothing names it, such as a linker's stubs; and what code with rows calls and nothing else tells of, as in a stripped
+file.
 
 What others return to, its runs show: its address was put over a return address, as tracers do.
 """
@@ -28,6 +29,7 @@ from testbed.contract.rows import (
     UnwindRow,
     ValExpression,
 )
+from testbed.conventions import platform
 from testbed.image import Image, Symbol
 from testbed.micro.code_scan import size_of_filling
 from testbed.micro.functions import CodePiece, pieces_of, with_merged
@@ -50,6 +52,7 @@ def pieces_for(
             size_of_filling(image, piece.start) >= piece.end - piece.start
             or _is_kernels(rows, image.arch)
             or _computes_a_signals(known, piece)
+            or _is_given(rows, image.arch)
             or _is_not_called(rows)
             or _is_start(_rows_at(known, min(piece.start + _MARK, piece.end - 1)))
         ):
@@ -140,6 +143,11 @@ def _is_kernels(rows: Sequence[UnwindRow], arch: Arch) -> bool:
         return row.cfa != _first_cfa(arch) and (row.signal_frame or moved)
 
     return bool(rows) and all(is_so(row) for row in rows)
+
+
+def _is_given(rows: Sequence[UnwindRow], arch: Arch) -> bool:
+    """Whether some row counts the CFA from an argument: of a frame that is given, wherever that lies."""
+    return any(isinstance(row.cfa, RegisterPlus) and row.cfa.register in platform(arch).arguments for row in rows)
 
 
 def _computes_a_signals(tables: Sequence[RowTable], piece: CodePiece) -> bool:
