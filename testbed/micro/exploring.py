@@ -92,6 +92,7 @@ def _between(code: PieceCode | None, start: int, goes_on: int) -> tuple[tuple[in
 BRANCHES = 300  # of a function that `runs` are enough for; one with more has more of them
 TRIES = 3  # how often one side of one branch is tried, behind equally many others that were forced
 _Tries = Counter[tuple[int, int, int]]  # by branch, side, and how many were forced before
+_LONGEST = 15  # bytes of an instruction
 _SEEDS = 256  # tapes that are remembered as ways to code that no branch leads to
 
 
@@ -213,11 +214,18 @@ class Explorer:
         return replace(until(tape, min(misread) - 1), over=Over.FAULT) if misread else tape
 
     def _agrees(self, pair: int) -> bool:
-        """Whether the disassembler says the same length of an instruction: its address, and 4 bits of its length."""
+        """Whether the disassembler says the same of an instruction: its address, and 4 bits of its length.
+
+        Within another one it begins none, unless a branch leads there, over a prefix.
+        """
         if pair not in self._lengths:
             address, size = pair >> 4, pair & 0xF
             code = self._code_at(address)
-            self._lengths[pair] = code is None or code.sizes.get(address, size) == size
+            is_own = code is None or code.sizes.get(address, size) == size
+            if code is not None and address not in code.sizes:
+                within = any(code.sizes.get(address - k, 0) > k for k in range(1, _LONGEST))
+                is_own = not within or any(address in sides for sides in code.branches.values())
+            self._lengths[pair] = is_own
         return self._lengths[pair]
 
     def _behind_parts(self, piece: CodePiece) -> NDArray[np.int64]:
