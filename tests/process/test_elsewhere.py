@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
 
 from testbed.process import run_process
-from tests.process.builds import ALL, ENVIRONMENT, TARGETS, elsewhere, host_is_x86_64, outside, ran, told
+from tests.process.builds import ALL, ENVIRONMENT, TARGETS, built, elsewhere, host_is_x86_64, outside, ran, told
 
 # Each program on each architecture, static or dynamic by turns.
 RUNS = (
@@ -66,6 +68,15 @@ def test_each_way_ends_as_it_does_elsewhere(name: str, way: str, target: str) ->
         pytest.skip("it is compared with a native run, and this machine is not x86_64")
     assert told(run) == elsewhere(name, there, "static", way)
     assert run.stdout and all(each.error == "ESRCH" for each in run.refused)  # a process that is over
+
+
+def test_a_descriptor_of_the_testbed_is_no_file_of_the_host() -> None:
+    with open(os.devnull) as file:
+        kept = fcntl.fcntl(file, fcntl.F_DUPFD, 99)  # the program asks for /proc/self/fd/99
+    try:
+        assert run_process(built("own_files", "x86_64", "static"), ["paths"]).refused == ()
+    finally:
+        os.close(kept)
 
 
 def test_files_are_the_same_on_a_machine_of_32_bits() -> None:
