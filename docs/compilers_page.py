@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
-from testbed.build import build, gnu
-from testbed.build.compile import OTHER_ZIG
+from testbed.build import build, compile
+from testbed.build.compile import OTHER_ZIG, is_installed
 from testbed.build.recipes import RECIPES, Recipe, Tool, recipes_for
 from testbed.checks.watched_run import lint
 from testbed.cli.table_readers import evaluate_rule, table_readers
@@ -81,9 +81,9 @@ def compilers_page() -> str:
             recipe = replace(base, tool=Tool.OTHER_CLANG)
             results[f"clang {version.version}", arch.name, flags] = compiled(arch, base, recipe, flags)
     for generation in GCC:
-        with patch.object(gnu, "GENERATION", generation):
+        with patch.object(compile, "GENERATION", generation):
             for arch, flags, base in _recipes("gcc"):
-                if gnu.is_installed(arch):
+                if is_installed(arch):
                     results[f"GCC {generation}", arch.name, flags] = compiled(arch, base, base, flags)
     wheels = f"the wheels `{clangs[0].wheel}` to `{clangs[-1].wheel}`"
     head = HEAD.format(date=time.strftime("%Y-%m-%d", time.gmtime()), wheels=wheels)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.image import describe, image_covering
-from testbed.process.pieces import run_in_pieces
+from testbed.process.process_run import run_in_pieces
 from testbed.profiling.judge import joined_shares, judge_thread
 from testbed.profiling.result import WatchedThread
 from testbed.report.phrases import share

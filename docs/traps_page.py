@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from testbed.campaign.results import Cell, Unit
+from testbed.campaign.cells import Cell, Unit
 from testbed.program.model import Program
 from testbed.report.catalogue_text import TrapInCorpus, shown_traps
 from testbed.words.outcome import Outcome

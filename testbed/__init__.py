@@ -30,7 +30,7 @@ from testbed.words.errors import TestbedError, UnwindError, UsageError
 
 if TYPE_CHECKING:
     from testbed.arch import ARCHES, arch_named
-    from testbed.campaign.results import Matrix
+    from testbed.campaign.cells import Matrix
     from testbed.checks.model import FileCheck
     from testbed.contract.frames import Backtrace, Frame, FrameKind
     from testbed.contract.unwinder import Unwinder
@@ -69,7 +69,7 @@ __all__ = [
 
 _ROOMS = {  # where the names of __all__ are that this file does not define: as above, for those who run
     "testbed.arch": ("ARCHES", "arch_named"),
-    "testbed.campaign.results": ("Matrix",),
+    "testbed.campaign.cells": ("Matrix",),
     "testbed.checks.model": ("FileCheck",),
     "testbed.contract.frames": ("Backtrace", "Frame", "FrameKind"),
     "testbed.contract.unwinder": ("Unwinder",),
@@ -180,9 +180,8 @@ def matrix(
     """
     from testbed.arch import ARCHES, arch_named
     from testbed.build.recipes import RECIPES
-    from testbed.campaign.cells import units
+    from testbed.campaign.cells import Matrix, units
     from testbed.campaign.matrix import judge_unit, judge_units, native_for, unit_died
-    from testbed.campaign.results import Matrix
     from testbed.cli.corpus import programs_given
     from unwinders import UNWINDERS
 

@@ -14,7 +14,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.cache import tool_version
 from testbed.build.recipes import RECIPES
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES
 from testbed.words.errors import ToolchainMissing

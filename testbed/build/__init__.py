@@ -114,11 +114,11 @@ def _file_bytes(source: Source, arch: Arch, isa: Isa, recipe: Recipe) -> bytes:
 
             return compile_c(source, arch, isa, recipe.flags, recipe.start_of(isa), zig=find_other_zig())
         case Tool.GCC:
-            from testbed.build.gnu import compile_gcc
+            from testbed.build.compile import compile_gcc
 
             return compile_gcc(source, arch, isa, recipe.flags, recipe.start_of(isa))
         case Tool.GNU_ASSEMBLY:
-            from testbed.build.gnu import assemble_gnu
+            from testbed.build.compile import assemble_gnu
 
             return assemble_gnu(source, arch, isa, recipe.flags)
         case Tool.CLANG_MACH_O:

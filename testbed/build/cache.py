@@ -48,7 +48,7 @@ def tool_version(source: Source, arch: Arch, recipe: Recipe) -> str:
     Raises ToolchainMissing for a tool that has to be asked and is not installed; wheels need not be.
     """
     if recipe.tool.gnu:
-        from testbed.build.gnu import gnu_version  # loaded for a tool that has to be asked
+        from testbed.build.compile import gnu_version  # loaded for a tool that has to be asked
 
         return gnu_version(arch, source)
     if recipe.tool is Tool.OTHER_CLANG:
@@ -99,7 +99,7 @@ def own_files() -> list[Path]:
     """The source files that decide what a build gives: this room's, and the tables of other rooms that it reads."""
     build = Path(__file__).parent
     rooms = build.parent
-    tables = (rooms / "program" / "start.py", rooms / "image" / "capstone_isas.py")
+    tables = (rooms / "program" / "start.py", rooms / "image" / "disassembly.py")
     return sorted((*build.rglob("*.py"), *build.glob("*.toml"), *(rooms / "arch").glob("*.py"), *tables))
 
 

@@ -34,7 +34,7 @@ from testbed.build.confined import SYSTEM, Confinement, start_confined
 from testbed.build.directives import SPELLINGS
 from testbed.build.expressions import Place
 from testbed.build.statements import Align, Assembly, Data, Fill, Label, SourceInstruction, Statement
-from testbed.image.capstone_isas import CAPSTONE
+from testbed.image.disassembly import CAPSTONE
 from testbed.words.errors import BuildError, ToolchainMissing
 
 # Each instruction set in keystone 0.9.2: how it is asked for, and what keystone has not.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -27,15 +28,15 @@ from testbed.build.tables import orc
 from testbed.build.tables.cfi_program import Procedure
 from testbed.build.tables.eh_frame import (
     EhFrame,
-    size_of_eh_frame_hdr,
     write_debug_frame,
     write_eh_frame,
     write_eh_frame_hdr,
 )
-from testbed.build.tables.ehabi import HandledFunction, size_of_index, write_exception_tables
+from testbed.build.tables.ehabi import HandledFunction, write_exception_tables
 from testbed.build.tables.elf import ElfSymbol, table_addresses, write_elf
 from testbed.build.tables.sframe import ABIS, write_sframe
 from testbed.build.targets import TEXT_BASE, ZEROED_BASE
+from testbed.image import Image
 from testbed.program.model import Source
 from testbed.words.errors import BuildError
 
@@ -285,36 +286,47 @@ def _tables(
     procedures: tuple[Procedure, ...],
     handled: tuple[HandledFunction, ...],
 ) -> dict[str, bytes]:
-    """The loaded tables. Their sizes do not depend on where they lie, so they are written twice."""
-    tables: dict[str, bytes] = {}
-    with_frame = bool(procedures) and ".eh_frame" in assembly.cfi_sections
-    sizes: list[tuple[str, int]] = []
-    frame: EhFrame | None = None
-    if with_frame:
-        frame = write_eh_frame(procedures, arch, code.end)
-        sizes += [(".eh_frame_hdr", size_of_eh_frame_hdr(len(procedures))), (".eh_frame", len(frame.content))]
-        if ABIS[arch.name] is not None:
-            sizes += [(".sframe", len(write_sframe(procedures, arch, code.end)))]
-        if orc.REGISTERS[arch.name] is not None:
-            draft = orc.write_orc(procedures, arch, code.end)
-            sizes += [(name, len(content)) for name, content in zip(orc.SECTIONS, draft, strict=True)]
-    if handled:
-        drafted = write_exception_tables(handled, code.end, 0, 0)
-        sizes += [(".ARM.exidx", size_of_index(len(handled)))]
-        sizes += [(".ARM.extab", len(drafted.table))] if drafted.table else []
-    at = table_addresses(len(code.content), sizes)
-    if with_frame:
-        frame = write_eh_frame(procedures, arch, at[".eh_frame"])
-        frame = _exchange(frame, assembly, code)
-        tables[".eh_frame_hdr"] = write_eh_frame_hdr(frame, at[".eh_frame"], at[".eh_frame_hdr"])
-        tables[".eh_frame"] = frame.content
-        if ABIS[arch.name] is not None:
-            tables[".sframe"] = write_sframe(procedures, arch, at[".sframe"])
-        if orc.REGISTERS[arch.name] is not None:
-            tables |= zip(orc.SECTIONS, orc.write_orc(procedures, arch, at[orc.SECTIONS[0]]), strict=True)
-    if handled:
-        written = write_exception_tables(handled, code.end, at[".ARM.exidx"], at.get(".ARM.extab", 0))
-        tables[".ARM.exidx"] = written.index
-        if written.table:
-            tables[".ARM.extab"] = written.table
-    return tables
+    """The tables by section. What a table says depends on where it lies, how long it is does not."""
+
+    def placed(at: Mapping[str, int]) -> dict[str, bytes]:
+        tables: dict[str, bytes] = {}
+        if procedures and ".eh_frame" in assembly.cfi_sections:
+            frame = _exchange(write_eh_frame(procedures, arch, at[".eh_frame"]), assembly, code)
+            tables[".eh_frame_hdr"] = write_eh_frame_hdr(frame, at[".eh_frame"], at[".eh_frame_hdr"])
+            tables[".eh_frame"] = frame.content
+            if ABIS[arch.name] is not None:
+                tables[".sframe"] = write_sframe(procedures, arch, at[".sframe"])
+            if orc.REGISTERS[arch.name] is not None:
+                tables |= zip(orc.SECTIONS, orc.write_orc(procedures, arch, at[orc.SECTIONS[0]]), strict=True)
+        if handled:
+            written = write_exception_tables(handled, code.end, at[".ARM.exidx"], at.get(".ARM.extab", code.end))
+            tables[".ARM.exidx"] = written.index
+            if written.table:
+                tables[".ARM.extab"] = written.table
+        return tables
+
+    drafts = placed(defaultdict(lambda: code.end))
+    return placed(table_addresses(len(code.content), [(name, len(content)) for name, content in drafts.items()]))
+
+
+# Which line of an assembly source each instruction was made from, where the file itself does not say it.
+
+
+def source_lines(source: Source, arch: Arch, isa: Isa, image: Image) -> Mapping[int, Place]:
+    """The place of each instruction of a hand-written source, by its link-time address in the image built from it.
+
+    It is assembled once more, by our own reader; every assembler puts the same bytes into `.text`. Empty where that is
+    not so. Raises BuildError where our reader does not understand the source.
+    """
+    text = image.sections.get(".text")
+    if text is None:
+        return {}
+    assembly = read_assembly(source, arch, isa)
+    code = assemble_code(assembly.statements, arch, 0)
+    if len(code.content) != len(text.data):
+        return {}
+    return {
+        text.address + at: statement.place
+        for statement, at in zip(assembly.statements, code.addresses, strict=True)
+        if isinstance(statement, SourceInstruction)
+    }

@@ -16,7 +16,7 @@ from testbed.build.targets import MACH_O
 from testbed.program.model import Language, Program, Source
 from testbed.program.start import SHADOW_START, START
 from testbed.words.catalogue import matches, nearest
-from testbed.words.data_file import WORDS, Table, read_toml, tables_in
+from testbed.words.data_file import WORDS, read_toml, tables_in
 from testbed.words.errors import UsageError
 
 # What a recipe is: how a source becomes a file. A recipe is a value; `testbed.build` acts on it.
@@ -40,7 +40,7 @@ class Tool(Enum):
 
     @property
     def gnu(self) -> bool:
-        """True for the tools of `testbed.build.gnu`."""
+        """True for the tools of `testbed.build.compile`."""
         return self in (Tool.GCC, Tool.GNU_ASSEMBLY)
 
     @property
@@ -133,33 +133,26 @@ def recipes_in(path: Path, content: Mapping[str, Any]) -> dict[str, Recipe]:
     """The recipes of a file by name, in its order. Raises DataFileError."""
     recipes: dict[str, Recipe] = {}
     for table in tables_in(path, content, "recipe", _KEYS, frozenset({"name", "summary", "tool"})):
-        recipe = _recipe(table)
+        keys = dict(table.keys)
+        arches = keys.pop("arches", None)
+        recipe = Recipe(
+            **{**keys, "tool": table.chosen("tool", keys["tool"], Tool.__members__)},
+            arches=None if arches is None else frozenset(table.chosen("arches", name, ARCHES).name for name in arches),
+        )
         if recipe.name in recipes:
             raise table.wrong("name", "another recipe has that name")
         recipes[recipe.name] = recipe
     return recipes
 
 
-def _recipe(table: Table) -> Recipe:
-    keys = dict(table.keys)
-    arches = keys.pop("arches", None)
-    return Recipe(
-        **{**keys, "tool": table.chosen("tool", keys["tool"], Tool.__members__)},
-        arches=None if arches is None else frozenset(table.chosen("arches", name, ARCHES).name for name in arches),
-    )
-
-
-def _selection(path: Path, content: Mapping[str, Any]) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """Patterns of recipes, and patterns of the programs that the matrix builds by them."""
-    keys = {"recipes": WORDS, "programs": WORDS}
-    tables = tables_in(path, content, "selection", keys, frozenset(keys))
-    return tuple((table.keys["recipes"], table.keys["programs"]) for table in tables)
-
-
 PREBUILT = Recipe(name="prebuilt", summary="a program file from elsewhere, as it is", tool=Tool.NONE)
 _CONTENT = read_toml(_FILE)
 RECIPES: Mapping[str, Recipe] = MappingProxyType(recipes_in(_FILE, _CONTENT))
-SELECTION = _selection(_FILE, _CONTENT)
+_SELECTS = {"recipes": WORDS, "programs": WORDS}
+SELECTION: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = tuple(
+    (table.keys["recipes"], table.keys["programs"])
+    for table in tables_in(_FILE, _CONTENT, "selection", _SELECTS, frozenset(_SELECTS))
+)
 
 
 @cache

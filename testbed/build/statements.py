@@ -12,89 +12,86 @@ from testbed.program.model import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """``NAME:``, a label at the place where the assembler stands."""
+class InSource:
+    """What stands at a place of a source."""
 
     place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Label(InSource):
+    """``NAME:``, a label at the place where the assembler stands."""
+
     isa: Isa
     name: str
     thumb_function: bool = False  # a .thumb_func stood before it
 
 
 @dataclass(frozen=True, slots=True)
-class SourceInstruction:
+class SourceInstruction(InSource):
     """One instruction as the source writes it, with the instruction set that is in force there."""
 
-    place: Place
     isa: Isa
     mnemonic: str
     operands: str
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class Data(InSource):
     """Values of ``size`` bytes each."""
 
-    place: Place
     size: int
     values: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(InSource):
     """Literal bytes: ``.ascii``, ``.space``."""
 
-    place: Place
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Align:
+class Align(InSource):
     """Padding up to a boundary in bytes: no-ops of the instruction set that is in force."""
 
-    place: Place
     isa: Isa
     boundary: int
 
 
 @dataclass(frozen=True, slots=True)
-class Cfi:
+class Cfi(InSource):
     """A ``.cfi_*`` directive and its line."""
 
-    place: Place
     directive: CfiDirective
 
 
 @dataclass(frozen=True, slots=True)
-class Ehabi:
+class Ehabi(InSource):
     """A directive of the EHABI (``.fnstart``, ``.save`` ...) and its line."""
 
-    place: Place
     directive: EhabiDirective
 
 
 @dataclass(frozen=True, slots=True)
-class MarkGlobal:
+class MarkGlobal(InSource):
     """``.globl NAME``: other files see this symbol."""
 
-    place: Place
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class MarkType:
+class MarkType(InSource):
     """``.type NAME, %function`` or ``%object``."""
 
-    place: Place
     name: str
     is_function: bool
 
 
 @dataclass(frozen=True, slots=True)
-class MarkSize:
+class MarkSize(InSource):
     """``.size NAME, EXPRESSION``, in bytes."""
 
-    place: Place
     name: str
     size: Expression
 

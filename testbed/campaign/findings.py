@@ -96,13 +96,8 @@ def show(referee: Referee, finding: Finding, unwinders: Mapping[str, Unwinder], 
         folded_names(run.place(frame) for frame in run.truth(step).frames) + " (root)",
         _words(run, step, said),
         verdict,
-        shows=shown_by(finding, verdict),
+        shows=not verdict.exact and finding.outcome in ("", verdict.outcome.value),
     )
-
-
-def shown_by(finding: Finding, verdict: Verdict) -> bool:
-    """True where a verdict at its place is what a finding is about."""
-    return not verdict.exact and finding.outcome in ("", verdict.outcome.value)
 
 
 def in_all_versions(

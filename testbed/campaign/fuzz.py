@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES, Recipe, Tool
-from testbed.campaign.cells import units
+from testbed.campaign.cells import Unit, UnitResult, units
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.results import Cell, Unit, UnitResult
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.c_runtime import CONVENTION, VECTORS
 from testbed.generate.evaluate import evaluate
@@ -193,7 +192,7 @@ def _judged(case: Unit, program: Program, unwinders: Sequence[Unwinder], nativel
     recipe, arch = RECIPES[case.recipe], ARCHES[case.arch]
     isa, source = recipe.isa_on(arch), recipe.source_of(program, arch)
     known = known_defects(recipe, isa.name, source.header.flags) if isa and source else ()
-    if not any(map(shows_a_wrong_table, result.cells)):
+    if not any(cell.unwinder in TABLES and cell.shown for cell in result.cells):
         return result
     return replace(result, mistakes=tuple(each.program for each in known))
 
@@ -336,8 +335,3 @@ def known_defects(recipe: Recipe, isa: str, flags: Sequence[str]) -> tuple[Known
         for known in KNOWN_DEFECTS
         if known.tool is recipe.tool and isa in known.isas and any(flag.startswith(known.flags) for flag in flags)
     )
-
-
-def shows_a_wrong_table(cell: Cell) -> bool:
-    """True where what a compiler wrote does not lead to the caller: a row is missing, or says what is not so."""
-    return cell.unwinder in TABLES and bool(cell.shown)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from testbed.campaign.cells import cell_of, run_unit
-from testbed.campaign.results import Cell, Unit, UnitResult
+from testbed.campaign.cells import Cell, Unit, UnitResult, cell_of, run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all

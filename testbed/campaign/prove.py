@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit
 from testbed.image import describe
 from testbed.trace import Trace
 from testbed.truth import Truth
@@ -65,19 +65,13 @@ class UnitProof:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """Several units, added up. ``seconds`` is the witness's own time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum(Proof):
+    """All proofs of some units together, and how many units were skipped or failed."""
 
     units: int
     skipped: int
     failed: int
-    steps: int
-    agreed: int
-    transition: int
-    disagreed: int
-    unfollowed: int
-    undecided: int
     seconds: float
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from testbed.arch import ARCHES, Arch, PerIsa
 from testbed.build.recipes import Recipe, Tool
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit
 from testbed.generate.c_runtime import CONVENTION, VECTORS
 from testbed.generate.program import generated_program
 from testbed.generate.seeds import dice_of, named, one_of

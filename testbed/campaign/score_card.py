@@ -22,9 +22,8 @@ import numpy as np
 
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import run_unit, units
+from testbed.campaign.cells import Unit, run_unit, units
 from testbed.campaign.findings import version_of
-from testbed.campaign.results import Unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.judging import judge_all

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 
 from testbed.build.expressions import Place
+from testbed.build.link import source_lines
 from testbed.build.recipes import Tool
-from testbed.build.source_lines import source_lines
 from testbed.checks.alike import group_findings
 from testbed.checks.code_words import CodeWords
 from testbed.checks.local_calls import local_calls, rows_beside

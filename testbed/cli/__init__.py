@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from io import TextIOWrapper
 from types import MappingProxyType
 
@@ -34,16 +35,10 @@ from testbed.words.own_files import DISTRIBUTION
 # click completes commands and options: ``_TESTBED_COMPLETE=bash_source testbed`` prints the script.
 
 
-def _programs() -> Mapping[str, str]:
-    from programs import PROGRAMS
+def _summaries(module: str, name: str) -> Mapping[str, str]:
+    from testbed.words.catalogue import value_of
 
-    return {name: program.summary for name, program in PROGRAMS.items()}
-
-
-def _recipes() -> Mapping[str, str]:
-    from testbed.build.recipes import RECIPES
-
-    return {name: recipe.summary for name, recipe in RECIPES.items()}
+    return {name: each.summary for name, each in value_of(module, name).items()}
 
 
 def _arches() -> Mapping[str, str]:
@@ -60,22 +55,16 @@ def _unwinders() -> Mapping[str, str]:
     return {**{name: unwinder.summary for name, unwinder in UNWINDERS.items()}, **real}
 
 
-def _referees() -> Mapping[str, str]:
-    from testbed.referee import REFEREES
-
-    return {name: referee.summary for name, referee in REFEREES.items()}
-
-
 # By the metavariable that stands in a command's help, or by its option.
 _CATALOGUES: Mapping[str, Callable[[], Mapping[str, str]]] = MappingProxyType(
     {
-        "program": _programs,
-        "--program": _programs,
-        "--recipe": _recipes,
+        "program": partial(_summaries, "programs", "PROGRAMS"),
+        "--program": partial(_summaries, "programs", "PROGRAMS"),
+        "--recipe": partial(_summaries, "testbed.build.recipes", "RECIPES"),
         "--arch": _arches,
         "--unwinder": _unwinders,
         "--format": _unwinders,
-        "tools": _referees,
+        "tools": partial(_summaries, "testbed.referee", "REFEREES"),
     }
 )
 

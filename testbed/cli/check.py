@@ -28,6 +28,7 @@ from testbed.cli.options import (
     cluster_option,
     convention_option,
     functions_option,
+    given_bytes,
     jobs_option,
     no_debug_files_option,
     recipe_option,
@@ -45,7 +46,6 @@ from testbed.report.phrases import count
 from testbed.words.catalogue import matches, nearest
 from testbed.words.edges import internal_words
 from testbed.words.errors import NothingAskedFor, TestbedError, UsageError
-from testbed.words.files import regular_bytes
 from testbed.words.printable import printable
 from testbed.words.table_formats import CHECKED
 
@@ -64,11 +64,7 @@ def files_named(files: Sequence[str]) -> tuple[Path, ...]:
 
 def _listed_in(path: Path) -> list[str]:
     """The lines of a list that are neither empty nor begin with ``#``."""
-    try:
-        text = regular_bytes(path).decode("utf-8", "surrogateescape")  # a pipe that nobody writes to has an end, too
-    except (OSError, ValueError) as error:  # a name with a zero in it
-        said = getattr(error, "strerror", None) or error
-        raise UsageError(f"the list {path} cannot be read: {said}") from error
+    text = given_bytes(path, "the list ").decode("utf-8", "surrogateescape")
     lines = [line.strip() for line in text.splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 

@@ -11,10 +11,9 @@ from functools import partial
 import click
 
 from programs import PROGRAMS
-from testbed.campaign.cells import run_unit
+from testbed.campaign.cells import Unit, run_unit
 from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
-from testbed.campaign.results import Unit
 from testbed.cli.options import NamedRun, ProcessOptions, RunOptions, refuse_others
 from testbed.cli.process_run import budget_of, is_process, watched_process
 from testbed.cli.terminal import in_order, status

@@ -15,8 +15,7 @@ import click
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import recipes_for
-from testbed.campaign.cells import cell_of
-from testbed.campaign.results import Cell
+from testbed.campaign.cells import Cell, cell_of
 from testbed.cli.options import arch_option, budget_of_edits, port_option, unwinders_option
 from testbed.cli.unwinders import telling, unwinders_named
 from testbed.program.model import Program, read_program

@@ -13,9 +13,8 @@ import click
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
-from testbed.campaign.cells import run_unit
+from testbed.campaign.cells import Unit, run_unit
 from testbed.campaign.matrix import DIED, judge_units, native_for
-from testbed.campaign.results import Unit
 from testbed.cli.options import (
     FILE,
     NamedRun,

@@ -11,13 +11,12 @@ import click
 from testbed.checks.fixing import Checked, Fixed, fixed
 from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import CheckOptions
-from testbed.cli.options import try_writing
+from testbed.cli.options import given_bytes, try_writing
 from testbed.cli.terminal import long_work
 from testbed.report.check_report import WEIGHTS
 from testbed.report.check_words import near, place
 from testbed.report.phrases import count
 from testbed.words.errors import TestbedError, UsageError
-from testbed.words.files import regular_bytes
 from testbed.words.printable import printable
 
 Amendment = Callable[[Path, str, FileCheck, Checked], Fixed]
@@ -62,10 +61,7 @@ def tried_source(path: Path, options: CheckOptions, change: Amendment, doing: st
 
     if path.suffix not in _ASSEMBLY:
         raise UsageError(f"{path} is no assembly source ({', '.join(_ASSEMBLY)}): only in these directives are written")
-    try:
-        text = regular_bytes(path).decode("utf-8", "surrogateescape")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    text = given_bytes(path).decode("utf-8", "surrogateescape")
     with long_work(f"{doing} {path.name}", "checks") as work:
         done = 0
 

@@ -17,10 +17,10 @@ import click
 
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import Unit
 from testbed.campaign.fuzz import DEFAULT_RECIPES, FuzzFinding, cases, failures, judge_case, shrunk
 from testbed.campaign.matrix import judge_units, native_for, unit_died
 from testbed.campaign.random_flags import RECIPES_FOR_FLAGS, flagged_cases
-from testbed.campaign.results import Unit
 from testbed.cli.options import (
     FILE,
     arches_option,
@@ -221,10 +221,7 @@ def _fuzz(
 
 def _tell(report: _Report, first: int, save: Path, as_json: bool) -> None:
     if report.findings:
-        try:
-            save.write_text("".join(f"{finding.command}\n" for finding in report.findings), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{save} cannot be written: {error.strerror or error}") from error
+        write_text(save, "".join(f"{finding.command}\n" for finding in report.findings))
     if as_json:
         from testbed.report.json_forms import FuzzForm
         from testbed.store.codec import json_of

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from testbed.cli.options import json_option
+from testbed.words.catalogue import value_of
 from testbed.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,11 +40,6 @@ def _unwinders() -> Mapping[str, Any]:
     return there
 
 
-def _value(module: str, name: str) -> Callable[[], Mapping[str, Any]]:
-    """A catalogue by its place."""
-    return lambda: cast(Mapping[str, Any], getattr(import_module(module), name))
-
-
 def _matching(names: Sequence[str]) -> list[Unwinder]:
     """Our unwinders and those of real tools whose names match a pattern. Raises UsageError for a typo."""
     from testbed.referee import REFEREES
@@ -62,10 +58,10 @@ _CATALOGUES: Mapping[str, Callable[[], Mapping[str, Any]]] = MappingProxyType(
     {
         "programs": _programs,
         "unwinders": _unwinders,
-        "referees": _value("testbed.referee", "REFEREES"),
-        "recipes": _value("testbed.build.recipes", "RECIPES"),
-        "arches": _value("testbed.arch", "ARCHES"),
-        "assumptions": _value("unwinders", "UNWINDERS"),
+        "referees": partial(value_of, "testbed.referee", "REFEREES"),
+        "recipes": partial(value_of, "testbed.build.recipes", "RECIPES"),
+        "arches": partial(value_of, "testbed.arch", "ARCHES"),
+        "assumptions": partial(value_of, "unwinders", "UNWINDERS"),
     }
 )
 
@@ -131,8 +127,7 @@ def _told(what: str, known: Sequence[Any], *, traps: bool) -> Iterator[Renderabl
 def _cache(*, clear: bool) -> None:
     """Say where built files, results, checks, compiled functions and versions are kept, and how much; or remove all."""
     from testbed.build.cache import BUILT
-    from testbed.campaign.kept_answers import ANSWERS
-    from testbed.campaign.kept_results import RESULTS
+    from testbed.campaign.kept_results import ANSWERS, RESULTS
     from testbed.checks.kept import CHECKS, GROUPS
     from testbed.native.machine_code import CODE
     from testbed.referee.versions import brought_already, forget_brought

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +13,10 @@ import click
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
-from testbed.campaign.cells import one_of_each, units
+from testbed.campaign.cells import Matrix, Unit, UnitResult, one_of_each, units
 from testbed.campaign.findings import in_all_versions, show
 from testbed.campaign.kept_results import judge_and_keep, judge_with_key, keep_result, kept_result
 from testbed.campaign.matrix import judge_units, judge_units_by, native_for, unit_died
-from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.version_history import judge_unit_sample
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.corpus import chosen_programs
@@ -50,18 +49,83 @@ from testbed.words.errors import UsageError
 # A unit of a matrix as a job for any machine's processes, told in words: unwinders hold code without a name.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixWords:
-    """What was typed of programs, unwinders and how they are judged: all that decides a unit's result."""
+def judge_job(unit: Unit, words: MatrixOptions, natively: bool | None = None) -> tuple[UnitResult, str]:
+    """A unit's result and the key that whoever asked keeps it under (`testbed.campaign.kept_results`)."""
+    programs, unwinders = _values(words)
+    if words.steps:
+        return judge_unit_sample(unit, programs, unwinders, most=words.steps), ""
+    return judge_with_key(unit, programs, unwinders, fresh=words.fresh, natively=natively)
 
-    programs: tuple[str, ...] = ()
-    folders: tuple[Path, ...] = ()
-    names: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    referees: bool = False
-    fresh: bool = False
-    natively: bool | None = None
-    steps: int | None = None
+
+def lost_job(unit: Unit) -> tuple[UnitResult, str]:
+    """What is said of a unit over which every process died."""
+    return UnitResult(unit, failed="each process that judged it died"), ""
+
+
+@lru_cache(maxsize=2)
+def _values(words: MatrixOptions) -> tuple[Mapping[str, Program], Sequence[Unwinder]]:
+    return words.chosen_programs(), words.chosen_unwinders()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixOptions:
+    """What was typed, all that decides the result of a unit with it; each option's help says what it is."""
+
+    arches: Annotated[tuple[str, ...], arches_option] = ()
+    programs: Annotated[tuple[str, ...], some_programs_option] = ()
+    folders: Annotated[tuple[Path, ...], programs_option] = ()
+    recipes: Annotated[tuple[str, ...], recipes_option] = ()
+    names: Annotated[tuple[str, ...], unwinders_option] = ()
+    commands: Annotated[tuple[str, ...], unwinder_cmd] = ()
+    referees: Annotated[
+        bool,
+        click.option(
+            "--referees", is_flag=True, help="The real unwinders that are installed, in place of the unwinders."
+        ),
+    ] = False
+    everything: Annotated[
+        bool, click.option("--all", "everything", is_flag=True, help="Every program by every recipe that can build it.")
+    ] = False
+    one_each: Annotated[
+        bool,
+        click.option(
+            "--one-each", is_flag=True, help="Of each program one unit for each instruction set, by some recipe."
+        ),
+    ] = False
+    steps: Annotated[
+        int | None,
+        click.option(
+            "--steps",
+            type=click.IntRange(1),
+            help="At most so many instructions of each unit; what real unwinders say is kept, apart from how it is "
+            "judged.",
+        ),
+    ] = None
+    jobs: Annotated[int, jobs_option] = 1
+    cluster: Annotated[str | None, cluster_option] = None
+    fresh: Annotated[
+        bool, click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
+    ] = False
+    as_json: Annotated[bool, json_option] = False
+    outputs: Annotated[
+        Outputs,
+        outputs_option(
+            json="every cell",
+            html="a page",
+            svg="a picture of the table",
+            junit="JUnit XML, a test case per cell",
+        ),
+    ] = field(default_factory=Outputs)
+    steppers: Annotated[
+        bool,
+        click.option("--steppers", is_flag=True, help="With a page: a stepper for each unit, to which its cells link."),
+    ] = False
+    cross_check: Annotated[
+        bool,
+        click.option(
+            "--cross-check", is_flag=True, help="Instead, compare two witnesses of the call stack (testbed run --help)."
+        ),
+    ] = False
 
     def chosen_programs(self) -> Mapping[str, Program]:
         """The programs, by name. Raises UsageError."""
@@ -74,98 +138,6 @@ class MatrixWords:
         if not (found := present()):
             raise UsageError("no real unwinder is installed; testbed list referees says which packages bring them")
         return [*matching(found, self.names, "unwinder"), *unwinders_from_outside((), self.commands)]
-
-
-def judge_job(unit: Unit, words: MatrixWords) -> tuple[UnitResult, str]:
-    """A unit's result and the key that whoever asked keeps it under (`testbed.campaign.kept_results`)."""
-    programs, unwinders = _values(words)
-    if words.steps:
-        return judge_unit_sample(unit, programs, unwinders, most=words.steps), ""
-    return judge_with_key(unit, programs, unwinders, fresh=words.fresh, natively=words.natively)
-
-
-def lost_job(unit: Unit) -> tuple[UnitResult, str]:
-    """What is said of a unit over which every process died."""
-    return UnitResult(unit, failed="each process that judged it died"), ""
-
-
-@lru_cache(maxsize=2)
-def _values(words: MatrixWords) -> tuple[Mapping[str, Program], Sequence[Unwinder]]:
-    return words.chosen_programs(), words.chosen_unwinders()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixOptions:
-    """What was typed; each option's help says what it is."""
-
-    arches: Annotated[tuple[str, ...], arches_option]
-    programs: Annotated[tuple[str, ...], some_programs_option]
-    folders: Annotated[tuple[Path, ...], programs_option]
-    recipes: Annotated[tuple[str, ...], recipes_option]
-    names: Annotated[tuple[str, ...], unwinders_option]
-    commands: Annotated[tuple[str, ...], unwinder_cmd]
-    referees: Annotated[
-        bool,
-        click.option(
-            "--referees", is_flag=True, help="The real unwinders that are installed, in place of the unwinders."
-        ),
-    ]
-    everything: Annotated[
-        bool, click.option("--all", "everything", is_flag=True, help="Every program by every recipe that can build it.")
-    ]
-    one_each: Annotated[
-        bool,
-        click.option(
-            "--one-each", is_flag=True, help="Of each program one unit for each instruction set, by some recipe."
-        ),
-    ]
-    steps: Annotated[
-        int | None,
-        click.option(
-            "--steps",
-            type=click.IntRange(1),
-            help="At most so many instructions of each unit; what real unwinders say is kept, apart from how it is "
-            "judged.",
-        ),
-    ]
-    jobs: Annotated[int, jobs_option]
-    cluster: Annotated[str | None, cluster_option]
-    fresh: Annotated[
-        bool, click.option("--fresh", is_flag=True, help="Build and judge everything again, also what has not changed.")
-    ]
-    as_json: Annotated[bool, json_option]
-    outputs: Annotated[
-        Outputs,
-        outputs_option(
-            json="every cell",
-            html="a page",
-            svg="a picture of the table",
-            junit="JUnit XML, a test case per cell",
-        ),
-    ]
-    steppers: Annotated[
-        bool,
-        click.option("--steppers", is_flag=True, help="With a page: a stepper for each unit, to which its cells link."),
-    ]
-    cross_check: Annotated[
-        bool,
-        click.option(
-            "--cross-check", is_flag=True, help="Instead, compare two witnesses of the call stack (testbed run --help)."
-        ),
-    ]
-
-    @property
-    def words(self) -> MatrixWords:
-        """What decides the result of a unit."""
-        return MatrixWords(
-            programs=self.programs,
-            folders=tuple(folder.absolute() for folder in self.folders),
-            names=self.names,
-            commands=self.commands,
-            referees=self.referees,
-            fresh=self.fresh,
-            steps=self.steps,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,14 +212,15 @@ def command(options: MatrixOptions, bugs: KnownBugs) -> None:
         raise UsageError("REFEREE, --check, --all-versions, --report and --try go with --known-bugs")
     if options.steppers and options.outputs.html is None:
         raise UsageError("--steppers writes pages that another one links to: give -o FILE.html too")
-    programs = options.words.chosen_programs()
+    options = replace(options, folders=tuple(folder.absolute() for folder in options.folders))
+    programs = options.chosen_programs()
     planned = _planned(options, list(programs.values()))
     if options.cross_check:
         from testbed.cli.cross_check import check_units
 
         refuse_others("--cross-check", "cross_check", "arches", "programs", "recipes", "everything", "jobs", "as_json")
         sys.exit(check_units(planned, options.jobs, as_json=options.as_json))
-    chosen = options.words.chosen_unwinders()
+    chosen = options.chosen_unwinders()
     matrix, interrupted = _judge_all(planned, programs, chosen, options)
     _show(matrix, programs, chosen, options)
     if interrupted:
@@ -347,7 +320,7 @@ def _judged(
     """The results of units as they are ready, each of them kept: of a cluster, or of processes of this machine."""
     natively = native_for(len(left), options.jobs)
     if options.cluster and left:
-        work = partial(judge_job, words=replace(options.words, natively=natively))
+        work = partial(judge_job, words=options, natively=natively)
         with cluster_executor(options.cluster) as executor:
             for result, key in judge_units_by(executor, left, work, lost_job):
                 keep_result(result, key, unwinders)

@@ -17,7 +17,7 @@ import click
 
 from testbed.words.budget import DEFAULT, KINDS, LEAST, OPTION, VARIABLE, budget_of
 from testbed.words.errors import UsageError
-from testbed.words.files import said
+from testbed.words.files import regular_bytes, said
 
 if TYPE_CHECKING:
     from testbed.runs.run import Run
@@ -40,6 +40,14 @@ def try_writing(path: Path) -> None:
         nobody = isinstance(error, OSError) and error.errno == errno.ENXIO
         why = "a pipe that nobody reads" if nobody else said(error)
         raise UsageError(f"{path} cannot be written: {why}") from error
+
+
+def given_bytes(path: Path, called: str = "") -> bytes:
+    """What is in a file that was named; from a pipe that nobody writes to nothing is waited for without end."""
+    try:
+        return regular_bytes(path)
+    except (OSError, ValueError) as error:  # a name with a zero in it
+        raise UsageError(f"{called}{path} cannot be read: {said(error)}") from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -12,8 +12,7 @@ from typing import Any
 
 from testbed.arch import ARCHES, arch_named
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of, run_unit, units
-from testbed.campaign.results import Cell, Unit
+from testbed.campaign.cells import Cell, Unit, cell_of, run_unit, units
 from testbed.cli.corpus import chosen_programs, corpus
 from testbed.cli.unwinders import unwinders_named
 from testbed.contract.unwinder import Unwinder

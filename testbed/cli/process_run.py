@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from programs import PROGRAMS
-from testbed.cli.options import ProcessOptions, RunOptions, try_writing, written
+from testbed.cli.options import ProcessOptions, RunOptions, given_bytes, try_writing, written
 from testbed.cli.terminal import console_for_reports, long_work, show_site, status
 from testbed.cli.unwinders import telling_of_process
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
 from testbed.image.separate_debug import NOWHERE, looked_in
 from testbed.words.errors import TestbedError, UsageError
-from testbed.words.files import regular_bytes
 from testbed.words.printable import printable_lines
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
@@ -63,14 +62,6 @@ def _of_interpreter(path: Path, head: bytes, arguments: Sequence[str]) -> str:
     inside = ("--", *(word.rstrip() for word in words[1:]), f"/here/{path.name}", *arguments)
     command = shlex.join(("testbed", "run", words[0], "--folder", f"/here={path.parent}", *inside))
     return f"{path} is a script of {words[0]}: {command}"
-
-
-def _bytes_of(path: Path) -> bytes:
-    """What a process is to read, of a file or of a pipe that somebody writes to."""
-    try:
-        return regular_bytes(path)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--stdin {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _what_instead(path: Path) -> str:
@@ -116,7 +107,7 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
         "arguments": options.arguments,
         "seed": seed,
         "budget": budget,
-        "stdin": _bytes_of(options.stdin) if options.stdin else b"",
+        "stdin": given_bytes(options.stdin, "--stdin ") if options.stdin else b"",
         "sysroot": options.sysroot,
         "folders": folders,
         "debug": NOWHERE if options.no_debug_files else looked_in(options.debug_dirs, options.sysroot),
@@ -125,7 +116,7 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
 
 def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained, or nothing of the program judged."""
-    from testbed.process.pieces import NotInPieces
+    from testbed.process.process_run import NotInPieces
     from testbed.profiling.result import WatchedProcess, reaches_own_code
 
     _only_of_short_runs(options, own)
@@ -214,7 +205,7 @@ def _in_pieces(
     options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """A long process, judged without holding it. Raises UsageError where a run in pieces lacks what was asked for."""
-    from testbed.process.pieces import run_in_pieces
+    from testbed.process.process_run import run_in_pieces
     from testbed.profiling.thread_run import judge_in_pieces
 
     if own.sample is not None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from testbed.build import Built
-from testbed.campaign.cells import cell_of
-from testbed.campaign.results import Cell
+from testbed.campaign.cells import Cell, cell_of
 from testbed.cli.corpus import corpus
 from testbed.cli.options import Outputs, ProcessOptions, RunOptions, refuse_others, takes, written
 from testbed.cli.process_run import is_process, show_process

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +14,8 @@ import click
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch, arch_named
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
+from testbed.campaign.cells import Unit, units
 from testbed.campaign.matrix import DIED, judge_units, native_for
-from testbed.campaign.results import Unit
 from testbed.campaign.score_card import (
     KnownScores,
     ScoreCard,
@@ -42,7 +40,7 @@ from testbed.cli.options import (
     write_text,
 )
 from testbed.cli.terminal import console_for_reports, in_order
-from testbed.cli.unwinders import is_spec, unwinders_named
+from testbed.cli.unwinders import unwinders_named, words_for
 from testbed.contract.unwinder import Unwinder
 from testbed.words.errors import UsageError
 
@@ -103,11 +101,13 @@ def command(options: ScoreOptions) -> None:
         results = [ScoredUnit(unit, known.sites[unit]) for unit in planned if unit in known.sites]
     else:
         results = _judged(planned, asked, options.jobs)
-    card = _card(results, asked, known)
+    traps = {name: frozenset(traps_of(program)) for name, program in PROGRAMS.items()}
+    card = ScoreCard(tuple(results), tuple(unwinder.name for unwinder in asked), known, traps)
     if not card.judged:
-        told = "; ".join(dict.fromkeys(r.skipped or r.failed for r in results if r.skipped or r.failed))
-        raise UsageError(f"nothing to compare: {told or 'no unit is as it was when the known were judged'}")
-    _show(card, _told(asked, options), options)
+        why = "; ".join(dict.fromkeys(r.skipped or r.failed for r in results if r.skipped or r.failed))
+        raise UsageError(f"nothing to compare: {why or 'no unit is as it was when the known were judged'}")
+    told = {unwinder.name: f"-u {unwinder.name}" for unwinder in asked}
+    _show(card, {**told, **words_for(asked, options.names, options.commands)}, options)
     if any(result.failed for result in results):
         sys.exit(1)
 
@@ -169,19 +169,6 @@ def _score(unit: Unit, *, unwinders: Sequence[Unwinder], natively: bool | None) 
     """One unit in a worker process."""
     there = [unwinder for unwinder in unwinders if unwinder.arches is None or unit.arch in unwinder.arches]
     return score_unit(unit, PROGRAMS, there, natively=natively)
-
-
-def _card(results: Sequence[ScoredUnit], asked: Sequence[Unwinder], known: KnownScores) -> ScoreCard:
-    traps = {name: frozenset(traps_of(program)) for name, program in PROGRAMS.items()}
-    return ScoreCard(tuple(results), tuple(unwinder.name for unwinder in asked), known, traps)
-
-
-def _told(asked: Sequence[Unwinder], options: ScoreOptions) -> dict[str, str]:
-    """How the command line is told of each unwinder: those from outside come behind those of the catalogues."""
-    outside = [f"-u {name}" for name in options.names if is_spec(name)]
-    outside += [f"--unwinder-cmd {shlex.quote(command)}" for command in options.commands]
-    inside = [f"-u {unwinder.name}" for unwinder in asked[: len(asked) - len(outside)]]
-    return {u.name: told for u, told in zip(asked, (*inside, *outside), strict=True)}
 
 
 def _show(card: ScoreCard, told: dict[str, str], options: ScoreOptions) -> None:

@@ -21,7 +21,7 @@ from testbed.cli.options import written
 from testbed.native.machine_code import CODE
 
 if TYPE_CHECKING:  # loads the native evaluators
-    from testbed.campaign.results import Unit
+    from testbed.campaign.cells import Unit
     from testbed.contract.unwinder import Unwinder
     from testbed.runs.long import LongRun
     from testbed.runs.run import Run
@@ -171,4 +171,4 @@ def show_site(run: Run, step: int, unwinders: Sequence[Unwinder], **told: Any) -
 
     view = step_view(run, step, unwinders)
     print_site(console_for_reports(), view, **told)
-    return view.is_explained
+    return not any(answer.verdict.unexplained for answer in view.answers)

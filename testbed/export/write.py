@@ -20,7 +20,7 @@ from testbed.export.dumped_memory import PAGE, all_mappings, filled, has_any, im
 from testbed.export.minidump import minidump_bytes
 from testbed.export.register_layouts import LAYOUTS, MACHO_ADDRESS_BITS, MACHO_IMAGES
 from testbed.image import LoadedImage
-from testbed.image.macho_arches import MACH_O
+from testbed.image.macho import MACH_O
 from testbed.trace import Snapshot
 from testbed.words.errors import UsageError
 

@@ -22,7 +22,7 @@ from testbed.foreign.model import (
 )
 from testbed.foreign.program_files import Places, loaded_images, memory_of
 from testbed.foreign.snapshot_json import read_json
-from testbed.image.macho_arches import MACH_O, arch_of_cpu
+from testbed.image.macho import MACH_O, arch_of_cpu
 from testbed.trace import Snapshot
 from testbed.words.budget import Account, Budget
 from testbed.words.errors import SnapshotFileError, UsageError

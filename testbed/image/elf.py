@@ -16,8 +16,16 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from testbed.arch import ARCHES, Arch, FrameRecord, Isa, PerArch
-from testbed.image.elf_companions import CORRUPT, ElfParts, section_data, sections_of, with_companions
-from testbed.image.elf_symbols import SymbolTables, elf_symbols, joined
+from testbed.image.elf_companions import (
+    CORRUPT,
+    ElfParts,
+    SymbolTables,
+    elf_symbols,
+    joined,
+    section_data,
+    sections_of,
+    with_companions,
+)
 from testbed.image.file_bytes import FileBytes, file_content
 from testbed.image.go_functions import SECTION, by_usual_names, go_symbols
 from testbed.image.model import Image, Section, Segment

@@ -20,7 +20,7 @@ from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from testbed.arch import Arch, Isa
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.machine.code_ranges import CodeRange, PlannedCode
 from testbed.machine.columns import Column
 from testbed.machine.native import hooks

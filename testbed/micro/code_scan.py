@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from testbed.arch import Arch, PerIsa
 from testbed.image import Image
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.micro.stack_moves import may_be_sized
 
 

@@ -13,7 +13,7 @@ from unicorn import Uc, UcError
 from unicorn import unicorn_const as const
 
 from testbed.arch import Arch, Isa
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.machine.clock_reads import ClockRead, reads_in
 from testbed.machine.hooked_run import HookedRun, recorded_parts, write_set
 from testbed.machine.load import MappedPages

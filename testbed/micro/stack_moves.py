@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from testbed.arch import Arch, PerIsa
 from testbed.image import Image
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 
 
 class MoveKind(Enum):

@@ -9,22 +9,22 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from testbed.process.channels import PipeEnd, pipe
-from testbed.process.file_locks import WHOLE_FILE, FileLock
 from testbed.process.open_files import (
     MOST_AT_ONCE,
     POLL_ERROR,
     POLL_HUNG_UP,
     POLL_IN,
     POLL_OUT,
+    WHOLE_FILE,
+    FileLock,
     OpenFile,
     OpenFolder,
     OpenHostFile,
 )
-from testbed.process.refusal import Refusal
 from testbed.process.signals import send, sent_info
 from testbed.process.sockets import Socket
 from testbed.process.state import SIGPIPE, KernelCall, Process
-from testbed.process.threads import MustWait, Wait
+from testbed.process.threads import MustWait, Refusal, Wait
 
 MOST_PIECES = 1024  # of one readv or writev
 _DUPLICATE, _GET_FLAGS, _SET_FLAGS, _GET_STATUS, _SET_STATUS = 0, 1, 2, 3, 4
@@ -114,15 +114,14 @@ def written(
         raise
 
 
-def _cut(process: Process, number: int, size: int) -> int:
+def _cut(process: Process, number: int, size: int) -> None:
     file = process.descriptors[process.signed(number)]
     if file.flags & os.O_ACCMODE == os.O_RDONLY:
         raise Refusal(errno.EINVAL)
     file.cut(size)
-    return 0
 
 
-def fallocate(process: Process, a: tuple[int, ...]) -> int:
+def fallocate(process: Process, a: tuple[int, ...]) -> None:
     """``fallocate(fd, mode, offset, size)``: 0, the file as long as that at least; EOPNOTSUPP for a mode."""
     file = process.descriptors.file(process.signed(a[0]), os.O_RDONLY)
     start, size = (process.signed(process.wide(a, at), 64) for at in (2, 4 if process.abi.split else 3))
@@ -131,7 +130,6 @@ def fallocate(process: Process, a: tuple[int, ...]) -> int:
     if start < 0 or size <= 0:
         raise Refusal(errno.EINVAL)
     file.cut(max(file.size, start + size))
-    return 0
 
 
 def pread64(process: Process, a: tuple[int, ...]) -> int:
@@ -153,22 +151,20 @@ def lseek(process: Process, a: tuple[int, ...]) -> int:
     return file.seek(process.signed(a[1], 8 * process.arch.word), a[2])
 
 
-def llseek(process: Process, a: tuple[int, ...]) -> int:
+def llseek(process: Process, a: tuple[int, ...]) -> None:
     """``_llseek``: the offset in two words, the high one first; the result goes to memory."""
     file = process.descriptors[process.signed(a[0])]
     at = file.seek(process.signed(a[1] << 32 | a[2], 64), a[4])
     process.memory.write(a[3], process.pack(at, size=8))
-    return 0
 
 
-def close(process: Process, a: tuple[int, ...]) -> int:
+def close(process: Process, a: tuple[int, ...]) -> None:
     """``close(fd)``: 0, or EBADF."""
     number = process.signed(a[0])
     file = process.descriptors[number]
     process.descriptors.close(number)
     if isinstance(file, OpenHostFile):
         process.kernel.locks.put(file.node.path, FileLock(process.number, alone=True), locked=False)
-    return 0
 
 
 def dup2(process: Process, a: tuple[int, ...]) -> int:
@@ -209,11 +205,12 @@ def fcntl(process: Process, a: tuple[int, ...]) -> int:
         return 0
     if command in _LOCKS:
         wide = process.arch.word == 8 or command > max(_LOCKS) - 3
-        return _lock_bytes(process, file, _LOCKS[command], argument, 8 if wide else 4)
+        _lock_bytes(process, file, _LOCKS[command], argument, 8 if wide else 4)
+        return 0
     raise Refusal(errno.EINVAL)
 
 
-def _lock(process: Process, file: OpenFile, wanted: FileLock, kind: int, *, at_once: bool) -> int:
+def _lock(process: Process, file: OpenFile, wanted: FileLock, kind: int, *, at_once: bool) -> None:
     """Lock, or free, bytes of a file for an owner, once nobody else keeps them. Raises Refusal (EAGAIN)."""
     locks, path = process.kernel.locks, file.node.path if isinstance(file, OpenHostFile | OpenFolder) else ""
     if path and kind != _UNLOCKED and locks.against(path, wanted):
@@ -222,19 +219,18 @@ def _lock(process: Process, file: OpenFile, wanted: FileLock, kind: int, *, at_o
         raise MustWait(Wait(lambda: not locks.against(path, wanted), restart=True, what="a lock on a file"))
     if path:
         locks.put(path, wanted, locked=kind != _UNLOCKED)
-    return 0
 
 
-def flock(process: Process, a: tuple[int, ...]) -> int:
+def flock(process: Process, a: tuple[int, ...]) -> None:
     """``flock(fd, operation)``: 0; the open file has a lock, shared (1), alone (2) or none (8); EWOULDBLOCK with 4."""
     kind = {1: _SHARED, 2: _ALONE, 8: _UNLOCKED}.get(a[1] & ~4)
     file = process.descriptors[process.signed(a[0])]
     if kind is None:
         raise Refusal(errno.EINVAL)
-    return _lock(process, file, FileLock(file, kind == _ALONE), kind, at_once=bool(a[1] & 4))
+    _lock(process, file, FileLock(file, kind == _ALONE), kind, at_once=bool(a[1] & 4))
 
 
-def _lock_bytes(process: Process, file: OpenFile, how: int, address: int, size: int) -> int:
+def _lock_bytes(process: Process, file: OpenFile, how: int, address: int, size: int) -> None:
     """``struct flock``: kind and whence, of 2 bytes, then start and length of ``size`` bytes, and a process."""
     kind, whence = (process.memory.word(address + 2 * i, 2) for i in range(2))
     start, length = (process.signed(process.memory.word(address + size + size * i, size), 8 * size) for i in range(2))
@@ -247,7 +243,8 @@ def _lock_bytes(process: Process, file: OpenFile, how: int, address: int, size: 
         raise Refusal(errno.EBADF)
     wanted = FileLock(process.number, kind == _ALONE, first, end)
     if how != _ASK:
-        return _lock(process, file, wanted, kind, at_once=how == _TRY)
+        _lock(process, file, wanted, kind, at_once=how == _TRY)
+        return
     other = process.kernel.locks.against(file.node.path, wanted) if isinstance(file, OpenHostFile) else None
     process.memory.write(address, process.pack(_UNLOCKED if other is None else int(other.alone), size=2))
     if other is not None:
@@ -255,7 +252,6 @@ def _lock_bytes(process: Process, file: OpenFile, how: int, address: int, size: 
         process.memory.write(address + 2, process.pack(0, size=2))
         process.memory.write(address + size, process.pack(other.start, length, size=size))
         process.memory.write(address + 3 * size, process.pack(int(str(other.owner)), size=4))
-    return 0
 
 
 def _moved(process: Process, places: tuple[tuple[int, int], tuple[int, int]], count: int) -> int:
@@ -275,17 +271,16 @@ def _moved(process: Process, places: tuple[tuple[int, int], tuple[int, int]], co
     return done
 
 
-def pipe2(process: Process, a: tuple[int, ...]) -> int:
+def pipe2(process: Process, a: tuple[int, ...]) -> None:
     """``pipe2(fds, flags)``: 0, and the numbers of both ends at ``fds``."""
     address, flags = a[:2]
     process.memory.write(address, bytes(8))  # EFAULT before anything is open
     ends = pipe(flags & os.O_NONBLOCK)
     numbers = [process.descriptors.add(end, close_on_exec=bool(flags & os.O_CLOEXEC)) for end in ends]
     process.memory.write(address, process.pack(*numbers, size=4))
-    return 0
 
 
-def ioctl(process: Process, a: tuple[int, ...]) -> int:
+def ioctl(process: Process, a: tuple[int, ...]) -> None:
     """Whether it waits, what execve does with it, how much could be read.
 
     Nothing here is a terminal, so that programs run alike wherever the testbed does.
@@ -300,24 +295,21 @@ def ioctl(process: Process, a: tuple[int, ...]) -> int:
         process.memory.write(a[2], process.pack(file.waits, size=4))
     else:
         raise Refusal(errno.ENOTTY)
-    return 0
 
 
-def sync(process: Process, a: tuple[int, ...]) -> int:
+def sync(process: Process, a: tuple[int, ...]) -> None:
     """``fsync(fd)`` and ``fdatasync(fd)``: 0, since files are written at once; EINVAL for what is no file."""
     mode = process.descriptors[process.signed(a[0])].mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise Refusal(errno.EINVAL)
-    return 0
 
 
-def _advised(process: Process, number: int, advice: int) -> int:
+def _advised(process: Process, number: int, advice: int) -> None:
     """What a program says of how it will read: nothing comes of it here."""
     if stat.S_ISFIFO(process.descriptors[process.signed(number)].mode):
         raise Refusal(errno.ESPIPE)
     if advice > _MOST_ADVICE:
         raise Refusal(errno.EINVAL)
-    return 0
 
 
 CALLS: Mapping[str, KernelCall] = {

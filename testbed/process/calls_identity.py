@@ -10,11 +10,10 @@ from functools import partial
 from testbed.process.address_space import PAGE
 from testbed.process.calls_memory import done
 from testbed.process.descriptors import MOST_DESCRIPTORS, OPEN_LIMIT
-from testbed.process.initial_stack import GROUP, STACK_SIZE, USER
 from testbed.process.open_files import MOST_AT_ONCE
-from testbed.process.refusal import Refusal
+from testbed.process.starting import GROUP, STACK_SIZE, USER
 from testbed.process.state import KernelCall, Process, ProcessEnds
-from testbed.process.threads import MustWait, Wait
+from testbed.process.threads import MustWait, Refusal, Wait
 
 SECOND = 10**9
 REAL, REAL_CLOCKS = 0, (0, 5, 8, 11)  # CLOCK_REALTIME, _COARSE, _ALARM, CLOCK_TAI
@@ -45,7 +44,7 @@ def getpgid(process: Process, a: tuple[int, ...]) -> int:
     return process.kernel.group_of(process.signed(a[0]) or pid(process, a))
 
 
-def setpgid(process: Process, a: tuple[int, ...]) -> int:
+def setpgid(process: Process, a: tuple[int, ...]) -> None:
     """``setpgid(pid, group)``: 0; ESRCH for what is neither the caller nor its child, EINVAL below zero."""
     own = pid(process, a)
     target = process.signed(a[0]) or own
@@ -56,7 +55,6 @@ def setpgid(process: Process, a: tuple[int, ...]) -> int:
     if group < 0:
         raise Refusal(errno.EINVAL)
     process.kernel.groups[target] = group
-    return 0
 
 
 def setsid(process: Process, a: tuple[int, ...]) -> int:
@@ -68,18 +66,16 @@ def setsid(process: Process, a: tuple[int, ...]) -> int:
     return own
 
 
-def _stays(wanted: tuple[int, ...], own: int) -> int:
+def _stays(wanted: tuple[int, ...], own: int) -> None:
     """Its own number, or -1 for "as it is", is all that it may ask for."""
     if any(each & 0xFFFF_FFFF not in (own, 0xFFFF_FFFF) for each in wanted):
         raise Refusal(errno.EPERM)
-    return 0
 
 
-def three_users(process: Process, a: tuple[int, ...]) -> int:
+def three_users(process: Process, a: tuple[int, ...]) -> None:
     """``getresuid`` and ``getresgid``: 0, and the one user, or group, at all three addresses."""
     for address in a[:3]:
         process.memory.write(address, process.pack(USER, size=4))
-    return 0
 
 
 def groups(process: Process, a: tuple[int, ...]) -> int:
@@ -89,11 +85,10 @@ def groups(process: Process, a: tuple[int, ...]) -> int:
     return 1
 
 
-def uname(process: Process, a: tuple[int, ...]) -> int:
+def uname(process: Process, a: tuple[int, ...]) -> None:
     """``uname(buffer)``: 0, and six names of 65 bytes each."""
     names = ("Linux", "testbed", "6.1.0", "#1 testbed", process.abi.machine, "(none)")
     process.memory.write(a[0], b"".join(name.encode().ljust(65, b"\0") for name in names))
-    return 0
 
 
 def random_bytes(process: Process, a: tuple[int, ...]) -> int:
@@ -103,7 +98,7 @@ def random_bytes(process: Process, a: tuple[int, ...]) -> int:
     return len(data)
 
 
-def limit(process: Process, resource: int, new: int, old: int, size: int = 0) -> int:
+def limit(process: Process, resource: int, new: int, old: int, size: int = 0) -> None:
     """A limit and how far it may be raised, of ``size`` bytes each: told at ``old``, then set from ``new``.
 
     They are kept and told. Only that of descriptors is kept to.
@@ -124,38 +119,34 @@ def limit(process: Process, resource: int, new: int, old: int, size: int = 0) ->
         if hard > before[1]:
             raise Refusal(errno.EPERM)
         known[resource] = soft, hard
-    return 0
 
 
-def prlimit(process: Process, a: tuple[int, ...]) -> int:
+def prlimit(process: Process, a: tuple[int, ...]) -> None:
     """``prlimit64(pid, resource, new, old)``: 0; ESRCH for another process."""
     if a[0] not in (0, process.number):
         raise Refusal(errno.ESRCH)
-    return limit(process, a[1], a[2], a[3], 8)
+    limit(process, a[1], a[2], a[3], 8)
 
 
-def setpriority(process: Process, a: tuple[int, ...]) -> int:
+def setpriority(process: Process, a: tuple[int, ...]) -> None:
     """``setpriority(which, who, nice)``: 0, whoever is meant; EACCES for less than it is."""
     wanted = max(-20, min(process.signed(a[2]), 19))
     if wanted < process.nice:
         raise Refusal(errno.EACCES)
     process.nice = wanted
-    return 0
 
 
-def _only(allowed: bool, otherwise: int) -> int:
+def _only(allowed: bool, otherwise: int) -> None:
     """Nothing comes of it; what else could be asked for is refused."""
     if not allowed:
         raise Refusal(otherwise)
-    return 0
 
 
-def getrusage(process: Process, a: tuple[int, ...]) -> int:
+def getrusage(process: Process, a: tuple[int, ...]) -> None:
     """``getrusage(who, buffer)``: 0, and the time that was used: a nanosecond for an instruction."""
     word, taken = process.arch.word, process.kernel.used_by(process.number)
     times = process.pack(taken // SECOND, taken % SECOND // 1000, 0, 0)
     process.memory.write(a[1], times + bytes(14 * word))
-    return 0
 
 
 def times(process: Process, a: tuple[int, ...]) -> int:
@@ -188,27 +179,24 @@ def clock(process: Process, given: int) -> Callable[[], int]:
     raise Refusal(errno.EINVAL)
 
 
-def clock_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def clock_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``clock_gettime(clock, time)``: 0, and seconds and nanoseconds."""
     now = clock(process, a[0])()
     process.memory.write(a[1], process.pack(now // SECOND, now % SECOND, size=size))
-    return 0
 
 
-def clock_getres(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def clock_getres(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``clock_getres(clock, time)``: 0, and one nanosecond."""
     clock(process, a[0])
     if a[1]:
         process.memory.write(a[1], process.pack(0, 1, size=size))
-    return 0
 
 
-def gettimeofday(process: Process, a: tuple[int, ...]) -> int:
+def gettimeofday(process: Process, a: tuple[int, ...]) -> None:
     """``gettimeofday(time, zone)``: 0, and seconds and microseconds. The zone is left alone."""
     now = process.now
     if a[0]:
         process.memory.write(a[0], process.pack(now // SECOND, now % SECOND // 1000))
-    return 0
 
 
 def time(process: Process, a: tuple[int, ...]) -> int:
@@ -259,14 +247,13 @@ def clock_nanosleep(process: Process, a: tuple[int, ...], size: int = 0) -> int:
     return _sleep(process, wanted, a[3], size)
 
 
-def sysinfo(process: Process, a: tuple[int, ...]) -> int:
+def sysinfo(process: Process, a: tuple[int, ...]) -> None:
     """``sysinfo(buffer)``: 0, and a machine with 1 GiB of memory, half of it free."""
     word = process.arch.word
     total = 1 << 30
     fields = process.pack(process.monotonic // SECOND, 0, 0, 0, total, total // 2, 0, 0, 0, 0)
     fields += struct.pack("<HH", 1, 0) + bytes(word - 4) + process.pack(0, 0) + struct.pack("<I", 1)
     process.memory.write(a[0], fields.ljust(112 if word == 8 else 64, b"\0"))
-    return 0
 
 
 def affinity(process: Process, a: tuple[int, ...]) -> int:
@@ -277,49 +264,44 @@ def affinity(process: Process, a: tuple[int, ...]) -> int:
     return 8
 
 
-def processor(process: Process, a: tuple[int, ...]) -> int:
+def processor(process: Process, a: tuple[int, ...]) -> None:
     """``getcpu(cpu, node)``: 0, and the numbers 0 and 0; ``sched_getparam`` of the priority alone."""
     for address in a[:2]:
         if address:
             process.memory.write(address, bytes(4))
-    return 0
 
 
-def prctl(process: Process, a: tuple[int, ...]) -> int:
+def prctl(process: Process, a: tuple[int, ...]) -> None:
     """``prctl(operation, ...)``: 0 for the name of a thread, EINVAL for all else."""
     if a[0] == _SET_NAME:
         process.memory.text(a[1], 256)
-        return 0
-    if a[0] == _GET_NAME:
+    elif a[0] == _GET_NAME:
         process.memory.write(a[1], process.path.rpartition("/")[2].encode()[:15].ljust(16, b"\0"))
-        return 0
-    raise Refusal(errno.EINVAL)
+    else:
+        raise Refusal(errno.EINVAL)
 
 
-def arch_prctl(process: Process, a: tuple[int, ...]) -> int:
+def arch_prctl(process: Process, a: tuple[int, ...]) -> None:
     """``arch_prctl(operation, address)`` of x86_64: 0, the FS base set or read; EINVAL for all else."""
     register = process.abi.thread_pointer
     if a[0] == _SET_FS:
         process.recorder.uc.reg_write(register, a[1])
-        return 0
-    if a[0] == _GET_FS:
+    elif a[0] == _GET_FS:
         process.memory.write(a[1], process.pack(process.recorder.uc.reg_read(register)))
-        return 0
-    raise Refusal(errno.EINVAL)
+    else:
+        raise Refusal(errno.EINVAL)
 
 
-def set_tls(process: Process, a: tuple[int, ...]) -> int:
+def set_tls(process: Process, a: tuple[int, ...]) -> None:
     """``set_tls(address)`` of arm32: 0, the thread pointer set."""
     process.recorder.uc.reg_write(process.abi.thread_pointer, a[0])
-    return 0
 
 
-def page_changed(process: Process, a: tuple[int, ...]) -> int:
+def page_changed(process: Process, a: tuple[int, ...]) -> None:
     """``cacheflush``: code was written, [a0, a1)."""
     if a[1] < a[0] or a[1] - a[0] > 1 << 28:
         raise Refusal(errno.EINVAL)
     process.memory.changed_code.append((a[0] & -PAGE, a[1]))
-    return 0
 
 
 def exit_group(process: Process, a: tuple[int, ...]) -> int:

@@ -7,12 +7,11 @@ import os
 import stat
 
 from testbed.image import Image, LoadedImage
-from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE
+from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, SharedBytes
 from testbed.process.known_files import image_of_file, named_code
 from testbed.process.open_files import NullDevice, OpenHostFile
-from testbed.process.refusal import Refusal
-from testbed.process.shared_memory import SharedBytes
 from testbed.process.state import Process
+from testbed.process.threads import Refusal
 from testbed.words.errors import BudgetExceeded, ImageError
 
 PRIVATE, FIXED, ANONYMOUS, FIXED_NOREPLACE = 2, 0x10, 0x20, 0x10_0000
@@ -121,18 +120,16 @@ def name_code(process: Process) -> None:
             process.images += [made] if made is not None else []
 
 
-def munmap(process: Process, a: tuple[int, ...]) -> int:
+def munmap(process: Process, a: tuple[int, ...]) -> None:
     """``munmap(address, size)``: 0."""
     if any(area.start < a[0] + a[1] and a[0] < area.end for area in process.memory.code):
         name_code(process)
     process.memory.unmap(a[0], a[1])
-    return 0
 
 
-def mprotect(process: Process, a: tuple[int, ...]) -> int:
+def mprotect(process: Process, a: tuple[int, ...]) -> None:
     """``mprotect(address, size, protection)``: 0, or ENOMEM where something is not mapped."""
     process.memory.protect(a[0], a[1], a[2] & 7)
-    return 0
 
 
 def mremap(process: Process, a: tuple[int, ...]) -> int:
@@ -162,7 +159,7 @@ def mremap(process: Process, a: tuple[int, ...]) -> int:
     return new
 
 
-def madvise(process: Process, a: tuple[int, ...]) -> int:
+def madvise(process: Process, a: tuple[int, ...]) -> None:
     """``madvise(address, size, advice)``: 0. MADV_DONTNEED clears memory that is of no file.
 
     Other advice does nothing.
@@ -173,7 +170,6 @@ def madvise(process: Process, a: tuple[int, ...]) -> int:
     area = process.memory.area_at(start)
     if advice == _DONT_NEED and area is not None and not area.name.startswith("/"):
         process.memory.clear(start, size)
-    return 0
 
 
 def brk(process: Process, a: tuple[int, ...]) -> int:
@@ -196,9 +192,8 @@ def brk(process: Process, a: tuple[int, ...]) -> int:
     return wanted
 
 
-def done(process: Process, a: tuple[int, ...]) -> int:
+def done(process: Process, a: tuple[int, ...]) -> None:
     """A call that changes nothing that a program here could see."""
-    return 0
 
 
 CALLS = {

@@ -11,14 +11,13 @@ from contextlib import suppress
 from functools import partial
 
 from testbed.process.calls_identity import SECOND
-from testbed.process.calls_stat import AT_CWD, NO_FOLLOW, descriptor_at, folder_of, path_at
+from testbed.process.calls_stat import AT_CWD, NO_FOLLOW, descriptor_at, folder_of, path_at, place_at
 from testbed.process.channels import Channel, PipeEnd
 from testbed.process.file_tree import FileNode, inode
-from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import MadeFile, NullDevice, OpenFile, OpenFolder, OpenHostFile, open_in
-from testbed.process.refusal import Refusal
+from testbed.process.starting import GROUP, USER
 from testbed.process.state import KernelCall, Process
-from testbed.process.threads import MustWait, Wait
+from testbed.process.threads import MustWait, Refusal, Wait
 
 _REMOVE_FOLDER, _FOLLOW = 0x200, 0x400
 COMMON_FLAGS = os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
@@ -115,13 +114,10 @@ def memfd_create(process: Process, a: tuple[int, ...]) -> int:
     return process.descriptors.add(file, close_on_exec=bool(a[1] & 1))
 
 
-def linkat(process: Process, a: tuple[int, ...]) -> int:
+def linkat(process: Process, a: tuple[int, ...]) -> None:
     """``linkat(folder, path, new folder, new path, flags)``: 0; a second name for a file, in the run's own layer."""
-    before, after = path_at(process, a[1]), path_at(process, a[3])
-    tree = process.tree
-    source = tree.locate(before, folder_of(process, a[0], before), follow=bool(a[4] & _FOLLOW))
-    tree.link(source, tree.locate(after, folder_of(process, a[2], after), follow=False))
-    return 0
+    source = place_at(process, a[0], a[1], follow=bool(a[4] & _FOLLOW))
+    process.tree.link(source, place_at(process, a[2], a[3], follow=False))
 
 
 def _maps(process: Process) -> bytes:
@@ -135,39 +131,34 @@ def _maps(process: Process) -> bytes:
     return "".join(lines).encode()
 
 
-def _cut(process: Process, address: int, size: int) -> int:
-    path = path_at(process, address)
-    file = open_in(process.tree, process.tree.locate(path, folder_of(process, AT_CWD, path)), os.O_WRONLY)
+def _cut(process: Process, address: int, size: int) -> None:
+    file = open_in(process.tree, place_at(process, AT_CWD, address), os.O_WRONLY)
     assert isinstance(file, OpenHostFile)  # folders are not opened for writing
     try:
         file.cut(size)
     finally:
         file.close()
-    return 0
 
 
-def faccessat(process: Process, a: tuple[int, ...]) -> int:
+def faccessat(process: Process, a: tuple[int, ...]) -> None:
     """``faccessat(folder, path, mode)``: 0 where the file is there; EACCES for the execution of one that may not be."""
     path = path_at(process, a[1])
     if a[2] & ~(process.tree.find(path, folder_of(process, a[0], path)).mode >> 6) & 7:
         raise Refusal(errno.EACCES)
-    return 0
 
 
 def _change(
     process: Process, folder: int, address: int, *, mode: int | None = None, time: int | None = None, flags: int = 0
-) -> int:
+) -> None:
     """Other permissions or another time for what lies at a path; at no address: for the open file itself."""
     if address:
-        path = path_at(process, address)
-        at = process.tree.locate(path, folder_of(process, folder, path), follow=not flags & NO_FOLLOW)
+        at = place_at(process, folder, address, follow=not flags & NO_FOLLOW)
     else:
         file = process.descriptors[process.signed(folder)]
         if not isinstance(file, OpenHostFile | OpenFolder):
             raise Refusal(errno.EINVAL)
         at = file.node.path
     process.tree.change(at, mode, time)
-    return 0
 
 
 def _time_at(process: Process, address: int, size: int = 0, unit: int = 1) -> int | None:
@@ -179,44 +170,40 @@ def _time_at(process: Process, address: int, size: int = 0, unit: int = 1) -> in
     return process.now if rest == _NOW else None if rest == _OMIT else seconds * SECOND + rest * unit
 
 
-def utimensat(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def utimensat(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``utimensat(folder, path, times, flags)``: 0. Of both times, the one of the last change is kept."""
-    return _change(process, a[0], a[1], time=_time_at(process, a[2], size), flags=a[3])
+    _change(process, a[0], a[1], time=_time_at(process, a[2], size), flags=a[3])
 
 
-def utime(process: Process, a: tuple[int, ...]) -> int:
+def utime(process: Process, a: tuple[int, ...]) -> None:
     """``utime(path, times)``: 0; times are in seconds, that of the last change the second one."""
     seconds = process.words(a[1], 2)[1] * SECOND if a[1] else process.now
-    return _change(process, AT_CWD, a[0], time=seconds)
+    _change(process, AT_CWD, a[0], time=seconds)
 
 
-def fchownat(process: Process, a: tuple[int, ...]) -> int:
+def fchownat(process: Process, a: tuple[int, ...]) -> None:
     """``fchownat(folder, path, user, group, flags)``: 0 for the owner that every file has, else EPERM."""
     for wanted, own in ((a[2], USER), (a[3], GROUP)):
         if wanted & 0xFFFF_FFFF not in (own, 0xFFFF_FFFF):
             raise Refusal(errno.EPERM)
-    return _change(process, a[0], a[1], flags=a[4])
+    _change(process, a[0], a[1], flags=a[4])
 
 
-def symlinkat(process: Process, a: tuple[int, ...]) -> int:
+def symlinkat(process: Process, a: tuple[int, ...]) -> None:
     """``symlinkat(target, folder, path)``: 0; a link of the run's own, wherever in its tree that leads."""
-    target, path = path_at(process, a[0]), path_at(process, a[2])
-    at = process.tree.locate(path, folder_of(process, a[1], path), follow=False)
+    target, at = path_at(process, a[0]), place_at(process, a[1], a[2], follow=False)
     process.tree.place(FileNode(at, stat.S_IFLNK | 0o777, link=target))
-    return 0
 
 
-def mknodat(process: Process, a: tuple[int, ...]) -> int:
+def mknodat(process: Process, a: tuple[int, ...]) -> None:
     """``mknodat(folder, path, mode, device)``: 0; a pipe, or an empty file. EPERM for a device."""
-    path, mode = path_at(process, a[1]), a[2] & ~process.umask
-    at = process.tree.locate(path, folder_of(process, a[0], path), follow=False)
+    at, mode = place_at(process, a[0], a[1], follow=False), a[2] & ~process.umask
     if stat.S_ISFIFO(mode):
         process.tree.place(FileNode(at, mode & 0xFFFF, holds=Channel(readers=0, writers=0)))
     elif stat.S_IFMT(mode) in (0, stat.S_IFREG):
         open_in(process.tree, at, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & 0o7777).close()
     else:
         raise Refusal(errno.EPERM)
-    return 0
 
 
 def readlinkat(process: Process, a: tuple[int, ...]) -> int:
@@ -271,43 +258,33 @@ def getcwd(process: Process, a: tuple[int, ...]) -> int:
     return len(data)
 
 
-def chdir(process: Process, a: tuple[int, ...]) -> int:
+def chdir(process: Process, a: tuple[int, ...]) -> None:
     """``chdir(path)``: 0, or ENOTDIR."""
     node = process.tree.find(path_at(process, a[0]), process.folder)
     if not node.is_folder:
         raise Refusal(errno.ENOTDIR)
     process.folder = node.path
-    return 0
 
 
-def fchdir(process: Process, a: tuple[int, ...]) -> int:
+def fchdir(process: Process, a: tuple[int, ...]) -> None:
     """``fchdir(fd)``: 0, or ENOTDIR."""
     process.folder = process.descriptors.of(OpenFolder, process.signed(a[0]), errno.ENOTDIR).node.path
-    return 0
 
 
-def unlinkat(process: Process, a: tuple[int, ...]) -> int:
+def unlinkat(process: Process, a: tuple[int, ...]) -> None:
     """``unlinkat(folder, path, flags)``: 0; a file is removed, or an empty folder."""
-    path = path_at(process, a[1])
-    at = process.tree.locate(path, folder_of(process, a[0], path), follow=False)
-    process.tree.remove(at, folder=bool(a[2] & _REMOVE_FOLDER))
-    return 0
+    process.tree.remove(place_at(process, a[0], a[1], follow=False), folder=bool(a[2] & _REMOVE_FOLDER))
 
 
-def mkdirat(process: Process, a: tuple[int, ...]) -> int:
+def mkdirat(process: Process, a: tuple[int, ...]) -> None:
     """``mkdirat(folder, path, mode)``: 0, or EEXIST."""
-    path = path_at(process, a[1])
-    process.tree.make_folder(process.tree.locate(path, folder_of(process, a[0], path)), a[2] & 0o1777 & ~process.umask)
-    return 0
+    process.tree.make_folder(place_at(process, a[0], a[1]), a[2] & 0o1777 & ~process.umask)
 
 
-def renameat(process: Process, a: tuple[int, ...]) -> int:
+def renameat(process: Process, a: tuple[int, ...]) -> None:
     """``renameat(folder, path, new folder, new path)``: 0."""
-    before, after = path_at(process, a[1]), path_at(process, a[3])
-    tree = process.tree
-    source = tree.locate(before, folder_of(process, a[0], before), follow=False)
-    tree.rename(source, tree.locate(after, folder_of(process, a[2], after), follow=False))
-    return 0
+    source = place_at(process, a[0], a[1], follow=False)
+    process.tree.rename(source, place_at(process, a[2], a[3], follow=False))
 
 
 def umask(process: Process, a: tuple[int, ...]) -> int:

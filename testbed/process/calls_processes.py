@@ -24,13 +24,11 @@ from testbed.process.calls_threads import (
     new_thread,
     no_longer,
 )
-from testbed.process.initial_stack import MOST_STRINGS
 from testbed.process.known_files import image_of_file
 from testbed.process.recorder import ProcessRecorder
-from testbed.process.refusal import Refusal
 from testbed.process.shared_writes import share_writes
 from testbed.process.signals import CONTINUED, cause, send_to_process, sent_info, tell_parent
-from testbed.process.starting import Execution, execute
+from testbed.process.starting import MOST_STRINGS, Execution, execute
 from testbed.process.state import (
     MOST_EVER,
     MOST_PROCESSES,
@@ -42,7 +40,7 @@ from testbed.process.state import (
     ProcessEnds,
     SignalAction,
 )
-from testbed.process.threads import GuestThread, MustWait, Wait
+from testbed.process.threads import GuestThread, MustWait, Refusal, Wait
 from testbed.words.budget import free_garbage
 from testbed.words.errors import TestbedError
 
@@ -124,7 +122,7 @@ def fork(process: Process, a: tuple[int, ...]) -> int:
 # Another program.
 
 
-def execve(process: Process, a: tuple[int, ...]) -> int | None:
+def execve(process: Process, a: tuple[int, ...]) -> None:
     """The process goes on as another program, in memory of its own; a vforked child leaves its parent's."""
     path, argv, environment = path_at(process, a[0]), _strings(process, a[1]), _strings(process, a[2])
     if sum(len(text) + 1 + process.arch.word for text in (*argv, *environment)) > MOST_STRINGS:
@@ -144,7 +142,7 @@ def execve(process: Process, a: tuple[int, ...]) -> int | None:
         after.parent, after.begun_by, thread.waited_for, thread.status = process, process.number, True, 0
         process.kernel.joins(number, process.number)
         process.kernel.add(after)
-        return None
+        return
     raise ProcessEnds(None, f"it goes on as {at}", becomes=after)
 
 
@@ -290,7 +288,7 @@ def wait4(process: Process, a: tuple[int, ...]) -> int:
     return number
 
 
-def waitid(process: Process, a: tuple[int, ...]) -> int:
+def waitid(process: Process, a: tuple[int, ...]) -> None:
     """``waitid(kind, id, info, options)``: 0, and at ``info`` what became of which child; zeros with WNOHANG."""
     kind, wanted, info, options = a[:4]
     if kind > _BY_GROUP or not options & (_ENDED | _STOPPED | _GOES_ON):
@@ -299,7 +297,6 @@ def waitid(process: Process, a: tuple[int, ...]) -> int:
     if info:
         told = sent_info(process.arch, number, SIGCHLD, *cause(status)) if number else struct.pack("<32x")
         process.memory.write(info, told)
-    return 0
 
 
 CALLS: Mapping[str, KernelCall] = {

@@ -11,14 +11,12 @@ from functools import partial
 
 from testbed.process.calls_identity import timespec
 from testbed.process.open_files import POLL_IN, OpenFile
-from testbed.process.refusal import Refusal
 from testbed.process.signal_frames import SIGINFO_SIZE
 from testbed.process.signals import (
     BY_TIMER,
     MOST_SIGNALS,
     alternate_bytes,
     bit,
-    deliverable,
     is_pending,
     return_from_handler,
     send,
@@ -28,7 +26,7 @@ from testbed.process.signals import (
     take_pending,
 )
 from testbed.process.state import SIGKILL, SIGSTOP, Kernel, KernelCall, Process, SignalAction
-from testbed.process.threads import GuestThread, MustWait, Wait
+from testbed.process.threads import GuestThread, MustWait, Refusal, Wait
 
 _BLOCK, _UNBLOCK, _SET = 0, 1, 2
 _BY_USER, _BY_TKILL = 0, -6
@@ -41,7 +39,7 @@ def _number(number: int) -> int:
     return number
 
 
-def rt_sigaction(process: Process, a: tuple[int, ...]) -> int:
+def rt_sigaction(process: Process, a: tuple[int, ...]) -> None:
     """``struct sigaction`` of the kernel: handler, flags, restorer, a mask of 8 bytes."""
     number, word = _number(a[0]), process.arch.word
     old = process.actions.get(number, SignalAction())
@@ -56,10 +54,9 @@ def rt_sigaction(process: Process, a: tuple[int, ...]) -> int:
         process.memory.write(a[2], fields)
     if new is not None:
         process.actions[number] = new
-    return 0
 
 
-def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> int:
+def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> None:
     """``rt_sigprocmask(how, set, old, size)``: 0, the thread's mask changed, and the old one at ``old``."""
     thread, old = process.current, process.current.mask
     if a[1]:
@@ -69,23 +66,20 @@ def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> int:
         thread.mask = {_BLOCK: old | given, _UNBLOCK: old & ~given, _SET: given}[a[0]]
     if a[2]:
         process.memory.write(a[2], process.pack(old, size=8))
-    return 0
 
 
-def rt_sigpending(process: Process, a: tuple[int, ...]) -> int:
+def rt_sigpending(process: Process, a: tuple[int, ...]) -> None:
     """``rt_sigpending(set, size)``: 0, and the signals that wait for this thread."""
     process.memory.write(a[0], process.pack(sum({bit(each.number) for each in process.current.pending}), size=8))
-    return 0
 
 
-def sigaltstack(process: Process, a: tuple[int, ...]) -> int:
+def sigaltstack(process: Process, a: tuple[int, ...]) -> None:
     """``sigaltstack(new, old)``: 0, the thread's alternate stack set, and the old one at ``old``."""
     old = alternate_bytes(process, process.recorder[process.arch.sp])
     if a[0]:
         set_alternate(process, a[0])
     if a[1]:
         process.memory.write(a[1], old)
-    return 0
 
 
 def _waits_for_signal(process: Process) -> int:
@@ -101,15 +95,14 @@ def rt_sigsuspend(process: Process, a: tuple[int, ...]) -> int:
     return _waits_for_signal(process)
 
 
-def _send_to(process: Process, thread: GuestThread | None, number: int, code: int) -> int:
+def _send_to(process: Process, thread: GuestThread | None, number: int, code: int) -> None:
     if thread is None:
         raise Refusal(errno.ESRCH)
     if number:
         send(process, thread, _number(number), sent_info(process.arch, process.number, number, code))
-    return 0
 
 
-def kill(process: Process, a: tuple[int, ...]) -> int:
+def kill(process: Process, a: tuple[int, ...]) -> None:
     """To a process of this run, a group of them, or all others: nobody else is there."""
     target, number, kernel = process.signed(a[0]), a[1], process.kernel
     if target > 0:
@@ -125,20 +118,20 @@ def kill(process: Process, a: tuple[int, ...]) -> int:
     for each in found if number else ():
         info = sent_info(process.arch, process.number, _number(number), _BY_USER)
         send_to_process(each, number, info)
-    return 0
 
 
-def tkill(process: Process, a: tuple[int, ...]) -> int:
+def tkill(process: Process, a: tuple[int, ...]) -> None:
     """``tkill(thread, signal)``: 0, or ESRCH."""
-    return _send_to(process, process.thread_numbered(process.signed(a[0])), a[1], _BY_TKILL)
+    _send_to(process, process.thread_numbered(process.signed(a[0])), a[1], _BY_TKILL)
 
 
-def tgkill(process: Process, a: tuple[int, ...]) -> int:
+def tgkill(process: Process, a: tuple[int, ...]) -> None:
     """``tgkill(process, thread, signal)``: 0, or ESRCH, also for another process."""
-    return tkill(process, a[1:]) if process.signed(a[0]) == process.number else _send_to(process, None, 0, 0)
+    thread = process.thread_numbered(process.signed(a[1])) if process.signed(a[0]) == process.number else None
+    _send_to(process, thread, a[2], _BY_TKILL)
 
 
-def rt_sigqueueinfo(process: Process, a: tuple[int, ...]) -> int:
+def rt_sigqueueinfo(process: Process, a: tuple[int, ...]) -> None:
     """``rt_sigqueueinfo(process, signal, info)``: 0, the signal sent; EPERM to send others what a kernel does."""
     number, info = a[1], process.memory.read(a[2], SIGINFO_SIZE)
     target = next((each for each in process.kernel.living if each.number == process.signed(a[0])), None)
@@ -148,7 +141,6 @@ def rt_sigqueueinfo(process: Process, a: tuple[int, ...]) -> int:
         raise Refusal(errno.EPERM)
     if number:
         send_to_process(target, number, process.pack(_number(number), size=4) + info[4:])
-    return 0
 
 
 def rt_sigtimedwait(process: Process, a: tuple[int, ...], time_size: int = 0) -> int:
@@ -212,11 +204,6 @@ def signalfd4(process: Process, a: tuple[int, ...]) -> int:
         return number
     made = SignalFile(os.O_RDWR | a[3] & os.O_NONBLOCK, kernel=process.kernel, mask=mask)
     return process.descriptors.add(made, close_on_exec=bool(a[3] & os.O_CLOEXEC))
-
-
-def is_interrupted(process: Process, thread: GuestThread) -> bool:
-    """Whether a signal ends a thread's waiting."""
-    return deliverable(process, thread) is not None
 
 
 CALLS: Mapping[str, KernelCall] = {

@@ -14,12 +14,11 @@ from testbed.process.calls_stat import AT_CWD, folder_of
 from testbed.process.channels import Packet
 from testbed.process.descriptors import SentFiles
 from testbed.process.file_tree import FileNode
-from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import MOST_AT_ONCE, POLL_IN
-from testbed.process.refusal import Refusal
 from testbed.process.sockets import BUFFER, DATAGRAM, INET, INET6, PACKETS, SENDERS, STREAM, UNIX, Socket, SocketName
+from testbed.process.starting import GROUP, USER
 from testbed.process.state import KernelCall, Process
-from testbed.process.threads import MustWait, Wait
+from testbed.process.threads import MustWait, Refusal, Wait
 
 _KIND = 0xF
 _PEEK, _ALL_LENGTH, _AT_ONCE, _NO_SIGNAL, _CLOSED = 2, 0x20, 0x40, 0x4000, 0x4000_0000
@@ -65,7 +64,7 @@ def socket(process: Process, a: tuple[int, ...]) -> int:
     return _add(process, _made(process, *a[:3]), a[1])
 
 
-def socketpair(process: Process, a: tuple[int, ...]) -> int:
+def socketpair(process: Process, a: tuple[int, ...]) -> None:
     """``socketpair(family, kind, protocol, fds)``: 0, and at ``fds`` two sockets that are connected."""
     process.memory.write(a[3], bytes(8))  # EFAULT before anything is open
     ends = [_made(process, *a[:3]) for _ in range(2)]
@@ -76,7 +75,6 @@ def socketpair(process: Process, a: tuple[int, ...]) -> int:
         end.owner = process.number
     numbers = [_add(process, end, a[1]) for end in ends]
     process.memory.write(a[3], process.pack(*numbers, size=4))
-    return 0
 
 
 def _name(process: Process, address: int, size: int, family: int) -> SocketName:
@@ -117,7 +115,7 @@ def _tell_name(process: Process, name: SocketName | None, family: int, address: 
     process.memory.write(size, process.pack(len(data), size=4))
 
 
-def bind(process: Process, a: tuple[int, ...]) -> int:
+def bind(process: Process, a: tuple[int, ...]) -> None:
     """``bind(fd, name, size)``: 0; a path is a socket in the tree from now on."""
     own = _socket(process, a[0])
     name = _name(process, a[1], a[2], own.family)
@@ -127,7 +125,7 @@ def bind(process: Process, a: tuple[int, ...]) -> int:
         if not name.path and own.family == UNIX:  # the kernel finds one
             name = SocketName(UNIX, b"\0%05x" % process.kernel.next_number())
         process.kernel.network.bind(own, name)
-        return 0
+        return
     path = os.fsdecode(name.path)
     at = process.tree.locate(path, folder_of(process, AT_CWD, path))
     try:
@@ -135,7 +133,6 @@ def bind(process: Process, a: tuple[int, ...]) -> int:
     except Refusal as refusal:
         raise Refusal(errno.EADDRINUSE if refusal.number == errno.EEXIST else refusal.number) from refusal
     own.own = name
-    return 0
 
 
 def _found(process: Process, own: Socket, name: SocketName) -> Socket:
@@ -151,7 +148,7 @@ def _found(process: Process, own: Socket, name: SocketName) -> Socket:
     return holds
 
 
-def listen(process: Process, a: tuple[int, ...]) -> int:
+def listen(process: Process, a: tuple[int, ...]) -> None:
     """``listen(fd, backlog)``: 0; a port is found where it has none."""
     own = _socket(process, a[0])
     if own.kind == DATAGRAM:
@@ -162,16 +159,15 @@ def listen(process: Process, a: tuple[int, ...]) -> int:
         process.kernel.network.bind(own, SocketName(own.family, host=bytes(len(_HOSTS[own.family]))))
     own.owner = process.number
     own.listen(process.signed(a[1]))
-    return 0
 
 
-def connect(process: Process, a: tuple[int, ...]) -> int:
+def connect(process: Process, a: tuple[int, ...]) -> None:
     """``connect(fd, name, size)``: 0 once it is connected; it waits while too many others wait to be accepted."""
     own = _socket(process, a[0])
     family = process.memory.word(a[1], 2) if a[2] >= 2 else 0
     if own.kind == DATAGRAM and not family:  # AF_UNSPEC: no peer any more
         own.peer = own.outgoing = None
-        return 0
+        return
     name = _name(process, a[1], a[2], own.family)
     if own.kind != DATAGRAM and (own.incoming is not None or own.waiting is not None):
         own.take_error()
@@ -183,7 +179,7 @@ def connect(process: Process, a: tuple[int, ...]) -> int:
             if own.own is None and own.family != UNIX:
                 process.kernel.network.bind(own, SocketName(own.family, host=_HOSTS[own.family]))
             own.peer, own.outgoing = name, other.incoming
-            return 0
+            return
         if not other.takes_more:
             if own.flags & os.O_NONBLOCK:
                 raise Refusal(errno.EAGAIN)
@@ -195,7 +191,6 @@ def connect(process: Process, a: tuple[int, ...]) -> int:
         own.error = refusal.number
     if at_once:
         raise Refusal(errno.EINPROGRESS)
-    return 0
 
 
 def _connected(process: Process, own: Socket, other: Socket, name: SocketName) -> None:
@@ -229,23 +224,21 @@ def accept4(process: Process, a: tuple[int, ...]) -> int:
     return number
 
 
-def getsockname(process: Process, a: tuple[int, ...]) -> int:
+def getsockname(process: Process, a: tuple[int, ...]) -> None:
     """``getsockname(fd, name, size)``: 0, and the socket's own name."""
     own = _socket(process, a[0])
     _tell_name(process, own.own, own.family, a[1], a[2])
-    return 0
 
 
-def getpeername(process: Process, a: tuple[int, ...]) -> int:
+def getpeername(process: Process, a: tuple[int, ...]) -> None:
     """``getpeername(fd, name, size)``: 0, and the name of whom it is connected to; ENOTCONN."""
     own = _socket(process, a[0])
     if own.peer is None:
         raise Refusal(errno.ENOTCONN)
     _tell_name(process, own.peer, own.family, a[1], a[2])
-    return 0
 
 
-def setsockopt(process: Process, a: tuple[int, ...]) -> int:
+def setsockopt(process: Process, a: tuple[int, ...]) -> None:
     """``setsockopt(fd, level, option, value, size)``: 0; the value is kept, and changes nothing here."""
     own = _socket(process, a[0])
     if a[4] > _MOST_OPTION:
@@ -253,10 +246,9 @@ def setsockopt(process: Process, a: tuple[int, ...]) -> int:
     own.options[a[1] & 0xFFFF, a[2] & 0xFFFF] = process.memory.read(a[3], a[4])
     if len(own.options) > _MOST_OPTION:
         own.options.popitem()
-    return 0
 
 
-def getsockopt(process: Process, a: tuple[int, ...]) -> int:
+def getsockopt(process: Process, a: tuple[int, ...]) -> None:
     """``getsockopt(fd, level, option, value, size)``: 0, and the value; that which was set, or 0."""
     own, level, option = _socket(process, a[0]), a[1], a[2]
     room = process.memory.word(a[4], 4)
@@ -278,15 +270,13 @@ def getsockopt(process: Process, a: tuple[int, ...]) -> int:
         data = own.options.get((level & 0xFFFF, option & 0xFFFF), bytes(4))
     process.memory.write(a[3], data[:room])
     process.memory.write(a[4], process.pack(min(room, len(data)), size=4))
-    return 0
 
 
-def shutdown(process: Process, a: tuple[int, ...]) -> int:
+def shutdown(process: Process, a: tuple[int, ...]) -> None:
     """``shutdown(fd, how)``: 0; nothing is read any more, or written, or both."""
     if a[1] > 2:
         raise Refusal(errno.EINVAL)
     _socket(process, a[0]).shut(reading=a[1] != 1, writing=a[1] != 0)
-    return 0
 
 
 def _send(

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from testbed.process.calls_memory import done
 from testbed.process.file_tree import FileNode, refused_by_host
-from testbed.process.initial_stack import GROUP, USER
 from testbed.process.open_files import OpenFile, OpenFolder, OpenHostFile
-from testbed.process.refusal import Refusal
+from testbed.process.starting import GROUP, USER
 from testbed.process.state import EPOCH, KernelCall, Process
+from testbed.process.threads import Refusal
 
 AT_CWD, NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
 _LINK = stat.S_IFLNK | 0o700
@@ -30,6 +30,12 @@ def folder_of(process: Process, number: int, path: str) -> str:
     if path.startswith("/") or number == AT_CWD:
         return process.folder
     return process.descriptors.of(OpenFolder, number, errno.ENOTDIR).node.path
+
+
+def place_at(process: Process, folder: int, address: int, *, follow: bool = True) -> str:
+    """Where the path that an ``*at`` call was given leads, as `FileTree.locate`."""
+    path = path_at(process, address)
+    return process.tree.locate(path, folder_of(process, folder, path), follow=follow)
 
 
 def descriptor_at(process: Process, path: str) -> int | None:
@@ -81,20 +87,20 @@ def _stat_open(process: Process, file: OpenFile) -> bytes:
     return _stat_bytes(process, file.mode, 1, file.size)
 
 
-def fstat(process: Process, a: tuple[int, ...]) -> int:
+def fstat(process: Process, a: tuple[int, ...]) -> None:
     """``fstat(fd, buffer)``: 0, and what is known of the open file."""
     process.memory.write(a[1], _stat_open(process, process.descriptors[process.signed(a[0])]))
-    return 0
 
 
-def fstatat(process: Process, a: tuple[int, ...]) -> int:
+def fstatat(process: Process, a: tuple[int, ...]) -> None:
     """``newfstatat(folder, path, buffer, flags)``: 0, and what is known of the file.
 
     Of an open one with AT_EMPTY_PATH.
     """
     path, flags = path_at(process, a[1]), a[3]
     if not path and flags & _EMPTY_PATH and process.signed(a[0]) != AT_CWD:
-        return fstat(process, (a[0], a[2]))
+        fstat(process, (a[0], a[2]))
+        return
     folder, follow = folder_of(process, a[0], path), not flags & NO_FOLLOW
     number = descriptor_at(process, process.tree.locate(path, folder, follow=follow))
     if number is None:
@@ -102,27 +108,25 @@ def fstatat(process: Process, a: tuple[int, ...]) -> int:
     else:
         told = _stat_open(process, process.descriptors[number]) if follow else _stat_bytes(process, _LINK, 1, 64)
     process.memory.write(a[2], told)
-    return 0
 
 
-def _file_system(process: Process, address: int, size: int = 0) -> int:
+def _file_system(process: Process, address: int, size: int = 0) -> None:
     """``struct statfs``: 4 GB in memory, half of it free, whatever lies where. ``size`` bytes have what is counted."""
     blocks, word = 1 << 20, process.arch.word
     told = process.pack(0x0102_1994, 4096) + process.pack(blocks, blocks // 2, blocks // 2, 1 << 16, 1 << 15, size=size)
     process.memory.write(address, told + bytes(8) + process.pack(255, 4096, 0) + bytes(4 * word))
-    return 0
 
 
-def statfs(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def statfs(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``statfs(path, buffer)``: 0, and the file system that a path lies in."""
     process.tree.find(path_at(process, a[0]), process.folder)
-    return _file_system(process, a[1], size)
+    _file_system(process, a[1], size)
 
 
-def fstatfs(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def fstatfs(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``fstatfs(fd, buffer)``: 0, and the same of an open file."""
     process.descriptors[process.signed(a[0])]  # EBADF
-    return _file_system(process, a[1], size)
+    _file_system(process, a[1], size)
 
 
 def _no_attribute(process: Process, a: tuple[int, ...]) -> int:

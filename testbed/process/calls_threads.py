@@ -10,9 +10,8 @@ from unicorn.unicorn_py3.unicorn import UcContext
 
 from testbed.process.calls_identity import timespec
 from testbed.process.calls_memory import done
-from testbed.process.refusal import Refusal
 from testbed.process.state import MOST_THREADS, KernelCall, Process
-from testbed.process.threads import FutexWaiter, GuestThread, MustWait, Wait
+from testbed.process.threads import FutexWaiter, GuestThread, MustWait, Refusal, Wait
 
 VM, VFORK, THREAD, SET_TLS, PARENT_TID, CLEAR_TID, CHILD_TID = (
     0x100,

@@ -19,10 +19,9 @@ from testbed.process.calls_identity import (
     timespec,
 )
 from testbed.process.open_files import POLL_IN, OpenFile
-from testbed.process.refusal import Refusal
 from testbed.process.signals import MOST_SIGNALS
 from testbed.process.state import SIGALRM, SIGPROF, SIGVTALRM, Kernel, KernelCall, Process
-from testbed.process.timers import SignalTimer, Timer
+from testbed.process.threads import Refusal, SignalTimer, Timer
 
 _TICKING = (*REAL_CLOCKS, *MONOTONIC_CLOCKS)  # also while nobody runs
 _ITIMER_SIGNALS = (SIGALRM, SIGVTALRM, SIGPROF)  # of ITIMER_REAL, _VIRTUAL, _PROF
@@ -37,14 +36,13 @@ def _told(process: Process, timer: Timer, unit: int = 1, size: int = 0) -> bytes
     return process.pack(*values, size=size)
 
 
-def _settime(process: Process, timer: Timer, a: tuple[int, ...], size: int) -> int:
+def _settime(process: Process, timer: Timer, a: tuple[int, ...], size: int) -> None:
     """``(..., flags, new, old)``: 0, the timer set anew; not at all with a time of zero."""
     width = size or process.arch.word
     every, first = timespec(process, a[2], size), timespec(process, a[2] + 2 * width, size)
     if a[3]:
         process.memory.write(a[3], _told(process, timer, size=size))
     timer.set(first + (0 if a[1] & ABSOLUTE else timer.now()) if first else None, every)
-    return 0
 
 
 # Files.
@@ -56,12 +54,11 @@ class TimerFile(OpenFile):
 
     kernel: Kernel = field(kw_only=True)
     timer: Timer = field(kw_only=True)
-    changed: int = 0  # how often it was set or read
 
     def read(self, size: int) -> bytes:
         if size < 8:
             raise Refusal(errno.EINVAL)
-        self.changed += 1
+        self._changes += 1
         return self.timer.take().to_bytes(8, "little")
 
     def polled(self) -> int:
@@ -73,7 +70,7 @@ class TimerFile(OpenFile):
 
     @property
     def changes(self) -> int:
-        return 2 * self.changed + bool(self.polled())
+        return 2 * self._changes + bool(self.polled())
 
 
 def timerfd_create(process: Process, a: tuple[int, ...]) -> int:
@@ -88,17 +85,16 @@ def _file(process: Process, number: int) -> TimerFile:
     return process.descriptors.of(TimerFile, process.signed(number), errno.EINVAL)
 
 
-def timerfd_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def timerfd_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``timerfd_gettime(fd, value)``: 0; how often it goes off, and how long it takes till the next time."""
     process.memory.write(a[1], _told(process, _file(process, a[0]).timer, size=size))
-    return 0
 
 
-def timerfd_settime(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def timerfd_settime(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``timerfd_settime(fd, flags, new, old)``: 0, the timer set anew; not at all with a time of zero."""
     file = _file(process, a[0])
-    file.changed += 1
-    return _settime(process, file.timer, a, size)
+    file._changes += 1
+    _settime(process, file.timer, a, size)
 
 
 # Those of which a process has one of a kind.
@@ -113,13 +109,12 @@ def _itimer(process: Process, which: int) -> SignalTimer:
     return process.timers[~which]
 
 
-def getitimer(process: Process, a: tuple[int, ...]) -> int:
+def getitimer(process: Process, a: tuple[int, ...]) -> None:
     """``getitimer(which, value)``: 0; how often it goes off, and how long it takes till the next time."""
     process.memory.write(a[1], _told(process, _itimer(process, a[0]), unit=1000))
-    return 0
 
 
-def setitimer(process: Process, a: tuple[int, ...]) -> int:
+def setitimer(process: Process, a: tuple[int, ...]) -> None:
     """``setitimer(which, new, old)``: 0, the timer set anew; not at all with a time of zero."""
     timer = _itimer(process, a[0])
     given = [process.signed(each, 8 * process.arch.word) for each in process.words(a[1], 4)] if a[1] else [0] * 4
@@ -129,7 +124,6 @@ def setitimer(process: Process, a: tuple[int, ...]) -> int:
         getitimer(process, (a[0], a[2]))
     every, first = (given[i] * SECOND + given[i + 1] * 1000 for i in (0, 2))
     timer.set(timer.now() + first if first else None, every)
-    return 0
 
 
 def alarm(process: Process, a: tuple[int, ...]) -> int:
@@ -143,7 +137,7 @@ def alarm(process: Process, a: tuple[int, ...]) -> int:
 # Those that it makes.
 
 
-def timer_create(process: Process, a: tuple[int, ...]) -> int:
+def timer_create(process: Process, a: tuple[int, ...]) -> None:
     """``timer_create(clock, event, number)``: 0, and the number of a timer that is not set; SIGALRM tells of it."""
     now, ticking = clock(process, a[0]), a[0] in _TICKING
     number = next(n for n in range(_MOST_TIMERS + 1) if n not in process.timers)
@@ -164,7 +158,6 @@ def timer_create(process: Process, a: tuple[int, ...]) -> int:
     process.timers[number] = SignalTimer(
         now, signal=signal or None, sleeps=ticking, number=number, value=value, thread=thread
     )
-    return 0
 
 
 def _timer(process: Process, number: int) -> SignalTimer:
@@ -174,17 +167,15 @@ def _timer(process: Process, number: int) -> SignalTimer:
     return found
 
 
-def timer_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> int:
+def timer_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``timer_gettime(number, value)``: 0; how often it goes off, and how long it takes till the next time."""
     process.memory.write(a[1], _told(process, _timer(process, a[0]), size=size))
-    return 0
 
 
-def timer_delete(process: Process, a: tuple[int, ...]) -> int:
+def timer_delete(process: Process, a: tuple[int, ...]) -> None:
     """``timer_delete(number)``: 0, the timer gone; what it sent comes."""
     _timer(process, a[0])
     del process.timers[a[0]]
-    return 0
 
 
 CALLS: Mapping[str, KernelCall] = {

@@ -13,10 +13,9 @@ from functools import partial
 from testbed.process.calls_identity import SECOND, timespec
 from testbed.process.channels import EDGE, ONCE, Awaited, Epoll, EventCount
 from testbed.process.open_files import POLL_ERROR, POLL_HUNG_UP, POLL_IN, POLL_OUT, OpenFile
-from testbed.process.refusal import Refusal
 from testbed.process.signals import bit
 from testbed.process.state import SIGKILL, SIGSTOP, KernelCall, Process
-from testbed.process.threads import MustWait, Wait
+from testbed.process.threads import MustWait, Refusal, Wait
 
 _POLL_NONE = 0x20  # POLLNVAL
 _MOST_POLLED = 1024
@@ -161,13 +160,13 @@ def _epoll(process: Process, number: int) -> Epoll:
     return process.descriptors.of(Epoll, process.signed(number), errno.EINVAL)
 
 
-def epoll_ctl(process: Process, a: tuple[int, ...]) -> int:
+def epoll_ctl(process: Process, a: tuple[int, ...]) -> None:
     """``epoll_ctl(epoll, operation, fd, event)``: 0, the descriptor added, changed or taken away."""
     epoll, operation, number = _epoll(process, a[0]), a[1], process.signed(a[2])
     file = process.descriptors[number]
     if operation == _DELETE:
         epoll.remove(number, file)
-        return 0
+        return
     events = process.memory.word(a[3], 4)
     each = Awaited(file, events, process.memory.read(a[3] + process.abi.event_data, 8))
     if operation == _MODIFY:
@@ -175,7 +174,6 @@ def epoll_ctl(process: Process, a: tuple[int, ...]) -> int:
     elif operation != _ADD:
         raise Refusal(errno.EINVAL)
     epoll.add(number, each)
-    return 0
 
 
 def _epoll_wait(process: Process, a: tuple[int, ...], deadline: int | None, mask: int | None = None) -> int:

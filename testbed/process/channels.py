@@ -18,7 +18,7 @@ from testbed.process.open_files import (
     POLL_OUT,
     OpenFile,
 )
-from testbed.process.refusal import Refusal
+from testbed.process.threads import Refusal
 
 PIPE_SIZE, ATOMIC = 65536, 4096  # what a pipe holds; what is written to it in one piece
 PACKET_COST = 512  # bytes that a packet takes besides its own, so that empty ones are bounded too
@@ -195,7 +195,6 @@ class EventCount(OpenFile):
 
     count: int = 0
     semaphore: bool = False
-    _changes: int = 0
 
     def read(self, size: int) -> bytes:
         if size < 8:
@@ -217,10 +216,6 @@ class EventCount(OpenFile):
 
     def polled(self) -> int:
         return POLL_IN * (self.count > 0) | POLL_OUT * (self.count < MOST_COUNT)
-
-    @property
-    def changes(self) -> int:
-        return self._changes
 
 
 @dataclass(eq=False, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from testbed.process.open_files import OpenFile
-from testbed.process.refusal import Refusal
+from testbed.process.threads import Refusal
 
 OpenKind = TypeVar("OpenKind", bound=OpenFile)
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from testbed.process.refusal import Refusal
-from testbed.process.shared_memory import SharedBytes
+from testbed.process.address_space import SharedBytes
+from testbed.process.threads import Refusal
 
 MOST_LINKS = 40
 FIRST_NUMBER = (1 << 31) + 2  # the inode numbers of what processes make
@@ -157,14 +157,11 @@ class FileTree:
             return self._held.get(path) or self._made[path]
         if self._is_gone(path):
             return None
-        for shown in sorted(self._shown, key=len, reverse=True):
-            if path == shown or path.startswith(shown.rstrip("/") + "/"):
-                host = self._shown[shown] / path[len(shown) :].lstrip("/")
-                with suppress(OSError, ValueError):
-                    mode = os.lstat(host).st_mode
-                    link = os.readlink(host) if stat.S_ISLNK(mode) else ""
-                    return FileNode(path, mode, host, link=link)
-                break
+        host = self._lower(path)
+        if host is not None:
+            with suppress(OSError, ValueError):
+                mode = os.lstat(host).st_mode
+                return FileNode(path, mode, host, link=os.readlink(host) if stat.S_ISLNK(mode) else "")
         inside = path.rstrip("/") + "/"
         if path == "/" or any(p.startswith(inside) for p in (*self._shown, *self._made)):
             return FileNode(path, stat.S_IFDIR | 0o755)

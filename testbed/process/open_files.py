@@ -5,12 +5,64 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from random import Random
+from typing import NamedTuple
 
+from testbed.process.address_space import MOST_SHARED, SharedBytes
 from testbed.process.file_tree import FileNode, FileTree, refused_by_host
-from testbed.process.refusal import Refusal
-from testbed.process.shared_memory import MOST_SHARED, SharedBytes
+from testbed.process.threads import Refusal
+
+# Locks on files: of an open file as a whole (``flock``), or of bytes by a process (``fcntl``).
+
+MOST_LOCKS = 4096  # of all files
+WHOLE_FILE = 1 << 63
+
+
+class FileLock(NamedTuple):
+    """Bytes [start, end) of a file that an owner, an open file or the number of a process, shares or has alone."""
+
+    owner: Hashable
+    alone: bool
+    start: int = 0
+    end: int = WHOLE_FILE
+
+    def meets(self, other: FileLock) -> bool:
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(eq=False)
+class FileLocks:
+    """All of a run, by path and kind of owner: open files and processes do not keep each other out.
+
+    ``lives`` says whether an owner is still there; what others held is free.
+    """
+
+    lives: Callable[[Hashable], bool]
+    held: dict[tuple[str, type], list[FileLock]] = field(default_factory=dict)
+
+    def against(self, path: str, wanted: FileLock) -> FileLock | None:
+        """A lock of somebody else that keeps one from being had now."""
+        key = path, type(wanted.owner)
+        kept = self.held[key] = [each for each in self.held.get(key, ()) if self.lives(each.owner)]
+        others = (each for each in kept if each.owner != wanted.owner and each.meets(wanted))
+        return next((each for each in others if each.alone or wanted.alone), None)
+
+    def put(self, path: str, wanted: FileLock, *, locked: bool) -> None:
+        """What its owner had of these bytes is free, and where ``locked``, this is had. Raises Refusal (ENOLCK)."""
+        key, kept = (path, type(wanted.owner)), []
+        for each in self.held.pop(key, ()):
+            parts = [each]
+            if each.owner == wanted.owner and each.meets(wanted):
+                parts = [each._replace(end=wanted.start), each._replace(start=wanted.end)]
+            kept += [part for part in parts if part.start < part.end]
+        kept += [wanted] * locked
+        if kept:
+            self.held[key] = kept
+        if sum(map(len, self.held.values())) > MOST_LOCKS:
+            raise Refusal(errno.ENOLCK)
+
 
 MOST_AT_ONCE = 16 << 20  # bytes of one read or write
 MOST_OUTPUT = 64 << 20  # bytes that are kept of a standard stream
@@ -28,6 +80,7 @@ class OpenFile:
     flags: int
     mode: int = stat.S_IFIFO | 0o600
     is_open: bool = field(default=True, init=False)  # some descriptor of some process stands for it
+    _changes: int = field(default=0, init=False)
 
     def read(self, size: int) -> bytes:
         raise Refusal(errno.EINVAL)
@@ -63,7 +116,7 @@ class OpenFile:
     @property
     def changes(self) -> int:
         """How often something came or went that can make it ready: an edge is a change of this."""
-        return 0
+        return self._changes
 
     def close(self) -> None:
         """Nothing to give back."""

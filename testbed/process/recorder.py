@@ -8,19 +8,69 @@ stops the machine, and the process gives it the time that it gives to system cal
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from unicorn import Uc
 
 from testbed.arch import Arch
 from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.code_ranges import CodeRange
-from testbed.machine.hooked_run import NATIVE_FROM, SLACK, HookedRun
+from testbed.machine.hooked_run import NATIVE_FROM, SLACK, HookedRun, HookedStops
 from testbed.machine.start import Machine, new_engine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.process.address_space import WRITE, AddressSpace
-from testbed.process.kernel_entry import KernelStops
 from testbed.trace import Writes
+
+# Why a program left for the kernel. The hooks only note it and stop the machine; the rest is done after.
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A system call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The processor refused an access: ``kind`` is a UC_MEM_*, ``size`` the bytes at ``address``."""
+
+    kind: int
+    address: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A processor exception that is no system call, by its number."""
+
+    number: int
+
+
+KernelEntry = Called | Refused | Raised
+
+
+class KernelStops(HookedStops):
+    """Notes the first event of a piece of the run; nothing is recorded after it until the run goes on."""
+
+    entered: KernelEntry | None = None
+
+    def enter(self, entry: KernelEntry) -> None:
+        self.entered = self.entered or entry
+        self.state.ended = 1
+
+    def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
+        self.enter(Refused(access, address, size))
+        return False
+
+    def _exception(self, uc: Uc, number: int, _: object) -> None:
+        self.enter(Called() if number == self._settings.call_exception else Raised(number))
+        uc.emu_stop()
+
+    def _system_call(self, uc: Uc, *_: object) -> None:
+        self.enter(Called())
+        uc.emu_stop()
+
 
 ROOM = 1 << 14  # steps, and writes, that room is made for at first; then it is doubled
 
@@ -56,7 +106,8 @@ class ProcessRecorder(HookedRun):
         self.grow_writes(self._journal_room)
         self.begin(budget)
         self.slice: int | None = None
-        self._slice_end, self._cut_short = 0, False
+        self._slice_end = 0
+        self.cut_short = False  # by nothing but a full piece: the machine is to go on where it is
         self.reads_clock = False
         assert isinstance(self.stops, KernelStops)
         self.kernel_stops = self.stops
@@ -64,21 +115,21 @@ class ProcessRecorder(HookedRun):
 
     # The run.
 
-    def execute(self, start: int) -> int:
-        """Run from an address until something stops the machine; Unicorn's status."""
+    def execute(self) -> int:
+        """Run from the pc until something stops the machine; Unicorn's status."""
         self.kernel_stops.entered, self.reads_clock = None, False
         if self.total >= NATIVE_FROM:
             self.go_native()
         self.go_on()
-        if not self._cut_short:
+        if not self.cut_short:
             self._slice_end = self.steps + self.slice if self.slice else self._budget + SLACK
-        self._cut_short = False
+        self.cut_short = False
         self._limit()
-        status = self.go(start)
+        status = self.go(self.pc | self.arch.isa_of_flags(self[self.arch.flags]).address_bit)
         stopped = self.stopped and not self.reads_clock and self.kernel_stops.entered is None
         if stopped and self.steps and self.last_pc() == self.pc:  # its hook has run, the instruction has not
             self.drop_last()
-        self._cut_short &= stopped
+        self.cut_short &= stopped
         return status
 
     @property
@@ -94,7 +145,7 @@ class ProcessRecorder(HookedRun):
             self._journal_room *= 2
             self.grow_writes(self._journal_room)
         elif self.steps >= min(self._slice_end, self._stop_at):
-            self._cut_short = self.steps < self._slice_end
+            self.cut_short = self.steps < self._slice_end
             self.stop()  # every time: inside an IT block the emulator forgets that it was asked
             self._make_room(self.steps + 1)
             self.limit_steps(self.steps + 1)
@@ -141,10 +192,6 @@ class ProcessRecorder(HookedRun):
 
     def registers(self) -> dict[str, int]:
         return {register.name: self[register.name] for register in self.arch.registers}
-
-    def next_address(self) -> int:
-        """The pc, with the bit of the instruction set in force."""
-        return self.pc | self.arch.isa_of_flags(self[self.arch.flags]).address_bit
 
     # What is recorded besides.
 
@@ -241,11 +288,6 @@ class ProcessRecorder(HookedRun):
     def piece_is_full(self) -> bool:
         """True once there are as many steps as a piece has."""
         return self.steps >= self._piece
-
-    @property
-    def cut_short(self) -> bool:
-        """True where the machine stopped for nothing but a full piece: it is to go on where it is."""
-        return self._cut_short
 
     def next_piece(self) -> tuple[np.ndarray, np.ndarray, Writes]:
         """All rows, sizes and writes since the last time, copied; the next ones are written over them."""

@@ -12,13 +12,13 @@ from testbed.image.disassembly import disassemble
 from testbed.machine.clock_reads import CLOCK_READS
 from testbed.machine.stops import FETCHES
 from testbed.process.calls_processes import end_process
-from testbed.process.kernel_entry import Called, Raised, Refused
-from testbed.process.refusal import Refusal
+from testbed.process.recorder import Called, Raised, Refused
 from testbed.process.scheduling import choose, end_thread, finish_call
 from testbed.process.shared_writes import share_writes
 from testbed.process.signals import can_handle, deliver, fault_info, force
 from testbed.process.state import SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, Kernel, Process, ProcessEnds, RunIsOver
 from testbed.process.system_calls import begin_call
+from testbed.process.threads import Refusal
 
 # What the processor refuses, as signals: which one, and whether its instruction executed.
 
@@ -144,7 +144,7 @@ def _execute(process: Process) -> None:
     """Run the current thread until it leaves for the kernel, and do what it left for."""
     recorder = process.recorder
     recorder.plan_code(process.memory)
-    status = recorder.execute(recorder.next_address())
+    status = recorder.execute()
     entered = recorder.kernel_stops.entered
     if recorder.state.over:
         raise _used_up(process.kernel)

@@ -6,15 +6,12 @@ import errno
 from collections.abc import Iterator
 from contextlib import suppress
 
-from testbed.process.calls_signals import is_interrupted
 from testbed.process.calls_threads import wake
-from testbed.process.refusal import Refusal
 from testbed.process.shared_writes import share_writes
 from testbed.process.signals import RESTART, deliverable, is_ignored, name_of, send_of_timer
 from testbed.process.state import Kernel, Process, ProcessEnds, RunIsOver, SignalAction
 from testbed.process.system_calls import perform
-from testbed.process.threads import GuestThread, MustWait, Wait
-from testbed.process.timers import SignalTimer
+from testbed.process.threads import GuestThread, MustWait, Refusal, SignalTimer, Wait
 
 SLICE = 20_000  # steps that a thread runs at most while others could
 LEAST = 1000  # steps that it runs at least, however soon a timer goes off
@@ -31,7 +28,7 @@ def finish_call(process: Process) -> None:
         thread.wait = must.wait
         return
     share_writes(process)
-    if result is not None and thread.status is None:
+    if thread.status is None:
         process.recorder[process.abi.result] = result
 
 
@@ -97,7 +94,7 @@ def switch(process: Process, thread: GuestThread) -> None:
 
 def _is_able(process: Process, thread: GuestThread) -> bool:
     wait, process.kernel.asked = thread.wait, process
-    if wait is None or wait.ready() or is_interrupted(process, thread):
+    if wait is None or wait.ready() or deliverable(process, thread) is not None:
         return True
     return wait.deadline is not None and wait.deadline <= process.now
 

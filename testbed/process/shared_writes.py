@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.process.address_space import PAGE, Area
+from testbed.process.address_space import PAGE, Area, SharedBytes
 from testbed.process.file_tree import refused_by_host
-from testbed.process.shared_memory import SharedBytes
 from testbed.process.state import Process
 
 _WORD = 8

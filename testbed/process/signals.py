@@ -13,7 +13,6 @@ from testbed.arch import Arch
 from testbed.image import describe
 from testbed.process.address_space import WRITE
 from testbed.process.calls_memory import name_code
-from testbed.process.refusal import Refusal
 from testbed.process.signal_frames import FRAME_PARTS, SIGINFO_SIZE, frame_bytes, load_floating
 from testbed.process.state import (
     SIGCHLD,
@@ -29,8 +28,7 @@ from testbed.process.state import (
     ProcessEnds,
     SignalAction,
 )
-from testbed.process.threads import GuestThread, Pending
-from testbed.process.timers import SignalTimer
+from testbed.process.threads import GuestThread, Pending, Refusal, SignalTimer
 
 WITH_INFO, ON_STACK, RESTART, NO_DEFER, RESET, RESTORER = 4, 0x0800_0000, 0x1000_0000, 0x4000_0000, 1 << 31, 0x0400_0000
 DISABLED, ON_ALTERNATE = 2, 1
@@ -318,8 +316,8 @@ def alternate_bytes(process: Process, sp: int) -> bytes:
     return process.pack(start) + process.pack(flags) + process.pack(size)
 
 
-def return_from_handler(process: Process, *, with_info: bool) -> None:
-    """``rt_sigreturn``, or ``sigreturn``: all registers from the frame, whoever changed them there.
+def return_from_handler(process: Process, *, with_info: bool) -> int:
+    """``rt_sigreturn``, or ``sigreturn``: all registers from the frame, whoever changed them there; its result, too.
 
     Raises ProcessEnds where there is no frame.
     """
@@ -346,6 +344,7 @@ def return_from_handler(process: Process, *, with_info: bool) -> None:
     )
     process.current.alternate = (start, size, flags & 0xFFFF_FFFF & ~ON_ALTERNATE)
     process.resumed.append((process.current, recorder.total))
+    return recorder[process.abi.result]
 
 
 def set_alternate(process: Process, address: int) -> None:

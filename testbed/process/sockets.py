@@ -18,7 +18,7 @@ from testbed.process.open_files import (
     POLL_READ_HUNG_UP,
     OpenFile,
 )
-from testbed.process.refusal import Refusal
+from testbed.process.threads import Refusal
 
 UNIX, INET, INET6 = 1, 2, 10
 STREAM, DATAGRAM, PACKETS = 1, 2, 5  # SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET
@@ -117,7 +117,6 @@ class Socket(OpenFile):
     writes: bool = True
     told_gone: bool = False  # its peer has answered that it takes no more
     options: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    _changes: int = 0
 
     def __post_init__(self) -> None:
         if self.kind == DATAGRAM:

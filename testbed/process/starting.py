@@ -2,28 +2,200 @@
 
 from __future__ import annotations
 
+import io
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
 
-from testbed.arch import Arch, PerArch
-from testbed.image import Image
-from testbed.process.abi import ABIS
+from elftools.elf.elffile import ELFFile
+
+from testbed.arch import PerArch
+from testbed.image import Image, LoadedImage
+from testbed.process.abi import ABIS, KernelAbi
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, AddressSpace
 from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileNode, FileTree
-from testbed.process.initial_stack import MOST_STRINGS, STACK_SIZE, initial_stack
 from testbed.process.known_files import AS_IT_LIES, FileReading, image_of_file
-from testbed.process.loader import LoadedProgram, load_program
 from testbed.process.open_files import InputStream, OutputStream
 from testbed.process.recorder import ProcessRecorder
-from testbed.process.refusal import Refusal
 from testbed.process.state import Kernel, Process
-from testbed.process.threads import GuestThread
+from testbed.process.threads import GuestThread, Refusal
 from testbed.words.errors import ImageError, UsageError
+
+# A program file, and the dynamic linker that it asks for, in memory: what execve does.
+#
+# Source: Linux 6.1, fs/binfmt_elf.c, load_elf_binary. Pages come from the file, also what lies beside a segment on its
+# first and last page; behind the file's bytes there are zeros.
+
+
+@dataclass(frozen=True, slots=True)
+class ElfPlan:
+    """What execve reads of a file besides its segments: ``headers`` are (address, count, bytes each).
+
+    ``entry`` has the bit of its instruction set, as the file says it.
+    """
+
+    entry: int
+    position_independent: bool
+    interpreter: str | None
+    headers: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProgram:
+    """``start`` is where the process begins, in the linker if there is one, ``entry`` the program's own start.
+
+    ``end`` is the first page behind the program, ``base`` the linker's bias.
+    """
+
+    program: LoadedImage
+    interpreter: LoadedImage | None
+    headers: tuple[int, int, int]
+    start: int
+    entry: int
+    end: int
+
+    @property
+    def base(self) -> int:
+        return self.interpreter.bias if self.interpreter else 0
+
+
+def plan_of(image: Image) -> ElfPlan:
+    """Raises ImageError for a file that no kernel would run."""
+    elf = ELFFile(io.BytesIO(image.content))
+    kind = elf["e_type"]
+    if kind not in ("ET_EXEC", "ET_DYN") or not image.segments:
+        raise ImageError(image.path, 16, f"{kind} is no program: link it first")
+    if elf["e_phnum"] * elf["e_phentsize"] > PAGE:
+        raise ImageError(image.path, 0x38, f"{elf['e_phnum']} program headers do not fit into a page")
+    interpreter = next((s.get_interp_name() for s in elf.iter_segments("PT_INTERP")), None)
+    if interpreter is not None and not 1 < len(interpreter) < PAGE:
+        raise ImageError(image.path, 0, "the name of its dynamic linker is not one")
+    at = next((s.header.p_vaddr for s in elf.iter_segments("PT_PHDR")), None)
+    if at is None:
+        at = image.segments[0].address - image.segments[0].offset + elf["e_phoff"]
+    return ElfPlan(elf["e_entry"], kind == "ET_DYN", interpreter, (at, elf["e_phnum"], elf["e_phentsize"]))
+
+
+def load_program(
+    image: Image, memory: AddressSpace, abi: KernelAbi, interpreter: Callable[[str], Image]
+) -> LoadedProgram:
+    """Map a program and its dynamic linker, which ``interpreter`` finds by its name. Raises ImageError."""
+    plan = plan_of(image)
+    program = LoadedImage(image, abi.load_bias - _span(image)[0] if plan.position_independent else 0)
+    _map_image(program, memory)
+    linker, start = None, plan.entry + program.bias
+    if plan.interpreter is not None:
+        linked = interpreter(plan.interpreter)
+        plan_of_linker = plan_of(linked)
+        if not plan_of_linker.position_independent:
+            raise ImageError(linked.path, 16, "a dynamic linker that cannot lie anywhere")
+        low, high = _span(linked)
+        linker = LoadedImage(linked, memory.free_place(high - low) - low)
+        _map_image(linker, memory)
+        start = plan_of_linker.entry + linker.bias
+    address, count, each = plan.headers
+    headers = (address + program.bias, count, each)
+    return LoadedProgram(program, linker, headers, start, plan.entry + program.bias, _span(image)[1] + program.bias)
+
+
+def _span(image: Image) -> tuple[int, int]:
+    """The pages from the first segment to the last."""
+    low = min(segment.address for segment in image.segments) & -PAGE
+    high = max(segment.address + segment.size for segment in image.segments)
+    return low, -(-high // PAGE) * PAGE
+
+
+def _map_image(loaded: LoadedImage, memory: AddressSpace) -> None:
+    content, path = loaded.image.content, loaded.image.path
+    for segment in loaded.image.segments:
+        if not segment.size:
+            continue
+        skew = segment.address % PAGE
+        if segment.offset % PAGE != skew:
+            raise ImageError(path, segment.offset, "a segment's place in its page differs between file and memory")
+        start, filled = segment.address + loaded.bias - skew, len(segment.data)
+        protection = READ * segment.readable | WRITE * segment.writable | EXECUTE * segment.executable
+        last = -(-(segment.offset + filled) // PAGE) * PAGE
+        pages = bytearray(content[segment.offset - skew : last]) if filled else bytearray()
+        if pages and segment.size > filled:
+            pages[skew + filled :] = bytes(len(pages) - skew - filled)
+        try:
+            memory.map(start, skew + segment.size, protection, bytes(pages), name=path.name, offset=segment.offset)
+        except Refusal as refusal:
+            raise ImageError(
+                path, segment.offset, f"a segment at {segment.address:#x} cannot be mapped: {refusal}"
+            ) from refusal
+
+
+# What execve leaves on the stack of a new process, lowest address first::
+#
+#     argc, argv[0..], 0, envp[0..], 0, auxiliary vector (pairs of words), its end
+#     16 random bytes, the platform's name, the strings of argv and envp, the program's path, a zero word
+#
+# Source: System V ABI, AMD64 supplement, section 3.4.1; Linux 6.1, fs/binfmt_elf.c, create_elf_tables.
+
+STACK_SIZE = 8 << 20  # RLIMIT_STACK, as usual; all of it is mapped
+USER = GROUP = 1000
+MOST_STRINGS = 128 << 10
+
+
+def initial_stack(
+    abi: KernelAbi, word: int, loaded: LoadedProgram, path: str, argv: Sequence[str], env: Mapping[str, str], seed: int
+) -> tuple[int, bytes]:
+    """SP at the process's start, and the bytes from there to the end of the stack. Strings are at most 128 KiB."""
+    strings = bytearray()
+
+    def placed(text: str) -> int:
+        strings.extend(text.encode("utf-8", "surrogateescape") + b"\0")
+        return len(strings) - len(text.encode("utf-8", "surrogateescape")) - 1
+
+    platform = placed(abi.platform)
+    at_argv = [placed(argument) for argument in argv]
+    at_env = [placed(f"{name}={value}") for name, value in env.items()]
+    at_path = placed(path)
+    random = Random(f"AT_RANDOM {seed}").randbytes(16)
+    top = abi.stack_top - 8
+    base = (top - len(strings)) & -16
+    vector = _auxiliary(abi, loaded) | {
+        15: base + platform,  # AT_PLATFORM
+        25: base - 16,  # AT_RANDOM
+        31: base + at_path,  # AT_EXECFN
+        0: 0,
+    }
+    words = [len(argv), *(base + at for at in at_argv), 0, *(base + at for at in at_env), 0]
+    words += [part for pair in vector.items() for part in pair]
+    sp = (base - 16 - word * len(words)) & -16
+    block = b"".join(value.to_bytes(word, "little") for value in words)
+    data = block.ljust(base - 16 - sp, b"\0") + random + bytes(strings)
+    return sp, data.ljust(abi.stack_top - sp, b"\0")
+
+
+def _auxiliary(abi: KernelAbi, loaded: LoadedProgram) -> dict[int, int]:
+    """The auxiliary vector's numbers, but for those that name something on the stack. There is no vDSO."""
+    address, count, each = loaded.headers
+    return {
+        16: abi.hwcap,
+        6: PAGE,
+        17: 100,  # AT_CLKTCK
+        3: address,
+        4: each,
+        5: count,
+        7: loaded.base,
+        8: 0,  # AT_FLAGS
+        9: loaded.entry,
+        11: USER,
+        12: USER,
+        13: GROUP,
+        14: GROUP,
+        23: 0,  # AT_SECURE
+        26: abi.hwcap2,
+        51: abi.signal_stack,
+    }
+
 
 # Where a program finds its libraries if nobody says: the host's own, or those of Debian's cross compilers.
 #
@@ -40,11 +212,6 @@ _SYSROOTS = PerArch(
         "arm32": {"/lib": "/usr/arm-linux-gnueabihf/lib", "/usr/lib": "/usr/arm-linux-gnueabihf/lib"},
     }
 )
-
-
-def usual_sysroot(arch: Arch) -> Mapping[str, Path]:
-    """Host folders by their path for a process; those that this host does not have are left out."""
-    return {path: Path(host) for path, host in _SYSROOTS[arch.name].items() if Path(host).is_dir()}
 
 
 BUDGET = 4_000_000
@@ -74,7 +241,8 @@ class ProcessInputs:
 
 def shown_files(image: Image, sysroot: Path | str | None, folders: Mapping[str, Path | str]) -> Mapping[str, Path]:
     """What a process sees of the host. Raises UsageError for what is not there."""
-    shown = {"/": Path(sysroot)} if sysroot is not None else dict(usual_sysroot(image.arch))
+    usual = {path: Path(host) for path, host in _SYSROOTS[image.arch.name].items() if Path(host).is_dir()}
+    shown = {"/": Path(sysroot)} if sysroot is not None else usual
     shown |= {name: Path(host) for name, host in folders.items()}
     for name, host in shown.items():
         if not name.startswith("/"):

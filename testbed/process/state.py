@@ -13,14 +13,12 @@ from testbed.process.abi import KernelAbi
 from testbed.process.address_space import AddressSpace
 from testbed.process.channels import AllEpolls
 from testbed.process.descriptors import Descriptors
-from testbed.process.file_locks import FileLocks
 from testbed.process.file_tree import FileTree
 from testbed.process.known_files import AS_IT_LIES, FileReading
-from testbed.process.open_files import OpenFile
+from testbed.process.open_files import FileLocks, OpenFile
 from testbed.process.recorder import ProcessRecorder, Recorded
 from testbed.process.sockets import Network
-from testbed.process.threads import FutexWaiter, GuestThread
-from testbed.process.timers import SignalTimer
+from testbed.process.threads import FutexWaiter, GuestThread, SignalTimer
 from testbed.trace import Exited
 
 EPOCH = 2_000_000_000 * 10**9  # when every process starts, in nanoseconds: later than what lies on the host
@@ -265,4 +263,4 @@ SIGHUP, SIGPIPE, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGVTALRM, SIGPROF, SIGSYS 
 
 
 KernelCall = Callable[[Process, tuple[int, ...]], int | None]
-"""What a call does with its arguments. Its result; None: it has none, and registers are as they shall be."""
+"""What a call does with its arguments. Its result; None: 0."""

@@ -15,9 +15,8 @@ from testbed.image import describe
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.process.calls_memory import name_code
 from testbed.process.file_tree import refused_by_host
-from testbed.process.refusal import Refusal
 from testbed.process.state import KernelCall, Process, ProcessEnds
-from testbed.process.threads import RefusedCall
+from testbed.process.threads import Refusal, RefusedCall
 
 # The names of system calls by number, per architecture.
 #
@@ -215,8 +214,8 @@ def begin_call(process: Process) -> None:
         recorder[register] = recorder[source]
 
 
-def perform(process: Process) -> int | None:
-    """The result of the call that the running thread makes; None: it has none, and registers are as they shall be.
+def perform(process: Process) -> int:
+    """The result of the call that the running thread makes.
 
     Raises MustWait where it cannot be done yet, ProcessEnds where the process ends by it.
     """
@@ -226,7 +225,7 @@ def perform(process: Process) -> int | None:
     try:
         if name in CALLS and name not in ABSENT:
             with refused_by_host():
-                return CALLS[name](process, arguments)
+                return CALLS[name](process, arguments) or 0
         if name and name not in ABSENT and name not in FORBIDDEN:
             name_code(process)
             where = describe(tuple(process.images), pc)

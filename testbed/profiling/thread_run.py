@@ -16,7 +16,7 @@ from testbed.build.recipes import PREBUILT
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.process import ProcessRun
-from testbed.process.pieces import LongProcess
+from testbed.process.process_run import LongProcess
 from testbed.profiling.judge import joined_shares, judge_thread, sampled_steps, steps_asked
 from testbed.profiling.places import joined_places
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread

@@ -22,7 +22,7 @@ from testbed.image import Image, LoadedImage, image_covering
 from testbed.image.model import Section, once_per_image
 from testbed.image.symbols import readable, symbol_for
 from testbed.micro.functions import table_ranges
-from testbed.process.loader import plan_of
+from testbed.process.starting import plan_of
 from testbed.trace import Trace
 
 # Of the files that compilers link to every program of a C library, by name.

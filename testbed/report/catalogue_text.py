@@ -216,8 +216,7 @@ def catalogue_table(what: str, values: Iterable[Any]) -> WordTable:
 
 def needed_by_recipes(arches: Iterable[Arch]) -> str:
     """What has to be installed for recipes beyond the wheels that come with the testbed."""
-    from testbed.build.compile import OTHER_ZIG
-    from testbed.build.gnu import is_installed, package_of
+    from testbed.build.compile import OTHER_ZIG, is_installed, package_of
 
     lines = [
         "",

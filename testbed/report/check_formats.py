@@ -20,6 +20,7 @@ from testbed.report.check_words import (
 )
 from testbed.report.phrases import count
 from testbed.store.codec import json_of, json_text
+from testbed.words.catalogue import value_of
 from testbed.words.printable import printable, printable_lines
 
 # A check as GitHub's workflow commands: an annotation in the pull request for each finding.
@@ -96,36 +97,13 @@ def _data(text: str) -> str:
     return printable_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _json(report: CheckReport) -> str:
-    from testbed.report.check_json import CheckForm
-
-    return json_of(CheckForm, report)
-
-
-def _sarif(report: CheckReport) -> str:
-    from testbed.report.check_sarif import sarif_data
-
-    return json_text(sarif_data(report))
-
-
-def _junit(report: CheckReport) -> str:
-    from testbed.report.junit import check_junit
-
-    return check_junit(report)
-
-
-def _html(report: CheckReport) -> str:
-    from testbed.report.check_html import check_html
-
-    return check_html(report)
-
-
+# What makes a form is loaded when it is asked for.
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
-    "json": _json,
-    "sarif": _sarif,
+    "json": lambda report: json_of(value_of("testbed.report.check_json", "CheckForm"), report),
+    "sarif": lambda report: json_text(value_of("testbed.report.check_sarif", "sarif_data")(report)),
     "github": lambda report: "".join(f"{line}\n" for line in github_lines(report)),
-    "junit": _junit,
-    "html": _html,
+    "junit": lambda report: str(value_of("testbed.report.junit", "check_junit")(report)),
+    "html": lambda report: str(value_of("testbed.report.check_html", "check_html")(report)),
 }
 # What a file holds by the end of its name, where no format is asked for.
 FORMAT_OF_END: Mapping[str, str] = {".json": "json", ".sarif": "sarif", ".xml": "junit", ".html": "html"}

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
-from testbed.campaign.results import Cell, Matrix
+from testbed.campaign.cells import Cell, Matrix
 from testbed.image import image_covering
 from testbed.image.symbols import symbol_for
 from testbed.report import JsonVersion

@@ -16,7 +16,7 @@ from testbed.report.check_words import functions_by_address, near, place, senten
 from testbed.words.printable import printable, printable_lines
 
 if TYPE_CHECKING:  # loads what judges, of which a check needs nothing here
-    from testbed.campaign.results import Cell, Matrix
+    from testbed.campaign.cells import Cell, Matrix
 
 
 def write_matrix_junit(matrix: Matrix, path: Path) -> None:

@@ -12,12 +12,12 @@ from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from testbed.campaign.results import Cell, Matrix, Unit
-from testbed.report.footnotes import clauses_failed, unclaimed
+from testbed.campaign.cells import Cell, Matrix, Unit
 from testbed.report.json_data import COUNTS, MatrixForm, counts
 from testbed.report.narrow_tables import ColumnBlocks
 from testbed.report.page import gradient, packed, page_text, render_page
 from testbed.report.phrases import BESIDE, STYLES, besides, count, share
+from testbed.report.run_text import clauses_failed, unclaimed
 from testbed.store.codec import encoded
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome

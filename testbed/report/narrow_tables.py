@@ -7,12 +7,13 @@ each number behind the name of its column.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.table import Table
+from rich.padding import PaddingDimensions
+from rich.table import Column, Table
 from rich.text import Text
 
 _WORDS = 30  # columns that the words of a table have at least
@@ -82,14 +83,10 @@ class ColumnBlocks:
         return [max(_longest(str(cell).splitlines()) for cell in column) for column in columns]
 
     def _block(self, chosen: Sequence[int]) -> Table:
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-        for head in self.words:
-            table.add_column(head, overflow="fold")
-        for i in chosen:
-            table.add_column((*self.words, *self.numbers)[i], justify="right", no_wrap=True)
-        for row in self.rows:
-            table.add_row(*row[: len(self.words)], *(row[i] for i in chosen))
-        return table
+        heads, many = (*self.words, *self.numbers), len(self.words)
+        columns = [Column(head, overflow="fold") for head in self.words]
+        columns += [Column(heads[i], justify="right", no_wrap=True) for i in chosen]
+        return ruled_table(columns, ((*row[:many], *(row[i] for i in chosen)) for row in self.rows))
 
 
 def _below(words: Sequence[TableText], room: int) -> str:
@@ -119,12 +116,8 @@ class WordTable:
         if sum(least) + (_GAP + 1) * (len(least) - 1) > options.max_width:
             yield from (self._paragraph(row, options.max_width) for row in self.rows)
             return
-        table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for i, width in enumerate(least):
-            table.add_column(self.heads[i], min_width=width, no_wrap=not i)
-        for row in self.rows:
-            table.add_row(*row)
-        yield table
+        heads = [Column(self.heads[i], min_width=width, no_wrap=not i) for i, width in enumerate(least)]
+        yield ruled_table(heads, self.rows, padding=(0, 1))
 
     def _paragraph(self, row: tuple[str, ...], width: int) -> Text:
         lines = [row[0]]
@@ -142,6 +135,19 @@ class WordTable:
         return Text("\n".join(lines), no_wrap=True, overflow="ignore")
 
 
+def ruled_table(
+    columns: Iterable[Column | str],
+    rows: Iterable[Iterable[RenderableType]] = (),
+    *,
+    padding: PaddingDimensions = (0, 1, 0, 0),
+) -> Table:
+    """Rows under the heads of their columns, with a line below the heads and none elsewhere."""
+    table = Table(*columns, box=SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 def numbered_table(
     words: Sequence[str], numbers: Sequence[str], rows: Sequence[NumberedRow], width: int
 ) -> RenderableType:
@@ -151,11 +157,14 @@ def numbered_table(
     widest = [max(_longest(row.numbers[i].splitlines()) for row in lines) for i in range(len(numbers))]
     if sum(longest) + sum(widest) + _GAP * (len(longest) + len(widest)) > width:
         return Group(*(_paragraph(numbers, row) for row in rows))
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for head, least in zip(words, longest, strict=True):
-        table.add_column(head, overflow="fold", min_width=least)
-    for head, least in zip(numbers, widest, strict=True):
-        table.add_column(head, justify="right", no_wrap=True, min_width=least)
+    columns = [
+        *(Column(head, overflow="fold", min_width=least) for head, least in zip(words, longest, strict=True)),
+        *(
+            Column(head, justify="right", no_wrap=True, min_width=least)
+            for head, least in zip(numbers, widest, strict=True)
+        ),
+    ]
+    table = ruled_table(columns)
     for row in rows:
         table.add_row(*row.words, *row.numbers, style=row.style)
     return table

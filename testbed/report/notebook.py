@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from testbed.campaign.results import Matrix
+from testbed.campaign.cells import Matrix
 from testbed.contract.frames import Backtrace, behind_call
 from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder

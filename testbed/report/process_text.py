@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from testbed.image import Image, LoadedImage, image_covering
@@ -224,8 +224,7 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
     if not told and not rest:
         return
     yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of")
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(justify="right", min_width=11)
+    table = Table.grid(Column(justify="right", min_width=11), padding=(0, 2, 0, 0))
     for place in told:
         table.add_row(count(place.not_right, "step"), _place(place, several=len(process.threads) > 1))
     for part in CodePart:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from testbed.campaign.results import Cell, Difference
-from testbed.report.footnotes import Footnotes, clauses_failed, unclaimed
+from testbed.campaign.cells import Cell, Difference
+from testbed.contract.assumption import CLAUSES
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import BESIDE, STYLES, besides, count, share
 from testbed.report.step_lines import Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.run import Run
+from testbed.verdicts.assumptions.along import Accord
 from testbed.words.outcome import Outcome
 
 MOST_STEPS = 200  # of a longer run only instructions at which something differs are shown,
@@ -204,3 +205,48 @@ def _glossary(cells: Sequence[Cell]) -> RenderableType:
         "began with it; caller's: fp as it was at the function's entry."
     )
     return Group(Text(), table, Text(note, style="dim"))
+
+
+# Reasons as footnotes: a letter where a reason applies, its sentence once, below.
+
+
+class Footnotes:
+    """The footnotes of a report: letters for sentences, in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, str] = {}
+
+    def letter(self, because: str) -> str:
+        """``[a]``, then ``[b]``; after ``[z]`` comes ``[aa]``."""
+        return f"[{self._letters.setdefault(because, _letters(len(self._letters)))}]"
+
+    def lines(self) -> Iterator[RenderableType]:
+        """A heading and every cause; nothing where there are none."""
+        if not self._letters:
+            return
+        yield Text("\nwhy", "bold")
+        table = Table.grid(padding=(0, 1, 0, 0))
+        for because, letter in self._letters.items():
+            table.add_row(Text(f"[{letter}]"), Text(because))
+        yield table
+
+
+def clauses_failed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
+    """The clauses that fail in these cells, by name, and what each of them says when it holds."""
+    names = {clause for cell in cells for clause, _ in cell.shown if clause}
+    return [(name, f"the clause that fails: {CLAUSES[name].holds}") for name in sorted(names)]
+
+
+def unclaimed(cells: Iterable[Cell]) -> str:
+    """Of which tools no explanation is claimed, as a sentence; "" where of all something is."""
+    names = dict.fromkeys(
+        cell.unwinder
+        for cell in cells
+        for kind in cell.kinds
+        if kind.accord is Accord.UNCLAIMED and not kind.exact and not kind.clause
+    )
+    return f"Of {', '.join(names)} no explanation is claimed: the outcomes are counted." if names else ""
+
+
+def _letters(number: int) -> str:
+    return (_letters(number // 26 - 1) if number >= 26 else "") + chr(ord("a") + number % 26)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from testbed.campaign.results import Cell
+from testbed.campaign.cells import Cell
 from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.run import Run
 from testbed.verdicts.counts import ACCORDS, OUTCOMES

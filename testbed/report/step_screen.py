@@ -13,12 +13,11 @@ import numpy as np
 from rich.text import Text
 
 from testbed.contract.unwinder import Unwinder
-from testbed.report.listing import CodeLine
 from testbed.report.phrases import STYLES, count
 from testbed.report.stack_drawing import StackWord
 from testbed.report.step_lines import TRANSITION, UNEXPLAINED, Marks, marks_of, shown_mark
 from testbed.report.step_text import WORD_STYLES, said_line
-from testbed.report.step_view import StepAnswer, StepView
+from testbed.report.step_view import CodeLine, StepAnswer, StepView
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, LYING

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import Origin
-from testbed.report.listing import CodeLine
+from testbed.report.narrow_tables import ruled_table
 from testbed.report.phrases import FRAME_STYLES, STYLES, count
 from testbed.report.stack_drawing import StackWord, WordKind
-from testbed.report.step_view import StepAnswer, StepView
+from testbed.report.step_view import CodeLine, StepAnswer, StepView
 from testbed.report.table_text import LEGEND as ROW_LEGEND
 from testbed.runs.frames_beside import legend
 
@@ -131,24 +130,17 @@ def _rows(view: StepView) -> list[RenderableType]:
     """The unwind row in force at pc, of every unwinder that is a table."""
     if not view.rows:
         return []
-    shown = Table(box=SIMPLE_HEAD, padding=(0, 2, 0, 0), show_edge=False, pad_edge=False)
-    for column in ("row in force", "from", "CFA", "rules"):
-        shown.add_column(column)
-    for row in view.rows:
-        shown.add_row(", ".join(row.names), *row[1:])
+    rows = ((", ".join(row.names), *row[1:]) for row in view.rows)
+    shown = ruled_table(("row in force", "from", "CFA", "rules"), rows, padding=(0, 2, 0, 0))
     return [Text(), shown, Text(ROW_LEGEND, style="dim")]
 
 
 def _callers(view: StepView) -> Iterator[RenderableType]:
     """The true frames, then every unwinder's, the differing ones marked; below, what differs first and why."""
     yield from _true_stack(view)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    for title in ("unwinder", "verdict", "says"):
-        table.add_column(title)
-    for answer in view.answers:
-        label = Text(answer.verdict.outcome.label, style=STYLES[answer.verdict.outcome])
-        table.add_row(answer.unwinder.name, label, said_line(answer))
-    yield from (Text(), table)
+    outcomes = ((answer, answer.verdict.outcome) for answer in view.answers)
+    rows = ((answer.unwinder.name, Text(of.label, style=STYLES[of]), said_line(answer)) for answer, of in outcomes)
+    yield from (Text(), ruled_table(("unwinder", "verdict", "says"), rows))
     if wrong := [answer for answer in view.answers if not answer.verdict.exact]:
         marks = legend(frame for answer in view.answers for _, frame in answer.told)
         yield from (*(Text(marks, "dim"),) * bool(marks), Text())
@@ -160,11 +152,7 @@ def _callers(view: StepView) -> Iterator[RenderableType]:
 def _true_stack(view: StepView) -> Iterator[RenderableType]:
     """The true frames, and between them the calls of the source that left none: inlined, tail-called, or unsure."""
     lined = any(frame.line for frame in view.named.frames)
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("the true stack")
-    if lined:
-        table.add_column("source")
+    table = ruled_table((Column("#", justify="right"), "the true stack", *("source",) * lined))
     for frame in view.named.frames:
         physical = frame.origin is Origin.PHYSICAL
         root = "  (root)" if physical and frame.physical == len(view.true_places) - 1 else ""

@@ -12,8 +12,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from testbed.campaign.cells import cell_of, run_unit
-from testbed.campaign.results import Cell, Unit
+from testbed.campaign.cells import Cell, Unit, cell_of, run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.naming.beside import Alignment, beside
@@ -21,15 +20,14 @@ from testbed.naming.symbolize import inlined_at, with_places
 from testbed.profiling.thread_run import ThreadRun
 from testbed.program.model import Program
 from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of, faults
-from testbed.report.footnotes import clauses_failed
 from testbed.report.json_data import counts
-from testbed.report.listing import listing
 from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import activation_name, count, share
+from testbed.report.run_text import clauses_failed
 from testbed.report.signal_frames import kept_registers, signal_frame_of
 from testbed.report.stack_drawing import BELOW_SHOWN, WordKind, events_of, stack_end
 from testbed.report.step_lines import TRANSITION, UNEXPLAINED, marks_of
-from testbed.report.step_view import Move, row_in_force
+from testbed.report.step_view import Move, listing, row_in_force
 from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
 from testbed.trace.distinct_rows import distinct_rows

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from testbed.contract.rows import (
@@ -28,6 +27,7 @@ from testbed.contract.rows import (
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.image.symbols import readable, symbol_for
+from testbed.report.narrow_tables import ruled_table
 from testbed.words.errors import UnwindError
 
 _GAP = 3  # between two columns: a cell's padding, and the box's line of spaces
@@ -133,12 +133,8 @@ class _RowsAsTold:
             yield Text(f"{rule} in all these rows: {', '.join(names)}", style="dim")
 
     def _table(self, chosen: tuple[int, ...]) -> Table:
-        table = Table(box=SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), show_edge=False, pad_edge=False)
-        for i in chosen:
-            table.add_column(self.heads[i], no_wrap=True)
-        for row in self.rows:
-            table.add_row(*(row[i] for i in chosen))
-        return table
+        heads = (Column(self.heads[i], no_wrap=True) for i in chosen)
+        return ruled_table(heads, ((row[i] for i in chosen) for row in self.rows), padding=(0, _GAP - 1, 0, 0))
 
 
 def cfa_text(rule: Rule | None) -> str:

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from testbed.arch import Arch
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit, units
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
 from testbed.generate.program import generated_program

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.arch import Isa, PerIsa
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.trace import Trace
 from testbed.witness import arm32, arm64, x86_64
 from testbed.witness.continuations import Act, Birth, Continuation, Followed, Happening

@@ -9,16 +9,21 @@ import pytest
 
 from testbed.build import directives as d
 from testbed.build.tables.cfi_program import (
+    CfaComputed,
+    CfaStoredAt,
     CfiState,
+    Computed,
+    NoRule,
     Procedure,
+    StoredAt,
     advance,
     cfi_states,
+    decode_escape,
     encode_procedure,
     encode_rules,
     initial_rules,
 )
 from testbed.build.tables.eh_frame import write_debug_frame, write_eh_frame
-from testbed.build.tables.escapes import CfaComputed, CfaStoredAt, Computed, NoRule, StoredAt, decode_escape
 from testbed.words.errors import BuildError
 from tests.build.procedures import ARM32, ARM64, HERE, X86, procedure
 

@@ -10,11 +10,11 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
-from testbed.build import Built, build, cache, compile, gnu
+from testbed.build import Built, build, cache, compile
 from testbed.build.recipes import RECIPES, recipe_named, recipes_for
 from testbed.build.targets import MACH_O
+from testbed.campaign.cells import Unit
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.results import Unit
 from testbed.program.model import Program, read_program
 from testbed.runs.run import run_built
 from testbed.words.errors import BuildError, ToolchainMissing, UsageError
@@ -248,8 +248,8 @@ def test_another_version_of_the_compiler_is_another_file(monkeypatch: pytest.Mon
     def keys() -> list[str]:
         return [cache.build_key(source, arch, arch.isas[0], RECIPES[name]) for name in ("gcc-O2", "clang-O2")]
 
-    before, said = keys(), gnu.gnu_version
+    before, said = keys(), compile.gnu_version
     assert before == keys()
-    monkeypatch.setattr(gnu, "gnu_version", lambda arch, source: said(arch, source) + ".1")
+    monkeypatch.setattr(compile, "gnu_version", lambda arch, source: said(arch, source) + ".1")
     after = keys()
     assert after[0] != before[0] and after[1] == before[1]

@@ -18,9 +18,8 @@ import pytest
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build import build, confined
-from testbed.build.compile import assemble, compile_c
+from testbed.build.compile import assemble, assemble_gnu, compile_c, compile_gcc, is_installed
 from testbed.build.confined import SYSTEM, Confinement, _limit, confining, has_seccomp, landlock_version, start_confined
-from testbed.build.gnu import assemble_gnu, compile_gcc, is_installed
 from testbed.build.recipes import RECIPES
 from testbed.program.model import Source, read_program
 from testbed.program.start import START

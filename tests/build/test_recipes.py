@@ -14,7 +14,7 @@ from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, SELECTION, first_recipe, recipe_named, recipes_for, recipes_in, selected
 from testbed.build.targets import ZEROED_BASE
 from testbed.campaign.cells import units
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.program.model import program_from_text, read_program
 from testbed.runs.run import run_built, run_program
 from testbed.words.catalogue import matches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit
 from testbed.campaign.score_card import KnownScores, KnownUnwinder, Miss, ScoreCard, ScoredUnit
 from testbed.truth.phases import PHASES
 from testbed.verdicts.counts import Counts, SiteKind

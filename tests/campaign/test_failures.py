@@ -18,9 +18,9 @@ import pytest
 from programs import PROGRAMS
 from testbed.campaign import cells
 from testbed.campaign import kept_results as results
+from testbed.campaign.cells import Unit, UnitResult
 from testbed.campaign.fuzz import failures
 from testbed.campaign.matrix import judge_unit, judge_units
-from testbed.campaign.results import Unit, UnitResult
 from testbed.cli import main
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder

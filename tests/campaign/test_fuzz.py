@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import Cell, Difference, Unit, UnitResult
 from testbed.campaign.fuzz import cases, failures, judge_case, shrunk, smaller
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
-from testbed.campaign.results import Cell, Difference, Unit, UnitResult
 from testbed.cli import cli
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder

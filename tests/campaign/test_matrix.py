@@ -20,8 +20,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of, run_unit, units
-from testbed.campaign.results import Cell, Unit
+from testbed.campaign.cells import Cell, Unit, cell_of, run_unit, units
 from testbed.contract.assumption import CLAUSES
 from testbed.image import Image
 from testbed.runs.judging import judge_all

@@ -11,9 +11,8 @@ from click.testing import CliRunner, Result
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import run_unit, units
+from testbed.campaign.cells import Unit, run_unit, units
 from testbed.campaign.prove import prove, prove_unit, total
-from testbed.campaign.results import Unit
 from testbed.cli import cli
 from testbed.trace import Trace
 from testbed.truth import Truth, observe

@@ -11,9 +11,8 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.campaign.cells import cell_of, cell_of_long, run_unit
-from testbed.campaign.kept_answers import ANSWERS, KeptAnswer, answer_of, answers_at, kept_answer
-from testbed.campaign.results import Cell, Unit
+from testbed.campaign.cells import Cell, Unit, cell_of, cell_of_long, run_unit
+from testbed.campaign.kept_results import ANSWERS, KeptAnswer, answer_of, answers_at, kept_answer
 from testbed.campaign.version_history import cell_at, judge_unit_sample, sampled_steps
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import HeldTo, Unwinder

@@ -16,9 +16,8 @@ from docs.findings_page import findings_markdown, with_versions
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
+from testbed.campaign.cells import Unit, units
 from testbed.campaign.findings import Reproduction, in_all_versions, show
-from testbed.campaign.results import Unit
 from testbed.campaign.score_card import (
     FILE,
     KnownScores,

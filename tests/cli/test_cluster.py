@@ -16,15 +16,14 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
+from testbed.campaign.cells import Unit, UnitResult, units
 from testbed.campaign.matrix import judge_units, judge_units_by
-from testbed.campaign.results import Unit, UnitResult
 from testbed.checks.check_file import check_file
 from testbed.checks.inputs import program_file
 from testbed.checks.options import CheckOptions
 from testbed.checks.readers import Readers
 from testbed.cli.cluster import cluster_executor
-from testbed.cli.matrix import MatrixWords, judge_job, lost_job
+from testbed.cli.matrix import MatrixOptions, judge_job, lost_job
 from testbed.words.errors import TestbedError
 from tests.cli.command import Testbed, tells
 
@@ -82,7 +81,7 @@ def test_a_killed_process_loses_nothing_and_nothing_comes_twice(source: Path, cl
 
 
 def test_the_same_of_a_matrix(cluster: Any) -> None:
-    words = MatrixWords(programs=("leaf_call", "tail_call"), names=("eh_frame", "ehabi"))
+    words = MatrixOptions(programs=("leaf_call", "tail_call"), names=("eh_frame", "ehabi"))
     planned = units(words.chosen_programs().values(), ARCHES.values(), [RECIPES["clang-asm"]])
     work = partial(judge_job, words=words)
     alone = {result.unit: (result, key) for result, key in judge_units(planned, work, jobs=1)}

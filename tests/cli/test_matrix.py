@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from junitparser import JUnitXml
 
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit
 from testbed.campaign.score_card import known_scores
 from tests.cli.command import Testbed, data_of, tells
 from tests.words.alive import comes_true

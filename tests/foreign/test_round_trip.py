@@ -17,7 +17,7 @@ from testbed.foreign import Places, read_snapshot
 from testbed.foreign.model import Dump, Module
 from testbed.foreign.program_files import loaded_images
 from testbed.image import LoadedImage
-from testbed.image.macho_arches import MACH_O
+from testbed.image.macho import MACH_O
 from testbed.trace import Snapshot
 from tests.foreign.small import small
 from unwinders import UNWINDERS

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import ARCHES
-from testbed.campaign.results import Cell, Unit
+from testbed.campaign.cells import Cell, Unit
 
 Counts = Mapping[str, Any]
 UPDATE = "pytest --update-golden tests/campaign/test_matrix.py"

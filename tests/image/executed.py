@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from programs import PROGRAMS
 from testbed.build.recipes import RECIPES, Tool
-from testbed.campaign.cells import run_unit
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit, run_unit
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info

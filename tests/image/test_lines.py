@@ -10,8 +10,7 @@ import pytest
 
 from testbed.image import Image, Section, Segment
 from testbed.image.debug import debug_info
-from testbed.image.debug.call_sites import CallSite, CallTarget
-from testbed.image.debug.functions import Function
+from testbed.image.debug.functions import CallSite, CallTarget, Function
 from testbed.image.debug.lines import Line
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
 from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call, told, word

@@ -15,8 +15,7 @@ from programs import PROGRAMS as CATALOGUE
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit, units
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage, Segment
 from testbed.machine import initial_registers, record, start_machine

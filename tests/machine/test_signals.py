@@ -18,7 +18,7 @@ from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
 from testbed.machine.start import new_engine
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
-from testbed.report.listing import listing
+from testbed.report.step_view import listing
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run, run_program
 from testbed.trace import Exited, Snapshot, Trace

@@ -19,8 +19,7 @@ from testbed.campaign.names import true_frames
 from testbed.contract.frames import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Symbol, describe, read_elf
 from testbed.image.debug import debug_info
-from testbed.image.debug.call_sites import CallSite, CallTarget
-from testbed.image.debug.functions import Function
+from testbed.image.debug.functions import CallSite, CallTarget, Function
 from testbed.naming import symbolize as symbolizing
 from testbed.naming.symbolize import Origin, name_of, names_at, symbolize, with_names, with_places
 from testbed.runs.run import run_program

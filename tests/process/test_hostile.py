@@ -16,9 +16,9 @@ from testbed.image import describe
 from testbed.process import ProcessRun, run_process
 from testbed.process.file_tree import FileNode, FileTree
 from testbed.process.open_files import open_in
-from testbed.process.refusal import Refusal
 from testbed.process.scheduling import SLICE
 from testbed.process.state import MOST_PROCESSES
+from testbed.process.threads import Refusal
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.truth import observe
 from testbed.words.errors import EmulationError

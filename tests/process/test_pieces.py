@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from testbed.process import run_process
-from testbed.process.pieces import LongProcess, run_in_pieces
+from testbed.process.process_run import LongProcess, run_in_pieces
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.starting import started
 from testbed.truth import observe
@@ -79,7 +79,7 @@ def test_of_a_run_that_is_over_nothing_is_left_when_the_next_one_begins(monkeypa
         kept.append(weakref.ref(process.recorder))
         return process, streams
 
-    monkeypatch.setattr("testbed.process.pieces.started", noted)
+    monkeypatch.setattr("testbed.process.process_run.started", noted)
     long = in_pieces("hello", "x86_64", 10_000)
     for _ in range(2):
         assert sum(map(len, long.chunks(long.threads[0]))) == long.run.steps

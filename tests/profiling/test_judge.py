@@ -12,7 +12,7 @@ import pytest
 from testbed.campaign.prove import prove
 from testbed.contract.assumption import KIND
 from testbed.process import ProcessRun, run_process
-from testbed.process.pieces import run_in_pieces
+from testbed.process.process_run import run_in_pieces
 from testbed.profiling.judge import judge_process, sampled_steps, watch_process
 from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
 from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles

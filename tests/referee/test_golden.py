@@ -14,9 +14,8 @@ import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import run_unit, units
-from testbed.campaign.kept_answers import answers_at
-from testbed.campaign.results import Cell, Unit
+from testbed.campaign.cells import Cell, Unit, run_unit, units
+from testbed.campaign.kept_results import answers_at
 from testbed.campaign.version_history import cell_at
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform

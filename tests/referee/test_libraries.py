@@ -11,8 +11,7 @@ import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of, run_unit, units
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit, cell_of, run_unit, units
 from testbed.contract.frames import FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.referee import REFEREES

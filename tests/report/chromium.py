@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import testbed
-from testbed.campaign.cells import cell_of
-from testbed.campaign.results import Cell
+from testbed.campaign.cells import Cell, cell_of
 from testbed.report.answers import Answers, answers_of
 from testbed.runs.run import Run
 from tests.installed import tool

@@ -16,9 +16,8 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
+from testbed.campaign.cells import Matrix, Unit, UnitResult, units
 from testbed.campaign.matrix import judge_unit
-from testbed.campaign.results import Matrix, Unit, UnitResult
 from testbed.campaign.score_card import ScoreCard
 from testbed.report.junit import write_matrix_junit
 from testbed.report.matrix_text import dividing, write_matrix_html

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import testbed
-from testbed.campaign.results import Matrix, UnitResult
+from testbed.campaign.cells import Matrix, UnitResult
 from testbed.report.notebook import FORMATS, Stepper
 from testbed.report.step_view import Move
 from testbed.words.errors import UsageError

@@ -18,8 +18,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import cell_of
-from testbed.campaign.results import Difference
+from testbed.campaign.cells import Difference, cell_of
 from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
 from testbed.referee import REFEREES

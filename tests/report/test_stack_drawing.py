@@ -11,7 +11,7 @@ import pytest
 
 import testbed
 from programs import PROGRAMS
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit
 from testbed.campaign.score_card import score_unit
 from testbed.contract.frames import behind_call
 from testbed.conventions import platform

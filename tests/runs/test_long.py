@@ -18,8 +18,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import build_unit, cell_of, cell_of_long, units
-from testbed.campaign.results import Cell
+from testbed.campaign.cells import Cell, build_unit, cell_of, cell_of_long, units
 from testbed.contract.assumption import CodeRow
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder

@@ -18,8 +18,7 @@ from click.testing import CliRunner
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import run_unit, units
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit, run_unit, units
 from testbed.cli.export import command
 from testbed.contract.frames import Backtrace, FrameKind
 from testbed.image import LoadedImage

@@ -13,8 +13,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import build_unit, units
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit, build_unit, units
 from testbed.machine import record
 from testbed.trace import Trace
 from testbed.witness.carry import Instructions, effect_of

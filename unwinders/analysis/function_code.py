@@ -12,7 +12,7 @@ from typing import Any
 
 from testbed.arch import Isa, PerIsa
 from testbed.image import Image, once_per_image
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.words.errors import BudgetExceeded, NoUnwindInfo, UnsupportedRule
 from unwinders.analysis.abstract_machine import ReadCode
 from unwinders.analysis.function_bounds import FunctionParts, functions_of

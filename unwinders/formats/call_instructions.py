@@ -12,7 +12,7 @@ from capstone import CS_GRP_CALL, CS_OP_IMM
 
 from testbed.arch import Isa
 from testbed.image import Image, LoadedImage, Symbol, image_covering, once_per_image
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.trace import Snapshot
 
 LONGEST = 8  # bytes: call [base + index * 8 + disp32] with a REX prefix

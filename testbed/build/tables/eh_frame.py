@@ -15,6 +15,7 @@ from testbed.build.tables.cfi_program import (
     CODE_ALIGNMENT,
     Procedure,
     data_alignment,
+    dwarf_number,
     encode_procedure,
     encode_rules,
     initial_rules,
@@ -89,9 +90,7 @@ def _letters(procedure: Procedure) -> bytes:
 def _return_column(procedure: Procedure, arch: Arch) -> int:
     if procedure.return_column is not None:
         return procedure.return_column
-    column = arch.by_name[arch.return_address].dwarf
-    assert column is not None
-    return column
+    return dwarf_number(arch, arch.return_address)
 
 
 def _rules(procedure: Procedure, arch: Arch) -> bytes:
@@ -133,11 +132,6 @@ def _entry(body: bytes, alignment: int, start: int = 0) -> bytes:
 
 _UDATA4 = 0x03
 _DATAREL_SDATA4 = 0x3B
-
-
-def size_of_eh_frame_hdr(entries: int) -> int:
-    """The section's size in bytes, for placing it before its content is known."""
-    return 12 + 8 * entries
 
 
 def write_eh_frame_hdr(frame: EhFrame, frame_address: int, address: int) -> bytes:

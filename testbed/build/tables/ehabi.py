@@ -42,11 +42,6 @@ class ExceptionTables:
     table: bytes
 
 
-def size_of_index(functions: int) -> int:
-    """The size of ``.ARM.exidx`` in bytes, for placing ``.ARM.extab`` behind it."""
-    return 8 * (functions + 1)
-
-
 def write_exception_tables(
     functions: Sequence[HandledFunction], end: int, index_address: int, table_address: int
 ) -> ExceptionTables:

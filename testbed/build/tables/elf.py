@@ -79,7 +79,7 @@ class _WrittenSection:
 
 def table_addresses(code_size: int, sizes: Sequence[tuple[str, int]]) -> Mapping[str, int]:
     """Where the tables of these sizes (name, bytes) will lie behind ``code_size`` bytes of code."""
-    at = _page_after(TEXT_BASE + code_size)
+    at = -(-(TEXT_BASE + code_size) // PAGE) * PAGE
     addresses = {}
     wanted = dict(sizes)
     for name, table in _TABLES.items():
@@ -135,7 +135,8 @@ def _file(
     anywhere: bool,
 ) -> bytes:
     header_size, program_size, section_size = (64, 56, 64) if arch.word == 8 else (52, 32, 40)
-    special = [(s, h) for s in sections[:loaded] if (h := _header_of(s)) is not None]
+    headers = {name: table.header for name, table in _TABLES.items() if table.header is not None}
+    special = [(section, headers[section.name]) for section in sections[:loaded] if section.name in headers]
     program_headers = 3 - anywhere + (loaded > 1) + len(special) + (zeroed > 0)
     headers_end = header_size + program_headers * program_size
     content = bytearray(headers_end)
@@ -168,11 +169,6 @@ def _file(
     content[header_size:headers_end] = b"".join(lines)
     content[:header_size] = _elf_header(arch, entry, table_offset, program_headers, len(sections) + 1, anywhere)
     return bytes(content)
-
-
-def _header_of(section: _WrittenSection) -> int | None:
-    table = _TABLES.get(section.name)
-    return table.header if table else None
 
 
 def _elf_header(arch: Arch, entry: int, sections_at: int, program_headers: int, sections: int, anywhere: bool) -> bytes:
@@ -247,7 +243,3 @@ def _strings(names: Sequence[str]) -> tuple[bytes, list[int]]:
         offsets.append(len(content))
         content += name.encode("utf-8") + b"\0"
     return bytes(content), offsets
-
-
-def _page_after(address: int) -> int:
-    return address + -address % PAGE

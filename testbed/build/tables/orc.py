@@ -19,8 +19,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
-from testbed.build.tables.cfi_program import CfiState, Procedure, cfi_states
-from testbed.build.tables.escapes import StoredAt
+from testbed.build.tables.cfi_program import CfiState, Procedure, StoredAt, cfi_states, dwarf_number
 
 SECTIONS = (".orc_unwind_ip", ".orc_unwind", ".orc_header")
 _HASH = bytes.fromhex("fe5d32bf581bd63b2ca9a5c65ba5a625eab3fe24")
@@ -71,10 +70,8 @@ def _without_repetition(procedures: Sequence[Procedure], arch: Arch) -> Iterator
 def _entry(state: CfiState, procedure: Procedure, arch: Arch) -> _Entry:
     """What the format can say of a state, or nothing."""
     numbers = REGISTERS[arch.name]
-    ra, fp = (arch.by_name[name].dwarf for name in (arch.return_address, arch.frame_pointers[0]))
+    ra, fp = dwarf_number(arch, arch.return_address), dwarf_number(arch, arch.frame_pointers[0])
     assert numbers is not None, arch
-    assert ra is not None
-    assert fp is not None
     if state.opaque or procedure.signal_frame or procedure.return_column not in (None, ra):
         return _Entry()
     if state.rules.get(ra) == d.cfi("undefined", ra):

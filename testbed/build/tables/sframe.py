@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from testbed.arch import Arch, PerArch
 from testbed.build import directives as d
-from testbed.build.tables.cfi_program import CfiState, Procedure, cfi_states
+from testbed.build.tables.cfi_program import CfiState, Procedure, cfi_states, dwarf_number
 
 _MAGIC, _VERSION = 0xDEE2, 2
 _SORTED, _PC_RELATIVE = 1, 4
@@ -96,8 +96,7 @@ def _encoded(row: _Row, width: int) -> bytes:
 
 def _function(procedure: Procedure, arch: Arch) -> _SframeFunction | None:
     """The rows of a procedure; None where the format cannot say one of them."""
-    column = arch.by_name[arch.return_address].dwarf
-    if procedure.signal_frame or procedure.return_column not in (None, column):
+    if procedure.signal_frame or procedure.return_column not in (None, dwarf_number(arch, arch.return_address)):
         return None
     rows: list[_Row] = []
     for state in cfi_states(procedure, arch):
@@ -111,9 +110,7 @@ def _function(procedure: Procedure, arch: Arch) -> _SframeFunction | None:
 
 
 def _row(state: CfiState, start: int, arch: Arch) -> _Row | None:
-    sp, fp, ra = (arch.by_name[name].dwarf for name in (arch.sp, arch.frame_pointers[0], arch.return_address))
-    assert fp is not None
-    assert ra is not None
+    sp, fp, ra = (dwarf_number(arch, name) for name in (arch.sp, arch.frame_pointers[0], arch.return_address))
     if state.opaque or state.cfa_stored or state.cfa is None or state.cfa[0] not in (sp, fp):
         return None
     base, distance = state.cfa

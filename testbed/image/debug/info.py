@@ -18,9 +18,8 @@ from testbed.image.model import Image, once_per_image
 from testbed.words.errors import BudgetExceeded, DebugInfoError
 
 if TYPE_CHECKING:  # the readers are loaded for an image that has something to read
-    from testbed.image.debug.call_sites import CallSite, CallTarget
     from testbed.image.debug.entries import CompilationUnit, DebugEntry
-    from testbed.image.debug.functions import Function, Inlined
+    from testbed.image.debug.functions import CallSite, CallTarget, Function, Inlined
     from testbed.image.debug.lines import Line, LineTable
 
 Key = TypeVar("Key")

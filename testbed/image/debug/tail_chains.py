@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from testbed.image.debug.call_sites import CallSite
-from testbed.image.debug.functions import Function
+from testbed.image.debug.functions import CallSite, Function
 from testbed.image.debug.info import DebugInfo
 
 CANDIDATES = 4  # how many of several chains are listed

@@ -20,9 +20,8 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.every_register import all_recorded, with_every_register
 from testbed.referee.process.file_tool import FileTool, python_script
-from testbed.referee.process.limits import own_packages, wheel_in
+from testbed.referee.process.limits import all_recorded, own_packages, wheel_in, with_every_register
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.arch import ARCHES
-from testbed.build.gnu import GENERATION, is_installed, package_of
+from testbed.build.compile import GENERATION, is_installed, package_of
 from testbed.referee.model import Found, Referee, read_findings
 
 FINDINGS = read_findings(__file__)

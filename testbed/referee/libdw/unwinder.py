@@ -20,9 +20,8 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_fra
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import Signatures, forked, typed
-from testbed.referee.process.limits import own_packages
+from testbed.referee.process.limits import own_packages, with_every_register
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError

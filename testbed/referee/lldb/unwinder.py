@@ -27,8 +27,7 @@ from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.debugger import Reply, Session, asked, frames_of
-from testbed.referee.process.every_register import all_kept, with_every_register
-from testbed.referee.process.limits import own_packages, printed, python_with
+from testbed.referee.process.limits import all_kept, own_packages, printed, python_with, with_every_register
 from testbed.referee.process.without_tables import TABLES
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress

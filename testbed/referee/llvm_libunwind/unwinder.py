@@ -27,9 +27,8 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_fra
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.every_register import with_every_register
 from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, compiled, forked, typed
-from testbed.referee.process.limits import own_packages, printed
+from testbed.referee.process.limits import own_packages, printed, with_every_register
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 

@@ -27,8 +27,7 @@ from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage
 from testbed.referee.model import Found, Referee, read_findings
-from testbed.referee.process.every_register import all_recorded, with_every_register
-from testbed.referee.process.limits import agents_confinement, printed
+from testbed.referee.process.limits import agents_confinement, all_recorded, printed, with_every_register
 from testbed.referee.symbolic.unwinder import find as find_symbolic
 from testbed.referee.symbolic.unwinder import texts_of
 from testbed.trace import Snapshot

@@ -27,9 +27,8 @@ from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
 from testbed.referee.model import Found, Referee, called, read_findings
-from testbed.referee.process.every_register import with_every_register
-from testbed.referee.process.json_lines import JsonProcess
-from testbed.referee.process.limits import printed
+from testbed.referee.process.file_tool import JsonProcess
+from testbed.referee.process.limits import printed, with_every_register
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory

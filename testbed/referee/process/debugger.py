@@ -24,7 +24,7 @@ from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found
-from testbed.referee.process.json_lines import JsonProcess
+from testbed.referee.process.file_tool import JsonProcess
 from testbed.referee.process.without_tables import file_of, without_tables
 from testbed.remote import ShownSnapshot, listen, serve, triple
 from testbed.remote.gdb_targets import GDB_TARGETS

@@ -11,7 +11,7 @@ from functools import partial
 from testbed.arch import ARCHES
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Finding, Found, Referee, read_findings
-from testbed.referee.process.every_register import all_recorded, with_every_register
+from testbed.referee.process.limits import all_recorded, with_every_register
 from testbed.referee.profilers.agent import (
     GLIBC,
     LIBGCC,

@@ -21,8 +21,7 @@ from testbed.conventions import platform
 from testbed.export.register_layouts import LAYOUTS
 from testbed.image import Image, image_covering
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.file_tool import SECONDS, python_script
-from testbed.referee.process.json_lines import JsonProcess
+from testbed.referee.process.file_tool import SECONDS, JsonProcess, python_script
 from testbed.referee.process.limits import own_packages, wheel_in
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Memory, Snapshot

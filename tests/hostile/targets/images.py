@@ -22,8 +22,7 @@ from testbed.export.write import macho_core_bytes, snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.image import Image, LoadedImage, describe, read_image
 from testbed.image.debug import debug_info
-from testbed.image.elf_companions import CORRUPT, ElfParts, with_companions
-from testbed.image.elf_symbols import SymbolTables
+from testbed.image.elf_companions import CORRUPT, ElfParts, SymbolTables, with_companions
 from testbed.image.separate_debug import DebugDirs
 from testbed.naming.symbolize import symbolize
 from testbed.trace import Memory, Snapshot

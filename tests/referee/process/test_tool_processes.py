@@ -24,8 +24,8 @@ from testbed.build.confined import has_seccomp, landlock_version
 from testbed.build.recipes import recipe_named
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import Image, read_elf
+from testbed.referee.process.file_tool import JsonProcess
 from testbed.referee.process.forked_library import forked
-from testbed.referee.process.json_lines import JsonProcess
 from testbed.referee.process.limits import MEMORY
 from testbed.referee.process.without_tables import TABLES, file_of, strip_tables, without_tables
 from testbed.runs.judging import judge

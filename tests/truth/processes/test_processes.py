@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from testbed.campaign.cells import Unit
 from testbed.campaign.prove import UnitProof, prove_unit, total
-from testbed.campaign.results import Unit
 from testbed.truth import Truth, observe
 from tests.truth.processes.cases import CASES, Asked, Case, answers, compiled, go, newer_go, run_of
 

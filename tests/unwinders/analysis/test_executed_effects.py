@@ -15,7 +15,7 @@ from unicorn import unicorn_const as uc
 from unicorn.unicorn import Uc, UcError
 
 from testbed.conventions import platform
-from testbed.image.capstone_isas import disassembler
+from testbed.image.disassembly import disassembler
 from testbed.machine.unicorn_arches import UNICORN
 from tests.unwinders.code import START, assembled, isa_named
 from unwinders.analysis.function_code import DECODERS

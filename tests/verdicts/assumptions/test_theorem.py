@@ -16,8 +16,7 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import run_unit, units
-from testbed.campaign.results import Unit
+from testbed.campaign.cells import Unit, run_unit, units
 from testbed.contract.assumption import FIRST
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge, judge_steps
