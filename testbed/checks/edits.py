@@ -149,9 +149,11 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         for offset in sorted(slots, reverse=True):
             yield {thing: Offset(offset)}
         kept = place.in_place or any(offset < 0 for offset in slots)
-        lasting = function.convention.preserved if any(each.pc in function.calls for each in function.tried[i:]) else ()
+        # A call behind may change what no function keeps; its author, who names one, has a contract with who is called.
+        lasts = any(isinstance(span.state.get(thing), RegisterPlus) for span in function.spans)
+        lasts = lasts or not any(each.pc in function.calls for each in function.tried[i:])
         for register in () if kept else sorted(place.registers, key=lambda name: arch.index[name]):
-            if not lasting or register in lasting:  # a call behind may change any other
+            if lasts or register in function.convention.preserved:
                 yield {thing: RegisterPlus(register, 0)}
 
 
