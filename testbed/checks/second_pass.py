@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import current_process
 from pathlib import Path
 
-from testbed.checks.check_file import check_in_parts, codes_of_parts, groups_done, planned_groups
+from testbed.checks.check_file import Counted, check_in_parts, codes_of_parts, groups_done, planned_groups
 from testbed.checks.file_result import file_check
 from testbed.checks.groups import FileAtWork, Group, GroupResult, fits, opened
 from testbed.checks.model import FileCheck, FindingKind, FunctionCheck, HowKnown, Severity, TableFinding
@@ -46,11 +46,17 @@ class _CallsOfFile:
 
 
 def call_entries(
-    path: Path, asked: Sequence[AskedEntry], sample: Sample | None, readers: Readers, jobs: int = 1
+    path: Path,
+    asked: Sequence[AskedEntry],
+    sample: Sample | None,
+    readers: Readers,
+    jobs: int = 1,
+    progress: Counted | None = None,
 ) -> tuple[CalledEntry, ...]:
     """What execution says of some entries of a file, and of a ``sample`` of those that agree.
 
-    Where the file as a whole cannot be called, each is told as not decided, with the reason.
+    ``progress`` is told how many groups of functions are done, and of how many. Where the file as a whole cannot be
+    called, each entry is told as not decided, with the reason.
     """
     try:
         image = read_image(path)
@@ -61,7 +67,7 @@ def call_entries(
     if not every:
         return ()
     try:
-        return tuple(_decided(every, _call(image, path, every, readers, jobs)))
+        return tuple(_decided(every, _call(image, path, every, readers, jobs, progress)))
     except TestbedError as error:
         return tuple(not_decided(each, str(error)) for each in every)
     except Exception as error:
@@ -75,7 +81,14 @@ def not_decided(asked: AskedEntry, why: str) -> CalledEntry:
     return CalledEntry(asked.section, asked.start, asked.answer, ExecutedAnswer.NOT_DECIDED, "", why, 0, 0)
 
 
-def _call(image: Image, path: Path, asked: Sequence[AskedEntry], readers: Readers, jobs: int) -> _CallsOfFile:
+def _call(
+    image: Image,
+    path: Path,
+    asked: Sequence[AskedEntry],
+    readers: Readers,
+    jobs: int,
+    progress: Counted | None,
+) -> _CallsOfFile:
     """Call the functions that some entries are for, or whose parts they are."""
     starts = {each.start for each in asked} | _callers_of_parts(image, asked)
     tables = tuple(dict.fromkeys(BY_SECTION[each.section].name for each in asked))
@@ -87,7 +100,7 @@ def _call(image: Image, path: Path, asked: Sequence[AskedEntry], readers: Reader
     if current_process().daemon:  # of a cluster: it may start none, and the cluster knows what to do when it dies
         results = [check_in_parts(group) for group in planned]
     else:
-        results = groups_done(planned, jobs) if planned else []
+        results = groups_done(planned, jobs, progress=progress) if planned else []
     return _CallsOfFile(_checked(this, path, results, options, chosen), results)
 
 

@@ -36,7 +36,7 @@ from testbed.sweep.database import (
     to_call,
 )
 from testbed.sweep.debian import PREFIX, UnpackedPackage, brought_together, check_name, unpacked
-from testbed.sweep.model import Sample, SweepDifference, SweepReport, SweptContent
+from testbed.sweep.model import AskedEntry, CalledEntry, Sample, SweepDifference, SweepReport, SweptContent
 from testbed.sweep.native.check import check_entries
 from testbed.sweep.sweep_file import checksum_of, files_below, sweep_file
 from testbed.words.errors import TestbedError, UsageError
@@ -194,8 +194,7 @@ def _both_passes(database: sqlite3.Connection, files: Sequence[tuple[Path, str, 
 
 def _call(database: sqlite3.Connection, files: Sequence[_FoundFile], how: _SweepWords) -> None:
     """Call what is doubted in some files, and was not yet, and a sample of what agrees."""
-    from testbed.checks.second_pass import call_entries, not_decided  # loaded only where something is called
-    from testbed.cli.table_readers import READERS
+    from testbed.checks.second_pass import not_decided  # loaded only where something is called
 
     asked = {each.checksum: to_call(database, each.checksum) for each in files}
     wanted = {each.checksum: how.sample_of(each.checksum) for each in files}
@@ -205,16 +204,22 @@ def _call(database: sqlite3.Connection, files: Sequence[_FoundFile], how: _Sweep
     }
     waiting = [each for each in files if asked[each.checksum] or samples[each.checksum]]
     jobs = how.jobs if len(waiting) == 1 else 1
-    tasks = [
-        (each, partial(call_entries, each.path, asked[each.checksum], samples[each.checksum], READERS, jobs))
-        for each in waiting
-    ]
+    tasks = [(each, partial(_called, each, asked[each.checksum], samples[each.checksum], jobs)) for each in waiting]
     with long_work("executing", "files", len(waiting)) as work:
         for each, called in _done(tasks, how):
             if called is None:
                 called = [not_decided(entry, _DIED) for entry in asked[each.checksum]]
             keep_called(database, each.checksum, called, samples[each.checksum])
             work.advance(Path(each.told).name)
+
+
+def _called(file: _FoundFile, asked: Sequence[AskedEntry], sample: Sample | None, jobs: int) -> Sequence[CalledEntry]:
+    """What execution says of some entries of a file; how far it is, is told by the process that does it."""
+    from testbed.checks.second_pass import call_entries
+    from testbed.cli.table_readers import READERS
+
+    with long_work(f"executing {Path(file.told).name}", "groups of functions") as work:
+        return call_entries(file.path, asked, sample, READERS, jobs, lambda done, total: work.at(done, total=total))
 
 
 def _done(tasks: Sequence[tuple[_FoundFile, _Task]], how: _SweepWords) -> Iterator[tuple[_FoundFile, Any]]:

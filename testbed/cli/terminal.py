@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from math import inf
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -19,6 +21,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from testbed.cli import WIDTH
 from testbed.cli.options import written
 from testbed.native.machine_code import CODE
+from testbed.words.printable import printable
 
 if TYPE_CHECKING:  # loads the native evaluators
     from testbed.campaign.cells import Unit
@@ -48,7 +51,8 @@ class LongWork:
 
     def at(self, done: int, *, total: int | None = None, what: str | None = None) -> None:
         """So much is done; ``what`` is being done now."""
-        self.done, self.total, self.what = done, self.total if total is None else total, what or self.what
+        self.done, self.total = done, self.total if total is None else total
+        self.what = printable(what or self.what)
         if self.bar is not None:
             progress, task = self.bar
             progress.update(task, completed=done, total=self.total, description=self.what, told=str(self))
@@ -73,15 +77,21 @@ class LongWork:
 
 @contextmanager
 def long_work(what: str, noun: str, total: int | None = None) -> Iterator[LongWork]:
-    """Work that may take longer than a few seconds. On a terminal the first of all is told to wait for a compiler."""
+    """Work that may take longer than a few seconds. On a terminal the first of all is told to wait for a compiler.
+
+    There a process that works for another one says nothing: the terminal is the other one's.
+    """
     if not sys.stderr.isatty():
         yield LongWork(what, noun, total)
+        return
+    if parent_process() is not None:
+        yield LongWork(what, noun, total, said=inf)
         return
     if not any(CODE.files()):
         click.echo("compiling what judges, this once (15 to 60 seconds)", err=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total, told="")
+        task = progress.add_task(printable(what), total=total, told="")
         yield LongWork(what, noun, total, bar=(progress, task))
 
 

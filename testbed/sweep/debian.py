@@ -56,7 +56,7 @@ class Apt:
     arch: str
 
     def run(self, *arguments: str, where: Path) -> str:
-        """What a command of apt-get prints. Raises TestbedError with its last words."""
+        """What a command of apt-get prints. Raises TestbedError with its errors."""
         options = {
             "Dir::State": self.folder / "state",
             "Dir::State::status": self.folder / "status",
@@ -93,8 +93,10 @@ def _run(command: Sequence[str], where: Path) -> str:
     except subprocess.TimeoutExpired as error:
         raise TestbedError(f"{command[0]} did not end within {_SECONDS} seconds") from error
     if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines()[-_MOST_TOLD:]
-        raise TestbedError(f"{command[0]} ended with {done.returncode}: {printable(' '.join(lines))}")
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        why = [line for line in lines if line.startswith("E: ")][:_MOST_TOLD]  # apt's errors, the cause first
+        told = printable(" ".join(why or lines[-_MOST_TOLD:]))
+        raise TestbedError(f"{command[0]} ended with {done.returncode}: {told}")
     return done.stdout
 
 

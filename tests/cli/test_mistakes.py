@@ -311,12 +311,12 @@ def test_off_a_terminal_there_is_a_line_now_and_then(
 ) -> None:
     now = iter(range(0, 100, 2))
     monkeypatch.setattr(terminal.time, "monotonic", lambda: float(next(now)))
-    with long_work("judging", "units", 1_500) as work:
+    with long_work("judging\n", "units", 1_500) as work:
         for name in work.each("abcdefgh"):
             assert name
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.splitlines() == [f"judging: {n} of 1,500 units, {2 * n + 2} s" for n in (3, 6)]
+    assert said.err.splitlines() == [f"judging\\n: {n} of 1,500 units, {2 * n + 2} s" for n in (3, 6)]
 
 
 def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -142,6 +143,18 @@ def test_what_nobody_sees_is_a_note_everywhere(testbed: Testbed, tmp_path: Path)
     tells(testbed, 0, ("sweep", "report", database, "-o", str(page)))
     facts, _ = unpacked(page.read_text().partition('id="data">')[2].partition("<")[0])
     assert [(row[4].partition(":")[0], row[5]) for row in facts["suspects"]] == [("note", "")]
+
+
+@pytest.mark.parametrize("libraries", [1, 2])
+def test_a_file_that_is_executed_for_long_tells_how_far_it_is(tmp_path: Path, libraries: int) -> None:
+    """Also where a process of its own executes it."""
+    for number in range(libraries):
+        library(tmp_path, f"wrong{number}", f"{WRONG}        .quad {number}\n")
+    arguments = ("sweep", str(tmp_path), "--out", str(tmp_path / "sweep.db"), "-j", "2", "--execute")
+    eager = "from testbed.cli import main, terminal; terminal.EVERY = 0.0; main()"
+    done = subprocess.run([sys.executable, "-c", eager, *arguments], capture_output=True, text=True, check=False)
+    for number in range(libraries):
+        assert f"executing wrong{number}.so: 1 of 1 groups of functions, " in done.stderr
 
 
 @pytest.mark.parametrize(

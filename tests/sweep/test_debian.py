@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import tarfile
@@ -89,6 +90,36 @@ def test_what_is_no_package(asked: str) -> None:
 @pytest.mark.parametrize("asked", ["zlib1g", "libstdc++6:arm64", "g++=4:12.2.0-3", "libc6:armhf=2.36-9+deb12u10"])
 def test_what_is_one(asked: str) -> None:
     check_name(asked)
+
+
+SAID = """\
+W: Target Packages is configured multiple times
+E: Failed to fetch http://deb/Packages.xz  File has unexpected size (1 != 2). Mirror sync in progress? [IP: 1.2.3.4 80]
+   Hashes of expected file:
+    - Filesize:2 [weak]
+    - SHA256:0123
+   Release file created at: Sat, 28 Nov 2026 10:00:00 +0000
+E: Some index files failed to download. They have been ignored, or old ones used instead.
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (SAID, "has unexpected size .* Some index files"),
+        ("dpkg-deb: error: no archive\n", "dpkg-deb: error: no archive"),
+    ],
+)
+def test_what_went_wrong_is_told_with_its_cause(
+    said: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What apt-get says last is only that it did not do it."""
+    (apt := tmp_path / "apt-get").write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}END\nexit 100\n")
+    apt.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(TestbedError, match=why) as error:
+        Apt(tmp_path / "lists", "armhf").make_ready()
+    assert "Hashes" not in str(error.value) and "W:" not in str(error.value)
 
 
 def test_packages_are_brought_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
