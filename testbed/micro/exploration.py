@@ -47,7 +47,7 @@ class Exploration:
     dropped: Counter[str] = field(default_factory=Counter)
     calls: int = 0
     returned: int = 0
-    to_answers: set[int] = field(default_factory=set)  # `return_to_answer`
+    to_answers: set[int] = field(default_factory=set)  # `return_to_answer`, if every natural path ended so
 
     @property
     def missing(self) -> int:

@@ -187,7 +187,8 @@ class Explorer:
                 break
             called = (self._called(path, self._caller.natural, steps) for path in some)
             tapes = [natural_part(tape, image, self._covered, self._caller.code, self._is_behind) for tape in called]
-            found.to_answers |= {pc for tape in tapes if (pc := return_to_answer(tape, image, found.whole)) is not None}
+            ends = {return_to_answer(tape, image, found.whole) for tape in tapes}
+            found.to_answers |= {pc for pc in ends if pc is not None and None not in ends}
             for tape in without_doubtful(tapes, image, found.whole):
                 whole, _ = self._whole(tape)
                 self._note(found, whole, forced=False)
