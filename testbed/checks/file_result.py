@@ -228,7 +228,7 @@ def file_check(
     left_out = left_out_by_the_build(source.sources) if source else ""
     calls = FileCalls(image, pieces, source is not None, left_out)
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
-    untried = list[str]()
+    untried = 0
     for name, one in one_of.items():
         findings += (*_findings(calls, name, one, sizes, words, failures), *half_cfas(one.table, image, sizes, words))
         if name in AT_CALLS:
@@ -239,9 +239,11 @@ def file_check(
             notes += () if every else (f"{one.table.source}: what was not executed is not read either: {NOT_READ}",)
             continue
         suspects = [each for each in reading.suspects(sizes) if not _is_refuted(one, each, ways)]
-        untried += _never_other(one, reading, instructions, words)
+        unchanged = [*_never_other(one, reading, instructions, words)]
+        not_taken = [*_untried_ways(one, suspects, words)] if every else []
+        untried += len(unchanged) + len(not_taken)
+        notes += (*_never_other_note(one.table.source, unchanged), *not_taken)
         if every:
-            untried += _untried_ways(one, suspects, words)
             continue
         advises = name in OF_DIRECTIVES
         findings += _static_findings(one, image, suspects, (sizes, words), only_read, advises=advises)
@@ -271,9 +273,9 @@ def file_check(
         sum(result.steps for result in results),
         sum(int(one.every.visits[one.every.some != NO_ROW].sum()) for one in one_of.values()),
         dict(sum((Counter(result.dropped) for result in results), Counter[str]())),
-        (*image.notes, *notes, *untried, *_undecided_note(len(undecided)), *astray, *about_unknown, *about_returned_to),
+        (*image.notes, *notes, *_undecided_note(len(undecided)), *astray, *about_unknown, *about_returned_to),
         failures=failures,
-        untried=len(untried),
+        untried=untried,
         unknown=unknown,
         parts=function_checks((*parts, *returned_to), natural, on_forced, were_read, rowless),
         conventions=taken(chosen(image, function.start) for function in functions),
@@ -289,11 +291,16 @@ def _astray_note(table: str, astray: NDArray[np.uint64], words: CodeWords) -> It
     for pc, its in branches.items():
         turned = f"control was turned at {words.where(max(its))}" if any(its) else "what it calls was answered"
         first.setdefault(words.where(pc).partition("+")[0], f"{words.where(pc)} ({turned})")
-    named = list(first.values())[:_FEW]
-    if named:
+    if first:
         number = f"{len(branches):,} instructions count" if len(branches) > 1 else "1 instruction counts"
-        rest = f" and {len(branches) - len(named):,} more" if len(branches) > len(named) else ""
-        yield f"{table}: {number} as right, though wrong on a forced path: {', '.join(named)}{rest}"
+        few = _first_few([*first.values()], len(branches))
+        yield f"{table}: {number} as right, though wrong on a forced path: {few}"
+
+
+def _first_few(named: Sequence[str], number: int) -> str:
+    """Some of so many."""
+    more = number - len(named[:_FEW])
+    return ", ".join(named[:_FEW]) + f" and {more:,} more" * bool(more)
 
 
 def _undecided_note(number: int) -> Iterator[str]:
@@ -404,7 +411,7 @@ def _is_refuted(one: _OneTable, suspect: SuspectEntry, ways: Sequence[NDArray[np
 
 
 def _never_other(one: _OneTable, reading: StaticReading, pcs: Pcs, words: CodeWords) -> Iterator[str]:
-    """Code that writes a register of which its rows say that it is the caller's, and that no run has changed.
+    """Registers of which rows say that they are the caller's, that code writes, and that no run has changed.
 
     It writes it under a condition that was not so, or wrote what was there: that shows nothing of their rows.
     """
@@ -412,10 +419,15 @@ def _never_other(one: _OneTable, reading: StaticReading, pcs: Pcs, words: CodeWo
     for start, end, name in reading.written(pcs):
         seen = [now for at, its, now in one.changed.tolist() if (at, its) == (start, columns.get(name))]
         if seen and not any(seen) and not ((wrong >= start) & (wrong < end)).any():
-            yield (
-                f"{one.table.source}: no run has changed {name} at {words.where(start)}, which the instructions"
-                " write, perhaps under a condition; --call can try it"
-            )
+            yield f"{name} at {words.where(start)}"
+
+
+def _never_other_note(table: str, named: Sequence[str]) -> Iterator[str]:
+    if named:
+        yield (
+            f"{table}: no run has changed {_first_few(named, len(named))}, which the instructions write, perhaps under"
+            " a condition; --call can try it"
+        )
 
 
 def _untried_ways(one: _OneTable, suspects: Sequence[SuspectEntry], words: CodeWords) -> Iterator[str]:

@@ -19,6 +19,17 @@
 // | it: every row is right, but on 1 way that no run took; all 4 instructions were executed.
 // | f: 4, 4 executed, all came back
 // | note: .eh_frame: no run has changed rbx at f, which the instructions write, perhaps under a condition; --call can try it
+// case: several of them are told once, and each counts
+// -         btrq $62, %rbx
+// +         cmpq $0x1234, %rsi
+// +         cmoveq %rdi, %rbx
+// +         cmoveq %rdi, %rbp
+// +         cmoveq %rdi, %r12
+// +         cmoveq %rdi, %r13
+// +         cmoveq %rdi, %r14
+// | it: every row is right, but on 5 ways that no run took; all 8 instructions were executed.
+// | f: 8, 8 executed, all came back
+// | note: .eh_frame: no run has changed rbx at f, rbp at f, r12 at f and 2 more, which the instructions write, perhaps under a condition; --call can try it
 // case: changed and given back by the same instruction
 // -         btrq $62, %rbx
 // +         notq %rbx
