@@ -170,8 +170,8 @@ def _changed_by_calls(arch: Arch) -> set[str]:
 def without_contracts(checks: RowChecks, batch: Batch, called: Truth, image: Image) -> RowChecks:
     """The results without what rows say of registers that calls may change, from an answered call of the activation on.
 
-    Who is called may keep such a register, or a copy of it, by a contract with this caller; who answers does not. At a
-    jump that a linker has added they are without all registers: whoever it leads to says which he keeps.
+    Who is called may keep such a register, or a copy of it, by a contract with this caller; who answers does not. What
+    began at a jump that a linker has added is without all registers: whoever that leads to says which he keeps.
     """
     behind = np.flatnonzero(batch.answered)
     steps = np.flatnonzero(checks.compared & np.isin(called.node, called.node[behind]))
@@ -182,8 +182,9 @@ def without_contracts(checks: RowChecks, batch: Batch, called: Truth, image: Ima
     steps = steps[checks.wrong[steps] & bits != 0]
     wrong, untried = checks.wrong.copy(), checks.untried.copy()
     wrong[steps] &= ~bits
+    began = checks.pc[called.activations.opened[called.node]]
     for start, end in linkers_code(image):
-        added = np.flatnonzero((checks.pc >= start) & (checks.pc < end) & (wrong >> np.uint64(REGISTERS) != 0))
+        added = np.flatnonzero((began >= start) & (began < end) & (wrong >> np.uint64(REGISTERS) != 0))
         wrong[added] &= np.uint64((1 << REGISTERS) - 1)
         steps = np.append(steps, added)
     untried[steps] = True

@@ -585,3 +585,21 @@ def test_what_a_linked_index_says_nothing_of_was_compiled_without_a_table(tmp_pa
         "before": Severity.ERROR,
         "behind": Severity.NOTE,
     }
+
+
+def test_what_a_linkage_table_leads_to_says_which_registers_it_keeps(tmp_path: Path) -> None:
+    """GNU ld writes rows for its `.plt.got`, by which OCaml's functions go on to others with what they have changed."""
+    body = {
+        "f": "push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov camlT__g_1@GOTPCREL(%rip), %rax\n"
+        "call camlT__g_1@PLT\npop %rbx\n"
+        ".cfi_def_cfa_offset 8\n.cfi_restore %rbx\nret",
+        "camlT__g_1": "mov camlT__h_2@GOTPCREL(%rip), %rax\nmov $3, %ebx\njmp camlT__h_2@PLT",
+        "camlT__h_2": "mov %rbx, %rax\nret",
+    }
+    head = ".globl {0}\n.type {0}, @function\n{0}: .cfi_startproc\n{1}\n.cfi_endproc\n.size {0}, .-{0}\n"
+    source = written(tmp_path, ".text\n" + "".join(head.format(*each) for each in body.items()))
+    linked = tmp_path / "p.so"
+    subprocess.run(["x86_64-linux-gnu-gcc-12", "-shared", "-nostdlib", "-o", linked, source], check=True)
+    check = checked(linked)
+    assert not check.failures and not check.findings
+    assert {*body} <= {each.name for each in check.functions if each.executed}
