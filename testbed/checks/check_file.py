@@ -99,7 +99,7 @@ def codes_of_parts(this: FileAtWork, chosen: Sequence[CodePiece], patterns: Sequ
 
 
 _MOST_NAMED = 5
-_NOT_CALLED = "not called, {} of code{}: the first row there is not that of a function that someone calls"
+_NOT_CALLED = "not called, {} of code{}: what stands there is no function that someone calls"
 Counted = Callable[[int, int], None]
 
 

@@ -4,14 +4,14 @@
 // | it: no row was compared with what happens (.ARM.exidx promises rows at calls only, and none was made), so nothing is known of them; all 9 instructions were executed.
 // | f: 5, 5 executed, some came back
 // | not called: no name: 4, 4 forced
-// | note: not called, 1 place of code: the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code: what stands there is no function that someone calls
 // case: a part of a function that is called
 // -  svc #1
 // +  bl other
 // | it: every row is right; all 9 instructions were executed.
 // | f: 5, 5 executed, some came back
 // | not called: no name: 4, 4 forced
-// | note: not called, 1 place of code: the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code: what stands there is no function that someone calls
 // case: somebody calls it
 // -  beq 1f
 // +  bl 1f

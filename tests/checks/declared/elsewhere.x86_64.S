@@ -6,12 +6,12 @@
 // | f: 2, 2 executed, all came back
 // | not called: kept: 3, 3 never
 // | not called: pushed: 5, 5 never
-// | note: not called, 2 places of code (kept, pushed): the first row there is not that of a function that someone calls
+// | note: not called, 2 places of code (kept, pushed): what stands there is no function that someone calls
 // case: one of them is asked for by its name
 // ! {"functions": ["kept"]}
 // | it: nothing was compared, so no row is known to be right; 0 of 3 instructions were executed (0 %), 3 undecided, in kept.
 // | not called: kept: 3, 3 never
-// | note: not called, 1 place of code (kept): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (kept): what stands there is no function that someone calls
 
         .data
 place:  .quad 0

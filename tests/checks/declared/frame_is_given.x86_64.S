@@ -4,7 +4,7 @@
 // | it: every row that was executed is right; 1 of 7 instructions were executed (14.3 %), 6 undecided, in f.
 // | other: 1, 1 executed, all came back
 // | not called: f: 6, 6 never
-// | note: not called, 1 place of code (f): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f): what stands there is no function that someone calls
 // case: its rows count from where SP is
 // -         .cfi_def_cfa %rcx, 16
 // +         .cfi_def_cfa %rsp, 16

@@ -5,13 +5,13 @@
 // | it: every row that was executed is right; 9 of 15 instructions were executed (60.0 %), 6 undecided, in entry and f.
 // | f: 10, 9 executed, 1 never, some came back
 // | not called: entry: 5, 5 never
-// | note: not called, 1 place of code (entry): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (entry): what stands there is no function that someone calls
 // case: without the mark
 // -         .cfi_signal_frame
 // | it: every row that was executed is right; 9 of 15 instructions were executed (60.0 %), 6 undecided, in entry and f.
 // | f: 10, 9 executed, 1 never, some came back
 // | not called: entry: 5, 5 never
-// | note: not called, 1 place of code (entry): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (entry): what stands there is no function that someone calls
 // case: who builds the frame is held to what is so
 // -         subq    $0x28, %rsp
 // -         .cfi_adjust_cfa_offset 0x28
@@ -22,7 +22,7 @@
 // | f+0xe (movq %rax, (%rsp)): the caller is lost: the row says CFA = %rsp+0x28, the true CFA is %rsp+0x30 here: write `.cfi_adjust_cfa_offset 40` for `.cfi_adjust_cfa_offset 0x20` in line 25 (.eh_frame; seen when it was executed; 5 more instructions by the same cause)
 // | f: 10, 9 executed, 1 never, some came back
 // | not called: entry: 5, 5 never
-// | note: not called, 1 place of code (entry): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (entry): what stands there is no function that someone calls
 // | as is advised: it: every row that was executed is right; 9 of 15 instructions were executed (60.0 %), 6 undecided, in entry and f.
 
         .text

@@ -11,7 +11,7 @@
 // | it: every row that was executed is right; 1 of 4 instructions were executed (25.0 %), 3 undecided, in f.
 // | g: 1, 1 executed, all came back
 // | not called: f: 3, 3 never
-// | note: not called, 1 place of code (f): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f): what stands there is no function that someone calls
 
  .text
  .globl g

@@ -4,7 +4,7 @@
 // case: as it is
 // | it: every row is right; its instruction was executed.
 // | f: 1, 1 executed, all came back
-// | note: not called, 1 place of code (__ThumbV7PILongThunk_other): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (__ThumbV7PILongThunk_other): what stands there is no function that someone calls
 
         .syntax unified
         .cfi_sections .debug_frame

@@ -5,7 +5,7 @@
 // | it: every row is right; all 9 instructions were executed.
 // | f: 5, 5 executed, all came back
 // | not called: no name: 4, 4 forced
-// | note: not called, 1 place of code: the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code: what stands there is no function that someone calls
 // case: a wrong offset
 // -         .cfi_def_cfa_offset 48
 // +         .cfi_def_cfa_offset 64
@@ -14,7 +14,7 @@
 // | no name+0x4 (mov x19, #3): the caller is lost: the row says CFA = sp+64, the true CFA is sp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 64` in line 24 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 5, 5 executed, all came back
 // | not called: no name: 4, 4 forced
-// | note: not called, 1 place of code: the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code: what stands there is no function that someone calls
 // | as is advised: it: every row is right; all 9 instructions were executed.
 
         .text

@@ -5,7 +5,7 @@
 // | it: every row is right; all 11 instructions were executed.
 // | f: 7, 7 executed, all came back
 // | not called: no name: 4, 4 forced
-// | note: not called, 1 place of code: the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code: what stands there is no function that someone calls
 // case: a wrong offset
 // -         .cfi_def_cfa_offset 24
 // +         .cfi_def_cfa_offset 32
@@ -14,7 +14,7 @@
 // | no name+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 22 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // | not called: no name: 4, 4 forced
-// | note: not called, 1 place of code: the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code: what stands there is no function that someone calls
 // | as is advised: it: every row is right; all 11 instructions were executed.
 
         .text

@@ -6,7 +6,7 @@
 // | f: 2, 2 executed, all came back
 // | not called: trampoline: 5, 5 never
 // | not called: f_end: 1, 1 never
-// | note: not called, 2 places of code (trampoline, f_end): the first row there is not that of a function that someone calls
+// | note: not called, 2 places of code (trampoline, f_end): what stands there is no function that someone calls
 // case: no signal's frame
 // -         .cfi_signal_frame
 // | it: 1 of 2 functions has a wrong row; 7 of 8 instructions were executed (87.5 %), 1 undecided, in f_end.
@@ -15,7 +15,7 @@
 // | trampoline: 5, 5 executed, some came back
 // | f: 2, 2 executed, all came back
 // | not called: f_end: 1, 1 never
-// | note: not called, 1 place of code (f_end): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f_end): what stands there is no function that someone calls
 // case: the mark returns
 // - f_end:  nop
 // + f_end:  ret
@@ -25,7 +25,7 @@
 // | f: 2, 2 executed, all came back
 // | f_end: 1, 1 executed, 1 without row, all came back
 // | not called: trampoline: 5, 5 never
-// | note: not called, 1 place of code (trampoline): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (trampoline): what stands there is no function that someone calls
 // | as is advised: it: every row that was executed is right; 3 of 8 instructions were executed (37.5 %), 5 undecided, in trampoline.
 
         .text

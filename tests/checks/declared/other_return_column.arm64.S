@@ -4,7 +4,7 @@
 // | it: every row that was executed is right; 4 of 9 instructions were executed (44.4 %), 5 undecided, in helper.
 // | f: 4, 4 executed, all came back
 // | not called: helper: 5, 5 never
-// | note: not called, 1 place of code (helper): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (helper): what stands there is no function that someone calls
 // case: a function by the architecture's column
 // -         .cfi_return_column x15
 // +         .cfi_return_column x30

@@ -6,7 +6,7 @@
 // | it: every row is right; all 9 instructions were executed.
 // | f: 5, 5 executed, all came back
 // | not called: f.cold: 4, 4 forced
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: a wrong offset
 // -         .cfi_def_cfa_offset 48
 // +         .cfi_def_cfa_offset 64
@@ -15,7 +15,7 @@
 // | f.cold+0x4 (mov x19, #3): the caller is lost: the row says CFA = sp+64, the true CFA is sp+48 here: write `.cfi_def_cfa_offset 48` for `.cfi_def_cfa_offset 64` in line 25 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 5, 5 executed, all came back
 // | not called: f.cold: 4, 4 forced
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // | as is advised: it: every row is right; all 9 instructions were executed.
 // case: without a row
 // - f.cold: .cfi_startproc
@@ -39,7 +39,7 @@
 // | f.cold (str x19, [sp, #-16]!): the caller is lost: no row covers this instruction, and its function is called; no correction is given: no directives were found that describe it (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 3 more instructions by the same cause)
 // | f: 5, 5 executed, all came back
 // | not called: f.cold: 4, 4 forced, 4 without row
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: nothing leads there
 // -         cbz     x0, f.cold
 // +         nop
@@ -48,7 +48,7 @@
 // | it: every row that was executed is right; 5 of 9 instructions were executed (55.6 %), 4 undecided, in f.cold.
 // | f: 5, 5 executed, all came back
 // | not called: f.cold: 4, 4 never
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 
         .text
         .globl  f

@@ -6,7 +6,7 @@
 // | it: every row is right; all 11 instructions were executed.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: a wrong offset
 // -         .cfi_def_cfa_offset 24
 // +         .cfi_def_cfa_offset 32
@@ -15,7 +15,7 @@
 // | f.cold+0x1 (movl $3, %eax): the caller is lost: the row says CFA = %rsp+32, the true CFA is %rsp+24 here: write `.cfi_def_cfa_offset 24` for `.cfi_def_cfa_offset 32` in line 23 (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 1 more instruction by the same cause)
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // | as is advised: it: every row is right; all 11 instructions were executed.
 // case: without a row
 // - f.cold: .cfi_startproc
@@ -38,7 +38,7 @@
 // | f.cold (pushq %rbp): the caller is lost: no row covers this instruction, and its function is called; no correction is given: no directives were found that describe it (.eh_frame; seen on a forced path: a branch was turned, or a call answered by us; 3 more instructions by the same cause)
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced, 4 without row
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: nothing leads there
 // -         je      f.cold
 // +         nop
@@ -47,7 +47,7 @@
 // | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 undecided, in f.cold.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 never
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: a helper with a convention of its own
 // -         je      f.cold
 // +         call    f.cold
@@ -56,7 +56,7 @@
 // | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 undecided, in f.cold.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 never
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: where a stack begins, as in glibc's `clone`
 // - f.cold: .cfi_startproc
 // -         .cfi_def_cfa_offset 16
@@ -72,7 +72,7 @@
 // | it: every row that was executed is right; 7 of 11 instructions were executed (63.6 %), 4 undecided, in f.cold.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 never
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: a call that never returns, and another part behind it
 // -         jmp     back
 // +         call    abort@PLT
@@ -100,7 +100,7 @@
 // | g: 3, 2 executed, 1 forced, some came back
 // | not called: f.cold: 4, 4 forced
 // | not called: g.cold: 2, 2 executed
-// | note: not called, 2 places of code (f.cold, g.cold): the first row there is not that of a function that someone calls
+// | note: not called, 2 places of code (f.cold, g.cold): what stands there is no function that someone calls
 // case: another row behind a call says that it never returns
 // -         jmp     back
 // +         call    abort@PLT
@@ -111,7 +111,7 @@
 // | f: 7, 7 executed, some came back
 // | not called: f.cold: 6, 4 forced, 2 never
 // | note: 2 instructions are undecided, though executed: what was seen there proves no row right or wrong
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 // case: a function that is asked for brings its parts
 // ! {"functions": ["f"]}
 // -         .size   f.cold, .-f.cold
@@ -150,7 +150,7 @@
 // | it: every row is right; all 11 instructions were executed.
 // | f: 7, 7 executed, all came back
 // | not called: f.cold: 4, 4 forced
-// | note: not called, 1 place of code (f.cold): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f.cold): what stands there is no function that someone calls
 
         .text
         .globl  f

@@ -5,7 +5,7 @@
 // | it: every row that was executed is right; 2 of 6 instructions were executed (33.3 %), 4 only read.
 // | f: 2, 2 executed, all came back
 // | not called: no name: 4, 4 static
-// | note: not called, 1 place of code: the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code: what stands there is no function that someone calls
 
         .text
         .globl  f

@@ -5,7 +5,7 @@
 // | it: every row that was executed is right; 2 of 3 instructions were executed (66.7 %), 1 undecided, in back.
 // | f: 2, 2 executed, all came back
 // | not called: back: 1, 1 never
-// | note: not called, 1 place of code (back): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (back): what stands there is no function that someone calls
 
         .syntax unified
         .arm

@@ -5,7 +5,7 @@
 // | it: every row that was executed is right; 1 of 5 instructions were executed (20.0 %), 4 only read.
 // | f: 1, 1 executed, all came back
 // | not called: start: 4, 4 static
-// | note: not called, 1 place of code (start): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (start): what stands there is no function that someone calls
 // case: undefined further on
 // -         hint #34
 // +         mov x0, sp

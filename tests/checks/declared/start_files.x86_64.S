@@ -8,7 +8,7 @@
 // | _init: 1, 1 executed, 1 without row, all came back
 // | f: 1, 1 executed, all came back
 // | not called: _start: 4, 4 never
-// | note: not called, 1 place of code (_start): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (_start): what stands there is no function that someone calls
 
         .text
         .globl _start, _init, f

@@ -8,12 +8,12 @@
 // | it: every row that was executed is right; 1 of 5 instructions were executed (20.0 %), 4 undecided, in f.
 // | called: 1, 1 executed, all came back
 // | not called: f: 4, 4 never
-// | note: not called, 1 place of code (f): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f): what stands there is no function that someone calls
 // case: nothing is called
 // | it: every row that was executed is right; 1 of 5 instructions were executed (20.0 %), 4 undecided, in f.
 // | called: 1, 1 executed, all came back
 // | not called: f: 4, 4 never
-// | note: not called, 1 place of code (f): the first row there is not that of a function that someone calls
+// | note: not called, 1 place of code (f): what stands there is no function that someone calls
 
         .globl f
         .type f, @function
