@@ -166,7 +166,7 @@ class Advisor:
     def _remembered_elsewhere(self, pc: int, remembered: int) -> Iterator[SourceChange]:
         """What a `.cfi_restore_state` that stands there goes back to, remembered before all that changes the state."""
         yield SourceChange(remembered, (REMEMBER_STATE,), first=True)
-        for at in sorted((each for each in self.source.sizes if each < pc), reverse=True):
+        for at in (each for each in reversed(self.source.instructions) if each < pc):
             if written := self.source.standing_at(at).get(REMEMBER_STATE):
                 yield SourceChange(at, (), (written,))
                 return
@@ -207,7 +207,7 @@ class Advisor:
 
     def _is_restored(self, pc: int) -> bool:
         """Is the last that the source says of the CFA's offset as such, up to an instruction, a state restored?"""
-        for at in sorted((each for each in self.source.sizes if self.source.pcs[0] <= each <= pc), reverse=True):
+        for at in (each for each in reversed(self.source.instructions) if each <= pc):
             said = [each for each in self.source.standing_at(at) if each.startswith(_ABSOLUTE)]
             if said:
                 return said[-1] == RESTORE_STATE
@@ -282,7 +282,7 @@ class Advisor:
             old = function.arch.entry_cfa if state is None else state.get(CFA_OFFSET)
             row = self.table.at(pc - 1)
             untried = bool(behind and state) and any(
-                function.tried[behind - 1].pc < each < pc for each in self.source.sizes
+                function.tried[behind - 1].pc < each < pc for each in self.source.instructions
             )
             if untried and row is not None and isinstance(row.cfa, RegisterPlus):
                 old = row.cfa.offset
@@ -295,7 +295,7 @@ class Advisor:
 
     def _given_back(self, directive: str, start: int, end: int) -> bool:
         """Whether the source gives a register back between two instructions, so that it need not be said again."""
-        between = (pc for pc in self.source.sizes if start < pc < end and directive.startswith(f"{RESTORE} "))
+        between = (pc for pc in self.source.instructions if start < pc < end and directive.startswith(f"{RESTORE} "))
         return any(is_said(directive, list(self.source.standing_at(pc))) for pc in between)
 
     def _said_again(self, pc: int, said: Sequence[str]) -> Iterator[SourceChange]:

@@ -44,6 +44,11 @@ class FunctionSource:
     sizes: Mapping[int, int]
     known: dict[int, Around] = field(default_factory=dict, repr=False)  # by pc, what was asked for
 
+    @cached_property
+    def instructions(self) -> Sequence[int]:
+        """All of the function, also those that nothing executed."""
+        return [pc for pc in range(self.pcs[0], self.end) if pc in self.sizes]
+
     def around(self, pc: int) -> Around:
         """What stands around an instruction; of the function's end, the last instruction is before it."""
         if pc not in self.known:
