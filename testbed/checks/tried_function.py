@@ -187,6 +187,10 @@ class TriedFunction:
             return not self._is_right_cfa(i, state)
         if thing == THE_SIGNATURE:
             return true.signed is None or state.get(SIGNED) != true.signed
+        place = true.places.get(thing)
+        if place is not None and place.copied and not place.offsets and isinstance(state.get(thing), Offset):
+            # No constant says how far its slot is from the CFA: where the row's is wrong, it may be right from there.
+            return self._is_right_cfa(i, state) and self._is_wrong_rule(i, thing, state)
         return self._is_wrong_rule(i, thing, state)
 
     def _is_back(self, i: int, name: str, offset: int) -> bool:
