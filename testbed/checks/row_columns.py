@@ -75,10 +75,13 @@ class RowColumns:
         address = _coded(return_address_rule(row, arch), row.return_address, arch.word, arch, expressions)
         if row.return_address == arch.pc and address.kind == SAME:  # the pc is where this function is, not the caller
             address = address._replace(kind=NONE)
-        rules = [
-            _coded(rule, name, arch.by_name[name].bits // 8, arch, expressions)
-            for name, rule in register_rules(row, arch, convention).items()
-        ]
+        kept = arch.by_name if row.signal_frame else (*convention.preserved, arch.sp)
+        rules = list[EncodedRule]()
+        for name, rule in register_rules(row, arch, convention).items():
+            coded = _coded(rule, name, arch.by_name[name].bits // 8, arch, expressions)
+            # Nobody keeps such a register: what is computed of it is its author's word.
+            is_a_word = name not in kept and isinstance(rule, ExpressionRule | ValExpression)
+            rules.append(coded._replace(kind=UNKNOWN) if is_a_word else coded)
         claimed = [rule for rule in rules if rule.kind != UNDEFINED]
         zero = arch.index.get(row.outermost_if_zero or "", -1)
         self._cfa.append(cfa)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from math import inf
-from multiprocessing import parent_process
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -84,6 +83,8 @@ def long_work(what: str, noun: str, total: int | None = None) -> Iterator[LongWo
     if not sys.stderr.isatty():
         yield LongWork(what, noun, total)
         return
+    from multiprocessing import parent_process  # loaded where there is a terminal
+
     if parent_process() is not None:
         yield LongWork(what, noun, total, said=inf)
         return

@@ -108,8 +108,7 @@ def wrong_registers(row: Any, i: Any, checked: Any, rows: Any, run: Any) -> Any:
         is_kept = truth.kept[truth.convention[index], rule.own]
         if run.at_calls and not is_kept and rule.own != run.stack:  # whoever was called need not keep it
             continue
-        is_a_word = rule.kind >= COMPUTED and not is_kept and rule.own != run.stack  # its author's: nobody keeps it
-        if is_a_word or cannot_be_tried(rule, i, checked):
+        if cannot_be_tried(rule, i, checked):
             untried = True
             continue
         before = truth.own[index] if is_kept else truth.entered[step]
