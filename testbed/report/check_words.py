@@ -122,8 +122,15 @@ def beside(finding: TableFinding, base: Path | None = None) -> str:
 
 
 def _uses(edit: SourceEdit | None, at: SourcePlace) -> str:
-    """The lines where a macro is used that an edit changes: ``49, 50 and 51``."""
-    return listed([str(line) for line in (edit.uses if edit else ()) or (at.line,)])
+    """The lines where a macro is used that an edit changes: ``9, 49 and 51 to 60``."""
+    runs: list[list[int]] = []
+    for line in (edit.uses if edit else ()) or (at.line,):
+        if runs and line == runs[-1][-1] + 1:
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    many = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(line) for line in run] for run in runs]
+    return listed([each for some in many for each in some])
 
 
 def instruction(finding: TableFinding) -> str:
