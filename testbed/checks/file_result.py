@@ -313,7 +313,7 @@ def _undecided_note(number: int) -> Iterator[str]:
 
 def _of_returned_to(pieces: Sequence[PieceCounts]) -> Iterator[str]:
     if pieces:
-        names = printable(", ".join(str(counts.piece) for counts in pieces))
+        names = printable(_first_few([str(counts.piece) for counts in pieces], len(pieces)))
         yield f"nobody calls {names}: each run returned to what a call had answered, so no caller is known there"
 
 

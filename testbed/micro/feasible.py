@@ -61,7 +61,7 @@ def _goes_wrong(tape: CallTape, image: CallableImage, code: PieceCode) -> bool:
 
 def return_to_answer(tape: CallTape, image: CallableImage, code: PieceCode) -> int | None:
     """The link-time pc of the function's own return by which a path went to what one of its calls was answered with."""
-    if tape.over is not Over.WILD or not _goes_wrong(tape, image, code):
+    if tape.over is not Over.WILD or len(tape) < 2 or not _goes_wrong(tape, image, code):
         return None
     arch = image.loaded.image.arch
     last = int(tape.registers[-2, arch.index[arch.pc]]) - image.loaded.bias

@@ -13,7 +13,7 @@ from testbed.arch import ARCHES, Isa
 from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.image import Image, LoadedImage, Section, describe, image_covering, linked_image, read_elf, read_image
-from testbed.image.elf import attributes_say, instruction_sets
+from testbed.image.elf import _indexed, attributes_say, instruction_sets
 from testbed.words.budget import Account
 from testbed.words.errors import BudgetExceeded, ImageError
 from tests.installed import tool
@@ -220,6 +220,17 @@ def test_a_stripped_library_is_read_by_its_function_symbols(
     assert image.isa_at(first.address - 8) is A32  # the procedure linkage table is A32 code in both
 
 
+def test_a_static_function_of_a_stripped_library_is_read_by_its_words(tmp_path: Path) -> None:
+    """No symbol and no address with the bit tells of it: the exception index does, without the bit."""
+    source = SOURCE.replace("((noinline)) static", '((noinline, target("arm"))) static')
+    image = library(tmp_path, "-mthumb", "-funwind-tables", source=source)
+    exported = {symbol.address for symbol in image.symbols if symbol.is_function}
+    others = {value & ~1 for value in _indexed(image.sections)} - exported
+    assert exported and {image.isa_at(address) for address in exported} == {THUMB}
+    hidden = min(others - {max(others)})  # the last entry is for what lies behind all code
+    assert image.isa_at(hidden) is A32
+
+
 def test_a_microcontrollers_file_has_thumb_code_only(tmp_path: Path) -> None:
     image = library(tmp_path, "-mthumb", "-mcpu=cortex-m4", "-mfloat-abi=soft")
     assert {image.isa_at(s.address) for s in image.segments if s.executable} == {THUMB}
@@ -267,6 +278,14 @@ EVIDENCE: list[tuple[dict[int, Isa], list[int], dict[str, Section], int, dict[in
     ({0x100: A32}, [0x101], text(0x100, 0x100), 0, {0x100: A32}),
     # the entry point and the exception index count where they have the bit
     ({}, [], text(0x100, 0x200) | excepted(0x100, 0x181), 0x201, {0x100: THUMB, 0x180: THUMB, 0x200: THUMB}),
+    # what it names is told by its words where nothing else does: in A32 more than half of them say "always"
+    (
+        {},
+        [],
+        {".text": Section(".text", 0x100, 0x100, b"\0\0\0\xe1" * 4 + b"\0\0\0\x12" * 12)} | excepted(0x100, 0x110),
+        0x121,
+        {0x100: A32, 0x110: THUMB, 0x120: THUMB},
+    ),
     # each section by its own evidence
     (
         {},
