@@ -78,7 +78,7 @@ def instruction_sets(
     if len(by_bit) < 2:
         return tuple(sorted(marks.items()))
     plain, flagged = by_bit[0], by_bit[1]
-    spans = sorted((s.address, s.address + len(s.data)) for s in sections.values() if s.address)
+    spans = sorted((s.address, s.address + s.filled) for s in sections.values() if s.address)
     marked = {_span(spans, address) for address in marks}
     found: dict[int, Isa] = {0: default} if default is not None else {}
     for value in (entry, *_indexed(sections), *_called_by_loaders(sections, spans)):
@@ -104,7 +104,7 @@ def _by_their_words(sections: Mapping[str, Section], plain: Isa, flagged: Isa) -
     found: dict[int, Isa] = {}
     starts = sorted({value & ~1 for value in _indexed(sections)})
     for section in sections.values():
-        begin, end = section.address, section.address + len(section.data)
+        begin, end = section.address, section.address + section.filled
         own = starts[bisect_left(starts, begin) : bisect_left(starts, end)] if begin else []
         for start, following in pairwise((*own, end)):
             first = (start + 3 & ~3) - begin
@@ -276,7 +276,7 @@ def _segments(path: Path, elf: Any, content: bytes, account: Account) -> tuple[S
         segments.append(
             Segment(
                 header.p_vaddr,
-                segment.data() if header.p_filesz else b"",
+                memoryview(content)[header.p_offset : header.p_offset + header.p_filesz],
                 header.p_memsz,
                 bool(flags & 4),
                 bool(flags & 2),
@@ -295,6 +295,7 @@ def _sections(path: Path, elf: Any, content: bytes, account: Account) -> dict[st
             continue
         if header.sh_offset + header.sh_size > len(content):
             raise ImageError(path, header.sh_offset, f"section {section.name} reaches past the end of the file")
-        data = section_data(section, account)
-        sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, data)
+        own = memoryview(content)[header.sh_offset : header.sh_offset + header.sh_size]
+        held = section_data(section, account) if section.compressed else own
+        sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, held)
     return sections

@@ -14,15 +14,33 @@ from testbed.words.budget import Account
 from testbed.words.printable import printable
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class _HoldsBytes:
+    """What holds bytes of a file: a view of them takes no memory until somebody asks for the ``data``, a copy."""
+
+    held: bytes | memoryview
+
+    @cached_property
+    def data(self) -> bytes:
+        return bytes(self.held)
+
+    @property
+    def filled(self) -> int:
+        """How many bytes the data has."""
+        return len(self.held)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "held": self.data}
+
+
+@dataclass(frozen=True)
+class Segment(_HoldsBytes):
     """What the loader maps: ``data`` at the link-time ``address``, zero-filled up to ``size`` bytes.
 
     ``offset`` is where the data lies in the file.
     """
 
     address: int
-    data: bytes = field(repr=False)
+    held: bytes | memoryview = field(repr=False)
     size: int
     readable: bool
     writable: bool
@@ -30,14 +48,14 @@ class Segment:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+@dataclass(frozen=True)
+class Section(_HoldsBytes):
     """A named part of the file, at its link-time ``address`` (0: not loaded) and file ``offset``."""
 
     name: str
     address: int
     offset: int
-    data: bytes = field(repr=False)
+    held: bytes | memoryview = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +142,8 @@ class Image:
     def bytes_at(self, address: int, size: int) -> bytes:
         """What the file has at a link-time address: fewer bytes where the segment's own end before, none outside."""
         for segment in self.segments:
-            if segment.address <= address < segment.address + len(segment.data):
-                return segment.data[address - segment.address :][:size]
+            if segment.address <= address < segment.address + segment.filled:
+                return bytes(segment.held[address - segment.address :][:size])
         return b""
 
     @cached_property

@@ -115,13 +115,13 @@ def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.
     table = entries.SectionInFile(
         np.frombuffer(image.content, np.uint8),
         section.offset,
-        section.offset + len(section.data),
+        section.offset + section.filled,
         section.address,
         name == ".eh_frame",
         image.arch.word,
     )
     number = machine_numbers(image.arch).which
-    size = len(section.data)
+    size = section.filled
     most = sooner(entries.count_entries, size)(table)
     cies = np.zeros((most + 1, entries.CIE_COLUMNS), np.int64)
     found = np.zeros((most + 1, entries.ENTRY_COLUMNS), np.int64)
@@ -132,10 +132,10 @@ def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.
     width = rows.RULES + rows.REGISTERS[number]
     scratch = np.zeros((rows.MOST_REMEMBERED + 3, width), np.int64)
     progress = np.zeros(2, np.int64)
-    told = np.zeros((8 * count + 64, width), np.int64)
+    told = np.zeros((16 * count + 64, width), np.int64)  # what is not filled in takes no memory
     fill = sooner(rows.fill_rows, size)
     while fill(table, cies, found, told, scratch, number, progress) == rows.NO_ROOM:
-        wider = np.zeros((2 * len(told) + 4096, width), np.int64)  # what is not filled in takes no memory
+        wider = np.zeros((2 * len(told) + 4096, width), np.int64)
         wider[: progress[1]] = told[: progress[1]]
         told = wider
     return cies, found, np.ascontiguousarray(told[: progress[1]])
@@ -236,7 +236,7 @@ def _not_known(made: StaticPass, i: int, why: int, pc: int) -> None:
 def asks_conventions(image: Image) -> bool:
     """Whether functions are asked for their conventions: reading much debug information takes longer than all else."""
     debug = image.sections.get(".debug_info")
-    return debug is None or len(debug.data) <= MOST_DEBUG_INFO
+    return debug is None or debug.filled <= MOST_DEBUG_INFO
 
 
 def _hold_to_own_conventions(image: Image, made: StaticPass) -> None:
@@ -326,7 +326,7 @@ def jumpers(image: Image, name: str, asked: Sequence[tuple[int, int]]) -> NDArra
 
 def _code_of(image: Image) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """A file's bytes, which of them lie where, and what its code is from an address on."""
-    segments = np.array([(s.address, s.offset, len(s.data)) for s in image.segments] or [(0, 0, 0)], np.int64)
+    segments = np.array([(s.address, s.offset, s.filled) for s in image.segments] or [(0, 0, 0)], np.int64)
     known = ((address, _MODES[isa.name]) for address, isa in image.isa_marks)
     modes = {address: mode for address, mode in known if mode is not None}
     modes |= dict.fromkeys(image.data_marks, codes.DATA) if modes else {}

@@ -64,7 +64,7 @@ def sweep_file(path: Path, checksum: str) -> SweptContent:
 def _swept(image: Image, path: Path, checksum: str, began: float) -> SweptContent:
     if image.relocatable:
         raise ImageError(path, 0, "an object file: its addresses are not known yet; sweep what it is linked into")
-    if not any(segment.executable and segment.data for segment in image.segments):
+    if not any(segment.executable and segment.filled for segment in image.segments):
         raise ImageError(path, 0, "it holds no code: sweep the file that it belongs to")
     passes = {name: static_pass(image, name) for name in TABLES if image.sections.get(name)}
     doubts = [doubt for name, each in passes.items() for doubt in _doubts(image, name, each)]
@@ -131,7 +131,7 @@ def _producer(image: Image) -> str:
 def _compiler(image: Image) -> str:
     """What the units of debug information say who compiled them, each once, without options; "" where it is long."""
     section = image.sections.get(".debug_info")
-    if section is None or len(section.data) > MOST_DEBUG_INFO:
+    if section is None or section.filled > MOST_DEBUG_INFO:
         return ""
     try:
         units, _ = read_units(image)

@@ -241,7 +241,7 @@ def through_a_pointer(expression: bytes, *, clobbered: bool = False) -> Chain:
     [code] = image.segments
     data = code.data[:0x200] + address(TO_LEAF) + code.data[0x208:]
     variables = Segment(AT_VARIABLE, address(TO_LEAF), 8, True, True, False)
-    info = debug_info(replace(image, segments=(replace(code, data=data), variables)))
+    info = debug_info(replace(image, segments=(replace(code, held=data), variables)))
     assert info.problems == ()
     return tail_chain(info, BASE + 8, next(f for f in info.functions if f.name == "leaf"))
 

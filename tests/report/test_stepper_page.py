@@ -390,7 +390,7 @@ def short_call() -> PrintedBacktrace:
     image = image_of(symbols=(Symbol("f", BASE, 0x10, True),), arch="arm32")
     thumb, code = ARCHES["arm32"].isa_named("thumb"), bytes.fromhex("00bf00bf984700bf")
     assert thumb is not None
-    segment = replace(image.segments[0], data=code + image.segments[0].data[len(code) :])
+    segment = replace(image.segments[0], held=code + image.segments[0].data[len(code) :])
     return of_file(replace(image, segments=(segment,), isa_marks=((BASE, thumb),)), BASE + 6)
 
 

@@ -332,7 +332,7 @@ def test_code_is_as_long_as_its_segment_wherever_that_begins() -> None:
     run = run_program(PROGRAMS["leaf_call"], ARCHES["x86_64"], "keystone")
     (loaded,) = run.trace.images
     (segment,) = (each for each in loaded.image.segments if each.executable)
-    longer = replace(segment, address=0x1000, data=bytes(0x1800), size=0x1800)
+    longer = replace(segment, address=0x1000, held=bytes(0x1800), size=0x1800)
     watched = replace(
         run.watched, trace=replace(run.trace, images=(LoadedImage(replace(loaded.image, segments=(longer,))),))
     )

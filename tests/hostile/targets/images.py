@@ -112,7 +112,7 @@ def _read_companions(content: bytes) -> None:
     file_with(content, "program.debug")
     link = b"program.debug\0".ljust(16, b"\0") + zlib.crc32(content).to_bytes(4, "little")
     for name, data in ((".gnu_debuglink", link), (".gnu_debugdata", lzma.compress(content, preset=0))):
-        given = replace(bare, sections={**bare.sections, name: replace(text, name=name, data=data)})
+        given = replace(bare, sections={**bare.sections, name: replace(text, name=name, held=data)})
         with suppress(*(CORRUPT if name == ".gnu_debugdata" else ())):  # which reading the whole file tells as its own
             found = with_companions(folder() / "program", given, DebugDirs((folder(),)))
             for problem in debug_info(replace(own, sections=found.sections)).problems:

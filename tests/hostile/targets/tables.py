@@ -172,7 +172,7 @@ def _read_code(content: bytes) -> None:
     segments = list(old.segments)
     at = next(i for i, segment in enumerate(segments) if segment.executable)
     data = code[: segments[at].size]
-    segments[at] = replace(segments[at], data=data + segments[at].data[len(data) :])
+    segments[at] = replace(segments[at], held=data + segments[at].data[len(data) :])
     image = replace(old, segments=tuple(segments))
     for snapshot in real.snapshots()[2 * index : 2 * index + 2]:
         for name in ("prologue_analysis", "fp_chain_entry", "stack_scan_strict"):

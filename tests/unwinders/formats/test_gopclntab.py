@@ -167,7 +167,7 @@ def altered(at: int, content: bytes, *functions: Go) -> Image:
     sound = made(*functions)
     data = sound.sections[".gopclntab"].data
     at = at if at >= 0 else len(data) + at
-    there = replace(sound.sections[".gopclntab"], data=data[:at] + content + data[at + len(content) :])
+    there = replace(sound.sections[".gopclntab"], held=data[:at] + content + data[at + len(content) :])
     return replace(sound, sections={**sound.sections, ".gopclntab": there})
 
 

@@ -139,7 +139,7 @@ def test_a_damaged_table_is_read_or_refused(chosen: str, sound: Image, sections:
     tried: Counter[bool] = Counter()
     for _ in range(TRIES):
         name = random.choice(sections)
-        section = replace(sound.sections[name], data=damaged_bytes(sound.sections[name].data, random, seeds))
+        section = replace(sound.sections[name], held=damaged_bytes(sound.sections[name].data, random, seeds))
         image = replace(sound, sections={**sound.sections, name: section})
         try:
             table = unwinder.rows(image)
@@ -222,7 +222,7 @@ def test_a_broken_entry_is_its_own_functions_matter(case: str) -> None:
     sound = built.image.sections[section]
     data = bytearray(sound.data)
     damage(data, int(row.found_by.partition("+")[2], 16))
-    broken = replace(built.image, sections={**built.image.sections, section: replace(sound, data=bytes(data))})
+    broken = replace(built.image, sections={**built.image.sections, section: replace(sound, held=bytes(data))})
     table = unwinder.rows(broken)
     lost = {pc for pc in code(built.image) if whole.at(pc) is not None and table.at(pc) is None}
     assert function.address in lost
