@@ -201,10 +201,12 @@ def file_check(
     pieces: Sequence[CodePiece],
     parts: Sequence[PieceCounts] = (),
     source: TriedSource | None = None,
+    *,
+    reads: bool = True,
 ) -> FileCheck:
     """The sum of the groups' results; ``image`` has every function under a name. ``parts`` are not called.
 
-    ``pieces`` are all code of the file; ``source``: it is one.
+    ``pieces`` are all code of the file; ``source``: it is one; ``reads``: what was not executed is read statically.
     """
     counted, returned_to = list[PieceCounts](), list[PieceCounts]()
     for counts in (counts for result in results for counts in result.pieces):
@@ -231,14 +233,14 @@ def file_check(
     untried = 0
     for name, one in one_of.items():
         findings += (*_findings(calls, name, one, sizes, words, failures), *half_cfas(one.table, image, sizes, words))
-        if name in AT_CALLS:
+        if name in AT_CALLS or not reads:
             continue
         ways = [ways for result in results for each in result.tables[name].right for ways in each]
         reading, every = read_statically(image, name, one.table), len(executed) == len(sizes)
         if reading is None:
             notes += () if every else (f"{one.table.source}: what was not executed is not read either: {NOT_READ}",)
             continue
-        suspects = [each for each in reading.suspects(sizes) if not _is_refuted(one, each, ways)]
+        suspects = [*_not_refuted(one, reading.suspects(sizes), ways)]
         unchanged = [*_never_other(one, reading, instructions, words)]
         not_taken = [*_untried_ways(one, suspects, words)] if every else []
         untried += len(unchanged) + len(not_taken)
@@ -249,7 +251,7 @@ def file_check(
         findings += _static_findings(one, image, suspects, (sizes, words), only_read, advises=advises)
         only_read.append(instructions[reading.agrees(instructions)])
     accused = {each.function for each in findings if each.evidence is HowKnown.STATIC}
-    differing = formats_differ(read, counted, executed, words, image)
+    differing = formats_differ(read, counted, executed, words, image) if reads else ()
     findings += [each for each in differing if each.function not in accused]
     rowless = [one.every.pc[one.every.some == NO_ROW] for name, one in one_of.items() if name not in AT_CALLS]
     were_read = _union(iter(only_read))
@@ -395,19 +397,21 @@ def _static_findings(
             )
 
 
-def _is_refuted(one: _OneTable, suspect: SuspectEntry, ways: Sequence[NDArray[np.uint64]]) -> bool:
-    """Does what was executed say the same as the static pass, or the contrary?
+def _not_refuted(
+    one: _OneTable, suspects: Iterable[SuspectEntry], ways: Sequence[NDArray[np.uint64]]
+) -> Iterator[SuspectEntry]:
+    """The suspects of which what was executed does not say the same as the static pass, or the contrary.
 
     The contrary where control came by the doubted way, one of ``ways`` on which all was right, or where a row was right
     of which the pass says that it is wrong on every way.
     """
     wrong = frozenset(one.every.pc[one.every.some != 0].tolist())
-    executed = frozenset(one.every.pc.tolist())
-    if {suspect.at, *suspect.true} & wrong:
-        return True
-    way = (suspect.came, suspect.at)
-    is_right = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
-    return bool(is_right) or any((each == way).all(axis=1).any() for each in ways)
+    executed, gone = frozenset(one.every.pc.tolist()), {tuple(way) for each in ways for way in each.tolist()}
+    for suspect in suspects:
+        is_right = (suspect.wrong - {suspect.at}) & executed or (suspect.came < 0 and suspect.at in executed)
+        is_told = not wrong.isdisjoint((suspect.at, *suspect.pcs))
+        if not (is_told or is_right or (suspect.came, suspect.at) in gone):
+            yield suspect
 
 
 def _never_other(one: _OneTable, reading: StaticReading, pcs: Pcs, words: CodeWords) -> Iterator[str]:
@@ -416,9 +420,11 @@ def _never_other(one: _OneTable, reading: StaticReading, pcs: Pcs, words: CodeWo
     It writes it under a condition that was not so, or wrote what was there: that shows nothing of their rows.
     """
     wrong, columns = one.every.pc[one.every.some != 0], reading.image.arch.index
-    for start, end, name in reading.written(pcs):
-        seen = [now for at, its, now in one.changed.tolist() if (at, its) == (start, columns.get(name))]
-        if seen and not any(seen) and not ((wrong >= start) & (wrong < end)).any():
+    seen: defaultdict[tuple[int, int | None], set[int]] = defaultdict(set)
+    for at, column, now in one.changed.tolist():
+        seen[at, column].add(now)
+    for start, end, name in reading.written(pcs) if seen else ():
+        if seen.get((start, columns.get(name))) == {0} and not ((wrong >= start) & (wrong < end)).any():
             yield f"{name} at {words.where(start)}"
 
 

@@ -169,11 +169,13 @@ class FunctionSource:
         """The line of an instruction, and how many of the same line stand right before it: a macro makes several.
 
         A line from before the function's label is another function's: up to the first that has one, they are counted
-        from there.
+        from there. Of a source that cannot be read none is counted.
         """
         (file, line), number, at = self.words.source(pc), 0, pc
+        is_read = self._label is not None or self.words.sources.lines(file)
         while (
-            number < _MOST_OF_A_LINE
+            is_read
+            and number < _MOST_OF_A_LINE
             and at != self.pcs[0]
             and (before := self._before(at)) is not None
             and self.words.source(before) == (file, line)

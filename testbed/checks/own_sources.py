@@ -7,7 +7,7 @@ code.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,9 +26,15 @@ class Sources:
     folders: tuple[Path, ...] = ()
     written: tuple[tuple[Path, str], ...] = ()
     expand: Callable[[], str] | None = None
+    known: dict[str, Sequence[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def lines(self, file: str) -> Sequence[str]:
         """The lines of a source; none where it lies in none of the folders, or cannot be read."""
+        if file not in self.known:
+            self.known[file] = self._read(file) if file else ()
+        return self.known[file]
+
+    def _read(self, file: str) -> Sequence[str]:
         try:
             real = Path(file).resolve()
             if not any(real.is_relative_to(folder.resolve()) for folder in self.folders):

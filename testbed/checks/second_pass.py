@@ -108,11 +108,11 @@ def _checked(
     this: FileAtWork, path: Path, results: Sequence[GroupResult], options: CheckOptions, chosen: Sequence[object]
 ) -> FileCheck:
     if not chosen:
-        nothing = file_check(path, this.image, {}, (), options, this.pieces)
+        nothing = file_check(path, this.image, {}, (), options, this.pieces, reads=False)
         return replace(nothing, notes=("no function that is called leads there",))
     entries_of = [piece for piece in this.pieces if piece in chosen]
     parts = codes_of_parts(this, entries_of, options.functions)
-    return file_check(path, this.image, this.tables, results, options, this.pieces, parts)
+    return file_check(path, this.image, this.tables, results, options, this.pieces, parts, reads=False)
 
 
 def _callers_of_parts(image: Image, asked: Sequence[AskedEntry]) -> set[int]:

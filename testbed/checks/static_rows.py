@@ -7,9 +7,9 @@ there. What was executed weighs more: see `StaticReading.suspects`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image
 from testbed.micro.code_scan import scan
+from testbed.micro.function_parts import linkers_code
 from testbed.sweep.native import entries, room, rows
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
 from testbed.sweep.native.state import BELIEVED, FIRST_WORD, IS_ASSUMED, REGISTER_COUNT, WORDS
@@ -41,17 +42,17 @@ from testbed.words.errors import UnwindError
 from testbed.words.table_formats import TABLE_FORMATS
 
 NOT_READ = f"the static pass reads these of linked ELF files only: {', '.join(TABLES)}"
-_LINKERS = (".plt", ".iplt", ".init", ".fini")  # sections
+_START_CODE = (".init", ".fini")  # sections that a linker puts together
 _VISITS = 64  # activations that are looked at
 _JUMP, _SIZES = 16, (1 << 10, 1 << 13, 1 << 16)  # bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class SuspectEntry:
     """An entry that the pass contradicts ``at`` an instruction, where control came ``came`` from (-1: it does not say).
 
     ``things`` are all that its rows say wrongly, ``thing`` the one here. ``wrong`` are the instructions of which it
-    says that their rows are wrong, ``true`` what is so at all of them.
+    says that their rows are wrong; of ``pcs`` it knows what is ``true``, once that is asked for.
     """
 
     at: int
@@ -59,7 +60,12 @@ class SuspectEntry:
     thing: WrongThing
     things: frozenset[str]
     wrong: frozenset[int]
-    true: dict[int, ObservedRow]
+    pcs: frozenset[int]
+    observed: Callable[[], dict[int, ObservedRow]] = field(repr=False)
+
+    @cached_property
+    def true(self) -> dict[int, ObservedRow]:
+        return self.observed()
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +88,11 @@ class StaticReading:
     def contradicted(self, pcs: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """At which instructions the rows are contradicted on some way, and of which that can be told."""
         at, there = self._entries_of(pcs)
-        found, decided = np.zeros(len(pcs), np.bool_), np.zeros(len(pcs), np.bool_)
-        for i in np.unique(at[there]).tolist():
-            verdict = self.made.out[i, room.VERDICT]
-            if verdict == room.CANNOT_TELL or self._convention(i) is None or not self._tells_callers(i):
-                continue
-            decided |= there & (at == i)
-            if verdict == room.SUSPECT:
-                found |= np.isin(pcs, np.array(sorted(self._wrong(i)), np.uint64))
-        return found, decided
+        verdicts = self.made.out[:, room.VERDICT]
+        told = (i for i in np.unique(at[there]).tolist() if verdicts[i] != room.CANNOT_TELL)
+        own = [i for i in told if self._convention(i) is not None and self._tells_callers(i)]
+        wrong = [pc for i in own if verdicts[i] == room.SUSPECT for pc in self._wrong(i)]
+        return np.isin(pcs, np.array(wrong, np.uint64)), np.asarray(there & np.isin(at, own))
 
     def _entries_of(self, pcs: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The entry of each instruction, and whether it has one."""
@@ -117,16 +119,17 @@ class StaticReading:
         for i in np.flatnonzero(self.made.out[:, room.VERDICT] == room.SUSPECT).tolist():
             out = self.made.out[i]
             at, arch = int(out[room.OUT_AT]), self.image.arch
+            if at not in asked:
+                continue
             its = self._convention(i, own=asks_conventions(self.image))
             row = self.table.at(at)
             is_no_entry = row is not None and row.cfa != entry_cfa
             is_no_entry = is_no_entry and at == int(self.made.swept.entries[i, entries.START])
-            if at not in asked or its is None or is_no_entry or is_another_frame(row, arch):
+            if its is None or is_no_entry or is_another_frame(row, arch):
                 continue
             known = (each for each in self._recorded(i) if each[room.RECORD_STATE + IS_ASSUMED] != BELIEVED)
             own = (each for each in known if int(each[room.RECORD_PC]) in asked)
             record = [each for each in own if not is_another_frame(self.table.at(int(each[room.RECORD_PC])), arch)]
-            true = (self._observed(int(each[room.RECORD_PC]), each[room.RECORD_STATE :], its) for each in record)
             found = int(out[room.ALL_FOUND])
             yield SuspectEntry(
                 at,
@@ -134,7 +137,8 @@ class StaticReading:
                 WrongThing(*said_and_there(arch, out, self.made.swept.rows[out[room.OUT_ROW]])),
                 frozenset(register_name(arch, k - 1) if k else "CFA" for k in range(41) if found >> k & 1),
                 self._wrong(i) & {*asked},
-                {row.pc: row for row in true},
+                frozenset(int(each[room.RECORD_PC]) for each in record),
+                partial(self._observed_of, record, its),
             )
 
     def written(self, asked: NDArray[np.uint64]) -> Iterator[tuple[int, int, str]]:
@@ -167,9 +171,13 @@ class StaticReading:
         its = chosen(self.image, int(self.made.swept.entries[i, entries.START])).convention
         return its if own or its == platform(self.image.arch) else None
 
+    def _observed_of(self, record: Sequence[NDArray[np.int64]], its: Convention) -> dict[int, ObservedRow]:
+        rows = (self._observed(int(each[room.RECORD_PC]), each[room.RECORD_STATE :], its) for each in record)
+        return {row.pc: row for row in rows}
+
     def _observed(self, pc: int, state: NDArray[np.int64], its: Convention) -> ObservedRow:
         arch, row = self.image.arch, self.table.at(pc)
-        numbers = {register_name(arch, k): k for k in reversed(range(REGISTER_COUNT))}  # a wide one's first word
+        numbers = _numbers(arch)
         values = {name: int(state[k]) for name, k in numbers.items()}
         cfa = {name: -low(value) for name, value in values.items() if name in arch.index and _is_of_cfa(value)}
         words = state[FIRST_WORD : FIRST_WORD + 2 * int(state[WORDS])].reshape(-1, 2).tolist()
@@ -188,6 +196,12 @@ class StaticReading:
             if in_place or slots or held[0] >> KIND != MAYBE:
                 places[name] = TruePlace(in_place, frozenset(slots), frozenset(others))
         return ObservedRow(pc, 1, 1, cfa, places, row.is_signed if row else signed, cfa.get(arch.sp))
+
+
+@lru_cache
+def _numbers(arch: Arch) -> Mapping[str, int]:
+    """Where a state holds each register; of a wide one, its first word."""
+    return {register_name(arch, k): k for k in reversed(range(REGISTER_COUNT))}
 
 
 def is_another_frame(row: UnwindRow | None, arch: Arch) -> bool:
@@ -241,8 +255,8 @@ def called_without_rows(image: Image, tables: Mapping[str, RowTable | UnwindErro
         # Where the data among code is not marked, it may look like a call.
         if _is_read(image, table.source) and (len(image.arch.isas) == 1 or image.data_marks):
             found.update(surveyed(image, table.source)[0].called.tolist())
-    added = [each for each in image.sections.values() if each.name.startswith(_LINKERS)]
-    found -= {place for each in added for place in found if each.address <= place < each.address + len(each.data)}
+    added = linkers_code(image, *_START_CODE)
+    found -= {place for start, end in added for place in found if start <= place < end}
     found -= {place for place in found if any(table.at(place) for table in known)}
     return {place: _end_of(image, place) for place in sorted(found) if not scan(image, place, place + _JUMP).indirect}
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from testbed.conventions import platform
 from testbed.machine.load import MappedPages
-from testbed.micro.call_code import STUB
 from testbed.micro.calling import Over
 from testbed.micro.exploration import TakenPath
+from testbed.micro.feasible import behind_answers
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import CallableImage
 from testbed.trace import Exited, Trace, Writes
@@ -84,7 +84,9 @@ def one_trace(image: CallableImage, taken: Sequence[TakenPath], asked: Iterable[
     )
     turned = [int(start) + step for each, start in zip(taken, starts, strict=True) for step in each.turned]
     own = np.array(sorted(turned), np.int64)
-    return Batch(trace, path, forced[path], returned[path], _answered(trace, image), strays, own)
+    answered = np.zeros(len(trace), np.bool_)
+    answered[behind_answers(trace.pc, image)[0]] = True
+    return Batch(trace, path, forced[path], returned[path], answered, strays, own)
 
 
 def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:
@@ -94,18 +96,6 @@ def _beginning(image: CallableImage, first: TakenPath) -> NDArray[np.uint64]:
     row[0, arch.index[arch.pc]] = image.harness.image.entry + image.calls.stop
     row[0, arch.index[arch.sp]] = image.sp + 2 * platform(arch).stack_alignment
     return row
-
-
-def _answered(trace: Trace, image: CallableImage) -> NDArray[np.bool_]:
-    """The steps right behind a stub's last one, or behind the answer to a call that leads where no code is."""
-    answer = np.uint64(image.harness.image.entry + image.calls.answer)
-    found = np.zeros(len(trace), np.bool_)
-    places = list(image.stubs.values())
-    if places:
-        in_stub = (trace.pc >= np.uint64(min(places))) & (trace.pc < np.uint64(max(places) + STUB))
-        found[1:] = in_stub[:-1] & ~in_stub[1:]
-    found[1:] |= (trace.pc[:-1] == answer) & (trace.pc[1:] != answer)
-    return found
 
 
 def _column(path: TakenPath, name: str, start: int) -> NDArray[Any]:

@@ -86,17 +86,20 @@ def without_doubtful(tapes: Sequence[CallTape], image: CallableImage, code: Piec
 
 def _answers(tape: CallTape, image: CallableImage) -> dict[int, int]:
     """The steps right behind the answer to a call, with the address of the import's stub, or of a call by a pointer."""
-    arch = image.loaded.image.arch
-    stubs = np.array(sorted(image.stubs.values()), np.uint64)
-    pc = tape.registers[:, arch.index[arch.pc]]
+    steps, callees = behind_answers(tape.registers[:, image.loaded.image.arch.index[image.loaded.image.arch.pc]], image)
+    return dict(zip(steps.tolist(), callees.tolist(), strict=True))
+
+
+def behind_answers(pc: NDArray[np.uint64], image: CallableImage) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """The steps right behind the answer to a call that leads where no code is, or behind a stub; what was called."""
     answer = np.flatnonzero(pc[1:-1] == np.uint64(image.harness.image.entry + image.calls.answer)) + 1
-    found = dict(zip((answer + 1).tolist(), pc[answer - 1].tolist(), strict=True))
+    stubs = np.array(sorted(image.stubs.values()), np.uint64)
     if not len(stubs):
-        return found
+        return answer + 1, pc[answer - 1]
     number = np.searchsorted(stubs, pc, side="right") - 1
     inside = (number >= 0) & (pc < stubs[np.maximum(number, 0)] + np.uint64(STUB))
     left = np.flatnonzero(inside[:-1] & ~inside[1:])
-    return found | dict(zip((left + 1).tolist(), stubs[number[left]].tolist(), strict=True))
+    return np.concatenate((answer, left)) + 1, np.concatenate((pc[answer - 1], stubs[number[left]]))
 
 
 def natural_part(

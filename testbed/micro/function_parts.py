@@ -29,10 +29,10 @@ def parts_of_file(image: Image, pieces: Sequence[CodePiece]) -> tuple[CodePiece,
     )
 
 
-def linkers_code(image: Image) -> list[tuple[int, int]]:
-    """Where the jumps begin and end that linkers add."""
-    added = (section for section in image.sections.values() if section.name.startswith(_LINKERS))
-    return [(section.address, section.address + len(section.data)) for section in added]
+def linkers_code(image: Image, *besides: str) -> list[tuple[int, int]]:
+    """Where the jumps begin and end that linkers add; ``besides``: and sections of names that begin so."""
+    added = (each for each in image.sections.values() if each.name.startswith((*_LINKERS, *besides)))
+    return [(each.address, each.address + each.filled) for each in added]
 
 
 class PartsFinder:
