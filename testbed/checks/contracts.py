@@ -87,9 +87,23 @@ class FileCalls:
         if piece.start in self._exported or piece.start in self._held or not (calls or jumps):
             return False
         asked |= {piece.start}
-        unsaved = [self._piece(place) for place in calls if not _has_saved(name, rows, place)]
+        unsaved = [self._piece(place) for place in calls if not self._has_saved(name, rows, place)]
         unsaved += [jumper for jumper in jumps if rows[0].at(jumper.start) is not None]
         return all(each is not None and self._is_private(each, name, rows, asked) for each in unsaved)
+
+    def _has_saved(self, name: str, rows: _SaidAndTrue, place: int) -> bool:
+        """Whether a caller's own caller has a register yet, by the row at its call; without a row nobody asks.
+
+        A save that happened, seen anywhere in the caller, and that its rows do not tell of is the caller's mistake.
+        """
+        table, true = rows
+        row, piece = table.at(place), self._piece(place)
+        if row is None or piece is None:
+            return row is None
+        there = (its.places.get(name) for pc, its in true.items() if piece.start <= pc < piece.end)
+        is_saved = any(offset < 0 for each in there if each for offset in each.offsets)
+        counted_from = isinstance(row.cfa, RegisterPlus) and row.cfa.register == name
+        return (is_saved or isinstance(row.registers.get(name), Offset | Undefined)) and not counted_from
 
     def _is_called_with_rows(self, piece: CodePiece, table: RowTable) -> bool:
         places = (*self._calls[piece.start], *(jumper.start for jumper in self._jumps[piece.start]))
@@ -147,17 +161,3 @@ def _data(image: Image) -> Iterator[bytes]:
     for section in image.sections.values():
         if section.address and not any(start <= section.address < end for start, end in code):
             yield section.data
-
-
-def _has_saved(name: str, rows: _SaidAndTrue, place: int) -> bool:
-    """Whether a caller's own caller has a register yet, by the row at its call; without a row nobody asks.
-
-    A save that happened and that its rows do not tell of is the caller's mistake.
-    """
-    table, true = rows
-    row, there = table.at(place), true[place].places.get(name) if place in true else None
-    if row is None:
-        return True
-    is_saved = there is not None and any(offset < 0 for offset in there.offsets)
-    counted_from = isinstance(row.cfa, RegisterPlus) and row.cfa.register == name
-    return (is_saved or isinstance(row.registers.get(name), Offset | Undefined)) and not counted_from

@@ -3,8 +3,8 @@
 What lies above the CFA is of who enters: a register of his callers is there only if he has put it there. And more may
 be on the stack than a call leaves. The linkage table pushes two words and jumps to glibc's `_dl_runtime_resolve`,
 whose rows count them from the first instruction on, and which takes them off before it jumps on. Called as any
-function, all of its rows are wrong by these words. That tells it from a mistake: no row is right, but for one behind
-which it leaves with SP above where it was entered, at which nobody's caller can be told any more.
+function, all of its rows are wrong by these words. That tells it from a mistake: no row is right, and it never comes
+back to who called it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from testbed.contract.rows import Offset, RegisterPlus
 from testbed.image import Image
 from testbed.micro.stack_moves import register_use
 
-_OTHER_ENTRY = "and the function takes off {:#x} bytes that no call puts there: it supposes another entry, as by a jump"
+_OTHER_ENTRY = "and a call leaves {:#x} bytes less, and is never returned from: it supposes another entry, as by a jump"
 _FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
 _OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
 _THROWN_AWAY = "and it is overwritten, saved nowhere: nobody calls this code, as where a processor begins"
@@ -47,7 +47,8 @@ def marks_outermost(function: TriedFunction) -> tuple[int, str] | None:
 
 def thrown_away(function: TriedFunction, image: Image) -> tuple[int, str] | None:
     """The first instruction from which on no place has the return address any more, since the code itself, and no call,
-    has written over it."""
+    has written over it: with another value, or with one that it takes off the stack that it was called on.
+    """
 
     def is_gone(i: int) -> bool:
         place = function.tried[i].true.places.get(function.return_address(i))
@@ -55,8 +56,10 @@ def thrown_away(function: TriedFunction, image: Image) -> tuple[int, str] | None
 
     first = _since(function, is_gone)
     use = register_use(image, function.tried[first - 1].pc) if first else None
-    is_overwritten = use is not None and function.arch.link in use.writes and not use.loads
-    return (first, function.return_address(first)) if first and is_overwritten else None
+    if not first or use is None or function.arch.link not in use.writes:
+        return None
+    is_above = function.tried[first].true.cfa.get(function.arch.sp, 0) < 0
+    return (first, function.return_address(first)) if is_above or not use.loads else None
 
 
 def put_above(function: TriedFunction) -> tuple[int, str] | None:
@@ -82,18 +85,16 @@ def computed(function: TriedFunction) -> tuple[int, str] | None:
 
 
 def more_at_entry(function: TriedFunction, start: int) -> int:
-    """How many bytes more than a call leaves the rows from ``start`` on count, if some last row does not; else 0."""
+    """How many bytes more than a call leaves the rows from ``start`` on count, to the last that was tried, in code that
+    never returns; else 0. So do those of libgcc's `__morestack`, which leave out who calls it."""
     if not len(function) or function.tried[0].pc != start:
         return 0
     arch, state = function.arch, function.states[0]
-    offset = state.get(CFA_OFFSET)
-    if state.get(CFA_REGISTER) != arch.sp or not isinstance(offset, int) or offset <= arch.entry_cfa:
+    offset, is_sp = state.get(CFA_OFFSET), state.get(CFA_REGISTER) == arch.sp
+    if not is_sp or not isinstance(offset, int) or offset <= arch.entry_cfa:
         return 0
-    if not all(function.is_wrong(i, THE_CFA, state) for i, state in enumerate(function.states)):
-        return 0
-    tried = {each.span for each in function.tried}
-    left = [span.row.cfa for i, span in enumerate(function.spans) if i not in tried]
-    return offset - arch.entry_cfa if RegisterPlus(arch.sp, arch.entry_cfa) in left else 0
+    first = _since(function, lambda i: function.is_wrong(i, THE_CFA, function.states[i]))
+    return offset - arch.entry_cfa if first == 0 else 0
 
 
 def entered_otherwise(function: TriedFunction, start: int, image: Image) -> WrongThing | None:

@@ -18,6 +18,7 @@ from unicorn import Uc, UcError
 from unicorn import unicorn_const as const
 from unicorn.unicorn_py3.unicorn import uclib
 
+from testbed.arch import Arch
 from testbed.conventions import platform
 from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
 from testbed.machine.load import PAGE, MappedPages
@@ -88,6 +89,15 @@ MOST_PAGES = 32  # pages that one path may have mapped by asking for them
 _MOST_ADDRESS = 1 << 51  # the emulator does not survive memory that is mapped far above
 
 
+def _made_up(page: int, arch: Arch) -> bytes:
+    """What lies in a page that a path asked for: small numbers, since by zero a sum is what one had before.
+
+    At a null pointer, where a list ends, there are zeros.
+    """
+    words = np.arange(PAGE // arch.word) % 7 + 1
+    return words.astype(f"<u{arch.word}").tobytes() if page else bytes(PAGE)
+
+
 class CallStops(HookedStops):
     """Gives what a path asks for: memory where there is none, 0 from the kernel. An exit is the end of the path.
 
@@ -116,6 +126,7 @@ class CallStops(HookedStops):
                     for page in pages:
                         if page not in self.asked:
                             uc.mem_map(page, PAGE, READ_WRITE)
+                            uc.mem_write(page, _made_up(page, self._machine.arch))
                             self.asked.append(page)
                             self.allowed -= 1
                     self._leave_block(uc)
@@ -456,13 +467,13 @@ class Caller:
             if mapping.address <= page < mapping.address + len(mapping.data):
                 offset = page - mapping.address
                 return mapping.data[offset : offset + PAGE]
-        return bytes(PAGE) if page in self._stops.asked else None
+        return _made_up(page, self._arch) if page in self._stops.asked else None
 
     def forget_asked(self) -> tuple[MappedPages, ...]:
         """Take away the pages that paths asked for; what they were."""
         for page in self._stops.asked:
             self._uc.mem_unmap(page, PAGE)
         self._stops.asked.clear()
-        pages = tuple(MappedPages(page, bytes(PAGE), READ_WRITE) for page in self.asked)
+        pages = tuple(MappedPages(page, _made_up(page, self._arch), READ_WRITE) for page in self.asked)
         self.asked.clear()
         return pages

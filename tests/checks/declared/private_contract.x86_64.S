@@ -32,6 +32,23 @@
 // | helper: 4, 4 executed, some came back
 // | f: 4, 4 executed, all came back
 // | as is advised: it: every row is right but those of 1 function with a contract of its own; all 8 instructions were executed.
+// case: so it is where no run comes to the call
+// ! {"runs": 1}
+// - .cfi_offset %rbx, -16
+// - call helper
+// + movq %rdi, %rbx
+// + xorl %eax, %eax
+// + jz 1f
+// + call helper
+// + 1:
+// | it: 1 of 2 functions has a wrong row; 10 of 11 instructions were executed (90.9 %), 1 undecided, in f.
+// | note `leaq (%rbx,%rbx), %rax`, at -1, 1: `movq %rdi, %rbx`; helper < caller (%rbx wrong) < main
+// | helper+0x3 (leaq (%rbx,%rbx), %rax): only a contract of its own loses rbx: each caller has saved it: the row says %rbx is still in %rbx, the caller's %rbx is in no one place at all 3 visits (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | warning `xorl %eax, %eax`, at -2, 1: `.cfi_adjust_cfa_offset 8`; f < caller (%rbx wrong) < main; tried: it makes 3 instructions right and none wrong
+// | f+0x4 (xorl %eax, %eax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-16: add `.cfi_offset %rbx, -16` behind line 15, and `.cfi_restore %rbx` behind line 22 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | helper: 4, 4 executed, some came back
+// | f: 7, 6 executed, 1 never, all came back
+// | as is advised: it: every row that was executed is right but those of 1 function with a contract of its own; 10 of 11 instructions were executed (90.9 %), 1 only read.
 // case: no run comes to its end
 // - leaq (%rbx,%rbx), %rax
 // + movl $100000, %eax
