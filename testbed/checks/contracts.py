@@ -27,6 +27,7 @@ from testbed.image import Image
 from testbed.micro.code_scan import scan
 from testbed.micro.functions import CodePiece
 from testbed.micro.relocations import dynamic_relocations
+from testbed.micro.stack_moves import register_use, stack_move_at
 from testbed.words.table_formats import BY_SECTION, Directives
 
 _SaidAndTrue = tuple[RowTable, Mapping[int, ObservedRow]]
@@ -57,6 +58,9 @@ class FileCalls:
         if seen is not None and finding.bare and not self.is_source and self._are_mostly_bare(table):
             what = "most of the file's functions have no row at all: compilers write them by -funwind-tables"
             return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
+        if seen is not None and piece is not None and finding.bare and self._cuts_the_stack(piece, true):
+            what = "it calls nothing, and each run leaves by another stack, as where an exception is raised"
+            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
         if seen is None or piece is None or piece.start in self._exported or piece.start in self._held:
             return finding
         if seen.gone and all(self._is_private(piece, name, (table, true), frozenset()) for name in seen.gone):
@@ -66,6 +70,17 @@ class FileCalls:
             what = "nothing calls it from code that has rows"
             return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
         return finding
+
+    def _cuts_the_stack(self, piece: CodePiece, true: Mapping[int, ObservedRow]) -> bool:
+        """Does what was executed of code that calls nothing end with another stack's SP, as OCaml's
+        `caml_stack_overflow` does? Nobody comes back to who called it, or has asked for him."""
+        own = [each for pc, each in true.items() if piece.start <= pc < piece.end]
+        if not own or any(each.returns for each in own) or scan(self.image, piece.start, piece.end).calls:
+            return False
+        last = max(each.pc for each in own)
+        use = register_use(self.image, last)
+        is_sp = use is not None and self.image.arch.sp in use.writes
+        return is_sp and (use.loads or stack_move_at(self.image, last) is not None)
 
     def _are_mostly_bare(self, table: RowTable) -> bool:
         """Have most functions of the file no row in a table? That is how it was built, and no mistake of theirs."""
