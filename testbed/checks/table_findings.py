@@ -288,8 +288,11 @@ class _OneFunction:
                 until = min((row.start for row in self.table.rows if row.start > pcs[-1]), default=self.span.end)
                 source = replace(self.source, end=min(until, self.span.end))
                 end = LaterDirectives(source.place(source.end), (".cfi_endproc",))
-                patch = source.patch((SourceChange(pcs[0], first), SourceChange(source.end, end.directives)))
-                repair = Repair(first, "", right, (end,), (), BEFORE_IT, *patch)
+                bare_start = tuple(each for each in source.said_at(pcs[0]) if each == _WITHOUT_CFA)
+                later = () if bare_start else (end,)  # an entry is there
+                changes = [SourceChange(pcs[0], first, bare_start)]
+                changes += (SourceChange(source.end, each.directives) for each in later)
+                repair = Repair(first, "", right, later, bare_start, BEFORE_IT, *source.patch(changes))
                 is_whole = right == len(pcs) or any(
                     self.words.source(pc)[0] for pc in pcs
                 )  # what is left is corrected in turn
@@ -422,6 +425,7 @@ def _chain(shown: str, spelt: Callable[[str], str]) -> str:
 
 _HALVES = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ", f"{DEF_CFA_REGISTER} ")
 _COUNTED = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ")
+_WITHOUT_CFA = ".cfi_startproc simple"
 _HALF_CFA = "and half of a CFA has no meaning without the other (DWARF 5, section 6.4.2.2): libgcc and gdb {}"
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
