@@ -256,14 +256,17 @@ def _corrected(raw: str, statement: SourceStatement, new: str) -> str:
     until = end.start() if is_macros and end else len(raw)
     pieces = re.split(r"(\s*,\s*)", raw[head.end() : until]) if head else []
     same = name == other and is_instead(new, statement.text)
-    if head is None or not same or not len(its) == len(arguments) == (len(pieces) + 1) // 2:
+    start = head[0] if head else ""
+    if pieces and f".cfi_{pieces[0]}" == name:  # a macro's argument
+        start, pieces = start + "".join(pieces[:2]), pieces[2:]
+    if not same or not len(its) == len(arguments) == (len(pieces) + 1) // 2:
         return written
     for k, (old, wanted) in enumerate(zip(its, arguments, strict=True)):
         if not _same(old, wanted):
             are_numbers = _SUM.fullmatch(pieces[2 * k]) and _SUM.fullmatch(parameters[k])
             plain = are_numbers and "0x" not in pieces[2 * k]
             pieces[2 * k] = str(_sum(wanted)) if plain else parameters[k]
-    return head[0] + "".join(pieces) + raw[until:]
+    return start + "".join(pieces) + raw[until:]
 
 
 def _in_parameters(directive: str, at: SourcePlace) -> str:

@@ -249,7 +249,8 @@ def _expanded(
         lines = list(_repeated(macro.body, given, macro.marks, macros))
         filled = [(line, list(_split(line.filled))) for line in lines if line is not None]
         statements = [each for _, its in filled for each in its]
-        if macro.marks == _OF_CPP and macro.name in stand_ins(macros.sources) and len(statements) == 1:
+        is_one = macro.marks == _OF_CPP and len(statements) == 1
+        if is_one and (macro.name in stand_ins(macros.sources) or _is_named_by(statements[0][1], given)):
             yield SourceStatement(_computed(statements[0][1]), place)
             continue
         for line, its in filled:
@@ -269,6 +270,11 @@ def _expanded(
                 yield replace(each, place=replace(inner, file=use.file, line=use.line, column=column, text=written))
         if None in lines:  # what is left of it
             yield SourceStatement(said, place)
+
+
+def _is_named_by(said: str, given: Mapping[str, str]) -> bool:
+    """Is a statement a directive about rows whose name is an argument of a use: `CFI(adjust_cfa_offset, 8)`?"""
+    return said.partition(" ")[0] in {f".cfi_{value}" for value in given.values()}
 
 
 class _BodyLine(NamedTuple):

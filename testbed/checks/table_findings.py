@@ -48,7 +48,7 @@ from testbed.checks.source_directives import (
 from testbed.checks.source_edits import SourceChange, only_moves
 from testbed.checks.source_statements import Around, spelling
 from testbed.checks.tried_function import THE_CFA, THE_SIGNATURE, TriedFunction, TriedPc, points_into
-from testbed.checks.tried_source import MadeRight, TextTrial, ToldRepairs
+from testbed.checks.tried_source import ALL_TOGETHER, MadeRight, TextTrial, ToldRepairs
 from testbed.checks.true_rows import ObservedRow
 from testbed.contract.rows import RowTable, Undefined
 from testbed.conventions import Convention
@@ -214,7 +214,7 @@ class _OneFunction:
         wrong = {each.pc: function.wrong(i, before[i]) for i, each in enumerate(function.tried)}
         causes: list[Cause] = []
         told: list[tuple[Repair | None, MadeRight]] = []
-        found: list[bool] = []
+        found: list[Repair | None] = []
         for cause in find_causes(function):
             its = {(pc, thing) for pc in cause.all_pcs for thing in wrong[pc] & {*cause.things}}
             k = next((k for k, (_, right) in enumerate(told) if its and its <= right), None)
@@ -222,10 +222,26 @@ class _OneFunction:
                 repair = Advisor(self.table, function, self.source).repair(cause) if self.advises else None
                 told.append(self._confirmed(function, before, repair, told, its))
                 causes.append(cause)
-                found.append(repair is not None)
+                found.append(repair)
             else:
                 causes[k] = replace(causes[k], pcs=tuple(sorted({*causes[k].pcs, *cause.all_pcs})))
-        yield from ((cause, repair, its) for cause, (repair, _), its in zip(causes, told, found, strict=True))
+        # Several that count from one another are right together only.
+        every = [repair or its for (repair, _), its in zip(told, found, strict=True)]
+        failed = any(its and not repair for (repair, _), its in zip(told, found, strict=True))
+        right = self._right_together(function, before, every) if failed and len(every) > 1 else frozenset()
+        for cause, (repair, _), its in zip(causes, told, found, strict=True):
+            mine = {pc for pc in cause.all_pcs for thing in cause.things if (pc, thing) in right}
+            if its and not repair and mine:
+                repair = replace(its, repaired=len(mine), why="; ".join(filter(None, (its.why, ALL_TOGETHER))))
+            yield cause, repair, its is not None
+
+    def _right_together(
+        self, function: TriedFunction, before: Sequence[FrameState], repairs: Sequence[Repair | None]
+    ) -> MadeRight:
+        """What all repairs of a function make right as one text; nothing where they make something wrong."""
+        tried, trial = self.words.tried, TextTrial(self.table.source, function, before)
+        edits = [edit for each in repairs if each for edit in each.edits]
+        return tried.made_right(edits, trial) if tried and tried.tries(edits) else frozenset()
 
     def _confirmed(
         self,

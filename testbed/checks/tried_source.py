@@ -28,6 +28,7 @@ from testbed.words.table_formats import BY_SECTION
 MadeRight = frozenset[tuple[int, str]]  # (pc, thing)
 ToldRepairs = Sequence[tuple[Repair | None, MadeRight]]
 _TOGETHER = "together with what is advised above"
+ALL_TOGETHER = "together with all that is advised of this function"
 _RowAt = Callable[[int], UnwindRow | None]  # by a pc of the code as it was executed
 
 
@@ -71,7 +72,7 @@ class TriedSource:
         """
         others = [edit for each, right in trial.told if right and each for edit in each.edits]
         for beside in ((), others) if others else ((),):
-            right = self._made_right((*beside, *repair.edits), trial)
+            right = self.made_right((*beside, *repair.edits), trial)
             right -= frozenset[tuple[int, str]]().union(*(its for _, its in trial.told if beside))
             if right:
                 why = "; ".join(filter(None, (repair.why, _TOGETHER if beside else "")))
@@ -84,13 +85,13 @@ class TriedSource:
         """A repair by lines that stand too early or too late: moved, they make all right that is wrong; gone they do
         not. The last edit of a move is where they belong."""
         for edits in (each for each in moves if self.tries(each)):
-            right = self._made_right(edits, trial)
-            if its <= right and not its <= self._made_right(edits[:-1], trial):
+            right = self.made_right(edits, trial)
+            if its <= right and not its <= self.made_right(edits[:-1], trial):
                 repaired = len({pc for pc, _ in right})
                 return replace(repair, repaired=repaired, edits=tuple(edits), no_patch="", why=""), right
         return None
 
-    def _made_right(self, edits: Sequence[SourceEdit], trial: TextTrial) -> MadeRight:
+    def made_right(self, edits: Sequence[SourceEdit], trial: TextTrial) -> MadeRight:
         """What some edits make right; nothing where they make something wrong."""
         row_at, right, function = self._rows(edits, trial.table), set[tuple[int, str]](), trial.function
         for i, each in enumerate(function.tried if row_at else ()):
