@@ -79,8 +79,9 @@ class FileCalls:
             return False
         last = max(each.pc for each in own)
         use = register_use(self.image, last)
-        is_sp = use is not None and self.image.arch.sp in use.writes
-        return is_sp and (use.loads or stack_move_at(self.image, last) is not None)
+        if use is None or self.image.arch.sp not in use.writes:
+            return False
+        return use.loads or stack_move_at(self.image, last) is not None
 
     def _are_mostly_bare(self, table: RowTable) -> bool:
         """Have most functions of the file no row in a table? That is how it was built, and no mistake of theirs."""

@@ -226,14 +226,14 @@ class _OneFunction:
             else:
                 causes[k] = replace(causes[k], pcs=tuple(sorted({*causes[k].pcs, *cause.all_pcs})))
         # Several that count from one another are right together only.
-        every = [repair or its for (repair, _), its in zip(told, found, strict=True)]
-        failed = any(its and not repair for (repair, _), its in zip(told, found, strict=True))
+        every = [repair or one for (repair, _), one in zip(told, found, strict=True)]
+        failed = any(one and not repair for (repair, _), one in zip(told, found, strict=True))
         right = self._right_together(function, before, every) if failed and len(every) > 1 else frozenset()
-        for cause, (repair, _), its in zip(causes, told, found, strict=True):
+        for cause, (repair, _), one in zip(causes, told, found, strict=True):
             mine = {pc for pc in cause.all_pcs for thing in cause.things if (pc, thing) in right}
-            if its and not repair and mine:
-                repair = replace(its, repaired=len(mine), why="; ".join(filter(None, (its.why, ALL_TOGETHER))))
-            yield cause, repair, its is not None
+            if one and not repair and mine:
+                repair = replace(one, repaired=len(mine), why="; ".join(filter(None, (one.why, ALL_TOGETHER))))
+            yield cause, repair, one is not None
 
     def _right_together(
         self, function: TriedFunction, before: Sequence[FrameState], repairs: Sequence[Repair | None]
@@ -306,9 +306,9 @@ class _OneFunction:
                 end = LaterDirectives(source.place(source.end), (".cfi_endproc",))
                 bare_start = tuple(each for each in source.said_at(pcs[0]) if each == _WITHOUT_CFA)
                 later = () if bare_start else (end,)  # an entry is there
-                changes = [SourceChange(pcs[0], first, bare_start)]
-                changes += (SourceChange(source.end, each.directives) for each in later)
-                repair = Repair(first, "", right, later, bare_start, BEFORE_IT, *source.patch(changes))
+                ends = (SourceChange(source.end, each.directives) for each in later)
+                patch = source.patch((SourceChange(pcs[0], first, bare_start), *ends))
+                repair = Repair(first, "", right, later, bare_start, BEFORE_IT, *patch)
                 is_whole = right == len(pcs) or any(
                     self.words.source(pc)[0] for pc in pcs
                 )  # what is left is corrected in turn
