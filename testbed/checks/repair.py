@@ -157,10 +157,22 @@ def _follows(function: TriedFunction, i: int, wrong: frozenset[str], causes: lis
         k = next((k for k, cause in enumerate(causes) if pc in cause.pcs), None)
         if edit is not None and k is not None:
             more = (function.tried[j].pc for j in edit.fixed)
-            causes[k] = replace(causes[k], pcs=tuple(sorted({*causes[k].pcs, *more})))
+            ends = _ended(function, _ends_behind(function, i, edit))
+            pcs, closings = tuple(sorted({*causes[k].pcs, *more})), (*causes[k].closings, *ends)
+            causes[k] = replace(causes[k], pcs=pcs, closings=closings)
             apply_edit(function, i, edit)
             return True
     return False
+
+
+def _ends_behind(function: TriedFunction, i: int, edit: Edit) -> dict[int, tuple[str, ...]]:
+    """The directives that end an edit where the table says nothing of what goes wrong there, if anything does."""
+    end = edit.end if edit.end is not None else [j for j, _ in spread(function, i, edit.values)][-1] + 1
+    if end >= len(function) or function.begins(end):
+        return {}
+    old = function.states[end]
+    new = with_values(old, {part: value for part, value in edit.values.items() if part not in function.sets(end)})
+    return {end: directives(new, old, function.arch)} if function.wrong(end, new) - function.wrong(end, old) else {}
 
 
 def _causes_at(function: TriedFunction, i: int, wrong: frozenset[str], told: set[tuple[int, str]]) -> Iterator[Cause]:
