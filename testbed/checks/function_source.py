@@ -11,7 +11,7 @@ from pathlib import Path
 from testbed.arch import Arch
 from testbed.checks.code_words import CodeWords
 from testbed.checks.model import Repair, SourceEdit
-from testbed.checks.save_directives import same_frame, spelt_as
+from testbed.checks.save_directives import is_pointer, pointed, same_frame, spelt_as
 from testbed.checks.source_directives import OF_THE_CFA, REMEMBER_STATE, is_instead, said_before, standing_before
 from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, moved, source_edits
 from testbed.checks.source_statements import (
@@ -152,12 +152,20 @@ class FunctionSource:
         file, line = self.words.source(pc)
         named = repair.replaced or (repair.place.partition(" ")[2].strip("`"),)
         found = [said_above(file, line, partial(same_frame, each), self.words.sources) for each in named]
+        said = repair.directives
+        for each in (one for one, its in zip(named, found, strict=True) if its is None and one.startswith(".setfp ")):
+            if stands := said_above(file, line, partial(is_pointer, each), self.words.sources):
+                found.remove(None)
+                if found:  # it stands before what is to change, and so is as it was
+                    said = tuple(new for new in said if not is_pointer(new, each))
+                else:
+                    found, said = [stands], tuple(pointed(new, stands.text, each) for new in said)
         standing = [each for each in found if each is not None]
         if len(standing) < len(found):
             return (), _NOT_ABOVE if file else NO_LINE
         own, old = self._idiom(file), standing if repair.replaced else []
         try:
-            said = spelt_as([each.text for each in standing], self.words.sources.lines(file), repair.directives)
+            said = spelt_as([each.text for each in standing], self.words.sources.lines(file), said)
             return tuple(frame_edits(said, old, standing[0], own, self.words.sources)), ""
         except NoPatch as why:
             return (), str(why)

@@ -166,6 +166,29 @@ def spelt_as(standing: Sequence[str], lines: Sequence[str], directives: Sequence
     return tuple(_spelt(each, theirs, ranges=ranges) for each in directives)
 
 
+def is_pointer(one: str, other: str) -> bool:
+    """Are two directives a `.setfp` of the same registers?"""
+    return one.startswith(".setfp ") and other.startswith(".setfp ") and _pointer(one)[0] == _pointer(other)[0]
+
+
+def pointed(directive: str, standing: str, said: str) -> str:
+    """A `.setfp` by the number that it has where one is ``standing``, which a table ``said`` by another one.
+
+    A table does not tell whether registers were saved before or behind it, and so how far away SP was.
+    """
+    if not is_pointer(directive, said):
+        return directive
+    registers, number = _pointer(directive)
+    amount = number + _pointer(standing)[1] - _pointer(said)[1]
+    return f".setfp {', '.join(registers)}" + (f", #{amount}" if amount else "")
+
+
+def _pointer(directive: str) -> tuple[tuple[str, ...], int]:
+    """The registers of a `.setfp`, and its number; 0 for one that is computed."""
+    *registers, number = (*_meaning(directive)[1], "0")[:3]
+    return tuple(registers), int(number) if number.lstrip("-").isdecimal() else 0
+
+
 def _spelt(directive: str, theirs: Mapping[str, str], *, ranges: bool) -> str:
     name, _, rest = directive.partition(" ")
     if rest.startswith("{") and not ranges:
@@ -206,8 +229,9 @@ def _true_frames(function: TriedFunction, old: FrameState, wrong: frozenset[str]
             offsets = frozenset.intersection(*(place.offsets for place in places)) if places else frozenset()
             in_place = name != arch.link and all(place.in_place for place in places)
             below = [offset for offset in offsets if offset < 0]
-            new[name] = None if in_place or not below else Offset(max(below))
-        yield _with_the_rest(function, new) if values else new
+            is_told = isinstance(old.get(name), Offset)  # of a save that happened
+            new[name] = Offset(max(below)) if below and (is_told or not in_place) else None
+        yield _with_the_rest(function, new)
         yield new
 
 
