@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from testbed.image import describe, image_covering
 from testbed.process.process_run import run_in_pieces
-from testbed.profiling.judge import joined_shares, judge_thread
+from testbed.profiling.judge import Judging
 from testbed.profiling.result import WatchedThread
 from testbed.report.phrases import share
 from testbed.truth.truth import Truth
@@ -84,7 +84,7 @@ def _judged(program: str, options: tuple[str, ...]) -> tuple[tuple[int, ...], li
     (thread,) = process.threads
     assert process.run.status == 0, process.run.ending
     known = survey(lambda: windows(process.chunks(thread)))
-    found = [joined_shares(UNWINDERS[name], []) for name in ASKED]
+    judgings = [Judging(UNWINDERS[name]) for name in ASKED]
     counts, deepest = Counter[str](), 0
     for truth, _ in watch(windows(process.chunks(thread)), known):
         window = truth.window
@@ -99,11 +99,11 @@ def _judged(program: str, options: tuple[str, ...]) -> tuple[tuple[int, ...], li
             counts[code] += steps
         deepest = max(deepest, int(depths[0][truth.node[rows]].max()))
         part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
-        for i, name in enumerate(ASKED):
-            found[i] = joined_shares(UNWINDERS[name], [found[i], judge_thread(part, UNWINDERS[name], rows)])
+        for judging in judgings:
+            judging.add(part, rows)
         print(f"{window.end:,} of {thread.steps:,} steps", file=sys.stderr, flush=True)
     lines = []
-    for each in found:
+    for each in (judging.share for judging in judgings):
         right, judged, wrong = each.exact + each.whole, each.judged, Counter[str]()
         for place in each.places:
             wrong["a trampoline" if place.library.startswith("perf-") else place.library] += place.steps

@@ -15,6 +15,7 @@ from testbed.arch import Arch
 from testbed.conventions.chosen import TakenConvention, chosen, taken
 from testbed.image import Image, LoadedImage, describe
 from testbed.image.separate_debug import NOWHERE, DebugDirs
+from testbed.machine.hooked_run import NATIVE_FROM
 from testbed.machine.recording import told_ending
 from testbed.machine.stops import Fault
 from testbed.process.known_files import FileReading
@@ -262,7 +263,7 @@ class LongProcess:
         registers: list[NDArray[np.uint64]] = []
         sizes: list[NDArray[np.uint8]] = []
         writes: list[Writes] = []
-        for piece in _pieces(self.image, self.inputs, self.piece, []):
+        for piece in _pieces(self.image, self.inputs, self.piece, [], self.run.steps >= NATIVE_FROM):
             spans, made = piece.spans.get(thread.number, ()), sum(map(len, sizes))
             if not spans and not first and not made:
                 memory.apply(piece.writes)
@@ -367,12 +368,16 @@ def run_in_pieces(
 
 
 def _pieces(
-    image: Image, inputs: ProcessInputs, piece: int, last: list[tuple[Process, ProcessRun, Exited | str]]
+    image: Image,
+    inputs: ProcessInputs,
+    piece: int,
+    last: list[tuple[Process, ProcessRun, Exited | str]],
+    natively: bool = False,
 ) -> Iterator[ProcessPiece]:
-    """One run, piece by piece. What became of it is put into ``last``."""
+    """One run, piece by piece. What became of it is put into ``last``. ``natively``: it is known to be long."""
     free_garbage()  # the run before this one
     with WorkFolder("process") as written:
-        process, streams = started(image, inputs, Path(written), piece)
+        process, streams = started(image, inputs, Path(written), piece, natively)
         try:
             for each in run_on(process.kernel):
                 if each is process:

@@ -268,16 +268,19 @@ class Execution:
 
 
 def started(
-    image: Image, inputs: ProcessInputs, written: Path, piece: int | None = None
+    image: Image, inputs: ProcessInputs, written: Path, piece: int | None = None, natively: bool = False
 ) -> tuple[Process, tuple[OutputStream, OutputStream]]:
     """A process before its first instruction, and its standard output and error; recorded in pieces of so many steps.
+
+    ``natively``: its hooks are compiled from the first step on.
 
     Raises ImageError for a file that no kernel would run, UsageError for arguments that have no room.
     """
     arch, abi, path, seed = image.arch, ABIS[image.arch.name], guest_path(image), inputs.seed
     number = Random(f"pid {seed}").randrange(1000, 30000)
     kernel = Kernel(seed, inputs.budget, piece, Random(f"switching {seed}"), number)
-    recorder = ProcessRecorder(arch, inputs.budget, piece)
+    kernel.is_native = natively
+    recorder = ProcessRecorder(arch, inputs.budget, piece, natively=natively)
     streams = OutputStream(1), OutputStream(1)
     main = GuestThread(number)
     process = Process(

@@ -8,7 +8,7 @@ how many. Where one goes wrong, its assumption says at which frame and why; the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 
 import numpy as np
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
-from testbed.profiling.places import WrongSteps, joined_places, merged_places, wrong_places
-from testbed.profiling.result import UnwinderShare, WatchedProcess, WatchedThread, WrongPlace
+from testbed.profiling.places import WrongPlaces, WrongSteps, joined_places
+from testbed.profiling.result import UnwinderShare, WatchedProcess, WatchedThread
 from testbed.profiling.whose_code import CodeShare, joined_code, own_steps, shares_of_code
 from testbed.truth import observe
 from testbed.truth.frame_sites import frame_sites
-from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, Counts, counted_columns
+from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, counted_columns
 from testbed.verdicts.trace import EXACT, LYING, STOPPED, clause_names, judge_trace, verdicts_at
 
 SAMPLE = 500  # steps of a process at which an unwinder that takes one snapshot at a time is asked
@@ -63,62 +63,65 @@ def judge_process(
     """One unwinder, judged."""
     every_step = [np.arange(thread.begins, thread.stop) for thread in process.threads]
     chosen = every_step if unwinder.soon_judged else _sampled(process, sample or steps_asked(unwinder))
-    found = joined_shares(
-        unwinder,
-        [
-            judge_thread(thread, unwinder, steps)
-            for thread, steps in zip(process.threads, chosen, strict=True)
-            if len(steps)
-        ],
-    )
-    return replace(found, places=joined_places(found.places))
+    judging = Judging(unwinder)
+    for thread, steps in zip(process.threads, chosen, strict=True):
+        judging.add(thread, steps)
+    return judging.share
 
 
-def judge_thread(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int64]) -> UnwinderShare:
-    """One unwinder, judged at some steps of one thread; at least one. A place per function and reason."""
-    found = _natively(thread, unwinder, steps) if unwinder.soon_judged else _one_by_one(thread, unwinder, steps)
-    transition = thread.watched.transition[found.steps]
-    differ = np.flatnonzero(~transition & (found.outcome != EXACT))
-    whole = STOPPED[found.outcome] & (found.frame == thread.watched.callers[thread.watched.node[found.steps]])
-    places = _places(thread, unwinder, found, differ, whole[differ])
-    counts = counted_columns(
-        found.outcome,
-        transition,
-        accord=found.accord,
-        clause=found.clause,
-        clauses=clause_names(unwinder),
-        whole=whole,
-        undecided=thread.watched.undecided[found.steps],
-    )
-    judged = ~transition
-    codes, of_step = thread.code
-    code = shares_of_code(
-        codes,
-        of_step[found.steps - thread.begins][judged],
-        exact=found.outcome[judged] == EXACT,
-        lies=LYING[found.outcome[judged]],
-        whole=whole[judged],
-    )
-    return _share(unwinder, counts, places, code)
+class Judging:
+    """One unwinder, judged at steps of one thread, or part of one, after the other."""
 
+    def __init__(self, unwinder: Unwinder) -> None:
+        self.unwinder = unwinder
+        self.counts = NOTHING_COUNTED
+        self.places = WrongPlaces(unwinder)
+        self.code: tuple[CodeShare, ...] = ()
 
-def joined_shares(unwinder: Unwinder, shares: Sequence[UnwinderShare]) -> UnwinderShare:
-    """Of several threads, or parts of one, together; a place per function and reason."""
-    places = [place for share in shares for place in share.places]
-    code = [each for share in shares for each in share.code]
-    return _share(unwinder, sum(shares, NOTHING_COUNTED), places, code)
+    def add(self, thread: WatchedThread, steps: NDArray[np.int64]) -> None:
+        """Judge some steps of a thread."""
+        if not len(steps):
+            return
+        watched, unwinder = thread.watched, self.unwinder
+        found = (_natively if unwinder.soon_judged else _one_by_one)(thread, unwinder, steps)
+        transition = watched.transition[found.steps]
+        whole = STOPPED[found.outcome] & (found.frame == watched.callers[watched.node[found.steps]])
+        self.counts += counted_columns(
+            found.outcome,
+            transition,
+            accord=found.accord,
+            clause=found.clause,
+            clauses=clause_names(unwinder),
+            whole=whole,
+            undecided=watched.undecided[found.steps],
+        )
+        wrong = np.flatnonzero(~transition & (found.outcome != EXACT))
+        if len(wrong):
+            frames = found.frame[wrong].astype(np.int64)
+            sites = frame_sites(watched.trace, watched.activations, watched.node, found.steps[wrong], frames)
+            columns = (found.accord[wrong], found.clause[wrong], LYING[found.outcome[wrong]], whole[wrong])
+            self.places.add(WrongSteps(thread, sites, *columns))
+        judged = ~transition
+        codes, of_step = thread.code
+        code = shares_of_code(
+            codes,
+            of_step[found.steps - thread.begins][judged],
+            exact=found.outcome[judged] == EXACT,
+            lies=LYING[found.outcome[judged]],
+            whole=whole[judged],
+        )
+        self.code = joined_code((*self.code, *code))
 
-
-def _share(
-    unwinder: Unwinder, counts: Counts, places: Sequence[WrongPlace], code: Sequence[CodeShare]
-) -> UnwinderShare:
-    return UnwinderShare(
-        **vars(counts),
-        name=unwinder.name,
-        sampled=not unwinder.soon_judged,
-        places=merged_places(places),
-        code=joined_code(code),
-    )
+    @property
+    def share(self) -> UnwinderShare:
+        """What came of all of them."""
+        return UnwinderShare(
+            **vars(self.counts),
+            name=self.unwinder.name,
+            sampled=not self.unwinder.soon_judged,
+            places=joined_places(self.places.found),
+            code=self.code,
+        )
 
 
 def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:
@@ -167,19 +170,3 @@ def _one_by_one(thread: WatchedThread, unwinder: Unwinder, steps: NDArray[np.int
         outcome[i], frame[i] = OUTCOMES.index(verdict.outcome), verdict.frame
         accord[i], clause[i] = ACCORDS.index(verdict.accord), clauses.index(verdict.clause)
     return _ThreadVerdicts(steps, outcome, frame, accord, clause)
-
-
-def _places(
-    thread: WatchedThread,
-    unwinder: Unwinder,
-    found: _ThreadVerdicts,
-    wrong: NDArray[np.int64],
-    whole: NDArray[np.bool_],
-) -> list[WrongPlace]:
-    """The functions at whose frames it goes wrong."""
-    watched = thread.watched
-    steps, frames = found.steps[wrong], found.frame[wrong].astype(np.int64)
-    sites = frame_sites(watched.trace, watched.activations, watched.node, steps, frames)
-    lies = LYING[found.outcome[wrong]]
-    wrongs = WrongSteps(thread, sites, found.accord[wrong], found.clause[wrong], lies, whole)
-    return wrong_places(wrongs, unwinder) if len(wrong) else []

@@ -7,7 +7,7 @@ said what the row says, and what is true at the first such step.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -48,44 +48,58 @@ class WrongSteps:
     whole: NDArray[np.bool_] = field(repr=False)
 
 
-def wrong_places(wrong: WrongSteps, unwinder: Unwinder) -> list[WrongPlace]:
-    """One place per frame's pc and reason."""
-    watched, sites = wrong.thread.watched, wrong.sites
-    trace = watched.trace
-    calling = (sites.depth > 0) & (trace.sizes[sites.own] > 0)
-    table = np.stack([each.astype(np.uint64) for each in (sites.pc, calling, wrong.accord, wrong.clause)], axis=1)
-    each, of_step = distinct_rows(table)
-    rows = table[each].tolist()
-    order = np.argsort(of_step, kind="stable")  # steps stay in order
-    firsts = order[np.searchsorted(of_step[order], np.arange(len(rows)))]
-    steps = np.bincount(of_step)
-    lies, whole = (np.bincount(of_step, each).astype(np.int64) for each in (wrong.lies, wrong.whole))
-    reasons = _reasons(watched, unwinder, sites.some(firsts), wrong.accord[firsts], wrong.clause[firsts])
-    found = []
-    for i, (pc, is_caller, *_) in enumerate(rows):
-        first = int(firsts[i])
-        loaded = image_covering(trace.images, pc - is_caller)
-        image, step = loaded.image if loaded else None, int(sites.step[first])
-        unforetold = ACCORDS[wrong.accord[first]].unforetold
-        said = "" if reasons[i] else _said(watched, unwinder, step)
-        function, known = _named(wrong.thread, pc - is_caller, int(sites.node[first]))
-        found.append(
-            WrongPlace(
+class WrongPlaces:
+    """Where an unwinder goes wrong: a place for each pc of a frame and clause, named where it is first met."""
+
+    def __init__(self, unwinder: Unwinder) -> None:
+        self.unwinder = unwinder
+        self._found: dict[tuple[int, ...], tuple[WrongPlace, NDArray[np.int64]]] = {}  # with its steps, lies, whole
+
+    @property
+    def found(self) -> list[WrongPlace]:
+        each = ((place, *counted.tolist()) for place, counted in self._found.values())
+        return [replace(place, steps=steps, lies=lies, whole=whole) for place, steps, lies, whole in each]
+
+    def add(self, wrong: WrongSteps) -> None:
+        """Count more of them."""
+        sites, sizes = wrong.sites, wrong.thread.watched.trace.sizes
+        calling = (sites.depth > 0) & (sizes[sites.own] > 0)
+        table = np.stack([each.astype(np.uint64) for each in (sites.pc, calling, wrong.accord, wrong.clause)], axis=1)
+        firsts, of_step = distinct_rows(table)
+        keys = list(map(tuple, table[firsts].tolist()))
+        new = [i for i, key in enumerate(keys) if key not in self._found]
+        for i, place in zip(new, self._named(wrong, firsts[new]), strict=True):
+            self._found[keys[i]] = place, np.zeros(3, np.int64)
+        sums = np.stack([np.bincount(of_step, each) for each in (None, wrong.lies, wrong.whole)], axis=1)
+        for key, counted in zip(keys, sums.astype(np.int64), strict=True):
+            self._found[key][1][:] += counted
+
+    def _named(self, wrong: WrongSteps, firsts: NDArray[np.int64]) -> Iterator[WrongPlace]:
+        """The places of some steps, without counts."""
+        thread, sites = wrong.thread, wrong.sites.some(firsts)
+        watched, trace, unwinder = thread.watched, thread.watched.trace, self.unwinder
+        reasons = _reasons(watched, unwinder, sites, wrong.accord[firsts], wrong.clause[firsts])
+        steps, pcs, depths = sites.step.tolist(), sites.pc.tolist(), sites.depth.tolist()
+        for i, (step, pc, depth) in enumerate(zip(steps, pcs, depths, strict=True)):
+            pc -= depth > 0 and bool(trace.sizes[sites.own[i]])
+            loaded = image_covering(trace.images, pc)
+            image = loaded.image if loaded else None
+            unforetold = ACCORDS[wrong.accord[firsts[i]]].unforetold
+            said = "" if reasons[i] else _said(watched, unwinder, step)
+            function, known = _named(thread, pc, int(sites.node[i]))
+            yield WrongPlace(
                 function,
                 image.path.name if image else "no file",
                 reasons[i] or said * (not unforetold),
-                int(steps[i]),
-                int(lies[i]),
-                step - wrong.thread.begins + wrong.thread.first,
-                wrong.thread.number,
+                0,
+                0,
+                step - thread.begins + thread.first,
+                thread.number,
                 describe(trace.images, int(trace.pc[step])),
                 image.path if image else None,
                 known,
-                int(whole[i]),
-                said * unforetold,
+                unforeseen=said * unforetold,
             )
-        )
-    return found
 
 
 def _reasons(
@@ -172,27 +186,27 @@ def _said(watched: Truth, unwinder: Unwinder, step: int) -> str:
     return f"{with_places(images, verdict.difference)}{foretold}"
 
 
-def merged_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
-    """One place per function and reason, in the order in which they were first met."""
-    groups: defaultdict[tuple[str, str, str], list[WrongPlace]] = defaultdict(list)
-    for place in places:
-        groups[place.library, place.function, place.because].append(place)
-    return tuple(_one_of(group) for group in groups.values())
-
-
 def joined_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
     """One place per function, those with the most steps first; its reason is that of most of its steps.
 
     What nothing explains stays apart from what is explained.
     """
     groups: defaultdict[tuple[str, str, bool], list[WrongPlace]] = defaultdict(list)
-    for place in merged_places(places):
+    for place in _by_reason(places):
         groups[place.library, place.function, place.explained].append(place)
     found = []
     for group in groups.values():
         most = max(group, key=lambda place: (place.steps, place.because))
         found.append(replace(_one_of(group), because=most.because))
     return tuple(sorted(found, key=lambda place: (-place.steps, place.library, place.function)))
+
+
+def _by_reason(places: Iterable[WrongPlace]) -> list[WrongPlace]:
+    """One place per function and reason, in the order in which they were first met."""
+    groups: defaultdict[tuple[str, str, str], list[WrongPlace]] = defaultdict(list)
+    for place in places:
+        groups[place.library, place.function, place.because].append(place)
+    return [_one_of(group) for group in groups.values()]
 
 
 def _one_of(group: list[WrongPlace]) -> WrongPlace:

@@ -39,7 +39,7 @@ class WatchedThread:
         return self.stop - self.begins
 
     @cached_property
-    def code(self) -> tuple[tuple[ProcessCode, ...], NDArray[np.int32]]:
+    def code(self) -> tuple[tuple[ProcessCode, ...], NDArray[np.int64]]:
         """The code that its steps are of, and which of it each is."""
         return code_of_steps(self.watched.trace, self.begins, self.stop)
 

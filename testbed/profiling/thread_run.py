@@ -17,8 +17,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongProcess
-from testbed.profiling.judge import joined_shares, judge_thread, sampled_steps, steps_asked
-from testbed.profiling.places import joined_places
+from testbed.profiling.judge import Judging, sampled_steps, steps_asked
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
 from testbed.profiling.whose_code import CodePart, own_steps
 from testbed.program.header import Header
@@ -45,7 +44,7 @@ def judge_in_pieces(
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """Every thread, counted, and every unwinder, as `judge_process` has it. ``progress`` is told how many are done."""
-    shares = [joined_shares(unwinder, []) for unwinder in unwinders]
+    judgings = [Judging(unwinder) for unwinder in unwinders]
     surveys, own = [], []
     for thread in process.threads:
         parts: list[NDArray[np.bool_]] = []
@@ -63,18 +62,14 @@ def judge_in_pieces(
         for truth, _ in watch(windows(process.chunks(thread)), known):
             window = truth.window
             part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
-            for i, (unwinder, sampled) in enumerate(zip(unwinders, asked, strict=True)):
-                rows = _rows(window, None if sampled is None else sampled[number])
-                if len(rows):
-                    said = judge_thread(part, unwinder, rows)
-                    shares[i] = joined_shares(unwinder, [shares[i], said])
+            for judging, sampled in zip(judgings, asked, strict=True):
+                judging.add(part, _rows(window, None if sampled is None else sampled[number]))
             steps, activations = steps + part.steps, activations + part.activations
             transition, undecided = transition + part.transition, undecided + part.undecided
             progress(sum(each.steps for each in counted) + steps)
             give_back()
         counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
-    shares = [replace(share, places=joined_places(share.places)) for share in shares]
-    return CountedProcess(process.run, tuple(counted), pieces), shares
+    return CountedProcess(process.run, tuple(counted), pieces), [judging.share for judging in judgings]
 
 
 def _with_own(chunks: Iterable[Chunk], own: list[NDArray[np.bool_]]) -> Iterator[Window]:

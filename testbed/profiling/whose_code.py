@@ -24,6 +24,7 @@ from testbed.image.symbols import readable, symbol_for
 from testbed.micro.functions import table_ranges
 from testbed.process.starting import plan_of
 from testbed.trace import Trace
+from testbed.trace.by_address import AskedOnce
 
 # Of the files that compilers link to every program of a C library, by name.
 _START_FILES = frozenset(
@@ -78,15 +79,36 @@ class CodeShare:
         return self.exact + self.whole
 
 
-def code_of_steps(trace: Trace, begins: int, stop: int) -> tuple[tuple[ProcessCode, ...], NDArray[np.int32]]:
-    """The code that the steps of a range are of, and which of it each step is."""
-    pcs, place = np.unique(trace.pc[begins:stop], return_inverse=True)
-    parts = {id(loaded): part for loaded, part in zip(trace.images, parts_of(trace.images), strict=True)}
-    numbers: dict[ProcessCode, int] = {}
-    of_pc = np.empty(len(pcs), np.int32)
-    for i, pc in enumerate(pcs.tolist()):
-        of_pc[i] = numbers.setdefault(_code_at(trace.images, parts, pc), len(numbers))
-    return tuple(numbers), of_pc[place]
+class _CodeOf:
+    """The code at the addresses that were executed until now, each looked up once."""
+
+    def __init__(self, images: tuple[LoadedImage, ...]) -> None:
+        self.images = images
+        self.parts = {id(loaded): part for loaded, part in zip(images, parts_of(images), strict=True)}
+        self.numbers: dict[ProcessCode, int] = {}
+        self.asked = AskedOnce(lambda pc: self.numbers.setdefault(self._at(pc), len(self.numbers)))
+
+    def _at(self, pc: int) -> ProcessCode:
+        loaded = image_covering(self.images, pc)
+        if loaded is None:
+            return ProcessCode(CodePart.OWN, "code that no file has")
+        image, part = loaded.image, self.parts[id(loaded)]
+        if part is not CodePart.OWN:
+            return ProcessCode(part)
+        start, function, _ = function_at(image, pc - loaded.bias) or (0, f"{image.path.name}, elsewhere", "")
+        if starts_program(image, function):
+            return ProcessCode(CodePart.LINKER)
+        return ProcessCode(part, function, image.path, start)
+
+
+_code_of = lru_cache(maxsize=4)(_CodeOf)  # a long run is judged in pieces, which execute the same code
+
+
+def code_of_steps(trace: Trace, begins: int, stop: int) -> tuple[tuple[ProcessCode, ...], NDArray[np.int64]]:
+    """The code of a process, as far as it was looked up, and which of it each step of a range is of."""
+    known = _code_of(trace.images)
+    of_step = known.asked.at(trace.pc[begins:stop])
+    return tuple(known.numbers), of_step
 
 
 def own_steps(trace: Trace, begins: int, stop: int) -> NDArray[np.bool_]:
@@ -94,18 +116,6 @@ def own_steps(trace: Trace, begins: int, stop: int) -> NDArray[np.bool_]:
     codes, of_step = code_of_steps(trace, begins, stop)
     found: NDArray[np.bool_] = np.array([code.part is CodePart.OWN for code in codes], np.bool_)[of_step]
     return found
-
-
-def _code_at(images: tuple[LoadedImage, ...], parts: dict[int, CodePart], pc: int) -> ProcessCode:
-    loaded = image_covering(images, pc)
-    if loaded is None:
-        return ProcessCode(CodePart.OWN, "code that no file has")
-    if (part := parts[id(loaded)]) is not CodePart.OWN:
-        return ProcessCode(part)
-    start, function, _ = function_at(loaded.image, pc - loaded.bias) or (0, f"{loaded.image.path.name}, elsewhere", "")
-    if starts_program(loaded.image, function):
-        return ProcessCode(CodePart.LINKER)
-    return ProcessCode(part, function, loaded.image.path, start)
 
 
 def starts_program(image: Image, function: str) -> bool:
@@ -145,7 +155,7 @@ def joined_code(shares: Iterable[CodeShare]) -> tuple[CodeShare, ...]:
 
 def shares_of_code(
     codes: tuple[ProcessCode, ...],
-    of_step: NDArray[np.int32],
+    of_step: NDArray[np.int64],
     *,
     exact: NDArray[np.bool_],
     lies: NDArray[np.bool_],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -41,14 +42,16 @@ class RowRules(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowFrames:
-    """Frames that rows are evaluated on: their registers, the memory of each, and how far from its link-time addresses
-    the image of each is loaded."""
+    """Frames that rows are evaluated on: their registers, and the memory of each.
+
+    ``bias`` says of the number of a frame how far from its link-time addresses its image is loaded.
+    """
 
     arch: Arch
     values: Words
     known: Bools
     read: WordsReader
-    bias: NDArray[np.object_]
+    bias: Callable[[int], int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,53 +101,133 @@ def _joined(row: SecondRow, whole: str) -> SecondRule | None:
     return None
 
 
-def evaluate(rows: Sequence[RowRules], which: Numbers, frames: RowFrames) -> Evaluated:
-    """The caller of each frame, by the row that ``which`` numbers."""
-    arch, mask = frames.arch, np.uint64(frames.arch.word_mask)
-    used = np.flatnonzero(np.bincount(which, minlength=len(rows)))
-    rank = np.zeros(len(rows), np.int64)
-    rank[used] = np.arange(len(used))
-    which, chosen = rank[which], [rows[i] for i in used.tolist()]
-    none = KnownValues(np.zeros(len(which), np.uint64), np.zeros(len(which), np.bool_))
-    cfa = _RuleValues(frames, none, which).by([row.cfa for row in chosen])
-    on_cfa = _RuleValues(frames, KnownValues(cfa.value & mask, cfa.known), which)
-    found = Evaluated(
-        on_cfa.cfa,
-        on_cfa.by([row.return_address for row in chosen]),
-        on_cfa.by([rule.at if isinstance(rule := row.return_address, Word) else None for row in chosen]),
-        np.zeros(frames.values.shape, np.uint64),
-        np.zeros(frames.known.shape, np.bool_),
-    )
-    for column, register in enumerate(arch.registers):
-        value = on_cfa.by([row.registers[column] for row in chosen])
-        found.values[:, column] = value.value & np.uint64((1 << register.bits) - 1)
-        found.known[:, column] = value.known
-    return found
+@dataclass(frozen=True, eq=False)
+class RuleColumns:
+    """The rules of rows in columns: a line for each row, of its CFA, its return address, where in memory that lies, and
+    each register.
+
+    Nearly all rules are a register or the CFA plus ``offset``, or the ``size`` bytes there. ``base`` is the column of
+    that register (the CFA's is behind all of them), _NOTHING, or _OTHER for a rule that is evaluated as it stands.
+    """
+
+    rules: tuple[tuple[SecondRule | None, ...], ...]
+    base: NDArray[np.int64]
+    offset: Words
+    size: NDArray[np.int64]
+
+    @cached_property
+    def bases(self) -> Numbers:
+        """The columns of the registers that any rule counts from."""
+        used = np.flatnonzero(np.bincount(self.base[self.base >= 0]))
+        registers: Numbers = used[used < self.base.shape[1] - _THINGS]
+        return registers
+
+    @cached_property
+    def things(self) -> Numbers:
+        """Which of the things some line has a rule for."""
+        return np.flatnonzero((self.base != _NOTHING).any(axis=0))
+
+    @cached_property
+    def has_others(self) -> Bools:
+        """Which lines have a rule that is evaluated as it stands."""
+        found: Bools = (self.base == _OTHER).any(axis=1)
+        return found
+
+    def with_lines(self, more: RuleColumns) -> RuleColumns:
+        return RuleColumns(
+            self.rules + more.rules,
+            np.concatenate((self.base, more.base)),
+            np.concatenate((self.offset, more.offset)),
+            np.concatenate((self.size, more.size)),
+        )
+
+
+_NOTHING, _OTHER = -1, -2
+_CFA, _RETURN, _PLACE, _THINGS = range(4)  # things in front of the registers, and how many
+
+
+def rule_columns(arch: Arch, rows: Sequence[RowRules]) -> RuleColumns:
+    """Rules in columns."""
+    columns = {**arch.index, CFA: len(arch.registers)}
+
+    def coded(rule: SecondRule | None) -> tuple[int, int, int]:
+        match rule:
+            case None | Lost():
+                return _NOTHING, 0, 0
+            case Plus(str(base), offset):
+                return columns.get(base, _NOTHING), offset & _WORD, 0
+            case Word(Plus(str(base), offset), size):
+                return columns.get(base, _NOTHING), offset & _WORD, size
+            case _:
+                return _OTHER, 0, 0
+
+    rules = tuple((row.cfa, row.return_address, _place(row.return_address), *row.registers) for row in rows)
+    lines = np.array([[coded(rule) for rule in line] for line in rules], object)
+    base, offset, size = np.moveaxis(lines.reshape(len(rules), 2 + len(columns), 3), 2, 0)
+    return RuleColumns(rules, base.astype(np.int64), offset.astype(np.uint64), size.astype(np.int64))
+
+
+_WORD = (1 << 64) - 1
+
+
+def _place(return_address: SecondRule) -> SecondRule | None:
+    return return_address.at if isinstance(return_address, Word) else None
+
+
+def evaluate(rules: RuleColumns, which: Numbers, frames: RowFrames) -> Evaluated:
+    """The caller of each frame, by the rules that ``which`` numbers."""
+    arch, many = frames.arch, len(which)
+    none = KnownValues(np.zeros((many, 1), np.uint64), np.zeros((many, 1), np.bool_))
+    cfa = _RuleValues(frames, none, rules, which).of(np.array([_CFA]))
+    cfa = KnownValues(cfa.value & np.uint64(arch.word_mask), cfa.known)
+    things = rules.things[rules.things > _CFA]
+    shape = many, rules.base.shape[1]
+    value, known = np.zeros(shape, np.uint64), np.zeros(shape, np.bool_)
+    value[:, [_CFA]], known[:, [_CFA]] = cfa
+    value[:, things], known[:, things] = _RuleValues(frames, cfa, rules, which).of(things)
+    masks = np.array([(1 << register.bits) - 1 for register in arch.registers], np.uint64)
+    own, returns, place = (KnownValues(value[:, k], known[:, k]) for k in (_CFA, _RETURN, _PLACE))
+    return Evaluated(own, returns, place, value[:, _THINGS:] & masks, known[:, _THINGS:])
 
 
 @dataclass(frozen=True, eq=False)
 class _RuleValues:
+    """What rules give on frames; ``cfa`` is a table of one column."""
+
     frames: RowFrames
     cfa: KnownValues
+    rules: RuleColumns
     which: Numbers
 
-    def by(self, rules: Sequence[SecondRule | None]) -> KnownValues:
-        """What each frame's rule gives; of a row's number the rule."""
-        numbers: dict[SecondRule | None, int] = {}
-        number = np.array([numbers.setdefault(rule, len(numbers)) for rule in rules], np.int64)[self.which]
-        found = KnownValues(np.zeros(len(number), np.uint64), np.zeros(len(number), np.bool_))
-        for rule, i in numbers.items():
-            if rule is not None and not isinstance(rule, Lost):
-                some = np.flatnonzero(number == i)
-                found.value[some], found.known[some] = self.value(rule, some)
-        return found
+    def of(self, things: Numbers) -> KnownValues:
+        """A table: of each frame what its rules give of some things."""
+        arch, which = self.frames.arch, self.which
+        base, size = self.rules.base[:, things][which], self.rules.size[:, things][which]
+        column = np.maximum(base, 0)
+        masks = np.array([*((1 << register.bits) - 1 for register in arch.registers), arch.word_mask], np.uint64)
+        bases, known = np.column_stack((self.frames.values, self.cfa.value)), (self.frames.known, self.cfa.known)
+        value = np.take_along_axis(bases, column, 1) + self.rules.offset[:, things][which] & masks[column]
+        there = np.take_along_axis(np.column_stack(known), column, 1) & (base >= 0)
+        for octets in filter(None, np.flatnonzero(np.bincount(size[there])).tolist()):
+            at = np.nonzero(there & (size == octets))
+            value[at], there[at] = self.frames.read(at[0], value[at], octets)
+        others: dict[SecondRule, list[tuple[int, int]]] = {}
+        for i, k in zip(*(each.tolist() for each in np.nonzero(base == _OTHER)), strict=True):
+            rule = self.rules.rules[int(which[i])][int(things[k])]
+            assert rule is not None
+            others.setdefault(rule, []).append((i, k))
+        for rule, places in others.items():
+            some, thing = np.array(places).T
+            value[some, thing], there[some, thing] = self.value(rule, some)
+        value[~there] = 0
+        return KnownValues(value, there)
 
     def value(self, rule: SecondRule, some: Numbers) -> KnownValues:
         """What one rule gives of some frames."""
         match rule:
             case Plus(base, offset):
                 value, known = self.register(base, some) if isinstance(base, str) else self.value(base, some)
-                return KnownValues(value + np.uint64(offset & (1 << 64) - 1) & np.uint64(self._mask(base)), known)
+                return KnownValues(value + np.uint64(offset & _WORD) & np.uint64(self._mask(base)), known)
             case Word(at, size):
                 address, known = self.value(at, some)
                 where = np.flatnonzero(known)
@@ -160,7 +243,7 @@ class _RuleValues:
 
     def register(self, name: str, some: Numbers) -> KnownValues:
         if name == CFA:
-            return KnownValues(self.cfa.value[some], self.cfa.known[some])
+            return KnownValues(self.cfa.value[some, 0], self.cfa.known[some, 0])
         column = self.frames.arch.index.get(name)
         if column is None:
             return KnownValues(np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_))
@@ -168,12 +251,12 @@ class _RuleValues:
 
     def computed(self, rule: ByExpression, i: int) -> int | None:
         """What an expression gives of one frame."""
-        cfa = int(self.cfa.value[i]) if self.cfa.known[i] else None
+        cfa = int(self.cfa.value[i, 0]) if self.cfa.known[i, 0] else None
         try:
             found = compute(rule.expression, [cfa] if rule.on_cfa else [], _OneFrame(self.frames, i))
         except Unknown:
             return None
-        return found & (1 << 64) - 1
+        return found & _WORD
 
     def _mask(self, base: str | SecondRule) -> int:
         register = self.frames.arch.by_name.get(base) if isinstance(base, str) else None
@@ -193,7 +276,7 @@ class _OneFrame:
 
     @property
     def bias(self) -> int:
-        return int(self.frames.bias[self.i])
+        return self.frames.bias(self.i)
 
     @property
     def registers(self) -> Mapping[str, int | None]:

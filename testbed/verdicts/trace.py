@@ -35,6 +35,7 @@ from testbed.verdicts.assumptions.along import (
     standing,
 )
 from testbed.verdicts.assumptions.code_rows import CodeRows
+from testbed.verdicts.assumptions.rows import read_by_rows
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
 from testbed.verdicts.native import UNJUDGED, JudgedSteps, SaidNodes, SaidSites, TrueStacks, judge_steps
 from testbed.verdicts.one import Verdict, counted, difference, exact_verdict
@@ -44,6 +45,7 @@ from testbed.words.outcome import Outcome
 NOTHING_SAID = Backtrace((), None)
 EXACT = OUTCOMES.index(Outcome.EXACT)
 _AT_ONCE = 1 << 13  # steps
+_TOGETHER = 1 << 16  # steps whose assumption is evaluated in columns: a kilobyte and more of each
 _WORD = (1 << 64) - 1
 STOPPED = np.array([outcome in (Outcome.REFUSED, Outcome.STOPPED) for outcome in OUTCOMES])
 LYING = np.array([outcome.lying for outcome in OUTCOMES])  # by place in OUTCOMES
@@ -239,19 +241,20 @@ def _accords(
         by_outcome = [ACCORDS.index(accord(held_to, kind, (), NOTHING_SAID, None)) for kind in OUTCOMES]
         return np.array(by_outcome, np.uint8)[outcome], np.zeros(len(outcome), np.uint8)
     found, clause = np.zeros(len(outcome), np.uint8), np.zeros(len(outcome), np.uint8)
-    steps = np.arange(span.start, span.stop)
-    told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
-    if isinstance(unwinder.assumption, CodeRow):  # it goes by all that a frame holds at a step: no two share that
+    by_code = isinstance(unwinder.assumption, CodeRow)  # it goes by all that a frame holds at a step: no two share that
+    together = max(len(span), 1) if by_code else _TOGETHER
+    for begin in range(span.start, span.stop, together):
+        steps = np.arange(begin, min(begin + together, span.stop))
+        told = np.stack((outcome[steps], frame[steps, 0], frame[steps, 1]), axis=1).astype(np.uint64)
         first = place = np.arange(len(steps))
-    else:
-        answers = np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1)
-        first, place = distinct_rows(answers)
-    where = _failing(truth, backtraces, unwinder, steps[first])
-    beside = np.column_stack((told[first].astype(np.int64), where.frame, where.foretold))
-    ways, way = distinct_rows(beside)
-    accords = [ACCORDS.index(_standing(held_to, *each)) for each in beside[ways].tolist()]
-    found[steps] = np.array(accords, np.uint8)[way][place]
-    clause[steps] = _numbers(clauses)[where.clause][place]
+        if not by_code:
+            first, place = distinct_rows(np.concatenate((told, _answers(truth, backtraces, unwinder, steps)), axis=1))
+        where = _failing(truth, backtraces, unwinder, steps[first])
+        beside = np.column_stack((told[first].astype(np.int64), where.frame, where.foretold))
+        ways, way = distinct_rows(beside)
+        accords = [ACCORDS.index(_standing(held_to, *each)) for each in beside[ways].tolist()]
+        found[steps] = np.array(accords, np.uint8)[way][place]
+        clause[steps] = _numbers(clauses)[where.clause][place]
     return found, clause
 
 
@@ -275,13 +278,9 @@ def _failing(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     if isinstance(assumption, CodeRow):
         return CodeRows.of(truth, steps).failing()
     alone = np.isin(steps, backtraces.slow_steps)
-    many = len(steps)
-    found = Failing(np.full(many, -1, np.int32), np.zeros(many, np.uint8), np.zeros(many, np.bool_))
+    found = Failing.nowhere(len(steps))
     together = np.flatnonzero(~alone)
-    if len(together):
-        some = _failing_together(truth, backtraces, assumption, steps[together])
-        found.frame[together], found.clause[together] = some.frame, some.clause
-        found.foretold[together] = some.foretold
+    found.put(together, _failing_together(truth, backtraces, assumption, steps[together]))
     by_themselves = np.flatnonzero(alone).tolist()
     failures = failed_at(truth, steps[by_themselves].tolist(), assumption)
     for i, failed in zip(by_themselves, failures, strict=True):
@@ -315,8 +314,7 @@ def _failing_together(truth: Truth, backtraces: Backtraces, assumption: OfForm, 
         return found
     first, place = distinct_rows(_pairs(truth, backtraces, steps[holds]))
     further = checked(steps[holds[first]], None)
-    found.frame[holds], found.clause[holds] = further.frame[place], further.clause[place]
-    found.foretold[holds] = further.foretold[place]
+    found.put(holds, Failing(further.frame[place], further.clause[place], further.foretold[place]))
     return found
 
 
@@ -324,7 +322,7 @@ def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     """A row for each step: what is said, of which activation. Steps with equal rows share a clause.
 
     Where nothing is said behind the interrupted frame, its own SP and frame pointers say why. What a table says goes by
-    the pc.
+    the row.
     """
     trace, arch = truth.trace, truth.trace.arch
     registers, silent = np.asarray(trace.registers), backtraces.sites.outer[backtraces.site[steps]] < 0
@@ -333,7 +331,7 @@ def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: ND
     own[silent] = registers[steps[silent][:, None], why]
     columns = [_pairs(truth, backtraces, steps), own]
     if isinstance(unwinder.assumption, TableRow):
-        columns.append(registers[steps, arch.index[arch.pc], None])
+        columns.append(read_by_rows(Sites(truth, steps), unwinder.assumption))
     return np.concatenate(columns, axis=1)
 
 

@@ -16,7 +16,7 @@ from testbed.arch import Arch
 from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
-from testbed.rereading import KnownValues, NoRow, RowFrames, SecondRow, evaluate, reread, rules_of
+from testbed.rereading import KnownValues, NoRow, RowFrames, SecondRow, evaluate, reread, rule_columns, rules_of
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 from unwinders import UNWINDERS
@@ -107,8 +107,8 @@ def evaluated(
 
     values = np.array([[registers.get(name, 0) for name in arch.index]], np.uint64)
     known = np.array([[name in registers for name in arch.index]])
-    frames = RowFrames(arch, values, known, words, np.zeros(1, object))
-    said = evaluate([rules_of(row)], np.zeros(1, np.int64), frames)
+    frames = RowFrames(arch, values, known, words, lambda i: 0)
+    said = evaluate(rule_columns(arch, [rules_of(row)]), np.zeros(1, np.int64), frames)
 
     def one(found: KnownValues) -> int | None:
         return int(found.value[0]) if found.known[0] else None

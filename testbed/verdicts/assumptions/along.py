@@ -271,6 +271,14 @@ class Failing:
     clause: NDArray[np.uint8]
     foretold: Bools
 
+    @classmethod
+    def nowhere(cls, many: int) -> Failing:
+        return cls(np.full(many, -1, np.int32), np.zeros(many, np.uint8), np.zeros(many, np.bool_))
+
+    def put(self, where: Numbers | slice, some: Failing) -> None:
+        """What is found of some sites."""
+        self.frame[where], self.clause[where], self.foretold[where] = some.frame, some.clause, some.foretold
+
 
 def check_assumption(
     sites: Sites, reading: ReadingAlong, said: Backtraces | None = None, frames: int | None = None
@@ -279,7 +287,7 @@ def check_assumption(
 
     ``frames``: only so many of each are looked at.
     """
-    found = Failing(np.full(len(sites), -1, np.int32), np.zeros(len(sites), np.uint8), np.zeros(len(sites), np.bool_))
+    found = Failing.nowhere(len(sites))
     for k, rows, come, fails in islice(_along(sites, reading), frames):
         failed = np.flatnonzero(fails)
         found.frame[rows[failed]], found.clause[rows[failed]] = k, fails[failed]

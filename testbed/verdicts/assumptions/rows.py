@@ -6,7 +6,8 @@ shows of the function's activations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from testbed.contract.assumption import (
     THERE,
     TableRow,
 )
-from testbed.image import image_covering
+from testbed.image import LoadedImage, image_covering
 from testbed.rereading import (
     CFA,
     Evaluated,
@@ -34,9 +35,10 @@ from testbed.rereading import (
     Word,
     evaluate,
     reread,
+    rule_columns,
     rules_of,
 )
-from testbed.trace.distinct_rows import distinct
+from testbed.trace.by_address import AskedOnce
 from testbed.verdicts.assumptions.along import (
     Bools,
     ComeBy,
@@ -66,73 +68,78 @@ class _InForce:
         return f"the row with CFA {self.row.cfa}"
 
 
-@dataclass(frozen=True, eq=False)
 class _Reread:
     """The rows of a table at the addresses that were looked up so far, each asked for once."""
 
-    sites: Sites
-    format: str
-    rows: list[SecondRow | NoRow] = field(default_factory=list)
-    rules: list[int] = field(default_factory=list)  # of each row, in `distinct`
-    biases: list[int] = field(default_factory=list)
-    kinds: list[_Kind] = field(default_factory=list)
-    distinct: dict[RowRules, int] = field(default_factory=dict)
-    _known: dict[int, int] = field(default_factory=dict)
+    def __init__(self, images: tuple[LoadedImage, ...], arch: Arch, format: str) -> None:
+        self.images, self.arch, self.format = images, arch, format
+        self.rows: list[SecondRow | NoRow] = []
+        self.biases: list[int] = []
+        self.rules = rule_columns(arch, ())
+        self._lines: dict[RowRules, int] = {}  # of the rules
+        self._facts: list[tuple[int, *_Kind]] = []  # of each row, behind the line of its rules
+        self._columns = np.zeros((0, 1 + len(_Kind._fields)), np.int64)
+        self._asked = AskedOnce(self._number)
 
-    def at(self, addresses: Words) -> Numbers:
-        """The number of the row at each address."""
-        known = np.sort(np.array([*self._known], np.uint64))
-        place = np.searchsorted(known, addresses)
-        new = (
-            np.ones(len(addresses), np.bool_)
-            if not len(known)
-            else known[np.minimum(place, len(known) - 1)] != addresses
-        )
-        for at in distinct(addresses[new]).tolist():
-            self._number(at)
-        known = np.sort(np.array([*self._known], np.uint64))
-        numbers = np.array([self._known[at] for at in known.tolist()], np.int64)
-        found: Numbers = numbers[np.searchsorted(known, addresses)]
-        return found
+    def at(self, addresses: Words) -> tuple[Numbers, Numbers, Bools]:
+        """At each address the number of the row, the line of its rules, and its kind in columns."""
+        number = self._asked.at(addresses)
+        if len(self._facts) > len(self._columns):
+            self._columns = np.concatenate((self._columns, self._facts[len(self._columns) :]))
+            known = len(self.rules.rules)
+            self.rules = self.rules.with_lines(rule_columns(self.arch, [*self._lines][known:]))
+        facts = self._columns[number]
+        return number, facts[:, 0], facts[:, 1:].astype(np.bool_)
 
     def _number(self, at: int) -> int:
-        if at not in self._known:
-            self._known[at] = len(self.rows)
-            loaded = image_covering(self.sites.trace.images, at)
-            row = reread(loaded.image, self.format, at - loaded.bias) if loaded else NoRow(f"no file covers {at:#x}")
-            nothing = RowRules(None, Lost(), (None,) * len(self.sites.arch.index))
-            rules = nothing if isinstance(row, NoRow) else rules_of(row)
-            self.rows.append(row)
-            self.kinds.append(_kind(row))
-            self.biases.append(loaded.bias if loaded else 0)
-            self.rules.append(self.distinct.setdefault(rules, len(self.distinct)))
-        return self._known[at]
+        loaded = image_covering(self.images, at)
+        row = reread(loaded.image, self.format, at - loaded.bias) if loaded else NoRow(f"no file covers {at:#x}")
+        nothing = RowRules(None, Lost(), (None,) * len(self.arch.index))
+        rules = nothing if isinstance(row, NoRow) else rules_of(row)
+        self._facts.append((self._lines.setdefault(rules, len(self._lines)), *_kind(row)))
+        self.rows.append(row)
+        self.biases.append(loaded.bias if loaded else 0)
+        return len(self.rows) - 1
+
+
+_reread_of = lru_cache(maxsize=8)(_Reread)  # a long run is judged in pieces, by the rows of the same files
+
+
+def read_by_rows(sites: Sites, assumption: TableRow) -> Words:
+    """What a row goes by at the innermost frame of each site: its rules, its kind, and the registers that rules read.
+
+    Of an expression the pc stands for what it reads of the code.
+    """
+    table, registers = _reread_of(sites.trace.images, sites.arch, assumption.format), sites.registers
+    pc = sites.register(sites.arch.pc)
+    _, line, kinds = table.at(pc)
+    own = np.where(table.rules.has_others[line], pc, 0)
+    return np.column_stack((line, kinds @ (1 << np.arange(kinds.shape[1])), own, registers[:, table.rules.bases]))
 
 
 def table_rows(sites: Sites, assumption: TableRow) -> ReadingAlong:
     """The row of each frame, on the registers that the row before gave."""
-    here, table = at_first(sites), _Reread(sites, assumption.format)
+    here, table = at_first(sites), _reread_of(sites.trace.images, sites.arch, assumption.format)
     interrupted = np.ones(len(sites), np.bool_)
     while True:
-        come = _by_rows(sites, here, table, table.at(here.pc - ~interrupted), interrupted, assumption)
+        come = _by_rows(sites, here, table, interrupted, assumption)
         go_on = yield come
         here, interrupted = here.after(come, go_on, np.zeros(len(here.rows), np.bool_)), come.interrupted[go_on]
 
 
-def _by_rows(
-    sites: Sites, here: AtFrame, table: _Reread, number: Numbers, interrupted: Bools, assumption: TableRow
-) -> ComeBy:
-    """What the numbered rows of a table give, each on one frame."""
+def _by_rows(sites: Sites, here: AtFrame, table: _Reread, interrupted: Bools, assumption: TableRow) -> ComeBy:
+    """What the rows of a table give, each on one frame."""
     arch, rows = sites.arch, table.rows
-    none, root, signal, signed, has_cfa, on_stack, may_go_back = np.array(table.kinds, np.bool_)[number].T
+    number, line, kinds = table.at(here.pc - ~interrupted)
+    none, root, signal, signed, has_cfa, on_stack, may_go_back = kinds.T
     frames = RowFrames(
         arch,
         here.values,
         here.known,
         lambda some, addresses, size: sites.words(here.rows[some], addresses, np.ones(len(some), np.bool_), size),
-        np.array(table.biases, object)[number],
+        lambda i: table.biases[number[i]],
     )
-    given = evaluate([*table.distinct], np.array(table.rules)[number], frames)
+    given = evaluate(table.rules, line, frames)
     returns, lost = given.return_address.value, ~given.return_address.known
     pc = code_of(arch, np.where(signed, returns & ~np.uint64(arch.signature), returns))
 

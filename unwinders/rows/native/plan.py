@@ -7,7 +7,7 @@ needs is that ``row_for`` looks at a frame's pc and kind only; a plan's frames h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -32,6 +32,7 @@ from testbed.contract.rows import (
 )
 from testbed.conventions import platform
 from testbed.image import LoadedImage, image_covering
+from testbed.trace.distinct_rows import distinct
 from testbed.trace.trace import changed_bits
 from testbed.words.errors import UnwindError
 from unwinders.rows.expression import sum_at
@@ -81,19 +82,32 @@ class Plan:
         self.lookup = _lookup(self.images)
         self.registers = list(dict.fromkeys((arch.sp, *arch.frame_pointers, *platform(arch).preserved)))
 
-    def ask(self, pcs: Iterable[int], kind: int) -> None:
+    def ask(self, pcs: NDArray[np.uint64], kind: int) -> None:
         """Ask for the rows at pcs, as far as that has not been done."""
         frame_kind = (FrameKind.INTERRUPTED, FrameKind.CALLER)[kind]
-        for pc in pcs:
+        pcs = distinct(pcs)
+        place = self._place(pcs - np.uint64(kind))
+        known = np.where(place < 0, self.lookup.outside[kind], self.lookup.map[kind, place])
+        new = np.flatnonzero(known == UNASKED)
+        for pc, at in zip(pcs[new].tolist(), place[new].tolist(), strict=True):
             frame = Frame(frame_kind, pc, _NoRegisters())
-            at = self._place(frame.lookup_pc)
-            known = self.lookup.outside if at < 0 else self.lookup.map[:, at]
-            if known[kind] == UNASKED:
-                loaded = image_covering(self.images, frame.lookup_pc)
-                try:
-                    known[kind] = ROWS + self._number(self._at(pc, self.row_for(frame, loaded)))
-                except UnwindError:
-                    known[kind] = NO_ROW
+            try:
+                row = self.row_for(frame, image_covering(self.images, frame.lookup_pc))
+                entry = ROWS + self._number(self._at(pc, row))
+            except UnwindError:
+                entry = NO_ROW
+            if at < 0:
+                self.lookup.outside[kind] = entry
+            else:
+                self.lookup.map[kind, at] = entry
+
+    def _place(self, pcs: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Where in the map each pc is, -1 outside all images."""
+        found = np.full(len(pcs), -1, np.int64)
+        for start, size, place in list(zip(*self.lookup[:3], strict=True))[::-1]:  # of the first that covers a pc
+            inside = pcs - start < size
+            found[inside] = place + (pcs[inside] - start).astype(np.int64)
+        return found
 
     def _at(self, pc: int, row: UnwindRow) -> UnwindRow:
         """A row as it is at one pc: a `.plt` counts by an expression what each of its pcs has pushed."""
@@ -101,12 +115,6 @@ class Plan:
         if cfa is None:
             return row
         return self._counted.setdefault((id(row), cfa.offset), (row, replace(row, cfa=cfa)))[1]
-
-    def _place(self, pc: int) -> int:
-        for start, size, place in zip(*(column.tolist() for column in self.lookup[:3]), strict=True):
-            if start <= pc < start + size:
-                return int(place) + pc - int(start)
-        return -1
 
     def _number(self, row: UnwindRow) -> int:
         if id(row) not in self._numbers:

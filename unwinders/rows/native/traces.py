@@ -155,7 +155,7 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
     asked = np.zeros(1, np.uint64)  # the pc whose row is missing
     memory, journal = memory_of(trace)
     if not len(plan):  # else the walk says where a row is missing
-        plan.ask(sorted(set(pcs[:AHEAD].tolist())), INTERRUPTED)
+        plan.ask(pcs[:AHEAD], INTERRUPTED)
     known = -1
     sweep = sooner(swept.sweep, len(trace))
     while True:
@@ -173,9 +173,9 @@ def _sweep(trace: Trace, plan: Plan, columns: _SweepColumns) -> None:
             columns.grow()
         elif why == swept.ASK_INTERRUPTED:
             step = int(state[swept.STEP])
-            plan.ask(sorted(set(pcs[step : step + AHEAD].tolist())), INTERRUPTED)
+            plan.ask(pcs[step : step + AHEAD], INTERRUPTED)
         else:
-            plan.ask([int(asked[0])], CALLER)
+            plan.ask(asked, CALLER)
 
 
 def _registers(trace: Trace, registers: NDArray[np.uint64], index: NDArray[np.int64]) -> swept.SweptRegisters:
