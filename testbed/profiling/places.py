@@ -53,12 +53,14 @@ class WrongPlaces:
 
     def __init__(self, unwinder: Unwinder) -> None:
         self.unwinder = unwinder
-        self._found: dict[tuple[int, ...], tuple[WrongPlace, NDArray[np.int64]]] = {}  # with its steps, lies, whole
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._places: list[WrongPlace] = []  # without counts
+        self._counted = np.zeros((0, 3), np.int64)  # of each its steps, lies, and those at which every caller is found
 
     @property
     def found(self) -> list[WrongPlace]:
-        each = ((place, *counted.tolist()) for place, counted in self._found.values())
-        return [replace(place, steps=steps, lies=lies, whole=whole) for place, steps, lies, whole in each]
+        each = zip(self._places, self._counted.tolist(), strict=True)
+        return [replace(place, steps=steps, lies=lies, whole=whole) for place, (steps, lies, whole) in each]
 
     def add(self, wrong: WrongSteps) -> None:
         """Count more of them."""
@@ -66,13 +68,13 @@ class WrongPlaces:
         calling = (sites.depth > 0) & (sizes[sites.own] > 0)
         table = np.stack([each.astype(np.uint64) for each in (sites.pc, calling, wrong.accord, wrong.clause)], axis=1)
         firsts, of_step = distinct_rows(table)
-        keys = list(map(tuple, table[firsts].tolist()))
-        new = [i for i, key in enumerate(keys) if key not in self._found]
-        for i, place in zip(new, self._named(wrong, firsts[new]), strict=True):
-            self._found[keys[i]] = place, np.zeros(3, np.int64)
-        sums = np.stack([np.bincount(of_step, each) for each in (None, wrong.lies, wrong.whole)], axis=1)
-        for key, counted in zip(keys, sums.astype(np.int64), strict=True):
-            self._found[key][1][:] += counted
+        keys = map(tuple, table[firsts].tolist())
+        number = np.array([self._numbers.setdefault(key, len(self._numbers)) for key in keys])
+        new = np.flatnonzero(number >= len(self._places))
+        self._places += self._named(wrong, firsts[new])
+        self._counted = np.concatenate((self._counted, np.zeros((len(new), 3), np.int64)))
+        counts = [np.bincount(of_step, each) for each in (None, wrong.lies, wrong.whole)]
+        self._counted[number] += np.stack(counts, axis=1).astype(np.int64)
 
     def _named(self, wrong: WrongSteps, firsts: NDArray[np.int64]) -> Iterator[WrongPlace]:
         """The places of some steps, without counts."""
