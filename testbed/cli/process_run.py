@@ -59,8 +59,10 @@ def _of_interpreter(path: Path, head: bytes, arguments: Sequence[str]) -> str:
     words = os.fsdecode(head[2:].partition(b"\n")[0]).split(None, 1)
     if not words:
         return f"{path} is a script that names no interpreter behind its #!"
-    inside = ("--", *(word.rstrip() for word in words[1:]), f"/here/{path.name}", *arguments)
-    command = shlex.join(("testbed", "run", words[0], "--folder", f"/here={path.parent}", *inside))
+    folder = path.parent.resolve()
+    shown = () if folder.is_relative_to(Path.cwd()) else ("--folder", f"{folder}={folder}")
+    inside = ("--", *(word.rstrip() for word in words[1:]), str(path), *arguments)
+    command = shlex.join(("testbed", "run", words[0], *shown, *inside))
     return f"{path} is a script of {words[0]}: {command}"
 
 
@@ -97,7 +99,8 @@ def watched_process(
 
 def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
     """What a process is given, as the functions that run one name it."""
-    folders = {}
+    here = os.getcwd() if os.path.exists(".") else "/"
+    folders = {here: here} if here != "/" else {}  # as in a shell; not the whole host
     for each in options.shown:
         name, found, folder = each.partition("=")
         if not found:
@@ -110,6 +113,7 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
         "stdin": given_bytes(options.stdin, "--stdin ") if options.stdin else b"",
         "sysroot": options.sysroot,
         "folders": folders,
+        "folder": here,
         "debug": NOWHERE if options.no_debug_files else looked_in(options.debug_dirs, options.sysroot),
     }
 

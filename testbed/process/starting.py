@@ -199,12 +199,9 @@ def _auxiliary(abi: KernelAbi, loaded: LoadedProgram) -> dict[int, int]:
 
 # Where a program finds its libraries if nobody says: the host's own, or those of Debian's cross compilers.
 #
-# Only folders of libraries and programs are shown, nothing else of the host.
+# Only what is installed is shown, with what it reads, and nothing else of the host.
 
-_NATIVE = (
-    *("/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"),
-    *("/bin", "/usr/bin", "/etc/alternatives"),
-)
+_NATIVE = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc/alternatives")
 _SYSROOTS = PerArch(
     {
         "x86_64": {path: path for path in _NATIVE},

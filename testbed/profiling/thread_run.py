@@ -16,7 +16,7 @@ from testbed.build.recipes import PREBUILT
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.process import ProcessRun
-from testbed.process.process_run import LongProcess
+from testbed.process.process_run import LongProcess, LongThread
 from testbed.profiling.judge import Judging, sampled_steps, steps_asked
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
 from testbed.profiling.whose_code import CodePart, own_steps
@@ -46,10 +46,16 @@ def judge_in_pieces(
     """Every thread, counted, and every unwinder, as `judge_process` has it. ``progress`` is told how many are done."""
     judgings = [Judging(unwinder) for unwinder in unwinders]
     surveys, own = [], []
+    sampling = not all(each.soon_judged for each in unwinders)
     for thread in process.threads:
         parts: list[NDArray[np.bool_]] = []
-        surveys.append(survey(lambda thread=thread, parts=parts: _with_own(process.chunks(thread), parts)))  # type: ignore[misc]
         own.append(parts)
+
+        def passed(thread: LongThread = thread, parts: list[NDArray[np.bool_]] = parts) -> Iterator[Window]:
+            chunks = process.chunks(thread)
+            return _with_own(chunks, parts) if sampling else windows(chunks)
+
+        surveys.append(survey(passed))
     asked = [
         None if each.soon_judged else sampled_steps(process.inputs.seed, own, sample or steps_asked(each))
         for each in unwinders

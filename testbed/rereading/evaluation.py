@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.conventions import platform
-from testbed.rereading.expression import Unknown, compute
+from testbed.rereading.expression import Unknown, compute, registers_read
 from testbed.rereading.rows import CFA, ByExpression, Lost, Plus, SecondRow, SecondRule, Word
+from testbed.trace.distinct_rows import distinct_rows
 
 Numbers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -235,11 +236,23 @@ class _RuleValues:
                 value[where], there[where] = self.frames.read(some[where], address[where], size)
                 return KnownValues(value, there)
             case ByExpression():
-                computed = [self.computed(rule, i) for i in some.tolist()]
+                first, alike = self._alike(rule, some)
+                computed = [self.computed(rule, i) for i in some[first].tolist()]
                 value = np.array([each or 0 for each in computed], np.uint64)
-                return KnownValues(value, np.array([each is not None for each in computed], np.bool_))
+                return KnownValues(value[alike], np.array([each is not None for each in computed], np.bool_)[alike])
             case Lost():
                 return KnownValues(np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_))
+
+    def _alike(self, rule: ByExpression, some: Numbers) -> tuple[Numbers, Numbers]:
+        """The first of the frames that are alike in all that an expression looks at, and which of them each is."""
+        arch = self.frames.arch
+        read = registers_read(rule.expression, arch.word)
+        if read is None:
+            return np.arange(len(some)), np.arange(len(some))
+        columns = [arch.index[arch.by_dwarf[number]] for number in read if number in arch.by_dwarf]
+        values = np.column_stack((self.frames.values[some][:, columns], self.cfa.value[some]))
+        known = np.column_stack((self.frames.known[some][:, columns], self.cfa.known[some]))
+        return distinct_rows(np.column_stack((values, known)))
 
     def register(self, name: str, some: Numbers) -> KnownValues:
         if name == CFA:

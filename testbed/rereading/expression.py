@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 from testbed.arch import Arch
@@ -93,6 +94,22 @@ def check(code: bytes, word: int) -> None:
             cursor.operands(_OPERANDS[op], word)
     if not begins.issuperset(targets):
         raise ValueError("a jump to where no operation begins")
+
+
+@cache
+def registers_read(code: bytes, word: int) -> tuple[int, ...] | None:
+    """The DWARF numbers of the registers that an expression counts from; None where it looks at more than these."""
+    cursor, found = TableBytes(code, 0, len(code)), set()
+    while cursor.left:
+        op = cursor.number(1)
+        if op in (0x03, 0x06, 0x94) or op not in _OPERANDS:  # addr, deref, deref_size
+            return None
+        if 0x70 <= op <= 0x8F:
+            found.add(op - 0x70)
+        elif op == 0x92:
+            found.add(cursor.leb128())
+        cursor.operands(_OPERANDS[op] if op != 0x92 else "s", word)
+    return tuple(found)
 
 
 class Surroundings(Protocol):

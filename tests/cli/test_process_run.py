@@ -208,13 +208,30 @@ def test_of_a_program_with_libraries_it_is_told_before_and_they_are_looked_in(te
     tells(testbed, 0, ("run", str(places / "kv"), "--at", "__libc_start_main", "-u", "eh_frame"))
 
 
-def test_of_a_script_it_is_told_how_its_interpreter_is_run(testbed: Testbed, tmp_path: Path) -> None:
+def test_a_process_begins_in_the_current_folder_and_reads_its_files_and_what_is_installed(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "names.txt").write_text("b\na\n")
+    monkeypatch.chdir(tmp_path)
+    script = "read name; pwd; echo $name; echo made > own; [ -e /usr/lib/os-release ]"
+    said = tells(testbed, 0, ("run", "/bin/dash", "-u", "eh_frame", "--", "-ec", f"exec < names.txt; {script}"))
+    assert f"\n{tmp_path}\nb\n" in said.out and not (tmp_path / "own").exists()
+    monkeypatch.chdir("/")
+    said = tells(testbed, 0, ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", f"[ -e {tmp_path} ] || pwd"))
+    assert "\n/\n" in said.out
+
+
+def test_of_a_script_it_is_told_how_its_interpreter_is_run(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = tmp_path / "count.sh"
     script.write_text('#!/bin/sh -e\necho "counted $1"\n')
-    command = f"testbed run /bin/sh --folder /here={tmp_path} -- -e /here/count.sh 'a b'"
+    command = f"testbed run /bin/sh --folder {tmp_path}={tmp_path} -- -e {script} 'a b'"
     tells(testbed, 2, ("run", str(script), "--", "a b"), err=[f"count.sh is a script of /bin/sh: {command}"])
     tells(testbed, 2, ("run", str(script)), err=["script of /bin/sh"])
     assert "counted a b" in testbed(*shlex.split(command)[1:]).out
+    monkeypatch.chdir(tmp_path)
+    tells(testbed, 2, ("run", "count.sh"), err=["script of /bin/sh: testbed run /bin/sh -- -e count.sh"])
     script.write_text("#!\n")
     tells(testbed, 2, ("run", str(script)), err=["names no interpreter"])
 
