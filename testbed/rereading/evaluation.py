@@ -5,7 +5,7 @@ The return address is the value as it lies there: with its signature, with the T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,7 +17,6 @@ from testbed.arch import Arch
 from testbed.conventions import platform
 from testbed.rereading.expression import Unknown, compute, registers_read
 from testbed.rereading.rows import CFA, ByExpression, Lost, Plus, SecondRow, SecondRule, Word
-from testbed.trace.distinct_rows import distinct_rows
 
 Numbers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -103,7 +102,7 @@ def _joined(row: SecondRow, whole: str) -> SecondRule | None:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleColumns:
+class RulesInColumns:
     """The rules of rows in columns: a line for each row, of its CFA, its return address, where in memory that lies, and
     each register.
 
@@ -134,8 +133,8 @@ class RuleColumns:
         found: Bools = (self.base == _OTHER).any(axis=1)
         return found
 
-    def with_lines(self, more: RuleColumns) -> RuleColumns:
-        return RuleColumns(
+    def with_lines(self, more: RulesInColumns) -> RulesInColumns:
+        return RulesInColumns(
             self.rules + more.rules,
             np.concatenate((self.base, more.base)),
             np.concatenate((self.offset, more.offset)),
@@ -147,7 +146,7 @@ _NOTHING, _OTHER = -1, -2
 _CFA, _RETURN, _PLACE, _THINGS = range(4)  # things in front of the registers, and how many
 
 
-def rule_columns(arch: Arch, rows: Sequence[RowRules]) -> RuleColumns:
+def rule_columns(arch: Arch, rows: Sequence[RowRules]) -> RulesInColumns:
     """Rules in columns."""
     columns = {**arch.index, CFA: len(arch.registers)}
 
@@ -165,7 +164,7 @@ def rule_columns(arch: Arch, rows: Sequence[RowRules]) -> RuleColumns:
     rules = tuple((row.cfa, row.return_address, _place(row.return_address), *row.registers) for row in rows)
     lines = np.array([[coded(rule) for rule in line] for line in rules], object)
     base, offset, size = np.moveaxis(lines.reshape(len(rules), 2 + len(columns), 3), 2, 0)
-    return RuleColumns(rules, base.astype(np.int64), offset.astype(np.uint64), size.astype(np.int64))
+    return RulesInColumns(rules, base.astype(np.int64), offset.astype(np.uint64), size.astype(np.int64))
 
 
 _WORD = (1 << 64) - 1
@@ -175,7 +174,7 @@ def _place(return_address: SecondRule) -> SecondRule | None:
     return return_address.at if isinstance(return_address, Word) else None
 
 
-def evaluate(rules: RuleColumns, which: Numbers, frames: RowFrames) -> Evaluated:
+def evaluate(rules: RulesInColumns, which: Numbers, frames: RowFrames) -> Evaluated:
     """The caller of each frame, by the rules that ``which`` numbers."""
     arch, many = frames.arch, len(which)
     none = KnownValues(np.zeros((many, 1), np.uint64), np.zeros((many, 1), np.bool_))
@@ -197,7 +196,7 @@ class _RuleValues:
 
     frames: RowFrames
     cfa: KnownValues
-    rules: RuleColumns
+    rules: RulesInColumns
     which: Numbers
 
     def of(self, things: Numbers) -> KnownValues:
@@ -236,23 +235,25 @@ class _RuleValues:
                 value[where], there[where] = self.frames.read(some[where], address[where], size)
                 return KnownValues(value, there)
             case ByExpression():
-                first, alike = self._alike(rule, some)
-                computed = [self.computed(rule, i) for i in some[first].tolist()]
-                value = np.array([each or 0 for each in computed], np.uint64)
-                return KnownValues(value[alike], np.array([each is not None for each in computed], np.bool_)[alike])
+                alike, found = self._alike(rule, some), dict[Hashable, int | None]()
+                for i, key in zip(some.tolist(), alike, strict=True):
+                    if key not in found:
+                        found[key] = self.computed(rule, i)
+                value = np.array([found[key] or 0 for key in alike], np.uint64)
+                return KnownValues(value, np.array([found[key] is not None for key in alike], np.bool_))
             case Lost():
                 return KnownValues(np.zeros(len(some), np.uint64), np.zeros(len(some), np.bool_))
 
-    def _alike(self, rule: ByExpression, some: Numbers) -> tuple[Numbers, Numbers]:
-        """The first of the frames that are alike in all that an expression looks at, and which of them each is."""
+    def _alike(self, rule: ByExpression, some: Numbers) -> Sequence[Hashable]:
+        """A key of each frame: those with equal ones are alike in all that an expression looks at."""
         arch = self.frames.arch
         read = registers_read(rule.expression, arch.word)
         if read is None:
-            return np.arange(len(some)), np.arange(len(some))
+            return range(len(some))
         columns = [arch.index[arch.by_dwarf[number]] for number in read if number in arch.by_dwarf]
         values = np.column_stack((self.frames.values[some][:, columns], self.cfa.value[some]))
         known = np.column_stack((self.frames.known[some][:, columns], self.cfa.known[some]))
-        return distinct_rows(np.column_stack((values, known)))
+        return [row.tobytes() for row in np.column_stack((values, known))]
 
     def register(self, name: str, some: Numbers) -> KnownValues:
         if name == CFA:
