@@ -1,6 +1,7 @@
 """Numbers in assembly sources: constants, labels, ``.`` (here) and the operators of the GNU and LLVM assemblers.
 
 Their operators bind otherwise than C's: ``|``, ``^`` and ``&`` tighter than ``+`` and ``-`` (GNU as, section 6.2.4).
+What is true is -1. Comparisons bind as LLVM has them, less than ``+``.
 Operands are numbers of 64 bits with a sign, and so is what comes of them: the rest is gone, as in LLVM's `MCExpr`.
 Division goes towards zero, ``>>`` shifts zeroes in.
 """
@@ -33,7 +34,7 @@ class Place:
 
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)|(?P<name>[A-Za-z_.$][\w.$]*)|(?P<sign><<|>>|[-+*/%&|^~()]))"
+    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)|(?P<name>[A-Za-z_.$][\w.$]*)|(?P<sign><<|>>|[<>!=]=|<>|&&|\|\||[-+*/%&|^~()<>]))"
 )
 _DEEPEST = 50  # nested brackets and signs
 
@@ -64,6 +65,16 @@ def _shifted_right(left: int, right: int) -> int:
 
 # Binary operators, loosest binding first.
 _BINARY: tuple[dict[str, Callable[[int, int], int]], ...] = (
+    {"&&": lambda left, right: -bool(left and right), "||": lambda left, right: -bool(left or right)},
+    {
+        "==": lambda left, right: -(left == right),
+        "!=": lambda left, right: -(left != right),
+        "<>": lambda left, right: -(left != right),
+        "<": lambda left, right: -(left < right),
+        "<=": lambda left, right: -(left <= right),
+        ">": lambda left, right: -(left > right),
+        ">=": lambda left, right: -(left >= right),
+    },
     {"+": operator.add, "-": operator.sub},
     {"|": operator.or_, "^": operator.xor, "&": operator.and_},
     {

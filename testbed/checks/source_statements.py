@@ -3,7 +3,7 @@
 An assembler says of an instruction that a macro made at which line the use stands. Which statement of the macro it is
 follows from how many instructions the use made before it. Which lines count, and what is a macro of the preprocessor's,
 says that itself; expanded besides are the assembler's own, ``.macro``, with what they choose and repeat by a use's
-arguments: ``.if``, ``.ifb``, ``.ifnb``, ``.rept``, ``.irp``. What the assembler computes otherwise is not.
+arguments: ``.if``, ``.ifb``, ``.ifnb``, ``.ifc``, ``.ifnc``, ``.rept``, ``.irp``. What the assembler computes otherwise is not.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def _repeated(
 ) -> Iterator[_BodyLine | None]:
     """The lines of a macro's body as the assembler chooses and repeats them; None where that cannot be told.
 
-    Told are `.if` of a number, `.ifb`, `.ifnb`, and `.rept`, `.irp` of what the use gives.
+    Told are `.if` of a number, `.ifb`, `.ifnb`, `.ifc`, `.ifnc`, and `.rept`, `.irp` of what the use gives.
     """
     at = 0
     while at < len(body):
@@ -332,6 +332,9 @@ def _times(filled: str, given: Mapping[str, str]) -> Sequence[Mapping[str, str]]
     name, _, rest = " ".join(_COMMENT.sub("", filled).split()).partition(" ")
     if name in (".ifb", ".ifnb"):
         return ({},) * ((name == ".ifb") is not bool(rest))
+    if name in (".ifc", ".ifnc"):
+        one, other = (each.strip(" '") for each in rest.partition(",")[::2])
+        return ({},) * ((name == ".ifc") is (one == other))
     if name == ".irp":
         own, *values = (each for each in re.split(r"[\s,]+", rest) if each)
         return [{own: each} for each in values][:_MOST_TIMES]

@@ -161,6 +161,8 @@ def test_what_does_not_assemble_is_named_with_its_place(text: str, message: str)
         ("f - 2", 98),
         ("0b11", 3),
         ("7 / 2 % 2", 1),
+        ("1 + 2 > 2 && 3 != 3 || 1 << 3 <= 8", -1),
+        ("2 < 1", 0),
     ],
 )
 def test_expressions(text: str, value: int) -> None:
