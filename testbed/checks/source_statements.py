@@ -3,7 +3,8 @@
 An assembler says of an instruction that a macro made at which line the use stands. Which statement of the macro it is
 follows from how many instructions the use made before it. Which lines count, and what is a macro of the preprocessor's,
 says that itself; expanded besides are the assembler's own, ``.macro``, with what they choose and repeat by a use's
-arguments: ``.if``, ``.ifb``, ``.ifnb``, ``.ifc``, ``.ifnc``, ``.rept``, ``.irp``. What the assembler computes otherwise is not.
+arguments: ``.if``, ``.ifb``, ``.ifnb``, ``.ifc``, ``.ifnc``, ``.rept``, ``.irp``. What the assembler computes otherwise
+is not.
 """
 
 from __future__ import annotations
