@@ -31,6 +31,12 @@ from testbed.micro.stack_moves import register_use, stack_move_at
 from testbed.words.table_formats import BY_SECTION, Directives
 
 _SaidAndTrue = tuple[RowTable, Mapping[int, ObservedRow]]
+_MARKED = "it was compiled without a table, or marked as code that throws nothing: -funwind-tables writes one"
+_LEFT_OUT = "this build leaves out what the source says of rows: {} stands for nothing"
+_MOSTLY_BARE = "most of the file's functions have no row at all: compilers write them by -funwind-tables"
+_CUTS_THE_STACK = "it calls nothing, and each run leaves by another stack, as where an exception is raised"
+_PRIVATE = "only a contract of its own loses {}: each caller has saved it"
+_UNCALLED = "nothing calls it from code that has rows"
 _OF_LINKERS = frozenset(section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES)
 
 
@@ -46,40 +52,37 @@ class FileCalls:
 
     def as_seen(self, finding: TableFinding, table: RowTable, true: Mapping[int, ObservedRow]) -> TableFinding:
         """A finding, as a note where nobody sees what it tells of. ``true``: also what a caller's rows do not tell."""
-        seen, piece = finding.consequence, self._piece(finding.pc)
-        # Of code that brings no entry a linker makes one that says no more, and none before the first.
-        is_linked = not self.is_source and not self.image.relocatable and finding.table in _OF_LINKERS and finding.bare
-        if seen is not None and (is_linked or (finding.kind is FindingKind.CANNOT_UNWIND and not self.is_source)):
-            what = "it was compiled without a table, or marked as code that throws nothing: -funwind-tables writes one"
-            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
-        if seen is not None and finding.bare and self.left_out:
-            what = f"this build leaves out what the source says of rows: {self.left_out} stands for nothing"
-            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
-        if seen is not None and finding.bare and not self.is_source and self._are_mostly_bare(table):
-            what = "most of the file's functions have no row at all: compilers write them by -funwind-tables"
-            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
-        if seen is not None and piece is not None and finding.bare and self._cuts_the_stack(piece, true):
-            what = "it calls nothing, and each run leaves by another stack, as where an exception is raised"
-            return replace(finding, repair=None, consequence=replace(seen, severity=Severity.NOTE, what=what))
-        if seen is None or piece is None or piece.start in self._exported or piece.start in self._held:
+        seen, piece, bare = finding.consequence, self._piece(finding.pc), finding.bare
+        if seen is None or piece is None:
             return finding
-        if seen.gone and all(self._is_private(piece, name, (table, true), frozenset()) for name in seen.gone):
-            what = f"only a contract of its own loses {', '.join(seen.gone)}: each caller has saved it"
-            return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
-        if finding.kind is FindingKind.NO_ROW and finding.bare and not self._is_called_with_rows(piece, table):
-            what = "nothing calls it from code that has rows"
-            return replace(finding, consequence=replace(seen, severity=Severity.NOTE, what=what))
-        return finding
+        # Of code that brings no entry a linker makes one that says no more, and none before the first.
+        is_linked = not self.image.relocatable and finding.table in _OF_LINKERS and bare
+        is_marked = is_linked or finding.kind is FindingKind.CANNOT_UNWIND
+        is_local = piece.start not in self._exported and piece.start not in self._held
+        is_unseen = is_local and all(self._is_private(piece, name, (table, true), frozenset()) for name in seen.gone)
+        is_uncalled = is_local and finding.kind is FindingKind.NO_ROW and not self._is_called_with_rows(piece, table)
+        of_build = (
+            (is_marked and not self.is_source, _MARKED),
+            (bare and bool(self.left_out), _LEFT_OUT.format(self.left_out)),
+            (bare and not self.is_source and self._are_mostly_bare(table), _MOSTLY_BARE),
+        )
+        of_code = (
+            (bare and self._cuts_the_stack(piece, true), _CUTS_THE_STACK),
+            (is_unseen and bool(seen.gone), _PRIVATE.format(", ".join(seen.gone))),
+            (is_uncalled and bare, _UNCALLED),
+        )
+        what = next((what for holds, what in (*of_build, *of_code) if holds), "")
+        repair = None if any(holds for holds, _ in of_build) else finding.repair
+        noted = replace(finding, repair=repair, consequence=replace(seen, severity=Severity.NOTE, what=what))
+        return noted if what else finding
 
     def _cuts_the_stack(self, piece: CodePiece, true: Mapping[int, ObservedRow]) -> bool:
         """Does what was executed of code that calls nothing end with another stack's SP, as OCaml's
         `caml_stack_overflow` does? Nobody comes back to who called it, or has asked for him."""
         own = [each for pc, each in true.items() if piece.start <= pc < piece.end]
-        if not own or any(each.returns for each in own) or scan(self.image, piece.start, piece.end).calls:
-            return False
-        last = max(each.pc for each in own)
-        use = register_use(self.image, last)
-        if use is None or self.image.arch.sp not in use.writes:
+        last = max((each.pc for each in own), default=piece.start)
+        use, calls = register_use(self.image, last), scan(self.image, piece.start, piece.end).calls
+        if use is None or calls or self.image.arch.sp not in use.writes or any(each.returns for each in own):
             return False
         return use.loads or stack_move_at(self.image, last) is not None
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from testbed.checks.code_words import cfa_words, rule_words
-from testbed.checks.frame_states import CFA_OFFSET, CFA_REGISTER, cfa_of
+from testbed.checks.frame_states import cfa_of
 from testbed.checks.model import WrongThing
 from testbed.checks.tried_function import THE_CFA, TriedFunction
 from testbed.contract.rows import Offset, RegisterPlus
 from testbed.image import Image
 from testbed.micro.stack_moves import register_use
 
-_OTHER_ENTRY = "and a call leaves {:#x} bytes less, and is never returned from: it supposes another entry, as by a jump"
+_OTHER_ENTRY = "and a call leaves less, and is never returned from: it supposes another entry, as by a jump"
 _FIRST_ONES = 2  # instructions before it: a landing place of branches, another register
 _OUTERMOST = "and it is zero, which marks the outermost frame: nobody calls this code"
 _THROWN_AWAY = "and it is overwritten, saved nowhere: nobody calls this code, as where a processor begins"
@@ -84,25 +84,20 @@ def computed(function: TriedFunction) -> tuple[int, str] | None:
     return None if first is None else (first, function.return_address(first))
 
 
-def more_at_entry(function: TriedFunction, start: int) -> int:
-    """How many bytes more than a call leaves the rows from ``start`` on count, to the last that was tried, in code that
-    never returns; else 0. So do those of libgcc's `__morestack`, which leave out who calls it."""
-    if not len(function) or function.tried[0].pc != start:
-        return 0
-    arch, state = function.arch, function.states[0]
-    offset, is_sp = state.get(CFA_OFFSET), state.get(CFA_REGISTER) == arch.sp
-    if not is_sp or not isinstance(offset, int) or offset <= arch.entry_cfa:
-        return 0
-    first = _since(function, lambda i: function.is_wrong(i, THE_CFA, function.states[i]))
-    return offset - arch.entry_cfa if first == 0 else 0
+def more_at_entry(function: TriedFunction, start: int) -> tuple[int, str] | None:
+    """The first instruction, ``start``, if from there to the last that was tried the rows count more than a call
+    leaves, in code that never returns. So do those of libgcc's `__morestack`, which leave out who calls it."""
+    arch, cfa = function.arch, cfa_of(function.states[0]) if len(function) else None
+    is_more = isinstance(cfa, RegisterPlus) and cfa.register == arch.sp and cfa.offset > arch.entry_cfa
+    if not is_more or function.tried[0].pc != start:
+        return None
+    return (0, THE_CFA) if _since(function, lambda i: function.is_wrong(i, THE_CFA, function.states[i])) == 0 else None
 
 
 def entered_otherwise(function: TriedFunction, start: int, image: Image) -> WrongThing | None:
     """What shows that the rows suppose another entry than a call, which was not made."""
-    if more := more_at_entry(function, start):
-        says = f"CFA = {cfa_words(cfa_of(function.states[0]))}"
-        return WrongThing(THE_CFA, says, _OTHER_ENTRY.format(more))
     for found, why in (
+        (more_at_entry(function, start), _OTHER_ENTRY),
         (thrown_away(function, image), _THROWN_AWAY),
         (put_above(function), _PUT_ABOVE),
         (computed(function), _COMPUTED),
@@ -110,5 +105,7 @@ def entered_otherwise(function: TriedFunction, start: int, image: Image) -> Wron
     ):
         if found:
             i, name = found
-            return WrongThing(name, f"{name} is {rule_words(function.rule(i, name, function.states[i]), name)}", why)
+            cfa, rule = cfa_of(function.states[i]), function.rule(i, name, function.states[i])
+            said = f"= {cfa_words(cfa)}" if name == THE_CFA else f"is {rule_words(rule, name)}"
+            return WrongThing(name, f"{name} {said}", why)
     return None

@@ -331,11 +331,9 @@ def _end_of_block(body: Sequence[tuple[int, str]], at: int) -> int | None:
 def _times(filled: str, given: Mapping[str, str]) -> Sequence[Mapping[str, str]] | None:
     """What is given each time that a block is used, if that can be told."""
     name, _, rest = " ".join(_COMMENT.sub("", filled).split()).partition(" ")
-    if name in (".ifb", ".ifnb"):
-        return ({},) * ((name == ".ifb") is not bool(rest))
-    if name in (".ifc", ".ifnc"):
-        one, other = (each.strip(" '") for each in rest.partition(",")[::2])
-        return ({},) * ((name == ".ifc") is (one == other))
+    if name in (".ifb", ".ifnb", ".ifc", ".ifnc"):
+        one, other = (each.strip(" '") for each in rest.partition("," if name.endswith("c") else "\n")[::2])
+        return ({},) * (name.startswith(".ifn") is not (one == other))
     if name == ".irp":
         own, *values = (each for each in re.split(r"[\s,]+", rest) if each)
         return [{own: each} for each in values][:_MOST_TIMES]

@@ -222,8 +222,8 @@ def _edit_place(edit: SourceEdit, own: str, base: Path | None) -> str:
     def line(word: str, file: str, number: int) -> str:
         return f"{word} line {number}" if file == own else f"{word} {near(file, base)}:{number}"
 
-    in_line = edit.new.startswith(";")  # behind a statement of it
-    at, word = edit.at, "in" if edit.old else "behind" if edit.behind or in_line else "before"
+    # A `;` leads what stands behind a statement in its line.
+    at, word = edit.at, "in" if edit.old else "behind" if edit.behind or edit.new.startswith(";") else "before"
     said = line(word, edit.file, edit.line - edit.behind)
     if at is not None and not at.macro and word == "before" and edit.column > 1:
         said = f"before `{at.text}` {line('in', edit.file, edit.line)}"

@@ -10,7 +10,7 @@
 // +         .cfi_def_cfa %rsp, 16
 // | it: every row that was executed is right but those of 1 function for another entry than a call; 2 of 7 instructions were executed (28.6 %), 5 undecided, in f.
 // | note `leaq    -64(%rcx), %rsp`, at +0, 9: `leaq -64(%rcx), %rsp`
-// | f (leaq -64(%rcx), %rsp): the row says CFA = %rsp+16, and a call leaves 8 bytes less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed)
+// | f (leaq -64(%rcx), %rsp): the row says CFA = %rsp+16, and a call leaves less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed)
 // | f: 6, 1 executed, 5 never, some came back
 // | other: 1, 1 executed, all came back
 // | dropped 1: came back with another SP, or with callee-saved registers lost

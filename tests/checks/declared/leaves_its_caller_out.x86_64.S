@@ -5,7 +5,7 @@
 // case: as it is
 // | it: every row that was executed is right but those of 1 function for another entry than a call; 4 of 10 instructions were executed (40.0 %), 6 undecided, in f.
 // | note `pushq %rbp`, at +0, 1: `pushq %rbp`
-// | f (pushq %rbp): the row says CFA = %rsp+16, and a call leaves 8 bytes less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f (pushq %rbp): the row says CFA = %rsp+16, and a call leaves less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | f: 10, 4 executed, 6 never, some came back
 // | dropped 3: SP leaves the stack
 // | dropped 1: came back with another SP, or with callee-saved registers lost

@@ -4,14 +4,14 @@
 // case: as it is
 // | it: every row that was executed is right but those of 1 function for another entry than a call; 8 of 9 instructions were executed (88.9 %), 1 undecided, in resolve.
 // | note `pushq %rbx`, at +0, 2: `pushq %rbx`
-// | resolve (pushq %rbx): the row says CFA = %rsp+24, and a call leaves 16 bytes less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | resolve (pushq %rbx): the row says CFA = %rsp+24, and a call leaves less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | resolve: 9, 8 executed, 1 never, some came back
 // case: a wrong slot besides
 // -  .cfi_rel_offset %rbx, 0
 // +  .cfi_rel_offset %rbx, 8
 // | it: every row that was executed is right but those of 1 function for another entry than a call; 8 of 9 instructions were executed (88.9 %), 1 undecided, in resolve.
 // | note `pushq %rbx`, at +0, 2: `pushq %rbx`
-// | resolve (pushq %rbx): the row says CFA = %rsp+24, and a call leaves 16 bytes less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | resolve (pushq %rbx): the row says CFA = %rsp+24, and a call leaves less, and is never returned from: it supposes another entry, as by a jump (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | resolve: 9, 8 executed, 1 never, some came back
 // case: the function takes nothing off
 // -  addq $16, %rsp
