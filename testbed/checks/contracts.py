@@ -61,18 +61,18 @@ class FileCalls:
         is_local = piece.start not in self._exported and piece.start not in self._held
         is_unseen = is_local and all(self._is_private(piece, name, (table, true), frozenset()) for name in seen.gone)
         is_uncalled = is_local and finding.kind is FindingKind.NO_ROW and not self._is_called_with_rows(piece, table)
-        of_build = (
+        unadvised = (
             (is_marked and not self.is_source, _MARKED),
             (bare and bool(self.left_out), _LEFT_OUT.format(self.left_out)),
             (bare and not self.is_source and self._are_mostly_bare(table), _MOSTLY_BARE),
-        )
-        of_code = (
             (bare and self._cuts_the_stack(piece, true), _CUTS_THE_STACK),
+        )
+        advised = (
             (is_unseen and bool(seen.gone), _PRIVATE.format(", ".join(seen.gone))),
             (is_uncalled and bare, _UNCALLED),
         )
-        what = next((what for holds, what in (*of_build, *of_code) if holds), "")
-        repair = None if any(holds for holds, _ in of_build) else finding.repair
+        what = next((what for holds, what in (*unadvised, *advised) if holds), "")
+        repair = None if any(holds for holds, _ in unadvised) else finding.repair
         noted = replace(finding, repair=repair, consequence=replace(seen, severity=Severity.NOTE, what=what))
         return noted if what else finding
 
