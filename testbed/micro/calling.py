@@ -2,7 +2,7 @@
 
 A *path* is a function, a plan of arguments, and at some steps another next instruction than the code's own choice
 (forced branches). Everything is deterministic: the same path gives the same steps. What is not mapped and is asked for
-is mapped, as zeros; system calls give 0; after a path every byte that it wrote is as before.
+is mapped, with small numbers in it; system calls give 0; after a path every byte that it wrote is as before.
 """
 
 from __future__ import annotations
