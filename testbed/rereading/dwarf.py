@@ -197,9 +197,8 @@ class FrameSection:
         """The row of an FDE at a pc that it covers."""
         if not place.start <= pc < place.end:
             return NoRow(f"the FDE at {self.name}+{place.offset:#x} does not cover {pc:#x}")
-        row = self._rows(place)
-        state = row.states[bisect_right(row.locations, pc) - 1]
-        return _row(self.arch, place, state, row.return_column, row.is_signal)
+        said = self._rows(place)
+        return said.rows[bisect_right(said.locations, pc) - 1]
 
     def _execute(self, place: _FdePlace) -> _FdeRows:
         _, cie, body = self._fde(place.offset)
@@ -210,8 +209,9 @@ class FrameSection:
         machine = _FdeMachine(self.arch, cie, self.address)
         machine.execute(replace(cie.instructions), 0, 0)
         machine.begin()
-        rows = machine.execute(body, place.start, place.end)
-        return _FdeRows([at for at, _ in rows], [state for _, state in rows], cie.return_column, cie.is_signal)
+        states = machine.execute(body, place.start, place.end)
+        rows = [_row(self.arch, place, state, cie.return_column, cie.is_signal) for _, state in states]
+        return _FdeRows([at for at, _ in states], rows)
 
 
 def _row(arch: Arch, place: _FdePlace, state: _FdeState, column: int, signal_frame: bool) -> SecondRow | NoRow:
@@ -253,12 +253,10 @@ class _FdeState:
 
 @dataclass(frozen=True, slots=True)
 class _FdeRows:
-    """What one FDE says: from each location on a state."""
+    """What one FDE says: from each location on a row."""
 
     locations: Sequence[int]
-    states: Sequence[_FdeState]
-    return_column: int
-    is_signal: bool
+    rows: Sequence[SecondRow | NoRow]
 
 
 _ADVANCES = (DW_CFA.advance_loc, DW_CFA.advance_loc1, DW_CFA.advance_loc2, DW_CFA.advance_loc4)

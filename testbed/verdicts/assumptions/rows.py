@@ -73,7 +73,8 @@ class _Reread:
 
     def __init__(self, images: tuple[LoadedImage, ...], arch: Arch, format: str) -> None:
         self.images, self.arch, self.format = images, arch, format
-        self.rows: list[SecondRow | NoRow] = []
+        self.rows: list[SecondRow | NoRow] = []  # each once
+        self._numbers: dict[int, int] = {}  # by identity
         self.biases: list[int] = []
         self.rules = rule_columns(arch, ())
         self._lines: dict[RowRules, int] = {}  # of the rules
@@ -94,12 +95,14 @@ class _Reread:
     def _number(self, at: int) -> int:
         loaded = image_covering(self.images, at)
         row = reread(loaded.image, self.format, at - loaded.bias) if loaded else NoRow(f"no file covers {at:#x}")
-        nothing = RowRules(None, Lost(), (None,) * len(self.arch.index))
-        rules = nothing if isinstance(row, NoRow) else rules_of(row)
-        self._facts.append((self._lines.setdefault(rules, len(self._lines)), *_kind(row)))
-        self.rows.append(row)
-        self.biases.append(loaded.bias if loaded else 0)
-        return len(self.rows) - 1
+        number = self._numbers.setdefault(id(row), len(self.rows))
+        if number == len(self.rows):
+            nothing = RowRules(None, Lost(), (None,) * len(self.arch.index))
+            rules = nothing if isinstance(row, NoRow) else rules_of(row)
+            self._facts.append((self._lines.setdefault(rules, len(self._lines)), *_kind(row)))
+            self.rows.append(row)
+            self.biases.append(loaded.bias if loaded else 0)
+        return number
 
 
 _reread_of = lru_cache(maxsize=8)(_Reread)  # a long run is judged in pieces, by the rows of the same files
