@@ -65,7 +65,7 @@ def judge_in_pieces(
     for number, (thread, known) in enumerate(zip(process.threads, surveys, strict=True)):
         pieces = max(pieces, known.windows)
         steps = activations = transition = undecided = 0
-        for truth, _ in watch(windows(process.chunks(thread)), known):
+        for piece, (truth, _) in enumerate(watch(windows(process.chunks(thread)), known)):
             window = truth.window
             part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
             for judging, sampled in zip(judgings, asked, strict=True):
@@ -73,7 +73,8 @@ def judge_in_pieces(
             steps, activations = steps + part.steps, activations + part.activations
             transition, undecided = transition + part.transition, undecided + part.undecided
             progress(sum(each.steps for each in counted) + steps)
-            give_back()
+            if piece % 16 == 0:  # pages that were given back cost as much as they did at first
+                give_back()
         counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
     return CountedProcess(process.run, tuple(counted), pieces), [judging.share for judging in judgings]
 
