@@ -461,7 +461,11 @@ class ProcessOptions:
     ]
     stdin: Annotated[
         Path | None,
-        click.option("--stdin", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What it reads."),
+        click.option(
+            "--stdin",
+            type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+            help="What it reads: a file, or - for what this command reads.",
+        ),
     ]
     stdout: Annotated[
         Path | None, click.option("--stdout", type=FILE, help="Write what it prints to this file; else it is shown.")

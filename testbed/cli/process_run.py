@@ -110,12 +110,19 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
         "arguments": options.arguments,
         "seed": seed,
         "budget": budget,
-        "stdin": given_bytes(options.stdin, "--stdin ") if options.stdin else b"",
+        "stdin": _read_by(options.stdin),
         "sysroot": options.sysroot,
         "folders": folders,
         "folder": here,
         "debug": NOWHERE if options.no_debug_files else looked_in(options.debug_dirs, options.sysroot),
     }
+
+
+def _read_by(stdin: Path | None) -> bytes:
+    """What a process reads: a file, or all of this command's own standard input."""
+    if stdin is None:
+        return b""
+    return sys.stdin.buffer.read() if str(stdin) == "-" else given_bytes(stdin, "--stdin ")
 
 
 def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder]) -> None:
@@ -131,7 +138,8 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
     page = options.outputs.html is not None and own.sample is None
     budget = budget_of(options.budget, MOST_ON_A_PAGE if page else BUDGET)
     if page and budget > MOST_ON_A_PAGE:
-        raise UsageError(f"a page shows up to {MOST_ON_A_PAGE:,} steps: --budget {MOST_ON_A_PAGE} shows the first ones")
+        first = f"--budget {MOST_ON_A_PAGE} shows the first ones, --at PLACE without a page one behind them"
+        raise UsageError(f"a page shows up to {MOST_ON_A_PAGE:,} steps: {first}")
     if options.location is not None or page:
         _show_thread(options, own, named, budget)
         return

@@ -59,8 +59,8 @@ def command(options: RunOptions, own: ProcessOptions) -> None:
     A program file with a libc, or with a dynamic linker, is run as a Linux process: testbed run ./program -- ARGUMENTS.
     All its threads are judged, and the functions are named at which each unwinder goes wrong.
 
-    A run of more than 2 million steps is not held at once: it is run and judged in pieces, and only what is counted is
-    shown, by the unwinders that judge whole traces.
+    A run of more than 2 million steps, or a process with a budget above 4 million, is not held at once: it is run and
+    judged in pieces, and only what is counted is shown, by the unwinders that judge whole traces.
     """
     if options.place is not None and (whole := [*options.of_every_step(), *options.given("svg")]):
         raise click.UsageError(f"{whole[0]} is of the whole run: not with --at, which shows one step")

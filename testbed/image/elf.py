@@ -296,6 +296,8 @@ def _sections(path: Path, elf: Any, content: bytes, account: Account) -> dict[st
         if header.sh_offset + header.sh_size > len(content):
             raise ImageError(path, header.sh_offset, f"section {section.name} reaches past the end of the file")
         own = memoryview(content)[header.sh_offset : header.sh_offset + header.sh_size]
+        if not section.compressed:
+            account.spend("mapped", header.sh_size, header.sh_offset)  # whoever asks for its data makes them
         held = section_data(section, account) if section.compressed else own
         sections[section.name] = Section(section.name, header.sh_addr, header.sh_offset, held)
     return sections

@@ -85,10 +85,10 @@ def _open_pipe(process: Process, channel: Channel, flags: int, *, named: bool) -
 
 
 def _not_shown(path: str) -> str:
-    """A path that is not there in the run, if the host has something there, and no descriptor of ours; else ""."""
+    """A path that is not there in the run, if the host has a file there that no kernel makes; else ""."""
     with suppress(OSError, ValueError):
         os.lstat(path)
-        return "" if path.startswith("/proc/self/fd/") else path
+        return "" if path.startswith(("/proc/", "/dev/", "/sys/")) else path
     return ""
 
 

@@ -117,12 +117,21 @@ class ThreadRun(Run):
         return ""
 
     @cached_property
-    def own(self) -> NDArray[np.bool_]:
-        """Of each row of the trace whether it is a step of the program's own code; of a thread without any, all are."""
+    def _of_own_code(self) -> NDArray[np.bool_]:
         codes, of_step = self.thread.code
         found = np.zeros(len(self), np.bool_)
         found[self.thread.begins : self.thread.stop] = np.array([code.part is CodePart.OWN for code in codes])[of_step]
-        return found if found.any() else ~found
+        return found
+
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Of each row of the trace whether it is a step of the program's own code; of a thread without any, all are."""
+        return self._of_own_code if self._of_own_code.any() else ~self._of_own_code
+
+    @property
+    def whose(self) -> str:
+        """Whose code those steps are of."""
+        return "your code" if self._of_own_code.any() else "start-up and libraries: your code did not run yet"
 
     def step_at(self, location: str) -> int:
         """As `Run.step_at`, in the program and in every library that was loaded; ``@N`` counts the thread's steps."""

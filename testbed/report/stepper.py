@@ -129,7 +129,7 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     """What an unwinder sees, told of one activation in which it goes wrong."""
     first = telling_step(run, verdicts)
     if first < 0:
-        return "right at every instruction" + " of your code" * isinstance(run, ThreadRun)
+        return "right at every instruction" + (f" of {run.whose}" if isinstance(run, ThreadRun) else "")
     verdict = verdicts[first]
     if verdict.frame:
         return _further_out(run, first, verdict)
@@ -331,7 +331,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     own = run.own if isinstance(run, ThreadRun) else np.ones(len(run), np.bool_)
     columns["own"] = own.astype(np.uint8)
     facts["share_means"] = (
-        f"of the {count(int(own.sum()), 'step')} of your code, those at which every caller is found"
+        f"of the {count(int(own.sum()), 'step')} of {run.whose}, those at which every caller is found"
         if isinstance(run, ThreadRun)
         else "of all steps, those at which it is exact"
     )

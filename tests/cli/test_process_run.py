@@ -221,6 +221,14 @@ def test_a_process_begins_in_the_current_folder_and_reads_its_files_and_what_is_
     assert "\n/\n" in said.out
 
 
+def test_a_process_reads_what_the_command_reads_where_that_is_said() -> None:
+    command = [sys.executable, "-c", "from testbed.cli import main; main()", "run", "/bin/dash", "-u", "eh_frame"]
+    said = subprocess.run(
+        [*command, "--stdin", "-", "--", "-c", "cat"], input=b"from a pipe\n", capture_output=True, check=True
+    )
+    assert b"dash printed:\nfrom a pipe\n" in said.stdout
+
+
 def test_of_a_script_it_is_told_how_its_interpreter_is_run(
     testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

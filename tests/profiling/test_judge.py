@@ -16,7 +16,7 @@ from testbed.process.process_run import run_in_pieces
 from testbed.profiling.judge import judge_process, sampled_steps, watch_process
 from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
 from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
-from testbed.profiling.thread_run import judge_in_pieces
+from testbed.profiling.thread_run import judge_in_pieces, thread_run
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
 from testbed.report.process_text import line_of
 from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
@@ -225,6 +225,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ProcessRun:
     return run_process(folder / "sort", folders={"/own": folder})
 
 
+def test_a_thread_that_has_not_reached_its_own_code_says_so() -> None:
+    early, late = (
+        watch_process(run_process(built("hello", "x86_64", "dynamic"), budget=n)) for n in (5_000, 4_000_000)
+    )
+    assert thread_run(early, early.threads[0]).whose.endswith("your code did not run yet")
+    assert thread_run(late, late.threads[0]).whose == "your code"
+
+
 def test_own_functions_are_apart_and_a_library_beside_the_program_is_own(run: ProcessRun) -> None:
     trace = run.tracks[0].trace
     codes, of_step = code_of_steps(trace, 0, len(trace))
@@ -269,7 +277,7 @@ def test_a_program_that_never_begins_is_no_pass(run: ProcessRun) -> None:
 
 def test_shares_of_parts_of_a_run_are_joined_by_code() -> None:
     main, rest = ProcessCode(CodePart.OWN, "main"), ProcessCode(CodePart.LIBRARY)
-    step, yes, no = np.array([0, 0, 1], np.int32), np.array([True, False, True]), np.array([False, True, False])
+    step, yes, no = np.array([0, 0, 1], np.int64), np.array([True, False, True]), np.array([False, True, False])
     once = shares_of_code(
         (main, rest, ProcessCode(CodePart.LINKER)), step, exact=yes, lies=no, whole=np.zeros(3, np.bool_)
     )

@@ -92,6 +92,81 @@ resuming:
 """,
 }
 
+# The cleanup of `deep` calls who raises on, and never comes back; the pad stands right behind that call. In the next
+# round another activation of it is at the same place of the stack, and lands in that pad.
+PAD_BEHIND_A_RESUME = {
+    "x86_64": """
+fn main
+    push rbx
+    mov ebx, 2
+again:
+    call deep
+caught:
+    dec ebx
+    jnz again
+    pop rbx
+    mov eax, 42
+    ret
+fn deep
+    sub rsp, 8
+    call thrower
+    ud2
+cleanup:
+    call resume
+pad:
+    nop
+    jmp cleanup
+fn thrower
+    sub rsp, 24
+    call raiser
+    ud2
+fn raiser
+    lea rax, [rip + pad]
+    lea rsp, [rsp + 40]
+    jmp rax
+fn resume
+    lea rax, [rip + caught]
+    lea rsp, [rsp + 24]
+    jmp rax
+""",
+    "arm64": """
+fn main
+    stp x29, x30, [sp, #-32]!
+    str x19, [sp, #16]
+    mov x19, #2
+again:
+    bl deep
+caught:
+    subs x19, x19, #1
+    b.ne again
+    ldr x19, [sp, #16]
+    ldp x29, x30, [sp], #32
+    mov x0, #42
+    ret
+fn deep
+    stp x29, x30, [sp, #-16]!
+    bl thrower
+    udf #0
+cleanup:
+    bl resume
+pad:
+    nop
+    b cleanup
+fn thrower
+    str x30, [sp, #-16]!
+    bl raiser
+    udf #0
+fn raiser
+    adr x9, pad
+    add sp, sp, #16
+    br x9
+fn resume
+    adr x9, caught
+    add sp, sp, #16
+    br x9
+""",
+}
+
 # f stands a little behind its call and goes on inside itself, by a register; then it lands in main, above its entry SP.
 INSIDE_THEN_LANDING = {
     "arm64": """
@@ -575,3 +650,10 @@ def test_a_function_that_moved_its_return_address_returns_by_it(isa: str) -> Non
     assert {a.goes_on for a in truth.activations} == {None}
     inside, before = steps_at(truth, "landed")[0], steps_at(truth, "f")[0]
     assert truth.stack(inside).frames[0].cfa == truth.stack(before).frames[0].cfa, "the CFA is SP before the call"
+
+
+@pytest.mark.parametrize("isa", PAD_BEHIND_A_RESUME)
+def test_who_never_returned_does_not_come_back_in_the_place_of_another(isa: str) -> None:
+    truth = watch(isa, PAD_BEHIND_A_RESUME[isa], "pad = deep, main, _start", "caught = main, _start")
+    called, landed = (truth.node[steps_at(truth, label)].tolist() for label in ("deep", "pad"))
+    assert landed == called and len(set(called)) == 2

@@ -425,12 +425,12 @@ def _goes_away(
 def _goes_up(
     events: Any, e: Any, top: Any, came: Any, state: Any, log: Any, machine: Any, memory: Any, journal: Any
 ) -> Any:
-    """Rule 7: a function that returns twice; one that took its arguments off; a landing pad, or a function that moved
-    up. Its return address went along if it lies at SP now: then it goes on."""
+    """Rule 7: a function that returns again, having returned once; one that took its arguments off; a landing pad, or a
+    function that moved up. Its return address went along if it lies at SP now: then it goes on."""
     addresses, marks, sp = state.addresses, state.marks, events.sp[e]
     again = caller(came, state) if came >= 0 else np.int64(-1)
     outer = caller(again, state) if again >= 0 else np.int64(-1)
-    if outer >= 0 and marks[outer, ALIVE]:
+    if outer >= 0 and marks[outer, ALIVE] and marks[came, RETURNED]:
         leave_for(events, e, outer, state, log, machine)
         marks[again, ALIVE] = True
         go_to(events.row[e], again, state, log)
