@@ -223,11 +223,11 @@ def _in_pieces(
     if own.sample is not None:
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
     asked: dict[str, Any] = {"conventions": options.conventions} | ({"piece": options.chunk} if options.chunk else {})
-    with status(f"running {options.program}"):
-        long = run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked)
+    with long_work(f"running {Path(str(options.program)).name}", "steps") as work:
+        long = run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked, progress=work.at)
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)
-    with long_work("judging", "steps", long.run.steps) as work:
+    with long_work("watching and judging", "steps in two passes", 2 * long.run.steps) as work:
         return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at)
 
 

@@ -336,8 +336,11 @@ def run_in_pieces(
     memory: int = MOST_MEMORY,
     debug: DebugDirs = NOWHERE,
     conventions: tuple[tuple[str, str], ...] = (),
+    progress: Callable[[int], None] = lambda done: None,
 ) -> LongProcess:
     """Run a program as `testbed.process.run_process` does, ``piece`` steps at a time, and keep no step.
+
+    ``progress`` is told how many steps were made.
 
     Raises NotInPieces where signals are handled: such a run is held whole. Of no child a step is kept.
     """
@@ -351,6 +354,7 @@ def run_in_pieces(
         sp = each.registers[:, image.arch.index[image.arch.sp]]
         for number, steps in left.taken_over(sp, each.spans).items():
             taken[number] = taken.get(number, []) + [each.first + step for step in steps]
+        progress(each.first + len(each.sizes))
         if not each.sizes.all():
             raise NotInPieces(f"{image.path.name} handles a signal, so it cannot be run in pieces: leave out --chunk")
     process, run, end = last[0]

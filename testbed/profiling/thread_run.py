@@ -25,6 +25,7 @@ from testbed.program.model import Language, Program, Source
 from testbed.runs.places import addresses_at, missing, place_of
 from testbed.runs.run import Run
 from testbed.trace.chunk import Chunk
+from testbed.truth.windows.known import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Window, windows
 from testbed.words.budget import give_back
@@ -43,9 +44,13 @@ def judge_in_pieces(
     sample: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
-    """Every thread, counted, and every unwinder, as `judge_process` has it. ``progress`` is told how many are done."""
+    """Every thread, counted, and every unwinder, as `judge_process` has it.
+
+    ``progress`` is told how many steps are done, of two passes over each thread.
+    """
     judgings = [Judging(unwinder) for unwinder in unwinders]
-    surveys, own = [], []
+    surveys: list[Known] = []
+    own = []
     sampling = not all(each.soon_judged for each in unwinders)
     for thread in process.threads:
         parts: list[NDArray[np.bool_]] = []
@@ -55,7 +60,8 @@ def judge_in_pieces(
             chunks = process.chunks(thread)
             return _with_own(chunks, parts) if sampling else windows(chunks)
 
-        surveys.append(survey(passed))
+        before = sum(known.steps for known in surveys)
+        surveys.append(survey(passed, lambda step, before=before: progress(before + step)))  # type: ignore[misc]
     asked = [
         None if each.soon_judged else sampled_steps(process.inputs.seed, own, sample or steps_asked(each))
         for each in unwinders
@@ -72,7 +78,7 @@ def judge_in_pieces(
                 judging.add(part, _rows(window, None if sampled is None else sampled[number]))
             steps, activations = steps + part.steps, activations + part.activations
             transition, undecided = transition + part.transition, undecided + part.undecided
-            progress(sum(each.steps for each in counted) + steps)
+            progress(sum(known.steps for known in surveys) + sum(each.steps for each in counted) + steps)
             if piece % 16 == 0:  # pages that were given back cost as much as they did at first
                 give_back()
         counted.append(CountedThread(thread.number, steps, activations, transition, undecided))

@@ -157,12 +157,15 @@ def test_a_profiler_puts_no_sample_in_the_wrong_place_where_the_table_is_right()
 
 def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
     whole = watched("hello", "x86_64", "static")
-    long = run_in_pieces(built("hello", "x86_64", "static"), ["abc"], budget=4_000_000, piece=7_000)
+    made: list[int] = []
+    hello = built("hello", "x86_64", "static")
+    long = run_in_pieces(hello, ["abc"], budget=4_000_000, piece=7_000, progress=made.append)
     unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
     done: list[int] = []
     counted, shares = judge_in_pieces(long, unwinders, progress=done.append)
     assert shares == [judge_process(whole, each) for each in unwinders]
-    assert counted.pieces == len(done) == 3 and done[-1] == counted.steps == whole.steps
+    assert counted.pieces == len(made) == len(done) / 2 == 3 and done == sorted(done)
+    assert made[-1] == done[-1] / 2 == counted.steps == whole.steps
     for part, thread in zip(counted.threads, whole.threads, strict=True):
         assert (part.activations, part.transition) == (thread.activations, thread.transition)
 
