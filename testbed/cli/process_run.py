@@ -99,7 +99,10 @@ def watched_process(
 
 def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
     """What a process is given, as the functions that run one name it."""
-    here = os.getcwd() if os.path.exists(".") else "/"
+    try:
+        here = os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError("the current folder was deleted, and a process begins in it: cd to another one") from error
     folders = {here: here} if here != "/" else {}  # as in a shell; not the whole host
     for each in options.shown:
         name, found, folder = each.partition("=")

@@ -137,7 +137,7 @@ class ThreadRun(Run):
     @property
     def whose(self) -> str:
         """Whose code those steps are of."""
-        return "your code" if self._of_own_code.any() else "start-up and libraries: your code did not run yet"
+        return "your code" if self._of_own_code.any() else "start-up and libraries (your code did not run yet)"
 
     def step_at(self, location: str) -> int:
         """As `Run.step_at`, in the program and in every library that was loaded; ``@N`` counts the thread's steps."""

@@ -219,6 +219,10 @@ def test_a_process_begins_in_the_current_folder_and_reads_its_files_and_what_is_
     monkeypatch.chdir("/")
     said = tells(testbed, 0, ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", f"[ -e {tmp_path} ] || pwd"))
     assert "\n/\n" in said.out
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    tells(testbed, 2, ("run", "/bin/true", "-u", "eh_frame"), err=["the current folder was deleted"])
 
 
 def test_a_process_reads_what_the_command_reads_where_that_is_said() -> None:

@@ -232,7 +232,7 @@ def test_a_thread_that_has_not_reached_its_own_code_says_so() -> None:
     early, late = (
         watch_process(run_process(built("hello", "x86_64", "dynamic"), budget=n)) for n in (5_000, 4_000_000)
     )
-    assert thread_run(early, early.threads[0]).whose.endswith("your code did not run yet")
+    assert thread_run(early, early.threads[0]).whose.endswith("(your code did not run yet)")
     assert thread_run(late, late.threads[0]).whose == "your code"
 
 

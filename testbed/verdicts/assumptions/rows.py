@@ -74,7 +74,7 @@ class _Reread:
     def __init__(self, images: tuple[LoadedImage, ...], arch: Arch, format: str) -> None:
         self.images, self.arch, self.format = images, arch, format
         self.rows: list[SecondRow | NoRow] = []  # each once
-        self._numbers: dict[int, int] = {}  # by identity
+        self._numbers: dict[tuple[int, int], int] = {}  # by identity, and by where its file is loaded
         self.biases: list[int] = []
         self.rules = rule_columns(arch, ())
         self._lines: dict[RowRules, int] = {}  # of the rules
@@ -95,13 +95,14 @@ class _Reread:
     def _number(self, at: int) -> int:
         loaded = image_covering(self.images, at)
         row = reread(loaded.image, self.format, at - loaded.bias) if loaded else NoRow(f"no file covers {at:#x}")
-        number = self._numbers.setdefault(id(row), len(self.rows))
+        bias = loaded.bias if loaded else 0
+        number = self._numbers.setdefault((id(row), bias), len(self.rows))
         if number == len(self.rows):
             nothing = RowRules(None, Lost(), (None,) * len(self.arch.index))
             rules = nothing if isinstance(row, NoRow) else rules_of(row)
             self._facts.append((self._lines.setdefault(rules, len(self._lines)), *_kind(row)))
             self.rows.append(row)
-            self.biases.append(loaded.bias if loaded else 0)
+            self.biases.append(bias)
         return number
 
 
