@@ -16,37 +16,36 @@ outermost return address never shows, at no site. The link register is added as 
 from __future__ import annotations
 
 from testbed.contract.assumption import RecordList
-from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory
-from unwinders.chains.frame_records import ends_the_list, link_register, listed, read_record, record_in_force
+from testbed.words.errors import NoUnwindInfo
+from unwinders.chains.frame_records import (
+    ReturnAddresses,
+    link_register,
+    listed,
+    read_record,
+    record_in_force,
+    return_addresses,
+)
 from unwinders.chains.qi_stack_frame import MOST_FRAMES
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
+def logged(snapshot: Snapshot) -> ReturnAddresses:
     """LR, then the frame records up to the first that is zero or cannot be read."""
-    record = record_in_force(snapshot)
-    try:
-        found = link_register(snapshot)
-        if (pointer := snapshot.register(record.pointer)) == 0:
-            raise NoUnwindInfo("fail to get frame pointer: it is zero")
-        previous, return_address = read_record(snapshot, record, pointer)
-    except (NoUnwindInfo, UnknownRegister, UnreadableMemory) as stop:
-        return listed(snapshot, (), stop)
-    while return_address and previous and len(found) + 1 < MOST_FRAMES:
-        address = return_address
-        try:
-            previous, return_address = read_record(snapshot, record, previous)
-        except UnreadableMemory as end:
-            return listed(snapshot, found, None if ends_the_list(snapshot, end) else end)
-        found.append((address, f"frame record {record.name}"))
-    return listed(snapshot, found)
+    record, link = record_in_force(snapshot), link_register(snapshot)
+    if (pointer := snapshot.register(record.pointer)) == 0:
+        raise NoUnwindInfo("fail to get frame pointer: it is zero")
+    previous, address = read_record(snapshot, record, pointer)
+    yield from link
+    further = return_addresses(snapshot, record, previous)
+    while address and (following := next(further, None)) is not None:
+        yield address, f"frame record {record.name}"
+        address = following
 
 
 BS_BACKTRACE = Unwinder(
     name="bs_backtrace",
     summary="BSBacktraceLogger: like qi_stack_frame, and the outermost return address is lost",
-    unwind=unwind,
+    unwind=listed(logged, MOST_FRAMES),
     assumption=RecordList(most_frames=50, link=True, looks_ahead=True),
 )

@@ -18,38 +18,28 @@ nonzero argument can have unpredictable effects, including crashing the calling 
 from __future__ import annotations
 
 from testbed.contract.assumption import RecordList
-from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import UnknownRegister, UnreadableMemory, UnsupportedRule
-from unwinders.chains.frame_records import listed, read_record, record_in_force
+from unwinders.chains.frame_records import ReturnAddresses, listed, read_record, record_in_force
 
 LEVELS = 16
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
+def levels(snapshot: Snapshot) -> ReturnAddresses:
     """The return addresses of the frame records, level by level, as ``__builtin_return_address`` finds them."""
     record = record_in_force(snapshot)
-    found: list[tuple[int, str]] = []
-    try:
-        pointer = snapshot.register(record.pointer)
-    except UnknownRegister as stop:
-        return listed(snapshot, found, stop)
+    pointer = snapshot.register(record.pointer)
     for level in range(LEVELS):
-        try:
-            pointer, return_address = read_record(snapshot, record, pointer)
-            address = snapshot.without_signature(return_address)
-        except (UnreadableMemory, UnsupportedRule) as fault:
-            return listed(snapshot, found, fault)
+        pointer, return_address = read_record(snapshot, record, pointer)
+        address = snapshot.without_signature(return_address)
         if return_address == 0:
-            break
-        found.append((address, f"level {level}"))
-    return listed(snapshot, found)
+            return
+        yield address, f"level {level}"
 
 
 BUILTIN_RETURN_ADDRESS = Unwinder(
     name="builtin_return_address",
     summary="__builtin_return_address(0..15): the frame-pointer chain as compiled code follows it, unchecked",
-    unwind=unwind,
+    unwind=listed(levels),
     assumption=RecordList(most_frames=17, checked=False, stripped=True),
 )

@@ -6,13 +6,17 @@ claim that the stack ends there. It knows one layout, that of the code it was in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from testbed.arch import FrameRecord
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnreadableMemory, UnwindError
+
+ReturnAddresses = Iterator[tuple[int, str]]
+"""(address, found by) of each caller. An UnwindError ends the list where it is not known how it goes on."""
 
 
 def record_in_force(snapshot: Snapshot) -> FrameRecord:
@@ -44,21 +48,36 @@ def read_record(snapshot: Snapshot, record: FrameRecord, pointer: int) -> tuple[
     return previous, return_address
 
 
-def ends_the_list(snapshot: Snapshot, unreadable: UnreadableMemory) -> bool:
-    """True where a logger in the process would have come to the end of its list: nothing was mapped there.
+def return_addresses(snapshot: Snapshot, record: FrameRecord, pointer: int) -> Iterator[int]:
+    """Those of the records that lead from one to the next, up to a pointer that is zero or leads to nothing.
 
-    Of memory that a dump left out it is not known what the logger would have found.
+    Raises UnreadableMemory where a dump left the next record out: what a logger in the process would have found is not
+    known.
     """
-    return snapshot.is_unmapped(unreadable.address, unreadable.size)
+    while pointer:
+        try:
+            pointer, return_address = read_record(snapshot, record, pointer)
+        except UnreadableMemory as end:
+            if snapshot.is_unmapped(end.address, end.size):
+                return
+            raise
+        yield return_address
 
 
-def listed(snapshot: Snapshot, addresses: Iterable[tuple[int, str]], stopped: UnwindError | None = None) -> Backtrace:
-    """The interrupted frame, then one frame per ``(address, found by)``."""
-    arch = snapshot.arch
-    frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
-    for address, found_by in addresses:
-        pc = arch.code_address(address)
-        frames.append(Frame(FrameKind.CALLER, pc, {arch.pc: pc}, found_by=found_by))
-    if stopped is not None:
-        stopped.pc = frames[-1].pc
-    return Backtrace(tuple(frames), stopped, snapshot.images)
+def listed(
+    addresses: Callable[[Snapshot], ReturnAddresses], most: int | None = None
+) -> Callable[[Snapshot], Backtrace]:
+    """The walk of an unwinder that lists addresses: the interrupted frame, then one for each, ``most`` in all."""
+
+    def unwind(snapshot: Snapshot) -> Backtrace:
+        arch, stopped = snapshot.arch, None
+        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
+        try:
+            for address, found_by in islice(addresses(snapshot), most and most - 1):
+                pc = arch.code_address(address)
+                frames.append(Frame(FrameKind.CALLER, pc, {arch.pc: pc}, found_by=found_by))
+        except UnwindError as stop:
+            stopped, stop.pc = stop, frames[-1].pc
+        return Backtrace(tuple(frames), stopped, snapshot.images)
+
+    return unwind

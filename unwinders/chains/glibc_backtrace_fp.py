@@ -13,37 +13,34 @@ less of it.
 from __future__ import annotations
 
 from testbed.contract.assumption import RecordList
-from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import NotInSnapshot, UnknownRegister, UnreadableMemory
-from unwinders.chains.frame_records import listed, read_record, record_in_force
+from testbed.words.errors import NotInSnapshot, UnreadableMemory
+from unwinders.chains.frame_records import ReturnAddresses, listed, read_record, record_in_force
 
 MOST_FRAMES = 1024
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
+def within_stack(snapshot: Snapshot) -> ReturnAddresses:
     """The frame records from FP on, as long as they lie between SP and the end of the stack."""
     record = record_in_force(snapshot)
-    found: list[tuple[int, str]] = []
-    try:
-        end, whole = snapshot.stack_end()
-        pointer = snapshot.register(record.pointer)
-    except (NotInSnapshot, UnknownRegister, UnreadableMemory) as stop:
-        return listed(snapshot, (), stop)
-    while snapshot.sp <= pointer < end and len(found) + 1 < MOST_FRAMES:
+    end, whole = snapshot.stack_end()
+    pointer = snapshot.register(record.pointer)
+    while snapshot.sp <= pointer < end:
         try:
             pointer, return_address = read_record(snapshot, record, pointer)
-        except UnreadableMemory as past:  # the record's second word lies past the end
-            return listed(snapshot, found, None if whole else past)
-        found.append((return_address, f"frame record {record.name}"))
-    # Whether a record that lies past the end of a dump's part of the stack is within bounds is not known.
-    return listed(snapshot, found, NotInSnapshot(end) if pointer >= end and not whole else None)
+        except UnreadableMemory:  # the record's second word lies past the end
+            if whole:
+                return
+            raise
+        yield return_address, f"frame record {record.name}"
+    if pointer >= end and not whole:  # whether that is within bounds is not known
+        raise NotInSnapshot(end)
 
 
 GLIBC_BACKTRACE_FP = Unwinder(
     name="glibc_backtrace_fp",
     summary="glibc's old backtrace(): the frame-pointer chain inside the bounds of the stack, ended silently",
-    unwind=unwind,
+    unwind=listed(within_stack, MOST_FRAMES),
     assumption=RecordList(most_frames=1024, bounded=True),
 )

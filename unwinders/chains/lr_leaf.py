@@ -20,7 +20,6 @@ from testbed.image import Symbol, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister
 from unwinders.chains.fp_chain import FP_CHAIN
-from unwinders.chains.frame_records import listed
 
 
 def unwind(snapshot: Snapshot) -> Backtrace:
@@ -30,7 +29,8 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     try:
         caller = arch.code_address(snapshot.register(arch.link))
     except UnknownRegister as stop:  # whether the chain's first frame is the caller is not known then
-        return listed(snapshot, (), stop)
+        stop.pc = snapshot.pc
+        return Backtrace(chain.frames[:1], stop, chain.images)
     function = _function(snapshot, caller - 1)
     if function is None or function is _function(snapshot, snapshot.pc):
         return chain

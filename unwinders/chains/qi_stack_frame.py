@@ -14,45 +14,27 @@ address once more. A record whose previous pointer is zero still gives its retur
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from testbed.contract.assumption import RecordList
-from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import UnknownRegister, UnreadableMemory
-from unwinders.chains.frame_records import (
-    ends_the_list,
-    link_register,
-    listed,
-    read_record,
-    record_in_force,
-)
+from unwinders.chains.frame_records import ReturnAddresses, link_register, listed, record_in_force, return_addresses
 
 MOST_FRAMES = 50
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
+def logged(snapshot: Snapshot) -> ReturnAddresses:
     """LR, then the frame records up to the first that cannot be read."""
     record = record_in_force(snapshot)
-    found: list[tuple[int, str]] = []
-    try:
-        found = link_register(snapshot)
-        pointer = snapshot.register(record.pointer)
-    except UnknownRegister as stop:
-        return listed(snapshot, found, stop)
-    while pointer and len(found) + 1 < MOST_FRAMES:
-        try:
-            pointer, return_address = read_record(snapshot, record, pointer)
-        except UnreadableMemory as end:
-            return listed(snapshot, found, None if ends_the_list(snapshot, end) else end)
-        if return_address == 0:
-            break
-        found.append((return_address, f"frame record {record.name}"))
-    return listed(snapshot, found)
+    yield from link_register(snapshot)
+    found = return_addresses(snapshot, record, snapshot.register(record.pointer))
+    yield from ((address, f"frame record {record.name}") for address in takewhile(bool, found))
 
 
 QI_STACK_FRAME = Unwinder(
     name="qi_stack_frame",
     summary="QiStackFrameLogger: pc, the link register whatever it holds, then the frame-pointer chain",
-    unwind=unwind,
+    unwind=listed(logged, MOST_FRAMES),
     assumption=RecordList(most_frames=50, link=True),
 )

@@ -13,41 +13,33 @@ address in the link register, and its caller is missing here. Source: https://cl
 from __future__ import annotations
 
 from testbed.contract.assumption import ShadowStack
-from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.trace import Snapshot
-from testbed.words.errors import NoProgress, UnknownRegister, UnreadableMemory
-from unwinders.chains.frame_records import listed
+from testbed.words.errors import NoProgress
+from unwinders.chains.frame_records import ReturnAddresses, listed
 
 SECTION = ".shadow_call_stack"
 MAX_FRAMES = 1024
 
 
-def unwind(snapshot: Snapshot) -> Backtrace:
+def pushed(snapshot: Snapshot) -> ReturnAddresses:
     """The return addresses on the shadow call stack, from its pointer down."""
     arch = snapshot.arch
     assert arch.shadow_pointer is not None
-    found: list[tuple[int, str]] = []
-    try:
-        at = snapshot.register(arch.shadow_pointer)
-    except UnknownRegister as stop:
-        return listed(snapshot, found, stop)
-    while len(found) + 1 < MAX_FRAMES:
+    at = snapshot.register(arch.shadow_pointer)
+    for _ in range(1, MAX_FRAMES):
         at -= arch.word
-        try:
-            return_address = snapshot.memory.unsigned(at & arch.word_mask, arch.word)
-        except UnreadableMemory as stop:
-            return listed(snapshot, found, stop)
+        return_address = snapshot.memory.unsigned(at & arch.word_mask, arch.word)
         if return_address == 0:
-            return listed(snapshot, found)
-        found.append((return_address, f"shadow stack, at {at:#x}"))
-    return listed(snapshot, found, NoProgress(f"more than {MAX_FRAMES} frames"))
+            return
+        yield return_address, f"shadow stack, at {at:#x}"
+    raise NoProgress(f"more than {MAX_FRAMES} frames")
 
 
 SHADOW_CALL_STACK = Unwinder(
     name="shadow_call_stack",
     summary="clang's shadow call stack, read downwards from the register that points to it",
-    unwind=unwind,
+    unwind=listed(pushed),
     assumption=ShadowStack(),
     arches=frozenset({"arm64"}),
     needs=frozenset({SECTION}),
