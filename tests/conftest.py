@@ -6,8 +6,9 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,9 @@ from testbed.native import machine_code
 from testbed.words.errors import ToolchainMissing
 from tests import costs, kept_names, sampling
 
+if TYPE_CHECKING:
+    from tests.cli.command import Testbed
+
 # How long an example takes says something about the machine, and nothing about the code.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # What one run finds another one finds too; pytest --hypothesis-profile "any machine" searches anew each time.
@@ -23,6 +27,14 @@ settings.register_profile("the same examples", parent=settings.get_profile("any 
 settings.load_profile("the same examples")
 
 _SEEN = {"cpu": 0.0}  # by this process, at the report before
+
+
+@pytest.fixture
+def testbed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Testbed:
+    """The command line in this process."""
+    from tests.cli.command import in_this_process
+
+    return partial(in_this_process, monkeypatch, capsys)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,13 +20,13 @@ from testbed.campaign import kept_results as results
 from testbed.campaign.cells import Unit, UnitResult
 from testbed.campaign.fuzz import failures
 from testbed.campaign.matrix import judge_unit, judge_units
-from testbed.cli import main
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.native import machine_code
 from testbed.trace import Snapshot
 from testbed.words.errors import TestbedError
 from testbed.words.own_files import code_of
+from tests.cli.command import Testbed
 from unwinders import UNWINDERS
 
 UNIT = Unit("leaf_call", "arm64", "clang-asm")
@@ -109,7 +108,6 @@ def test_a_look_for_kept_results_leaves_the_telling_to_judging(monkeypatch: pyte
 
 
 CHOSEN = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
-Matrix = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture
@@ -126,23 +124,13 @@ def judged_units(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Unit]:
     return seen
 
 
-@pytest.fixture
-def matrix(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Matrix:
-    """Run `testbed matrix` on six units in this process: what it prints last, and its JSON."""
-
-    def run(*options: str) -> tuple[str, str]:
-        out = tmp_path / "matrix.json"
-        chosen = ["-p", "leaf_call", "-r", "clang-asm*", "-r", "keystone*", "-j", "1", "-o", str(out), *options]
-        monkeypatch.setattr(sys, "argv", ["testbed", "matrix", *chosen])
-        main()  # returns where the status is 0
-        return capsys.readouterr().out.strip().rpartition("\n")[2], out.read_text(encoding="utf-8")
-
-    return run
-
-
-def test_a_matrix_judges_what_is_new_or_asked_for_and_writes_the_same(judged_units: list[Unit], matrix: Matrix) -> None:
-    _, first = matrix()
-    units = len(judged_units)
+def test_a_matrix_judges_what_is_new_or_asked_for_and_writes_the_same(
+    judged_units: list[Unit], testbed: Testbed, tmp_path: Path
+) -> None:
+    out = tmp_path / "matrix.json"
+    matrix = ("matrix", "-p", "leaf_call", "-r", "clang-asm*", "-r", "keystone*", "-j", "1", "-o", str(out))
+    assert testbed(*matrix).status == 0
+    units, first = len(judged_units), out.read_text(encoding="utf-8")
     assert units >= 6 and json.loads(first)["cells"]
     for options, judged_now, unchanged in (
         ((), 0, True),
@@ -151,7 +139,8 @@ def test_a_matrix_judges_what_is_new_or_asked_for_and_writes_the_same(judged_uni
         ((), 0, True),
     ):
         before = len(judged_units)
-        line, written = matrix(*options)
+        said, written = testbed(*matrix, *options), out.read_text(encoding="utf-8")
+        line = said.out.strip().rpartition("\n")[2]
         assert len(judged_units) - before == judged_now, options
         assert line.startswith(f"{units} units unchanged") == unchanged == ("unchanged" in line)
         assert written == first or {cell["unwinder"] for cell in json.loads(written)["cells"]} == {"fp_chain"}
@@ -214,7 +203,7 @@ def test_what_failed_or_has_no_code_is_not_kept(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("judged_units")
 def test_the_cache_command_counts_and_clears_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed
 ) -> None:
     monkeypatch.setenv(machine_code.VARIABLE, str(tmp_path / "native"))  # the suite's own is not ours to clear
     path = keep()
@@ -222,9 +211,7 @@ def test_the_cache_command_counts_and_clears_results(
     other.write_text("not a result")
     removed = r"removed 1 built file, 1 result, 0 checks, 0 compiled functions and 0 "
     for arguments, expected in (([], r"1 built file, .*\n +1 result, "), (["--clear"], removed)):
-        monkeypatch.setattr(sys, "argv", ["testbed", "list", "cache", *arguments])
-        main()
-        assert re.search(expected, capsys.readouterr().out)
+        assert re.search(expected, testbed("list", "cache", *arguments).out)
     assert list(results.RESULTS.folder.iterdir()) == [other]
 
 

@@ -8,14 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from click.testing import CliRunner
 
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Cell, Difference, Unit, UnitResult
 from testbed.campaign.fuzz import cases, failures, judge_case, shrunk, smaller
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
-from testbed.cli import cli
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.generate.evaluate import Evaluation, evaluate
@@ -25,8 +23,9 @@ from testbed.generate.shape import Shape
 from testbed.trace import Snapshot
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import SiteKind
-from testbed.words.errors import DirectorError, ProgramError, UsageError
+from testbed.words.errors import DirectorError, ProgramError
 from testbed.words.outcome import Outcome
+from tests.cli.command import Testbed, tells
 from unwinders import UNWINDERS
 from unwinders.tables.eh_frame import EH_FRAME
 
@@ -118,63 +117,52 @@ def test_cases_are_every_seed_in_both_languages_by_every_recipe() -> None:
 # The command
 
 
-def fuzz(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["fuzz", "-j1", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit | UsageError), result.exception
-    return result.exit_code, result.stdout
+FUZZ = ("fuzz", "-j1", "-r", "keystone")
 
 
-def test_fuzz_judges_seeds_and_says_how_much(tmp_path: Path) -> None:
+def test_fuzz_judges_seeds_and_says_how_much(tmp_path: Path, testbed: Testbed) -> None:
     saved = tmp_path / "findings.txt"
-    status, printed = fuzz("--seeds", "2", "-a", "arm64", "-r", "keystone", "-u", "eh_frame", "--save", str(saved))
-    assert status == 0
-    assert printed.startswith("seeds 0 to 1: 2 units, ")
-    assert printed.endswith("everything explained\n")
+    said = tells(testbed, 0, [*FUZZ, "--seeds", "2", "-a", "arm64", "-u", "eh_frame", "--save", str(saved)])
+    assert said.out.startswith("seeds 0 to 1: 2 units, ")
+    assert said.out.endswith("everything explained\n")
     assert not saved.exists()
 
 
 def test_fuzz_prints_and_saves_the_command_that_shows_a_finding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed
 ) -> None:
     broken = replace(UNWINDERS["fp_chain"], name="fp_chain", assumption=None)
     monkeypatch.setattr("testbed.cli.unwinders.UNWINDERS", MappingProxyType({"fp_chain": broken}))
     monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     saved = tmp_path / "findings.txt"
-    where = ("--seeds", "1", "-a", "x86_64", "-r", "keystone", "--save", str(saved))
-    status, printed = fuzz(*where)
-    assert status == 1
+    where = (*FUZZ, "--seeds", "1", "-a", "x86_64", "--save", str(saved))
     command = "testbed run gen:f --arch x86_64 --recipe keystone --unwinder fp_chain"
-    assert command in printed and "Frame 0 is not the root." in printed
+    tells(testbed, 1, where, [command, "Frame 0 is not the root."])
     assert command in saved.read_text().splitlines()
     assert not (tmp_path / "cache").exists(), "what nobody builds twice is not kept"
-    status, printed = fuzz(*where, "--json")
-    found = json.loads(printed)
-    assert (status, found["schema"], found["seeds"], found["units"]) == (1, 2, [0, 0], 1)
+    found = json.loads(tells(testbed, 1, [*where, "--json"]).out)
+    assert (found["schema"], found["seeds"], found["units"]) == (2, [0, 0], 1)
     assert {each["program"] for each in found["findings"]} >= {"gen:f"}
     assert {each["command"] for each in found["findings"]} == set(saved.read_text().splitlines())
 
 
-def test_fuzz_stops_when_its_time_is_over() -> None:
-    status, printed = fuzz("--minutes", "0.02", "-a", "arm64", "-r", "keystone", "-u", "eh_frame")
-    assert status == 0
-    assert int(printed.split(" units")[0].split()[-1]) < 200
+def test_fuzz_stops_when_its_time_is_over(testbed: Testbed) -> None:
+    said = tells(testbed, 0, [*FUZZ, "--minutes", "0.02", "-a", "arm64", "-u", "eh_frame"])
+    assert int(said.out.split(" units")[0].split()[-1]) < 200
 
 
-def test_fuzz_says_what_it_cannot_do() -> None:
+def test_fuzz_says_what_it_cannot_do(testbed: Testbed) -> None:
     for arguments in (("--seeds", "1", "--minutes", "1"), ("-r", "keystone-thumb", "-a", "arm64")):
-        result = CliRunner().invoke(cli, ["fuzz", "-j1", *arguments])
-        assert isinstance(result.exception, UsageError)
+        tells(testbed, 2, ["fuzz", "-j1", *arguments], err=["error: "])
 
 
-def test_fuzz_writes_a_source_that_runs(tmp_path: Path) -> None:
+def test_fuzz_writes_a_source_that_runs(tmp_path: Path, testbed: Testbed) -> None:
     for name, arguments in (("a.c", ()), ("b.thumb.S", ("-a", "thumb")), ("c.arm64.S", ("-a", "aarch64"))):
-        result = CliRunner().invoke(cli, ["fuzz", "--write", "f8c1+f", *arguments, "-o", str(tmp_path / name)])
-        assert (result.exit_code, result.stdout) == (0, "")
-        assert CliRunner().invoke(cli, ["run", str(tmp_path / name), "-u", "stack_scan"]).exit_code == 0
-    printed = CliRunner().invoke(cli, ["fuzz", "--write", "f8c1+f", "-a", "arm64"]).stdout
-    assert printed == (tmp_path / "c.arm64.S").read_text()
-    refused = CliRunner().invoke(cli, ["fuzz", "--write", "f8", "-o", str(tmp_path / "d.c"), "-a", "arm64"])
-    assert isinstance(refused.exception, UsageError)
+        path = str(tmp_path / name)
+        assert testbed("fuzz", "--write", "f8c1+f", *arguments, "-o", path) == (0, "", "")
+        tells(testbed, 0, ["run", path, "-u", "stack_scan"])
+    assert testbed("fuzz", "--write", "f8c1+f", "-a", "arm64").out == (tmp_path / "c.arm64.S").read_text()
+    tells(testbed, 2, ["fuzz", "--write", "f8", "-o", str(tmp_path / "d.c"), "-a", "arm64"])
 
 
 # Random flags: the same for a seed each time, for the compiler that takes them, and part of what shows a finding.
@@ -301,11 +289,9 @@ def _shrunk(case: Unit, unwinder: Unwinder) -> str:
     return shrunk(case, shape_named(parts_of(case.program)[1]), first, [unwinder]).name
 
 
-def test_the_command_judges_one_program_a_seed_and_architecture() -> None:
+def test_the_command_judges_one_program_a_seed_and_architecture(testbed: Testbed) -> None:
     arguments = ("--flags", "random", "--seeds", "2", "-a", "x86_64", "-r", "clang-O1", "-u", "eh_frame")
-    result = CliRunner().invoke(cli, ["fuzz", "-j1", *arguments])
-    assert (result.exit_code, result.exception) == (0, None)
-    assert result.stdout.startswith("seeds 0 to 1: 2 units, ")
+    assert tells(testbed, 0, ["fuzz", "-j1", *arguments]).out.startswith("seeds 0 to 1: 2 units, ")
 
 
 def test_a_tail_call_that_a_compiler_did_not_make_is_no_disagreement() -> None:

@@ -6,20 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Unit, run_unit, units
 from testbed.campaign.prove import prove, prove_unit, total
-from testbed.cli import cli
 from testbed.trace import Trace
 from testbed.truth import Truth, observe
 from testbed.truth.model import Activation, Activations
 from testbed.witness import Testimony, attest
-from testbed.words.errors import UsageError
-from tests.cli.command import data_of
+from tests.cli.command import Testbed, data_of, tells
 from tests.process.builds import ran
 from tests.witness.rules import LEAVING, RULES
 from tests.witness.witnessed import recorded
@@ -152,35 +149,30 @@ def test_a_disagreement_is_told_in_words() -> None:
     assert f"at {dissent.steps} steps from {dissent.step}, leaf" in str(dissent)
 
 
-def invoked(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, arguments)
+COMPARED = ("run", "leaf_call", "--cross-check")
 
 
-def test_the_command_compares_a_program_and_refuses_nonsense() -> None:
-    assert "25 steps compared, 25 agree, 0 disagree" in invoked("run", "leaf_call", "--cross-check").stdout
-    done = invoked("fuzz", "--cross-check", "-n", "1", "-r", "keystone", "-a", "arm64", "-j", "1")
-    assert (done.exit_code, done.stdout.count("gen:0-arm64-keystone")) == (0, 1)
-    done = invoked("matrix", "--cross-check", "-p", "leaf_call", "-r", "keystone", "-a", "arm64", "-j", "1")
-    assert (done.exit_code, done.stdout.count("leaf_call-arm64-keystone")) == (0, 1)
+def test_the_command_compares_a_program_and_refuses_nonsense(testbed: Testbed) -> None:
+    tells(testbed, 0, COMPARED, ["25 steps compared, 25 agree, 0 disagree"])
+    for units_of, unit in (("fuzz -n 1", "gen:0-arm64-keystone"), ("matrix -p leaf_call", "leaf_call-arm64-keystone")):
+        done = testbed(*units_of.split(), "--cross-check", "-r", "keystone", "-a", "arm64", "-j", "1")
+        assert (done.status, done.out.count(unit)) == (0, 1)
     for wrong in (["run", "leaf_call", "--explain"], ["matrix", "-r", "no-such-recipe"], ["fuzz", "--save", "x"]):
-        assert isinstance(invoked(*wrong, "--cross-check").exception, UsageError)
+        tells(testbed, 2, [*wrong, "--cross-check"])
 
 
-def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_fails_where_the_two_disagree(monkeypatch: pytest.MonkeyPatch, testbed: Testbed) -> None:
     """And its JSON is as its schema says, with a disagreement in it and without one."""
-    fine = invoked("run", "leaf_call", "--cross-check", "--json")
-    data_of(fine.stdout, "cross_check")
-    assert fine.exit_code == 0
+    data_of(tells(testbed, 0, [*COMPARED, "--json"]).out, "cross_check")
 
     def blind(trace: Trace) -> Testimony:
         said = attest(trace)
         return replace(said, node=np.zeros_like(said.node))
 
     monkeypatch.setattr("testbed.campaign.prove.attest", blind)
-    wrong = invoked("run", "leaf_call", "--cross-check", "--json")
-    found = data_of(wrong.stdout, "cross_check")
-    assert (wrong.exit_code, found["runs"][0]["disagreed"], found["disagreed"]) == (1, 20, 20)
-    assert "by provenance:     leaf\n" in invoked("run", "leaf_call", "--cross-check").stdout
+    found = data_of(tells(testbed, 1, [*COMPARED, "--json"]).out, "cross_check")
+    assert (found["runs"][0]["disagreed"], found["disagreed"]) == (20, 20)
+    tells(testbed, 1, COMPARED, ["by provenance:     leaf\n"])
 
 
 @pytest.mark.parametrize("isa", ["arm64", "a32", "thumb"])

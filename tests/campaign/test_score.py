@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,6 @@ from testbed.campaign.score_card import (
     write_known,
 )
 from testbed.campaign.version_history import VersionHistory, versioned
-from testbed.cli import main
 from testbed.cli.unwinders import all_unwinders
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
@@ -47,6 +45,7 @@ from testbed.words.errors import UnwindError, UsageError, VersionMissing
 from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS
 from tests.campaign.scored import LEAF, card_of, counts
+from tests.cli.command import Said, Testbed, tells
 from tests.house.sources import ROOT
 from tests.installed import installed
 from tests.report.terminal import shown
@@ -273,22 +272,16 @@ def tried(referee: Referee = COMPILER, **changed: Any) -> Reproduction:
     return show(referee, replace(FINDING, **changed), all_unwinders(), PROGRAMS)
 
 
-Checked = Callable[..., tuple[int, str]]
+Checked = Callable[..., Said]
 
 
 @pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Checked:
-    """The exit status of `testbed matrix --known-bugs --check` where those are the findings, and what it prints."""
+def checked(monkeypatch: pytest.MonkeyPatch, testbed: Testbed) -> Checked:
+    """What `testbed matrix --known-bugs --check` says where those are the findings."""
 
-    def run(*options: str, findings: tuple[Finding, ...]) -> tuple[int, str]:
+    def run(*options: str, findings: tuple[Finding, ...]) -> Said:
         monkeypatch.setattr("testbed.cli.matrix.REFEREES", {"clang": replace(COMPILER, findings=findings)})
-        monkeypatch.setattr(sys, "argv", ["testbed", "matrix", "--known-bugs", "--check", *options])
-        status = 0
-        try:
-            main()
-        except SystemExit as done:
-            status = int(done.code or 0)
-        return status, capsys.readouterr().out
+        return testbed("matrix", "--known-bugs", "--check", *options)
 
     return run
 
@@ -300,7 +293,7 @@ def test_what_no_longer_shows_is_said_and_fails_the_check(checked: Checked) -> N
     assert "--at" not in shown.command, "every step before it was asked, too"
     assert "DOES NOT SHOW" in findings_markdown([shown])
     for findings, expected in (((FINDING,), 0), ((FINDING, replace(FINDING, at="main")), 1)):
-        status, out = checked(findings=findings)
+        status, out, _ = checked(findings=findings)
         assert (status, f"{len(findings)} findings: 1 show" in out) == (expected, True), out
 
 
@@ -319,7 +312,7 @@ def test_what_newer_versions_repaired_is_a_list_of_its_own_and_no_failure(
     assert f"--at main -u {FINDING.unwinder}@0.1` shows it" in findings_markdown(shown)
     # The second one shows in a version of which the data say that it does not.
     for changed, expected, told in ((gone, 0, "0 show, 0 do not, 1 repaired"), (said, 1, "1 show, 0 do not, 0 not")):
-        status, out = checked(findings=(replace(FINDING, **changed),))
+        status, out, _ = checked(findings=(replace(FINDING, **changed),))
         assert (status, told in out) == (expected, True), out
 
 
@@ -348,7 +341,7 @@ def test_all_versions_are_asked_and_what_cannot_be_stays_as_it_was(
     assert missing == {"3.0": f"{FINDING.unwinder}@3.0: it is not to be had; wait"}
     assert now.gone_since == "4.0" and now.versions == "1.0 to 3.0; gone since 4.0"
     for each, expected in ((known, 1), (now, 0)):
-        status, out = checked("--all-versions", findings=(each,))
+        status, out, _ = checked("--all-versions", findings=(each,))
         assert status == expected
         assert f"{FINDING.id}: 1.0 to 3.0; gone since 4.0\n  3.0 was not asked: " in out
         assert ("its data say otherwise: 2.0 to 3.0" in out) == bool(expected)
@@ -390,12 +383,6 @@ def test_what_goes_wrong_on_the_way_is_in_the_value() -> None:
     assert encoded(TriedFindings, [missing, nowhere])[0]["missing"] == missing.missing
 
 
-def test_the_command_of_a_finding_says_it_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_of_a_finding_says_it_too(testbed: Testbed) -> None:
     shown = tried()
-    monkeypatch.setattr(sys, "argv", shlex.split(shown.command))
-    monkeypatch.setenv("NO_COLOR", "1")
-    main()
-    out = " ".join(capsys.readouterr().out.split())
-    assert shown.verdict.outcome.label in out and shown.verdict.difference in out
+    tells(testbed, 0, shlex.split(shown.command)[1:], [shown.verdict.outcome.label, shown.verdict.difference])

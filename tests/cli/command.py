@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jsonschema
+import pytest
 
+from testbed.cli import main
 from testbed.report.json_forms import schema
 
 HEAD = "// summary: a test\n// exit: 0\n\n"
@@ -26,6 +29,21 @@ class Said(NamedTuple):
 
 
 Testbed = Callable[..., Said]
+
+
+def in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Said:
+    """What `testbed ARGUMENTS` says, whatever the width that these tests are run in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(sys, "argv", ["testbed", *arguments])
+    monkeypatch.setenv("NO_COLOR", "1")
+    status: object = 0
+    try:
+        main()
+    except SystemExit as done:
+        status = done.code or 0
+    printed = capsys.readouterr()
+    assert isinstance(status, int)
+    return Said(status, printed.out, printed.err)
 
 
 def tells(

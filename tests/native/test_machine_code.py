@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from testbed.cli.list import command
 from testbed.native import compiled as compiled_module
 from testbed.native import machine_code
 from testbed.native.compiled import LOADING, VARIABLE, compiled, is_kept, native, pays, sooner
 from testbed.native.compiler import compiled_form
 from testbed.native.forms import FORMS
 from testbed.native.machine_code import CODE, file_of
+from tests.cli.command import Testbed
 from tests.native.example import Pair, difference
 
 FUNCTION = "tests.native.example.difference"
@@ -144,11 +143,11 @@ def test_a_folder_that_cannot_be_used_costs_only_time(folder: Path) -> None:
     assert fresh()(Pair(5, 2)) == 3
 
 
-def test_the_cache_command_says_what_is_not_used(folder: Path) -> None:
+def test_the_cache_command_says_what_is_not_used(folder: Path, testbed: Testbed) -> None:
     CODE.keep(file_of("a" * 64, "f", "1" * 64), b"code")
-    assert "is not used" not in CliRunner().invoke(command, ["cache"]).output
+    assert testbed("list", "cache").err == ""
     folder.parent.chmod(0o777)
-    assert f"{folder.parent} is not used: other users may write it" in CliRunner().invoke(command, ["cache"]).output
+    assert f"{folder.parent} is not used: other users may write it" in testbed("list", "cache").err
 
 
 def test_code_of_sources_long_gone_is_forgotten_when_there_are_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from testbed.cli import main
 from testbed.referee import REFEREES
 from testbed.referee.read_reports import UpstreamReport, read_reports, try_report, without_reports
 from testbed.report.catalogue_text import report_markdown, write_report
 from testbed.words.errors import DataFileError, UsageError
+from tests.cli.command import Testbed, tells
 
 REPORTS = read_reports()
 FINDINGS = {finding.id: finding for referee in REFEREES.values() for finding in referee.findings}
@@ -109,9 +108,7 @@ def test_a_report_that_lacks_a_key_is_refused(tmp_path: Path) -> None:
         read_reports(tmp_path)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["testbed", "matrix", "--known-bugs", *arguments])
-    main()
+REPORT = ("matrix", "--known-bugs", "--report")
 
 
 @pytest.mark.parametrize(
@@ -122,16 +119,10 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
         ("libunwind-null_call-x86_64-on_fault+0x4", "it is known there, https://github.com/libunwind/"),
     ],
 )
-def test_what_has_no_report_is_told(
-    name: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(monkeypatch, "--report", name, str(tmp_path))
-    assert ended.value.code == 2 and said in " ".join(capsys.readouterr().err.split())
+def test_what_has_no_report_is_told(name: str, said: str, testbed: Testbed, tmp_path: Path) -> None:
+    tells(testbed, 2, [*REPORT, name, str(tmp_path)], err=[said])
 
 
-def test_a_report_is_named_by_a_finding_that_it_explains(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    run(monkeypatch, "--report", "eh_frame-adjusted_again-x86_64-late_room", str(tmp_path))
-    assert [Path(line).name for line in capsys.readouterr().out.split()] == ["report.md", "t.s", "change.diff"]
+def test_a_report_is_named_by_a_finding_that_it_explains(testbed: Testbed, tmp_path: Path) -> None:
+    told = testbed(*REPORT, "eh_frame-adjusted_again-x86_64-late_room", str(tmp_path)).out
+    assert [Path(line).name for line in told.split()] == ["report.md", "t.s", "change.diff"]

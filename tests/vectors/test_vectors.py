@@ -13,13 +13,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Unit, run_unit, units
-from testbed.cli.export import command
 from testbed.contract.frames import Backtrace, FrameKind
 from testbed.image import LoadedImage
 from testbed.image.read import read_image
@@ -28,6 +26,7 @@ from testbed.trace import Snapshot
 from testbed.trace.memory import Memory
 from testbed.vectors.collect import BELOW_SP, BLOCK, chosen_units, with_generated
 from testbed.words.traits import TRAPS
+from tests.cli.command import Testbed, tells
 from tests.vectors.conftest import chosen, write_set
 from unwinders import UNWINDERS
 
@@ -175,22 +174,21 @@ def test_every_program_architecture_and_trap_is_in_the_whole_set() -> None:
     assert len(set(planned)) == len(planned)
 
 
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, testbed: Testbed) -> None:
     (tmp_path / "mine").write_text("precious")
-    done = CliRunner().invoke(command, ["--vectors", str(tmp_path), *chosen(("leaf_call",), ("keystone",))])
-    assert "is not empty" in str(done.exception)
+    one = chosen(("leaf_call",), ("keystone",))
+    tells(testbed, 2, ["export", "--vectors", str(tmp_path), *one], err=["is not empty"])
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_a_site_that_nothing_explains_is_told_and_its_program_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed
 ) -> None:
     """Nobody can say what to expect there: the rest of the set is written, and the exit status is 1."""
     scan = replace(UNWINDERS["stack_scan_strict"], assumption=UNWINDERS["eh_frame"].assumption)  # that is false
     monkeypatch.setattr("testbed.cli.export.UNWINDERS", {"stack_scan_strict": scan})
     options = ["-a", "x86_64", "-j", "1", *chosen(("leaf_call", "cold_split"), ("keystone",))]
-    done = CliRunner().invoke(command, ["--vectors", str(tmp_path / "set"), *options])
-    assert done.exit_code == 1, done.output
-    assert re.search(r"cold_split-x86_64-keystone failed, and is left out: .*is not foretold", done.output)
+    done = tells(testbed, 1, ["export", "--vectors", str(tmp_path / "set"), *options])
+    assert re.search(r"cold_split-x86_64-keystone failed, and is left out: .*is not foretold", done.out + done.err)
     index = json.loads((tmp_path / "set" / "index.json").read_text())
     assert [entry["program"] for entry in index["files"]] == ["leaf_call"]
