@@ -1,11 +1,26 @@
-"""A snapshot that is small enough to be damaged at every byte: one page of stack, one short program file."""
+"""A snapshot that is small enough to be damaged at every byte, and snapshots as files of each format, read again."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import testbed
+from testbed.export.core import core_bytes
+from testbed.export.minidump import minidump_bytes
+from testbed.export.write import macho_core_bytes, snapshot_data
+from testbed.foreign import Places, read_snapshot
 from testbed.trace import Memory, Snapshot
+
+HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
+BINARY: dict[str, Callable[[Snapshot], bytes]] = {
+    "core": core_bytes,
+    "minidump": minidump_bytes,
+    "macho-core": macho_core_bytes,
+}
+WRITERS = {**BINARY, "json": lambda snapshot: json.dumps(snapshot_data(snapshot)).encode()}
 
 
 def small(arch: str = "arm64") -> Snapshot:
@@ -15,3 +30,13 @@ def small(arch: str = "arm64") -> Snapshot:
     code = run.loaded.entry
     parts = [(code, at.memory.read(code, 0x40)), (at.sp & -64, at.memory.read(at.sp & -64, 0x100))]
     return replace(at, memory=Memory.of(parts))
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def back(content: bytes, folder: Path) -> Snapshot:
+    """What is read of a file with that in it."""
+    return read_snapshot(written(folder / "snapshot", content), HERE).snapshot

@@ -12,29 +12,15 @@ from typing import Any
 
 import pytest
 
-from testbed.export.core import core_bytes
-from testbed.export.minidump import minidump_bytes
-from testbed.export.write import macho_core_bytes, snapshot_data
+from testbed.export.write import snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.program_files import below
 from testbed.trace import Snapshot
 from testbed.words.errors import SnapshotFileError, TestbedError, UsageError
-from tests.foreign.small import small
+from tests.foreign.small import HERE, WRITERS, small, written
 from unwinders import UNWINDERS
 
 SECONDS = 5.0  # for one damaged file: none may make the reader loop
-
-
-def as_json(snapshot: Snapshot) -> bytes:
-    return json.dumps(snapshot_data(snapshot)).encode()
-
-
-WRITERS: dict[str, Callable[[Snapshot], bytes]] = {
-    "core": core_bytes,
-    "minidump": minidump_bytes,
-    "macho-core": macho_core_bytes,
-    "json": as_json,
-}
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +51,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused_with_its_name_and_an_offset(
     ends = [*range(min(len(content), 2600)), *range(2600, len(content), 97)]
     read = []
     for end in ends:
-        path.write_bytes(content[:end])
-        error = read_or_refused(path)
+        error = read_or_refused(written(path, content[:end]))
         if error is None:
             read.append(end)
             continue
@@ -79,7 +64,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused_with_its_name_and_an_offset(
 
 def refused(path: Path, places: Places | None = None, thread: int | None = None) -> str:
     with pytest.raises(TestbedError) as caught:
-        read_snapshot(path, places or Places(sysroot=Path("/")), thread=thread)
+        read_snapshot(path, places or HERE, thread=thread)
     return str(caught.value)
 
 
@@ -91,27 +76,21 @@ def test_an_unknown_architecture_is_named_with_those_that_are_known(
 ) -> None:
     damaged = bytearray(WRITERS[kind](snapshot))
     struct.pack_into(layout, damaged, at, 243)  # RISC-V in ELF
-    path = tmp_path / "riscv"
-    path.write_bytes(damaged)
+    path = written(tmp_path / "riscv", damaged)
     said = refused(path)
     assert f"{path}: at offset {at:#x}: unknown architecture" in said and "arm64" in said
 
 
 def test_an_unknown_processor_in_a_minidump(snapshot: Snapshot, tmp_path: Path) -> None:
-    content = bytearray(minidump_bytes(snapshot))
+    content = bytearray(WRITERS["minidump"](snapshot))
     streams = [struct.unpack_from("<III", content, 32 + 12 * i) for i in range(5)]
     at = next(offset for kind, _, offset in streams if kind == 7)
     struct.pack_into("<H", content, at, 3)  # PowerPC
-    path = tmp_path / "powerpc.dmp"
-    path.write_bytes(content)
-    assert f"at offset {at:#x}: unknown architecture: processor 0x3" in refused(path)
+    assert f"at offset {at:#x}: unknown architecture: processor 0x3" in refused(written(tmp_path / "a.dmp", content))
 
 
 def test_a_missing_module_names_where_it_was_looked_for_and_the_options(snapshot: Snapshot, tmp_path: Path) -> None:
-    data = snapshot_data(snapshot)
-    data["images"][0]["path"] = "/nowhere/lost.so"
-    path = tmp_path / "one.json"
-    path.write_text(json.dumps(data))
+    path = naming(snapshot, tmp_path, "/nowhere/lost.so")
     said = refused(path)
     for part in (str(path), "lost.so", "/nowhere/lost.so", "--sysroot", "--file", "--skip-missing"):
         assert part in said
@@ -123,7 +102,7 @@ def test_a_missing_module_names_where_it_was_looked_for_and_the_options(snapshot
 
 def test_a_file_that_lies_in_the_sysroot_or_beside_the_dump_is_found(snapshot: Snapshot, tmp_path: Path) -> None:
     image = snapshot.images[0].image
-    content = core_bytes(snapshot).replace(
+    content = WRITERS["core"](snapshot).replace(
         str(image.path.parent).encode(), b"/" + b"x" * (len(str(image.path.parent)) - 1)
     )
     dump = tmp_path / "dumps" / "a.core"
@@ -145,30 +124,26 @@ def test_another_file_of_the_same_name_is_refused(snapshot: Snapshot, tmp_path: 
     other = bytearray(image.content)
     other[image.sections[".text"].offset + 1] ^= 1
     (tmp_path / image.path.name).write_bytes(other)
-    path = tmp_path / "one.dmp"
-    path.write_bytes(minidump_bytes(snapshot))
-    said = refused(path, Places())
+    said = refused(written(tmp_path / "one.dmp", WRITERS["minidump"](snapshot)), Places())
     assert "is not the file that was mapped" in said and "--file" in said
 
 
 def test_a_program_file_of_another_architecture_is_refused(snapshot: Snapshot, tmp_path: Path) -> None:
-    path = tmp_path / "one.mcore"
-    path.write_bytes(macho_core_bytes(snapshot))
+    path = written(tmp_path / "one.mcore", WRITERS["macho-core"](snapshot))
     x86 = small("x86_64").images[0].image.path
     assert "is for x86_64" in refused(path, Places(files=((x86, 0x40_0000),)))
 
 
 @pytest.mark.parametrize("kind", ["core", "minidump", "macho-core"])
 def test_a_thread_that_is_not_there(kind: str, snapshot: Snapshot, tmp_path: Path) -> None:
-    path = tmp_path / "one"
-    path.write_bytes(WRITERS[kind](snapshot))
-    assert re.search(r"no thread 7: the file has 1", refused(path, Places(skip_missing=True), 7))
+    path = written(tmp_path / "one", WRITERS[kind](snapshot))
+    assert "no thread 7: the file has 1" in refused(path, Places(skip_missing=True), 7)
 
 
 def test_folders_without_a_snapshot_or_with_two(snapshot: Snapshot, tmp_path: Path) -> None:
     assert "no snapshot" in refused(tmp_path)
     for name in ("a.dmp", "b.dmp"):
-        (tmp_path / name).write_bytes(minidump_bytes(snapshot))
+        written(tmp_path / name, WRITERS["minidump"](snapshot))
     assert "2 snapshots (a.dmp, b.dmp)" in refused(tmp_path)
     assert "No such file" in refused(tmp_path / "none.core")
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import resource
 import shutil
 import struct
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,9 +17,6 @@ import pytest
 import testbed
 from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace
-from testbed.export.core import core_bytes
-from testbed.export.minidump import minidump_bytes
-from testbed.export.write import macho_core_bytes, snapshot_data
 from testbed.foreign import Places, read_snapshot
 from testbed.image import image_covering, read_image
 from testbed.naming.symbolize import symbolize
@@ -29,11 +24,9 @@ from testbed.remote.snapshot_target import answer, layout
 from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError
-from tests.foreign.small import small
+from tests.foreign.small import HERE, WRITERS, back, small
 from tests.installed import tool
 from unwinders import UNWINDERS
-
-HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
 
 SOURCE = """
 #include <stdlib.h>
@@ -245,12 +238,6 @@ ARM64 = ARCHES["arm64"]
 BITS = (39, 42, 48, 52)
 PROGRAMS = [("pac_ret", "keystone"), ("pac_ret", "clang-asm"), ("recursion", "clang-O2-fp-pac")]
 STRIPPING = ("eh_frame", "eh_frame_hdr", "sframe", "prologue_analysis", "builtin_return_address")
-FILES: dict[str, Callable[[Snapshot], bytes]] = {
-    "core": core_bytes,
-    "minidump": minidump_bytes,
-    "macho-core": macho_core_bytes,
-    "json": lambda snapshot: json.dumps(snapshot_data(snapshot)).encode(),
-}
 
 
 def mask_of(bits: int) -> int:
@@ -327,42 +314,36 @@ def test_without_a_mask_an_address_inside_an_image_has_no_signature() -> None:
 
 
 @pytest.mark.parametrize("bits", BITS)
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("kind", WRITERS)
 def test_every_format_carries_the_mask(kind: str, bits: int, tmp_path: Path) -> None:
     run = recorded("pac_ret", "keystone")
     snapshot = signed_for(run[len(run) // 2], bits)
-    path = tmp_path / "snapshot"
-    path.write_bytes(FILES[kind](snapshot))
-    back = read_snapshot(path, HERE).snapshot
-    assert back.pac_mask is not None
-    assert back.pac_mask & (1 << 55) - 1 == mask_of(bits)  # a Mach-O core says how many bits are the address
+    read = back(WRITERS[kind](snapshot), tmp_path)
+    assert read.pac_mask is not None
+    assert read.pac_mask & (1 << 55) - 1 == mask_of(bits)  # a Mach-O core says how many bits are the address
     for name in STRIPPING:
-        assert told(UNWINDERS[name].unwind(back)) == told(UNWINDERS[name].unwind(snapshot)), name
+        assert told(UNWINDERS[name].unwind(read)) == told(UNWINDERS[name].unwind(snapshot)), name
 
 
 @pytest.mark.parametrize("kind", ["core", "minidump"])
 def test_code_pointers_have_a_mask_of_their_own(kind: str, tmp_path: Path) -> None:
-    content = bytearray(FILES[kind](small("arm64")))
+    content = bytearray(WRITERS[kind](small("arm64")))
     at = content.index(struct.pack("<2Q", ARM64.signature, ARM64.signature))
     struct.pack_into("<2Q", content, at, mask_of(52), mask_of(39))
-    (tmp_path / "x").write_bytes(content)
-    assert read_snapshot(tmp_path / "x", Places(skip_missing=True)).snapshot.pac_mask == mask_of(39)
+    assert back(content, tmp_path).pac_mask == mask_of(39)
 
 
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("kind", WRITERS)
 def test_where_it_is_not_known_no_file_says_it(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    path.write_bytes(FILES[kind](replace(small("arm64"), pac_mask=None)))
-    assert read_snapshot(path, Places(skip_missing=True)).snapshot.pac_mask is None
+    assert back(WRITERS[kind](replace(small("arm64"), pac_mask=None)), tmp_path).pac_mask is None
 
 
 @pytest.mark.parametrize(("version", "says"), [(3, (47, 0, 0)), (4, (47, 47, 0))])
 def test_lldbs_note_of_the_addresses_bits(version: int, says: tuple[int, ...], tmp_path: Path) -> None:
-    content = bytearray(macho_core_bytes(small("arm64")))
+    content = bytearray(WRITERS["macho-core"](small("arm64")))
     at = content.index(struct.pack("<IIQ", 3, 48, 0))
     struct.pack_into("<4I", content, at, version, *says)
-    (tmp_path / "x").write_bytes(content)
-    assert read_snapshot(tmp_path / "x", HERE).snapshot.pac_mask == (1 << 64) - (1 << 47)
+    assert back(content, tmp_path).pac_mask == (1 << 64) - (1 << 47)
 
 
 @pytest.mark.parametrize("bits", BITS)

@@ -7,7 +7,6 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -23,27 +22,20 @@ from testbed.export.build_id import mach_o_uuid
 from testbed.export.core import core_bytes
 from testbed.export.minidump import minidump_bytes
 from testbed.export.register_layouts import LAYOUTS
-from testbed.export.write import macho_core_bytes, snapshot_data
-from testbed.foreign import Places, read_snapshot
+from testbed.export.write import macho_core_bytes
+from testbed.foreign import read_snapshot
 from testbed.foreign.model import Dump
 from testbed.foreign.read import read_dump
 from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError, UsageError
-from tests.foreign.small import small
+from tests.foreign.small import BINARY, HERE, WRITERS, back, small, written
 from tests.installed import tool
 from tests.unwinders.missing import lacking, says_less
 from unwinders import UNWINDERS
 
-HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
-
 SCANS = ("stack_scan", "stack_scan_strict", "stack_scan_breakpad")
 LOGGERS = ("glibc_backtrace_fp", "qi_stack_frame", "bs_backtrace")
-FILES: dict[str, Callable[[Snapshot], bytes]] = {
-    "core": core_bytes,
-    "minidump": minidump_bytes,
-    "json": lambda snapshot: json.dumps(snapshot_data(snapshot)).encode(),
-}
 UNITS = [("recursion", "x86_64", "clang-O0-fp"), ("recursion", "arm64", "clang-O0-fp"), ("leaf_call", "arm32", None)]
 
 
@@ -83,16 +75,14 @@ def test_no_unwinder_says_more_of_a_dump_that_was_cut_off(name: str, arch: str, 
     assert ("glibc_backtrace_fp", "NotInSnapshot") in stops
 
 
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("kind", ["core", "minidump", "json"])
 @pytest.mark.parametrize("name", SCANS)
 def test_a_file_says_whether_the_stack_is_whole(name: str, kind: str, tmp_path: Path) -> None:
     snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
     for part in (snapshot, cut(snapshot, 64)):
-        path = tmp_path / "snapshot"
-        path.write_bytes(FILES[kind](part))
-        back = read_snapshot(path, HERE).snapshot
-        assert back.stack_end()[1] == back.is_whole == (part is snapshot)
-        said = UNWINDERS[name].unwind(back).stopped
+        read = back(WRITERS[kind](part), tmp_path)
+        assert read.stack_end()[1] == read.is_whole == (part is snapshot)
+        said = UNWINDERS[name].unwind(read).stopped
         assert (said is None) == (UNWINDERS[name].unwind(part).stopped is None)
         assert part is snapshot or (said is not None and said.reason == "NotInSnapshot")
 
@@ -112,10 +102,9 @@ def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(tmp_path:
         kind, _, _, address, _, in_file, _, _ = struct.unpack_from("<IIQQQQQQ", content, at)
         if kind == 1 and address <= snapshot.sp < address + in_file:
             struct.pack_into("<Q", content, at + 32, snapshot.sp + 64 - address)
-    (tmp_path / "core").write_bytes(content)
-    back = read_snapshot(tmp_path / "core", HERE).snapshot
-    assert back.stack_end() == (snapshot.sp + 64, False)
-    assert UNWINDERS["stack_scan"].unwind(back).stopped is not None
+    read = back(content, tmp_path)
+    assert read.stack_end() == (snapshot.sp + 64, False)
+    assert UNWINDERS["stack_scan"].unwind(read).stopped is not None
 
 
 def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(tmp_path: Path) -> None:
@@ -126,8 +115,7 @@ def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(
         content = core_bytes(snapshot)
         entry = struct.pack("<2Q", 9, snapshot.images[0].entry)  # AT_ENTRY: the program's file is known without it
         content = content.replace(entry, struct.pack("<2Q", 31, pointer), 1)
-        (tmp_path / "core").write_bytes(content)
-        assert read_snapshot(tmp_path / "core", HERE).snapshot.is_whole is whole
+        assert back(content, tmp_path).is_whole is whole
 
 
 def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None:
@@ -140,10 +128,9 @@ def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None
         for entry in range(at, at + 12 * count, 12):
             if struct.unpack_from("<I", content, entry)[0] == 16:
                 struct.pack_into("<III", content, entry, 0x4767_0009, len(text), len(content))
-        (tmp_path / "x.dmp").write_bytes(bytes(content) + text)
-        back = read_snapshot(tmp_path / "x.dmp", HERE).snapshot
-        assert back.mappings == ((start, last),)
-        assert back.is_whole is (last == end)
+        read = back(bytes(content) + text, tmp_path)
+        assert read.mappings == ((start, last),)
+        assert read.is_whole is (last == end)
 
 
 def test_memory_in_several_pieces_is_one_stack(tmp_path: Path) -> None:
@@ -179,12 +166,6 @@ def test_a_logger_cannot_know_what_it_would_have_read(name: str) -> None:
 # Registers that a file does not have are unknown when it is read, and no file is written that would make them zero.
 
 FLOATING = [f"d{i}" for i in range(8, 16)]
-BINARY = {"core": core_bytes, "minidump": minidump_bytes, "macho-core": macho_core_bytes}
-
-
-def back(content: bytes, path: Path) -> Snapshot:
-    path.write_bytes(content)
-    return read_snapshot(path, Places(skip_missing=True)).snapshot
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -193,7 +174,7 @@ def test_json_has_any_of_them(arch: str, tmp_path: Path) -> None:
     part = lacking(
         small(arch), [name for name in its.by_name if name not in (its.pc, its.sp, platform(its).preserved[0])]
     )
-    read = back(json.dumps(snapshot_data(part)).encode(), tmp_path / "x.json")
+    read = back(WRITERS["json"](part), tmp_path)
     assert read.registers == part.registers
     assert read.registers.keys() == {its.pc, its.sp, platform(its).preserved[0]}
 
@@ -205,8 +186,8 @@ def test_floating_point_registers_are_there_or_not(kind: str, arch: str, tmp_pat
     if kind == "macho-core" and arch == "arm32":
         pytest.skip("Mach-O has no programs for 32-bit Arm here")
     whole, part = small(arch), lacking(small(arch), FLOATING)
-    assert back(BINARY[kind](whole), tmp_path / "x").registers == whole.registers
-    assert back(BINARY[kind](part), tmp_path / "x").registers == part.registers
+    assert back(BINARY[kind](whole), tmp_path).registers == whole.registers
+    assert back(BINARY[kind](part), tmp_path).registers == part.registers
 
 
 @pytest.mark.parametrize("kind", BINARY)
@@ -227,9 +208,9 @@ def test_a_minidump_has_the_registers_that_its_flags_speak_for(arch: str, tmp_pa
         struct.pack_into("<I", content, at + layout.flags, flags & ~bit)
         if whole.arch.pc in names:
             with pytest.raises(SnapshotFileError, match=f"no value for .*{whole.arch.pc}"):
-                back(bytes(content), tmp_path / "x.dmp")
+                back(bytes(content), tmp_path)
         else:
-            assert back(bytes(content), tmp_path / "x.dmp").registers == lacking(whole, names).registers
+            assert back(bytes(content), tmp_path).registers == lacking(whole, names).registers
 
 
 def test_the_context_that_breakpad_writes_on_linux(tmp_path: Path) -> None:
@@ -241,7 +222,7 @@ def test_the_context_that_breakpad_writes_on_linux(tmp_path: Path) -> None:
     context = struct.pack("<Q33QIII", 0x8000_0006, *values, whole.registers["nzcv"], 0, 0) + floating
     at = context_at(content)
     content[at : at + len(context)] = context
-    assert back(bytes(content), tmp_path / "x.dmp").registers == whole.registers
+    assert back(bytes(content), tmp_path).registers == whole.registers
 
 
 def context_at(dump: bytes) -> int:
@@ -275,8 +256,7 @@ def snapshot() -> Snapshot:
 
 
 def dump_of(content: bytes, folder: Path) -> Dump:
-    (folder / "a.mcore").write_bytes(content)
-    return read_dump(folder / "a.mcore")
+    return read_dump(written(folder / "a.mcore", content))
 
 
 def entry(content: bytes) -> int:
@@ -322,9 +302,9 @@ def test_what_lies_outside_the_file_is_refused_with_its_place(tmp_path: Path) ->
 
 def test_lldb_finds_the_program_file_by_itself(tmp_path: Path) -> None:
     lldb = tool("lldb-22 lldb", "lldb-22")
-    (tmp_path / "a.mcore").write_bytes(macho_core_bytes(snapshot()))
+    core = written(tmp_path / "a.mcore", macho_core_bytes(snapshot()))
     done = subprocess.run(
-        [lldb, "--no-lldbinit", "-b", "-o", f"target create --core {tmp_path / 'a.mcore'}", "-o", "bt"],
+        [lldb, "--no-lldbinit", "-b", "-o", f"target create --core {core}", "-o", "bt"],
         capture_output=True,
         text=True,
         timeout=120,

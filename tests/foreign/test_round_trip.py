@@ -10,19 +10,16 @@ import pytest
 import testbed
 from programs import PROGRAMS
 from testbed.build.recipes import recipes_for
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
 from testbed.export.write import FORMATS, write_snapshot
-from testbed.foreign import Places, read_snapshot
+from testbed.foreign import read_snapshot
 from testbed.foreign.model import Dump, Module
 from testbed.foreign.program_files import loaded_images
 from testbed.image import LoadedImage
 from testbed.image.macho import MACH_O
 from testbed.trace import Snapshot
-from tests.foreign.small import small
+from tests.foreign.small import HERE, small
+from tests.unwinders.said import said
 from unwinders import UNWINDERS
-
-HERE = Places(sysroot=Path("/"))  # the program files are those of this machine
 
 UNITS = [
     *(
@@ -57,19 +54,15 @@ def test_every_unwinder_says_the_same_of_a_file_that_was_read_back(
             assert [image.bias for image in back.images] == [image.bias for image in snapshot.images]
             expected = snapshot if how.name == "json" else without_frame_records(snapshot)
             for unwinder in unwinders:
-                assert told(unwinder, back) == told(unwinder, expected), f"{how.name}, {unwinder}, step {step}"
+                assert said(unwinder.unwind(back)) == said(unwinder.unwind(expected)), (
+                    f"{how.name}, {unwinder}, step {step}"
+                )
 
 
 def without_frame_records(snapshot: Snapshot) -> Snapshot:
     """Which layout its frame records have is said by no program file, core or minidump."""
     images = tuple(LoadedImage(replace(i.image, frame_records={}), i.bias) for i in snapshot.images)
     return replace(snapshot, images=images, step=None)
-
-
-def told(unwinder: Unwinder, snapshot: Snapshot) -> object:
-    said: Backtrace = unwinder.unwind(snapshot)
-    frames = [(f.kind, f.pc, dict(f.registers), f.cfa, f.found_by) for f in said.frames]
-    return frames, said.stopped and (said.stopped.reason, said.stopped.pc, str(said.stopped))
 
 
 def test_a_file_that_is_mapped_in_part_is_placed_by_the_mappings_offset(tmp_path: Path) -> None:

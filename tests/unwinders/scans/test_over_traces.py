@@ -8,20 +8,12 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.contract.frames import Backtrace, Frame
 from testbed.runs.run import run_program
+from tests.unwinders.said import said
 from unwinders import UNWINDERS
 from unwinders.scans import over_traces, scan_walk
 from unwinders.scans.over_traces import by_scan
 from unwinders.scans.scan_walk import Scan, scan
-
-
-def words(said: Backtrace) -> tuple[object, ...]:
-    return [told(frame) for frame in said.frames], repr(said.stopped), said.images
-
-
-def told(frame: Frame) -> tuple[object, ...]:
-    return frame.kind, frame.pc, dict(frame.registers), frame.cfa, frame.found_by
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -36,7 +28,7 @@ def test_programs_with_more_than_one_stack(name: str, arch: str) -> None:
         trace = run_program(PROGRAMS[program], ARCHES[arch]).trace
         over = unwinder.unwind_trace(trace)
         for step in range(0, len(trace), max(1, len(trace) // 60)):
-            assert words(over[step]) == words(unwinder.unwind(trace.snapshot(step))), (program, step)
+            assert said(over[step]) == said(unwinder.unwind(trace.snapshot(step))), (program, step)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +46,10 @@ def test_a_scan_gives_up_after_as_many_words(
     over = unwinder.unwind_trace(run.trace)
     ends = set()
     for step in range(0, len(run), 11):
-        said = scan(run.trace.snapshot(step), options)
-        assert (words(over[step]), over.depth(step)) == (words(said), len(said.frames))
-        ends.add(type(said.stopped).__name__)
+        alone = scan(run.trace.snapshot(step), options)
+        assert (said(over[step]), over[step].images) == (said(alone), alone.images)
+        assert over.depth(step) == len(alone.frames)
+        ends.add(type(alone.stopped).__name__)
     assert "NoUnwindInfo" in ends
 
 
@@ -69,5 +62,5 @@ def test_a_stack_pointer_that_points_nowhere_is_told_as_such() -> None:
     unwinder = UNWINDERS["stack_scan"]
     over = unwinder.unwind_trace(moved)
     for step in range(4, 8):
-        assert words(over[step]) == words(unwinder.unwind(moved.snapshot(step)))
+        assert said(over[step]) == said(unwinder.unwind(moved.snapshot(step)))
     assert "UnreadableMemory" in repr(over[5].stopped)
