@@ -13,7 +13,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,9 @@ from testbed.words.errors import TestbedError, UsageError
 from testbed.words.printable import printable_lines
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
-    from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess
+    from testbed.process.process_run import LongProcess, LongThread
+    from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess, WatchedThread
+    from testbed.profiling.thread_run import ThreadRun
     from testbed.report.profile_html import ProfiledBuild
 
 BUDGET = 4_000_000
@@ -130,7 +132,6 @@ def _read_by(stdin: Path | None) -> bytes:
 
 def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained, or nothing of the program judged."""
-    from testbed.process.process_run import NotInPieces
     from testbed.profiling.result import WatchedProcess, reaches_own_code
 
     _only_of_short_runs(options, own)
@@ -139,24 +140,14 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         if path is not None:
             try_writing(path)
     page = options.outputs.html is not None and own.sample is None
-    budget = budget_of(options.budget, MOST_ON_A_PAGE if page else BUDGET)
-    if page and budget > MOST_ON_A_PAGE:
-        first = f"--budget {MOST_ON_A_PAGE} shows the first ones, --at PLACE without a page one behind them"
-        raise UsageError(f"a page shows up to {MOST_ON_A_PAGE:,} steps: {first}")
+    budget = budget_of(options.budget)
     if options.location is not None or page:
         _show_thread(options, own, named, budget)
         return
     process: WatchedProcess | CountedProcess
-    try:
-        in_pieces = _in_pieces(options, own, named, budget) if options.chunk or budget > BUDGET else None
-    except NotInPieces as why:
-        in_pieces = None
-        click.echo(
-            f"{str(why).partition(',')[0]}: held whole, and at most {BUDGET:,} steps.",
-            err=True,
-        )
-    if in_pieces is not None:
-        process, shares = in_pieces
+    long = _long(options, own, budget) if options.chunk or budget > BUDGET else None
+    if long is not None:
+        process, shares = _judged_in_pieces(long, own, named)
         applicable: list[Unwinder] = []
     else:
         process, applicable, shares = _whole(options, own, named, min(budget, BUDGET))
@@ -216,18 +207,27 @@ def _why_left_out(unwinder: Unwinder, images: Sequence[Image]) -> str:
     return f"no file of this process has {' and '.join(missing)}" if missing else "no file has all that it needs"
 
 
-def _in_pieces(
-    options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int
-) -> tuple[CountedProcess, list[UnwinderShare]]:
-    """A long process, judged without holding it. Raises UsageError where a run in pieces lacks what was asked for."""
-    from testbed.process.process_run import run_in_pieces
-    from testbed.profiling.thread_run import judge_in_pieces
+def _long(options: RunOptions, own: ProcessOptions, budget: int) -> LongProcess | None:
+    """A process that ran without being held; None for one that has to be. Raises UsageError for samples of it."""
+    from testbed.process.process_run import NotInPieces, run_in_pieces
 
     if own.sample is not None:
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
     asked: dict[str, Any] = {"conventions": options.conventions} | ({"piece": options.chunk} if options.chunk else {})
-    with long_work(f"running {Path(str(options.program)).name}", "steps") as work:
-        long = run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked, progress=work.at)
+    try:
+        with long_work(f"running {Path(str(options.program)).name}", "steps") as work:
+            return run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked, progress=work.at)
+    except NotInPieces as why:
+        click.echo(f"{str(why).partition(',')[0]}: held whole, and at most {BUDGET:,} steps.", err=True)
+        return None
+
+
+def _judged_in_pieces(
+    long: LongProcess, own: ProcessOptions, named: Sequence[Unwinder]
+) -> tuple[CountedProcess, list[UnwinderShare]]:
+    """A long process, judged without holding it."""
+    from testbed.profiling.thread_run import judge_in_pieces
+
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)
     with long_work("watching and judging", "steps in two passes", 2 * long.run.steps) as work:
@@ -237,57 +237,79 @@ def _in_pieces(
 def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
     """One step of a process, or a page of its first thread. Exits with 1 where something at the step is unexplained.
 
-    Raises UsageError where it is too long for that.
+    A page has the whole thread, or of one that is longer than a page the steps from its own code on.
     """
     from testbed.profiling.thread_run import look_ahead
 
-    if options.chunk or budget > BUDGET:
-        raise UsageError("--at and a page need a process that is held whole: up to 4 million steps, without --chunk")
-    if options.location is not None:
+    page, location = options.outputs.html, options.location
+    if location is not None:
         debug = _inputs(options.seed, budget, own)["debug"]
-        if why := look_ahead(read_image(Path(str(options.program)), debug=debug), options.location):
+        if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
             click.echo(f"{why}. Its libraries are looked in, too, as it runs.", err=True)
-    process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
-    images = [loaded.image for loaded in process.run.images]
+    most = BUDGET if page is None else MOST_ON_A_PAGE
+    long = _long(options, own, budget) if options.chunk or budget > most else None
+    if long is not None and not options.chunk and long.run.steps <= most:
+        long = None
+    seen = _seen_of_part(options, long) if long else _seen_of_whole(options, own, min(budget, most))
+    images = [loaded.image for loaded in seen.shown.process.images]
     applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
-    told = options.location is None or show_step(process, options.location, applicable, explain=options.explain)
-    if options.outputs.html is not None:
-        show_page(process, applicable, options.outputs.html)
+    told = True
+    if seen.site is not None:
+        run, row = seen.site
+        told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
+    if page is not None:
+        show_page(seen.shown, applicable, page, seen.threads)
     if not told:
         sys.exit(1)
 
 
-def show_step(process: WatchedProcess, location: str, unwinders: Sequence[Unwinder], *, explain: bool) -> bool:
-    """What is true at a location, and what each unwinder says there, with the functions whose rows are wrong.
+@dataclass(frozen=True, eq=False)
+class _LookedAt:
+    """What is looked at of a process with such ``threads``: a run for a page, and a row of one that was asked for."""
 
-    True: nothing that is said there is unexplained.
-    """
-    from testbed.profiling.thread_run import thread_at
-
-    run, row = thread_at(process, location)
-    return show_site(run, row, unwinders, number=row - run.thread.begins, explain=explain)
+    shown: ThreadRun
+    site: tuple[ThreadRun, int] | None
+    threads: Sequence[WatchedThread | LongThread]
 
 
-def show_page(process: WatchedProcess, unwinders: Sequence[Unwinder], path: Path) -> None:
-    """Write a page that steps through the first thread."""
+def _seen_of_whole(options: RunOptions, own: ProcessOptions, budget: int) -> _LookedAt:
+    from testbed.profiling.thread_run import thread_at, thread_run
+
+    process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
+    site = thread_at(process, options.location) if options.location is not None else None
+    return _LookedAt(thread_run(process.run, process.threads[0]), site, process.threads)
+
+
+def _seen_of_part(options: RunOptions, long: LongProcess) -> _LookedAt:
+    from testbed.profiling.thread_part import part_at, part_of_own_code
+
+    with long_work(f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps) as work:
+        site = part_at(long, options.location, work.at) if options.location is not None else None
+        page = options.outputs.html is not None
+        shown = part_of_own_code(long, MOST_ON_A_PAGE, work.at) if page or site is None else site[0]
+    return _LookedAt(shown, site, long.threads)
+
+
+def show_page(
+    run: ThreadRun, unwinders: Sequence[Unwinder], path: Path, threads: Sequence[WatchedThread | LongThread]
+) -> None:
+    """Write a page that steps through the first one of a process's threads."""
     from testbed.campaign.cells import cell_of
-    from testbed.profiling.thread_run import thread_run
     from testbed.report.answers import answers_of
     from testbed.report.phrases import count
     from testbed.report.process_text import others_of
     from testbed.report.stepper import unwinder_sentence, write_stepper
 
-    run = thread_run(process, process.threads[0])
     with long_work("judging for the page", "unwinders", len(unwinders)) as work:
         answers = answers_of(run, unwinders)
         work.advance("writing")
     with written(path):
         cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
-        write_stepper(run, answers, cells, path, others_of(process))
-    others = {"other thread": len(process.threads) - 1, "other program": len(run.process.children)}
+        write_stepper(run, answers, cells, path, others_of(run.process, threads))
+    others = {"other thread": len(threads) - 1, "other program": len(run.process.children)}
     named = " and ".join(count(number, noun) for noun, number in others.items() if number)
     more = f", {run.ending}" + f"; it names {named}, and does not step through them" * bool(named)
-    click.echo(f"{path}: {len(run):,} steps of thread {run.thread.number} of {run.process.path.name}{more}")
+    click.echo(f"{path}: {run.steps_shown} of thread {run.thread.number} of {run.process.path.name}{more}")
     for each in answers.each:
         click.echo(f"    {each.unwinder.name}: {unwinder_sentence(run, each.verdicts)}")
 

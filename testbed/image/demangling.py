@@ -71,9 +71,11 @@ def demangled(name: str) -> str:
 def brief(name: str) -> str:
     """A readable name for a line of text: one that is long without parameters, result and what stands in templates.
 
-    ``std::vector<..>::push_back``. Only a C++ or Rust name (it has a ``::``) is made shorter. What stands in a file, as
-    JSON, keeps the whole name.
+    ``std::vector<..>::push_back``. Only a C++ or Rust name (it has a ``::``) is made shorter, and one
+    that stayed mangled is cut. The name of a function in JSON is whole.
     """
+    if name.startswith("_Z") and len(name) > FITS:
+        return f"{name[: FITS - 2]}.."
     return name if len(name) <= FITS or "::" not in name else _shortened(name)
 
 

@@ -129,10 +129,10 @@ def describe(images: tuple[LoadedImage, ...], address: int, *, caller: bool = Fa
 
 
 def place_in(image: Image, symbol: Symbol | None, address: int) -> str:
-    """A link-time address as the distance from its symbol, or from the file's own beginning."""
+    """A link-time address as the distance from its symbol, by its brief name, or from the file's own beginning."""
     if symbol is None:
         return f"{image}+{address - image.base:#x}"
-    name = readable(symbol)
+    name = brief(readable(symbol))
     return name if symbol.address == address else f"{name}+{address - symbol.address:#x}"
 
 

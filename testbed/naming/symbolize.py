@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from testbed.contract.frames import Backtrace, Frame, FrameKind, behind_call
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, debug_info
-from testbed.image.demangling import demangled, whole_function
+from testbed.image.demangling import brief, demangled, whole_function
 from testbed.image.symbols import place_in, symbol_for
 from testbed.words.errors import BudgetExceeded, DebugInfoError
 
@@ -156,10 +156,10 @@ def names_at(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) ->
 
 
 def inlined_at(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) -> tuple[str, ...]:
-    """The names of the calls that were inlined at one run-time address, innermost first."""
+    """The brief names of the calls that were inlined at one run-time address, innermost first."""
     module = image_covering(tuple(images), pc - caller)
     calls = debug_info(module.image).inlined_at(pc - caller - module.bias) if module is not None else ()
-    return tuple(_called(call) for call in calls)
+    return tuple(brief(_called(call)) for call in calls)
 
 
 def name_of(images: Sequence[LoadedImage], pc: int, *, caller: bool = False) -> NamedFrame:

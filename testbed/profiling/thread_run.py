@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShar
 from testbed.profiling.whose_code import CodePart, own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
-from testbed.runs.places import addresses_at, missing, place_of
+from testbed.runs.places import addresses_at, located, missing, place_of
 from testbed.runs.run import Run
 from testbed.trace.chunk import Chunk
 from testbed.truth.windows.known import Known
@@ -100,19 +101,42 @@ def _rows(window: Window, steps: NDArray[np.int64] | None) -> NDArray[np.int64]:
     return steps[(steps >= window.first) & (steps < window.end)] - window.first + window.start
 
 
+AnyThread = TypeVar("AnyThread", WatchedThread, LongThread)
 _IN_FILE = re.compile(r"^(?P<file>[^:#]+)\+0x(?P<offset>[0-9a-fA-F]{1,16})(?:#(?P<visit>\d{1,9}))?$")
 
 
 @dataclass(frozen=True, eq=False)
 class ThreadRun(Run):
-    """One thread, whose steps are rows of its trace from ``thread.begins`` on."""
+    """One thread, or a part of it, whose steps are rows of its trace from ``thread.begins`` on. All of the thread has
+    ``steps``.
+    """
 
     process: ProcessRun
     thread: WatchedThread
+    steps: int
 
     def __str__(self) -> str:
-        count, ending = self.thread.steps, self.process.ending
-        return f"{self.process.path.name} · {self.arch} · thread {self.thread.number}: {count:,} steps, {ending}"
+        name, thread = f"{self.process.path.name} · {self.arch}", self.thread.number
+        return f"{name} · thread {thread}: {self.steps:,} steps, {self.process.ending}"
+
+    @property
+    def steps_shown(self) -> str:
+        """How many steps of the thread these are, and of a part which ones."""
+        first, count = self.thread.first, self.thread.steps
+        if count == self.steps:
+            return f"{count:,} steps"
+        return f"{count:,} steps, @{first} to @{first + count - 1}, of its {self.steps:,}"
+
+    @property
+    def shown(self) -> range:
+        return range(self.thread.begins, self.thread.stop)
+
+    def number_of(self, row: int) -> int:
+        return row - self.thread.begins + self.thread.first
+
+    def row_of(self, number: int) -> int:
+        """Where a step of the thread is in the trace."""
+        return number - self.thread.first + self.thread.begins
 
     @property
     def ending(self) -> str:
@@ -132,7 +156,9 @@ class ThreadRun(Run):
     @property
     def own(self) -> NDArray[np.bool_]:
         """Of each row of the trace whether it is a step of the program's own code; of a thread without any, all are."""
-        return self._of_own_code if self._of_own_code.any() else ~self._of_own_code
+        if self._of_own_code.any():
+            return self._of_own_code
+        return np.isin(np.arange(len(self)), self.shown)
 
     @property
     def whose(self) -> str:
@@ -141,36 +167,49 @@ class ThreadRun(Run):
 
     def step_at(self, location: str) -> int:
         """As `Run.step_at`, in the program and in every library that was loaded; ``@N`` counts the thread's steps."""
-        if location.startswith("@") and location[1:].isdecimal():
-            if len(location) > 16 or int(location[1:]) >= self.thread.steps:
-                raise UsageError(f"{location[:60]}: this thread has the steps @0 to @{self.thread.steps - 1}")
-            return int(location[1:]) + self.thread.begins
-        return super().step_at(location)
+        number = number_asked(location, self.steps)
+        return super().step_at(location) if number is None else self.row_of(number)
 
     def located(self, location: str) -> tuple[list[int], int]:
-        """As `Run.located`, and ``libc.so.6+0x3c050``, as places without a symbol are called."""
-        try:
-            return super().located(location)
-        except UsageError:
-            if in_file := _IN_FILE.match(location):
-                for loaded in self.process.images:
-                    if loaded.image.path.name == in_file["file"]:
-                        return [loaded.bias + int(in_file["offset"], 16)], int(in_file["visit"] or 1)
-            raise
+        return located_in(self.process, location)
 
     @property
     def loaded(self) -> LoadedImage:
-        return next(each for each in self.process.images if each.image is self.built.image)
-
-    @property
-    def files(self) -> tuple[LoadedImage, ...]:
-        return self.loaded, *self.process.images
+        return program_of(self.process)
 
 
-def thread_run(process: WatchedProcess, thread: WatchedThread) -> ThreadRun:
-    """A thread as a run of the process's program file."""
-    run, trace = process.run, thread.watched.trace
-    image = next((each for each in run.images if each.image.path == run.path), run.images[0]).image
+def number_asked(location: str, steps: int) -> int | None:
+    """The number of a step that is asked for as ``@N``, or None. Raises UsageError where a thread has not so many."""
+    if not (location.startswith("@") and location[1:].isdecimal()):
+        return None
+    if len(location) > 16 or int(location[1:]) >= steps:
+        raise UsageError(f"{location[:60]}: this thread has the steps @0 to @{steps - 1}")
+    return int(location[1:])
+
+
+def program_of(run: ProcessRun) -> LoadedImage:
+    """The program of a process, where it was loaded."""
+    return next((each for each in run.images if each.image.path == run.path), run.images[0])
+
+
+def located_in(run: ProcessRun, location: str) -> tuple[list[int], int]:
+    """The pcs and the visit that a location names, in the program or else in a library.
+
+    Also ``libc.so.6+0x3c050``, as places without a symbol are called. Raises UsageError for none.
+    """
+    try:
+        return located([program_of(run), *run.images], location)
+    except UsageError:
+        if in_file := _IN_FILE.match(location):
+            for loaded in run.images:
+                if loaded.image.path.name == in_file["file"]:
+                    return [loaded.bias + int(in_file["offset"], 16)], int(in_file["visit"] or 1)
+        raise
+
+
+def thread_run(run: ProcessRun, thread: WatchedThread, steps: int | None = None) -> ThreadRun:
+    """A thread as a run of the process's program file; of a part of a thread, all of it has ``steps``."""
+    image, trace = program_of(run).image, thread.watched.trace
     source = Source(
         run.path, Language.ELF, None, "", Header(summary=f"thread {thread.number} of {run.path}", exit=None)
     )
@@ -183,7 +222,7 @@ def thread_run(process: WatchedProcess, thread: WatchedThread) -> ThreadRun:
         path=run.path,
         image=image,
     )
-    return ThreadRun(built, trace, thread.watched, run, thread)
+    return ThreadRun(built, trace, thread.watched, run, thread, thread.steps if steps is None else steps)
 
 
 def look_ahead(image: Image, location: str) -> str:
@@ -209,18 +248,23 @@ def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:
 
     Raises UsageError where no thread does.
     """
-    number, found, place = location.partition(":")
-    runs = [thread_run(process, thread) for thread in process.threads]
-    if found and number.isdecimal():
-        runs = [run for run in runs if str(run.thread.number) == number]
-        if not runs:
-            known = ", ".join(str(thread.number) for thread in process.threads)
-            raise UsageError(f"{location}: no thread {number}; there are {known}")
-        return runs[0], runs[0].step_at(place)
+    threads, place = threads_named(process.threads, location)
     refused: list[tuple[tuple[int, int], UsageError]] = []
-    for run in runs:
+    for run in [thread_run(process.run, thread) for thread in threads]:
         try:
-            return run, run.step_at(location)
+            return run, run.step_at(place)
         except UsageError as error:  # another thread may come there
-            refused.append((run.times(location), error))
+            refused.append((run.times(place), error))
     raise max(refused, key=lambda each: each[0])[1]
+
+
+def threads_named(threads: Sequence[AnyThread], location: str) -> tuple[Sequence[AnyThread], str]:
+    """The threads in which ``LOCATION`` or ``THREAD:LOCATION`` is looked for, and the location in them."""
+    number, found, place = location.partition(":")
+    if not (found and number.isdecimal()):
+        return threads, location
+    named = [thread for thread in threads if str(thread.number) == number]
+    if not named:
+        known = ", ".join(str(thread.number) for thread in threads)
+        raise UsageError(f"{location}: no thread {number}; there are {known}")
+    return named, place

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from testbed.image.demangling import brief
 from testbed.naming.beside import Alignment
 from testbed.verdicts.counts import Counts
 from testbed.words.outcome import Outcome
@@ -98,10 +99,12 @@ def relative(run: Run, address: int, step: int) -> str:
 
 
 def activation_name(run: Run, index: int) -> str:
-    """The function that an activation started in; of a signal's frame, its trampoline: what its handler returns to."""
+    """The brief name of the function that an activation started in; of a signal's frame, its trampoline: what its
+    handler returns to.
+    """
     activation = run.watched.activations[index]
     if activation.signal:  # its handler's activation is the next one, opened with it
         trampoline = run.watched.activations[index + 1].return_address
         assert trampoline is not None
-        return run.function(trampoline)
-    return run.function(int(run.trace.pc[activation.opened]))
+        return brief(run.function(trampoline))
+    return brief(run.function(int(run.trace.pc[activation.opened])))

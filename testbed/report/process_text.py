@@ -15,6 +15,7 @@ from testbed.image import Image, LoadedImage, image_covering
 from testbed.image.demangling import brief
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
+from testbed.process.process_run import LongThread
 from testbed.profiling.result import (
     CountedProcess,
     CountedThread,
@@ -46,10 +47,10 @@ def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[Unwi
     return Group(*parts, process_answer(process, shares))
 
 
-def others_of(process: WatchedProcess | CountedProcess) -> list[str]:
+def others_of(run: ProcessRun, threads: Sequence[WatchedThread | LongThread]) -> list[str]:
     """What a page of the first thread does not show: a line for each other thread, and for each other program."""
-    told = (*map(_thread, process.threads[1:]), *_children(process.run))
-    return [f"{each.label} {each.text}" for each in told]
+    told = [f"thread {each.number}: {count(each.steps, 'step')}" for each in threads[1:]]
+    return told + [f"{each.label} {each.text}" for each in _children(run)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,14 +253,8 @@ def _place(place: WrongPlace, *, several: bool) -> Text:
     text.append(place.because or f"UNEXPLAINED: {place.unforeseen}", "" if place.explained else "bold red")
     lies = "lies" if place.lies == place.not_right else f"{place.lies:,} lies"
     thread = f"{place.thread}:" if several else ""
-    text.append(f"\nfirst at {thread}@{place.first}, {_instruction(place.where)}", "dim")
+    text.append(f"\nfirst at {thread}@{place.first}, {place.where}", "dim")
     return text.append(f"; {lies}" if place.lies else "", "dim")
-
-
-def _instruction(where: str) -> str:
-    """A place as ``function+0x4`` with a name that fits into a line."""
-    name, plus, offset = where.rpartition("+0x")
-    return f"{brief(name)}{plus}{offset}" if plus else brief(where)
 
 
 def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Text:

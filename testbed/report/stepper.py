@@ -60,7 +60,7 @@ def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell], others: Sequ
         data=packed(facts, columns),
         title=facts["title"],
         summary=run.program.summary,
-        steps=len(run),
+        steps=run.steps_shown if isinstance(run, ThreadRun) else f"{len(run):,} steps",
         ending=run.ending,
         seed=run.trace.seed,
         moves=[(move.name, move.key, move.does, *_SIGNS[move]) for move in _SIGNS],
@@ -312,7 +312,9 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "summary": run.program.summary,
         "ending": run.ending,
         "seed": run.trace.seed,
-        "steps": len(run),
+        "steps": len(run.shown),
+        "begins": run.shown.start,
+        "first": run.number_of(run.shown.start),
         "word": run.arch.word,
         "outcomes": [
             {"name": o.value, "mark": o.mark, "label": o.label, "lying": o.lying, "meaning": o.meaning} for o in Outcome
@@ -331,7 +333,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     own = run.own if isinstance(run, ThreadRun) else np.ones(len(run), np.bool_)
     columns["own"] = own.astype(np.uint8)
     facts["share_means"] = (
-        f"of the {count(int(own.sum()), 'step')} of {run.whose}, those at which every caller is found"
+        f"of the {count(int(own.sum()), 'step')} of {run.whose} that are shown, those at which every caller is found"
         if isinstance(run, ThreadRun)
         else "of all steps, those at which it is exact"
     )

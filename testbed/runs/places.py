@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from testbed.image import Image
+from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.symbols import named_so, near_names
 from testbed.words.catalogue import nearest
@@ -46,6 +46,15 @@ def addresses_at(image: Image, place: AskedPlace) -> list[int]:
     if place.line is None:
         return [symbol.address + place.offset for symbol in named_so(image, place.name)]
     return sorted(row.start for row in _rows(image, place.name) if row.line.line == place.line)
+
+
+def located(files: Sequence[LoadedImage], location: str) -> tuple[list[int], int]:
+    """The pcs and the visit that a location names, in the first file that has it. Raises UsageError for none."""
+    place = place_of(location)
+    for loaded in files:
+        if found := addresses_at(loaded.image, place):
+            return [address + loaded.bias for address in found], place.visit
+    raise UsageError(f"{location[:60]}: {missing([each.image for each in files], place)}")
 
 
 def missing(images: Sequence[Image], place: AskedPlace) -> str:

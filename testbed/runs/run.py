@@ -19,7 +19,7 @@ from testbed.machine import record
 from testbed.naming.symbolize import NamedFrame, name_of, names_at, with_names, with_places
 from testbed.program.header import Span
 from testbed.program.model import Program
-from testbed.runs.places import addresses_at, missing, place_of
+from testbed.runs.places import located
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
 from testbed.verdicts.assumptions import Failed
@@ -73,6 +73,15 @@ class Run:
     def __len__(self) -> int:
         return len(self.trace)
 
+    @property
+    def shown(self) -> range:
+        """The rows of the trace that are steps of this run; others are there for what they say of these."""
+        return range(len(self))
+
+    def number_of(self, row: int) -> int:
+        """What the step at a row is called."""
+        return row
+
     def __repr__(self) -> str:
         return f"<Run {self}>"
 
@@ -84,11 +93,6 @@ class Run:
     def loaded(self) -> LoadedImage:
         """The program's image, where it was loaded."""
         return self.trace.images[0]
-
-    @property
-    def files(self) -> tuple[LoadedImage, ...]:
-        """The files in which a place is looked for."""
-        return (self.loaded,)
 
     @property
     def ending(self) -> str:
@@ -140,12 +144,8 @@ class Run:
         return len(self._visits_of(pcs)), len(executed_near(self.trace, pcs))
 
     def located(self, location: str) -> tuple[list[int], int]:
-        """The pcs and the visit that a location names, in the first file that has it. Raises UsageError for none."""
-        place = place_of(location)
-        for loaded in self.files:
-            if found := addresses_at(loaded.image, place):
-                return [address + loaded.bias for address in found], place.visit
-        raise UsageError(f"{location[:60]}: {missing([each.image for each in self.files], place)}")
+        """The pcs and the visit that a location names. Raises UsageError for none."""
+        return located([self.loaded], location)
 
     def _visits_of(self, pcs: Sequence[int]) -> Sequence[int]:
         return sorted(step for pc in set(pcs) for step in self._visits.get(pc, ()))
@@ -238,8 +238,9 @@ class Run:
         steps = np.flatnonzero(self.watched.undecided)
         if not len(steps):
             return ""
-        where = self.where(int(self.trace.pc[steps[0]]))
-        return f"{len(steps):,} undecided from {where} (@{steps[0]}): no effect tells whose steps these are"
+        first = int(steps[0])
+        where = f"{self.where(int(self.trace.pc[first]))} (@{self.number_of(first)})"
+        return f"{len(steps):,} undecided from {where}: no effect tells whose steps these are"
 
     @cached_property
     def conventions(self) -> tuple[TakenConvention, ...]:

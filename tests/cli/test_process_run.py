@@ -144,7 +144,10 @@ def test_one_step_of_a_thread_is_shown(testbed: Testbed) -> None:
         ("@99999999", "@0"),
     ):
         tells(testbed, 2, ("run", threads, "--at", wrong), err=[why])
-    assert "held whole" in testbed("run", threads, "--at", "main", "--chunk", "5000").err
+    for place in ("work", f"{number}:@0", "main"):
+        pieces = [testbed("run", threads, "--at", place, "-u", "eh_frame", *more) for more in ((), ("--chunk", "5000"))]
+        assert pieces[0].out.partition("#")[2] == pieces[1].out.partition("#")[2] != ""
+    tells(testbed, 2, ("run", threads, "--at", "main#2", "--chunk", "5000"), err=["is executed once"])
 
 
 PLACES = """namespace kv {
@@ -171,7 +174,7 @@ def test_a_place_is_named_as_reports_print_it_or_by_its_line(testbed: Testbed, p
     program = str(places / "kv")
     mix = tells(testbed, 0, ("run", program, "-u", "eh_frame", "--at", "_ZN2kv3mixEj")).out
     assert "kv::mix(unsigned int)   " in mix
-    for same in ("mix", "kv::mix", "kv::mix(unsigned int)", "kv.cpp:2", "places0/kv.cpp:2#1"):
+    for same in ("mix", "kv::mix", "kv::mix(unsigned int)", "kv.cpp:2", f"{places.name}/kv.cpp:2#1"):
         assert testbed("run", program, "-u", "eh_frame", "--at", same).out == mix, same
     assert "int kv::twice<int>(int)   " in tells(testbed, 0, ("run", program, "--at", "kv::twice")).out
 
@@ -303,16 +306,21 @@ def test_a_page_steps_through_the_first_thread(
     said = tells(testbed, 0, ("run", threads, "-u", "eh_frame", "-o", str(page)))
     assert "; it names 3 other threads, and" in said.out and page.read_text().startswith("<!doctype html>")
     monkeypatch.setattr("testbed.cli.process_run.MOST_ON_A_PAGE", 2_000)
-    tells(
-        testbed,
-        0,
-        ("run", threads, "-u", "eh_frame", "-o", str(page)),
-        out=["; --budget 20000 lets it make ten times"],
-    )
-    with monkeypatch.context() as patch:
-        patch.setattr("testbed.cli.process_run.watched_process", None)  # nothing is run
-        asked = ("run", threads, "-o", str(page), "--budget", "2001")
-        tells(testbed, 2, asked, err=["a page shows up to 2,000 steps"])
+    monkeypatch.setattr("testbed.process.process_run.CHUNK", 500)
+    asked = ("run", str(built("hello", "x86_64", "dynamic")), "-u", "eh_frame", "-o", str(page))
+    part = tells(testbed, 0, (*asked, "--chunk", "500"), out=["eh_frame: right at every instruction of your code"]).out
+    first = int(part.partition("steps, @")[2].partition(" ")[0])
+    assert first > 10_000
+    with opened(page, fragment=f"#step={first + 3}") as shown:
+        assert shown.evaluate("stepper.place()") == f"#step={first + 3}" and shown.input_value("#step") == str(
+            first + 3
+        )
+        shown.press("body", "Home")
+        shown.press("body", "ArrowLeft")
+        assert shown.input_value("#step") == shown.get_attribute("#step", "min") == str(first)
+        assert "of the" in shown.inner_text("#words") and f"@{first} to @" in shown.inner_text("header")
+    signals = ("run", str(built("signals", "x86_64", "static")), "-u", "eh_frame", "-o", str(page))
+    said = tells(testbed, 0, signals, out=[": 2,000 steps of thread"], err=["handles a signal: held whole"])
 
 
 OPENS = """

@@ -232,8 +232,8 @@ def test_a_thread_that_has_not_reached_its_own_code_says_so() -> None:
     early, late = (
         watch_process(run_process(built("hello", "x86_64", "dynamic"), budget=n)) for n in (5_000, 4_000_000)
     )
-    assert thread_run(early, early.threads[0]).whose.endswith("(your code did not run yet)")
-    assert thread_run(late, late.threads[0]).whose == "your code"
+    assert thread_run(early.run, early.threads[0]).whose.endswith("(your code did not run yet)")
+    assert thread_run(late.run, late.threads[0]).whose == "your code"
 
 
 def test_own_functions_are_apart_and_a_library_beside_the_program_is_own(run: ProcessRun) -> None:

@@ -4,9 +4,10 @@ async function start() {
   const [facts, col] = await readBlock("data");
   const model = modelOf(facts, col);
   const shown = new Set(facts.unwinders.keys());
-  model.at = 0;
+  model.at = model.begin;
   const slider = document.getElementById("slider"), field = document.getElementById("step");
-  slider.max = field.max = model.last;
+  slider.min = field.min = model.numberOf(model.begin);
+  slider.max = field.max = model.numberOf(model.last);
   const time = timeOf(model, shown, go);
   const panels = [codePanel(model, shown, go), stackPanel(model), registersPanel(model), rowsPanel(model, shown), callersPanel(model, shown), seenPanel(model, shown)];
   const title = document.getElementById("where"), said = document.getElementById("site-words"), live = document.getElementById("live");
@@ -14,12 +15,12 @@ async function start() {
 
   function go(step, force = false) {
     if (!Number.isInteger(step)) return;
-    step = Math.min(Math.max(step, 0), model.last);
+    step = Math.min(Math.max(step, model.begin), model.last);
     if (step === model.at && !force) return;
     model.at = step;
-    slider.value = field.value = step;
+    slider.value = field.value = model.numberOf(step);
     const [, where, , text] = facts.code[col.line[step]];
-    slider.setAttribute("aria-valuetext", `step ${step}, ${where}, ${text}`);
+    slider.setAttribute("aria-valuetext", `step ${model.numberOf(step)}, ${where}, ${text}`);
     title.replaceChildren(el("span", { class: "mono" }, where), " ", el("code", {}, text));
     const kind = col.kind[step], words = facts.words.filter((_, i) => (col[`words${i >> 5}`][kind] >>> (i % 32)) & 1);
     said.replaceChildren(...model.toldAt(step).map((told) => el("li", {}, told)), ...words.map((word) => el("li", { title: word.meaning }, word.name)));
@@ -34,13 +35,13 @@ async function start() {
 
   function spokenOf(step, where, text) {
     const wrong = [...shown].filter((i) => col[`s${i}outcome`][step]).map((i) => `${facts.unwinders[i].name} ${facts.outcomes[col[`s${i}outcome`][step]].name}`);
-    return `Step ${step}, ${where}, ${text}. ${wrong.length ? wrong.join(", ") : "All exact"}.`;
+    return `Step ${model.numberOf(step)}, ${where}, ${text}. ${wrong.length ? wrong.join(", ") : "All exact"}.`;
   }
 
   const move = (name) => go(model.moves[name](model.at, shown));
   for (const button of document.querySelectorAll("button[data-move]")) button.addEventListener("click", () => move(button.dataset.move));
-  slider.addEventListener("input", () => go(Number(slider.value)));
-  field.addEventListener("change", () => go(Math.round(Number(field.value))));
+  slider.addEventListener("input", () => go(model.rowOf(Number(slider.value))));
+  field.addEventListener("change", () => go(model.rowOf(Math.round(Number(field.value)))));
   document.getElementById("in").addEventListener("click", () => time.zoom(0.5));
   document.getElementById("out").addEventListener("click", () => time.zoom(2));
   document.getElementById("all").addEventListener("click", () => time.all());
@@ -65,12 +66,12 @@ async function start() {
     else return;
     event.preventDefault();
   });
-  const place = () => `#step=${model.at}${time.focusedName() && `&focus=${time.focusedName()}`}`;
+  const place = () => `#step=${model.numberOf(model.at)}${time.focusedName() && `&focus=${time.focusedName()}`}`;
   const fromLink = () => {
     const match = /step=(\d+)/.exec(location.hash), wanted = /focus=([^&]+)/.exec(location.hash);
     const named = wanted ? facts.unwinders.findIndex((unwinder) => unwinder.name === decodeURIComponent(wanted[1])) : -1;
     if (named >= 0) time.focus(named, named);
-    go(match ? Number(match[1]) : time.toldStep(), true);
+    go(match ? model.rowOf(Number(match[1])) : time.toldStep(), true);
   };
   addEventListener("hashchange", fromLink);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => time.draw());

@@ -16,7 +16,8 @@ function modelOf(facts, col) {
   const pointerColumns = facts.registers.flatMap((register, i) => (register.role === "fp" ? [i] : []));
   const linkColumn = facts.registers.findIndex((register) => register.role === "link");
   const mask = BigInt(facts.code_mask);
-  const last = facts.steps - 1;
+  const begin = facts.begins, last = begin + facts.steps - 1; // the rows that are steps; others say something of them
+  const numberOf = (row) => row - begin + facts.first, rowOf = (number) => number - facts.first + begin;
 
   const register = (i, step) => col[`r${i}v`][upTo(col[`r${i}s`], step) - 1];
   const sp = (step) => Number(register(spColumn, step));
@@ -202,7 +203,7 @@ function modelOf(facts, col) {
   }
 
   // Words are made once for each kind of step: which step's they are, where it is another one.
-  const toldAt = (step) => (col.told[col.kind[step]] === step ? [] : [`as at step ${col.told[col.kind[step]]}:`]);
+  const toldAt = (step) => (col.told[col.kind[step]] === step ? [] : [`as at step ${numberOf(col.told[col.kind[step]])}:`]);
 
   // An answer beside the truth (facts.besides): at[level] is its frame there, null where it lacks that true caller;
   // extra[level] are frames that never were, in front of that level; it ends in front of level `end`.
@@ -232,8 +233,8 @@ function modelOf(facts, col) {
 
   const moves = {
     NEXT: (step) => Math.min(step + 1, last),
-    BACK: (step) => Math.max(step - 1, 0),
-    FIRST: () => 0,
+    BACK: (step) => Math.max(step - 1, begin),
+    FIRST: () => begin,
     LAST: () => last,
     NEXT_CALL(step) {
       for (let i = upTo(col.opened, step); i < col.opened.length; i++) if (col.parent[i] >= 0) return col.opened[i];
@@ -259,5 +260,5 @@ function modelOf(facts, col) {
     depth[i] = col.parent[i] < 0 ? 0 : depth[col.parent[i]] + 1;
     deepest = Math.max(deepest, depth[i]);
   }
-  return { facts, col, last, names, register, sp, pc, functionOf, stackAt, wordLabel, truthAt, saidAt, toldAt, alignedAt, changedAt, moves, depth, deepest, hex };
+  return { facts, col, begin, last, numberOf, rowOf, names, register, sp, pc, functionOf, stackAt, wordLabel, truthAt, saidAt, toldAt, alignedAt, changedAt, moves, depth, deepest, hex };
 }

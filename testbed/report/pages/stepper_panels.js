@@ -3,16 +3,16 @@
 function codePanel(model, shown, go) {
   const { facts, col } = model, body = document.getElementById("code");
   const visits = new Uint32Array(facts.code.length), first = new Int32Array(facts.code.length).fill(-1);
-  for (let k = 0; k < facts.steps; k++) { visits[col.line[k]]++; if (first[col.line[k]] < 0) first[col.line[k]] = k; }
+  for (let k = model.begin; k <= model.last; k++) { visits[col.line[k]]++; if (first[col.line[k]] < 0) first[col.line[k]] = k; }
   const gravity = facts.outcomes.map((outcome) => GRAVITY[outcome.name] ?? 3);
   const worst = facts.unwinders.map((_, i) => { // per line, over all visits
     const out = new Uint8Array(facts.code.length), outcome = col[`s${i}outcome`];
-    for (let k = 0; k < facts.steps; k++) if (!col.transition[k] && gravity[outcome[k]] > gravity[out[col.line[k]]]) out[col.line[k]] = outcome[k];
+    for (let k = model.begin; k <= model.last; k++) if (!col.transition[k] && gravity[outcome[k]] > gravity[out[col.line[k]]]) out[col.line[k]] = outcome[k];
     return out;
   });
   const times = (i, at) => { // how many visits of a line have the outcome that stands beside it
     let n = 0;
-    for (let k = 0; k < facts.steps; k++) if (col.line[k] === at && col[`s${i}outcome`][k] === worst[i][at] && !col.transition[k]) n++;
+    for (let k = model.begin; k <= model.last; k++) if (col.line[k] === at && col[`s${i}outcome`][k] === worst[i][at] && !col.transition[k]) n++;
     return n;
   };
   const sourced = facts.code.some((line) => line[5]);
@@ -22,7 +22,7 @@ function codePanel(model, shown, go) {
     if (!visits[line]) return -1;
     for (let away = 0; away < facts.steps; away++) {
       if (step + away <= model.last && col.line[step + away] === line) return step + away;
-      if (step - away >= 0 && col.line[step - away] === line) return step - away;
+      if (step - away >= model.begin && col.line[step - away] === line) return step - away;
     }
     return -1;
   }

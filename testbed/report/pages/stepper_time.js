@@ -9,13 +9,13 @@ function timeOf(model, shown, go) {
   const holder = document.getElementById("strips");
   const cursor = document.getElementById("cursor");
   const flame = document.getElementById("flame");
-  const view = { from: 0, to: facts.steps };
+  const view = { from: model.begin, to: model.last + 1 };
   const names = facts.outcomes.map((outcome) => outcome.name).concat("transition");
   const TRANSITION = names.length - 1;
   const gravity = names.map((name) => GRAVITY[name] ?? 3);
   const byGravity = names.map((_, kind) => kind).sort((a, b) => gravity[a] - gravity[b]);
   const canvases = [], rows = [];
-  let at = 0, focused = -1;
+  let at = model.begin, focused = -1;
 
   // One unwinder alone below the strips; the same one again: all of them.
   function focus(unwinder, only = unwinder === focused ? -1 : unwinder) {
@@ -64,7 +64,7 @@ function timeOf(model, shown, go) {
     canvas.addEventListener("pointermove", (event) => {
       const step = stepAtX(event, canvas);
       if (event.buttons & 1) go(step);
-      tip.textContent = `step ${number(step)}  ${facts.code[col.line[step]][1]}` + (canvas === flame ? "" : `  ${names[col[`s${canvases.indexOf(canvas)}outcome`][step]]}`);
+      tip.textContent = `step ${number(model.numberOf(step))}  ${facts.code[col.line[step]][1]}` + (canvas === flame ? "" : `  ${names[col[`s${canvases.indexOf(canvas)}outcome`][step]]}`);
     });
     canvas.addEventListener("pointerleave", () => { tip.textContent = ""; });
     canvas.addEventListener("wheel", (event) => {
@@ -77,7 +77,7 @@ function timeOf(model, shown, go) {
   function zoom(factor, about = at) {
     const width = Math.min(facts.steps, Math.max(Math.min(16, facts.steps), Math.round((view.to - view.from) * factor)));
     const part = (about - view.from) / (view.to - view.from);
-    view.from = Math.min(Math.max(0, Math.round(about - part * width)), facts.steps - width);
+    view.from = Math.min(Math.max(model.begin, Math.round(about - part * width)), model.last + 1 - width);
     view.to = view.from + width;
     draw();
   }
@@ -139,7 +139,7 @@ function timeOf(model, shown, go) {
   let open = false;  // does anything lack an explanation?
   facts.unwinders.forEach((_, i) => {
     const column = col[`s${i}outcome`], unexplained = col[`s${i}unexplained`];
-    for (let k = 0; k < facts.steps; k++) { occur.add(col.transition[k] ? TRANSITION : column[k]); open ||= Boolean(unexplained[k]); }
+    for (let k = model.begin; k <= model.last; k++) { occur.add(col.transition[k] ? TRANSITION : column[k]); open ||= Boolean(unexplained[k]); }
   });
   const swatches = byGravity.filter((kind) => occur.has(kind)).map((kind) =>
     [`o-${names[kind]}`, kind === TRANSITION ? "~ not judged" : `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`]);
@@ -209,7 +209,7 @@ function timeOf(model, shown, go) {
     at = step;
     const span = view.to - view.from;
     if (step < view.from || step >= view.to) {
-      view.from = Math.min(Math.max(0, Math.round(step - span / 3)), facts.steps - span);
+      view.from = Math.min(Math.max(model.begin, Math.round(step - span / 3)), model.last + 1 - span);
       view.to = view.from + span;
       draw();
       return;
@@ -219,7 +219,7 @@ function timeOf(model, shown, go) {
     cursor.style.width = `${Math.max(box.width / span, 2)}px`;
   }
 
-  const all = () => { view.from = 0; view.to = facts.steps; draw(); };
+  const all = () => { view.from = model.begin; view.to = model.last + 1; draw(); };
   say();
   return { draw, move, zoom, all, view, toldStep, focus, focusedName: () => (focused < 0 ? "" : facts.unwinders[focused].name) };
 }
