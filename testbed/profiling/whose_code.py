@@ -25,6 +25,7 @@ from testbed.micro.functions import table_ranges
 from testbed.process.starting import plan_of
 from testbed.trace import Trace
 from testbed.trace.by_address import AskedOnce
+from testbed.truth.watched import Watched
 
 # Of the files that compilers link to every program of a C library, by name.
 _START_FILES = frozenset(
@@ -61,17 +62,21 @@ class ProcessCode:
 
 @dataclass(frozen=True, slots=True)
 class CodeShare:
-    """How one unwinder fares at the steps of some code that are judged. The rest of ``steps`` are honest stops."""
+    """How one unwinder fares at the steps of some code that are judged. The rest of ``steps`` are honest stops.
+
+    At those ``within`` own code all callers are found out to the outermost one that is of the program's own code.
+    """
 
     code: ProcessCode
     steps: int
     exact: int
     lies: int
     whole: int = field(default=0)  # stops behind the last true caller
+    within: int = field(default=0)
 
     def __add__(self, other: CodeShare) -> CodeShare:
-        sums = (self.steps + other.steps, self.exact + other.exact, self.lies + other.lies, self.whole + other.whole)
-        return CodeShare(self.code, *sums)
+        mine, its = ((s.steps, s.exact, s.lies, s.whole, s.within) for s in (self, other))
+        return CodeShare(self.code, *map(sum, zip(mine, its, strict=True)))
 
     @property
     def right(self) -> int:
@@ -118,6 +123,21 @@ def own_steps(trace: Trace, begins: int, stop: int) -> NDArray[np.bool_]:
     return found
 
 
+def own_reach(watched: Watched) -> NDArray[np.int64]:
+    """Of each activation how many frames further out the outermost one of the program's own code is; 0: none is."""
+    activations = watched.activations
+    known = _code_of(watched.trace.images)
+    callers = known.asked.at(activations.return_address - np.uint64(1))
+    own = np.array([code.part is CodePart.OWN for code in known.numbers], np.bool_)[callers]
+    up, found, far = activations.parent.copy(), (own & (activations.parent >= 0)).astype(np.int64), 1
+    while len(left := np.flatnonzero(up >= 0)):  # rounds as in `testbed.truth.frame_sites.heights`
+        beyond = found[up[left]]
+        found[left] = np.where(beyond > 0, beyond + far, found[left])
+        up[left] = up[up[left]]
+        far *= 2
+    return found
+
+
 def starts_program(image: Image, function: str) -> bool:
     """True for code of no function of the program's: start files, and a linker's stubs that lead to libraries.
 
@@ -160,11 +180,12 @@ def shares_of_code(
     exact: NDArray[np.bool_],
     lies: NDArray[np.bool_],
     whole: NDArray[np.bool_],
+    within: NDArray[np.bool_],
 ) -> tuple[CodeShare, ...]:
     """The judged steps of a thread, counted by code."""
     columns = [
         np.bincount(of_step[chosen], minlength=len(codes)).tolist()
-        for chosen in (np.ones(len(of_step), np.bool_), exact, lies, whole)
+        for chosen in (np.ones(len(of_step), np.bool_), exact, lies, whole, within)
     ]
     return tuple(CodeShare(code, *numbers) for code, *numbers in zip(codes, *columns, strict=True) if numbers[0])
 

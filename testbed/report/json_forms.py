@@ -68,6 +68,7 @@ CodeForm = TypedDict(
         "start": Annotated[Natural, taken("code.start"), "The function's link-time address."],
         "steps": Annotated[Natural, "Those that are judged."],
         "right": Annotated[Natural, "Every caller was found."],
+        "within": Annotated[Natural, "Every caller out to the outermost one of the program's own code was found."],
         "lies": Natural,
     },
 )

@@ -149,17 +149,21 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Unwinder
     yield Text(f"{count(own, 'step')} in {count(len(functions), 'function')} of {name}\n")
     any_dead = any(each.dead for each in shares)
     beside = besides(shares)
-    heads = ("right", "honest stops", "lies", *(("no answer",) if any_dead else ()), *beside, "steps")
+    mine = [each.of(CodePart.OWN) for each in shares]
+    nearer = _any_nearer(shares)
+    dead_head = ("no answer",) if any_dead else ()
+    heads = ("right", *(("your callers",) if nearer else ()), "honest stops", "lies", *dead_head, *beside, "steps")
     rows = []
-    for each in shares:
-        mine = each.of(CodePart.OWN)
-        parts = [share(n, mine.steps) for n in (mine.right, mine.steps - mine.right - mine.lies, mine.lies)]
-        steps = f"{mine.steps:,}" + (" sampled" if each.sampled else "")
+    for each, one in zip(shares, mine, strict=True):
+        within = (one.within,) if nearer else ()
+        parts = [share(n, one.steps) for n in (one.right, *within, one.steps - one.right - one.lies, one.lies)]
+        steps = f"{one.steps:,}" + (" sampled" if each.sampled else "")
         dead = (f"{each.dead:,}",) if any_dead else ()
         numbers = (*parts, *dead, *(f"{getattr(each, name):,}" for name in beside), steps)
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
     yield NumberedTable(("unwinder",), heads, tuple(rows))
-    yield Text("right: every caller is found" + _counted_everywhere(beside, any_dead=any_dead), "dim")
+    meant = "right: every caller is found" + "; your callers: those out to your outermost function" * nearer
+    yield Text(meant + _counted_everywhere((*dead_head, *beside)), "dim")
     elsewhere = []
     for part in (CodePart.LIBRARY, CodePart.LINKER):
         found = [each.of(part) for each in shares]
@@ -172,8 +176,12 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Unwinder
     yield _LabelledLines(tuple(elsewhere))
 
 
-def _counted_everywhere(beside: Sequence[str], *, any_dead: bool) -> str:
-    names = [*(("no answer",) if any_dead else ()), *beside]
+def _any_nearer(shares: Sequence[UnwinderShare]) -> bool:
+    """True where an unwinder goes wrong behind the program's own code, of which it found all callers."""
+    return any(mine.within > mine.right for mine in (each.of(CodePart.OWN) for each in shares))
+
+
+def _counted_everywhere(names: Sequence[str]) -> str:
     return f"; of the whole process: {', '.join(names)}" if names else ""
 
 
@@ -182,19 +190,24 @@ def _is_own(each: CodeShare) -> bool:
 
 
 def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
-    """Of each own function how often each unwinder is right, those with the most steps first."""
+    """Of each own function how often each unwinder is right, or finds all own callers; those with most steps first."""
     by_code = [{each.code: each for each in share.code if _is_own(each)} for share in shares]
     steps = {code: max(found[code].steps for found in by_code if code in found) for found in by_code for code in found}
     most = sorted(steps, key=lambda code: (-steps[code], code.function))[:MOST_FUNCTIONS]
     if not most:
         return
-    rows = []
+    rows, nearer = [], _any_nearer(shares)
     for code in most:
         found = [each.get(code) for each in by_code]
-        said = [share(one.right, one.steps) if one is not None else "-" for one in found]
+        counts = [(one.within if nearer else one.right, one.steps) if one is not None else None for one in found]
+        said = [share(*both) if both is not None else "-" for both in counts]
         rows.append((brief(code.function), line_of(process.run.images, code), f"{steps[code]:,}", *said))
     yield Text()
-    yield ColumnBlocks(("your functions", ""), ("steps", *(each.name for each in shares)), tuple(rows))
+    yield ColumnBlocks(
+        ("your callers found in" if nearer else "your functions", ""),
+        ("steps", *(each.name for each in shares)),
+        tuple(rows),
+    )
     if len(steps) > len(most):
         rest = sum(steps.values()) - sum(steps[code] for code in most)
         yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
@@ -278,9 +291,10 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[Un
     own = [place for place in worst.places if place.lies and _part_of(place, parts) is CodePart.OWN]
     most = max(own, key=lambda place: place.lies, default=None)
     where = f", most at frames of {brief(most.function)}" if most else ""
-    lies = share(worst.of(CodePart.OWN).lies, worst.of(CodePart.OWN).steps)
+    mine = worst.of(CodePart.OWN)
+    found = f", and finds your own callers at {share(mine.within, mine.steps)}" if mine.within > mine.right else ""
     liar = "it" if worst is best else worst.name
-    return Text(f"\n{said}; {liar} lies at {lies}{where}{dead}.", "bold")
+    return Text(f"\n{said}; {liar} lies at {share(mine.lies, mine.steps)}{where}{found}{dead}.", "bold")
 
 
 def _rightly(each: UnwinderShare) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from testbed.campaign.cells import Cell, Unit, cell_of, run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform
+from testbed.image.demangling import brief
 from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import inlined_at, with_places
 from testbed.profiling.thread_run import ThreadRun
@@ -115,6 +116,7 @@ def write_unit_stepper(
 # clause hold or fail, and the clause says what the instruction did. Nothing is known of any program.
 
 MOST_CHANGES = 3
+MOST_GIVEN_UP = 1 << 16  # bytes of the stack that are looked at where an instruction gives them up
 # What an instruction did in front of which a clause failed and behind which it holds, and the other way round.
 _OF_POINTER = ("leads", "zero", "mapped")
 _DID = {
@@ -139,29 +141,28 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     right = exact[own] | (frame[own] > 0)  # its caller is found: what goes wrong further out is another matter
     changed = np.flatnonzero(right[1:] != right[:-1])
     changes = list(zip(own[changed].tolist(), own[changed + 1].tolist(), strict=True))
-    function = run.function(int(run.trace.pc[first]))
+    function = brief(run.function(int(run.trace.pc[first])))
     if verdict.outcome is Outcome.WRONG_REGISTER:
         return f"finds all callers, but not every register from {_where(run, first)} on: {_why(run, first, verdict)}"
     if not changes:
         return f"never sees {function}'s caller: {_why(run, first, verdict)}"
-    told = [_told(run, verdicts, before, after) for before, after in changes[:MOST_CHANGES]]
+    whose = (f"{function}'s caller", *("it",) * (MOST_CHANGES - 1))
+    told = [_told(run, verdicts, *change, of) for change, of in zip(changes, whose, strict=False)]
     more = len(changes) - len(told)
-    of = ("it" if i else f"{function}'s caller" for i in range(len(told)))
-    parts = [text.format(of=each) for text, each in zip(told, of, strict=True)]
-    return "; ".join(parts) + (f"; changes {more} times more" if more > 1 else "; and once more" if more else "")
+    return "; ".join(told) + (f"; changes {more} times more" if more > 1 else "; and once more" if more else "")
 
 
 def _counted(run: Run, verdicts: Sequence[Verdict]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The steps that an unwinder's share is of, and those that are right: all judged ones, and the exact ones.
 
-    Of a process, as on the terminal: those of the program's own code, and those at which every caller is found.
+    Of a process, as on the terminal: those of the program's own code, and those at which all its own callers are found.
     """
     marks = marks_of(verdicts)
-    asked, found = marks < TRANSITION, marks % UNEXPLAINED == EXACT
+    asked, outcome = marks < TRANSITION, marks % UNEXPLAINED
     if not isinstance(run, ThreadRun):
-        return asked, found
-    every_caller = faults(verdicts)[1] == run.watched.callers[run.watched.node]
-    return asked & run.own, found | (STOPPED[marks % UNEXPLAINED] & every_caller)
+        return asked, outcome == EXACT
+    own_callers = faults(verdicts)[1] >= run.reach[run.watched.node]
+    return asked & run.own, (outcome == EXACT) | ((STOPPED | LYING)[outcome] & own_callers)
 
 
 def telling_step(run: Run, verdicts: Sequence[Verdict]) -> int:
@@ -171,6 +172,9 @@ def telling_step(run: Run, verdicts: Sequence[Verdict]) -> int:
     marks, (clause, frame) = marks_of(verdicts), faults(verdicts)
     asked, found = _counted(run, verdicts)
     bad = np.flatnonzero(asked & ~found)
+    if not len(bad) and isinstance(run, ThreadRun):  # behind the last caller there is none to find
+        whole = STOPPED[marks % UNEXPLAINED] & (frame == run.watched.callers[run.watched.node])
+        bad = np.flatnonzero(asked & (marks % UNEXPLAINED != EXACT) & ~whole)
     if not len(bad):
         return -1
     lies, kind = LYING[marks[bad] % UNEXPLAINED], clause[bad] * 2 + (frame[bad] > 0)
@@ -190,16 +194,18 @@ def _further_out(run: Run, step: int, verdict: Verdict) -> str:
     return f"{'goes wrong' if verdict.outcome.lying else 'stops'}{who}, {out} further out: {_why(run, step, verdict)}"
 
 
-def _told(run: Run, verdicts: Sequence[Verdict], before: int, after: int) -> str:
-    """One change; ``{of}`` stands for whose caller."""
+def _told(run: Run, verdicts: Sequence[Verdict], before: int, after: int, whose: str) -> str:
+    """One change, and whose caller it is of. Why it was not seen is told once."""
     found = verdicts[after].exact or verdicts[after].frame > 0
     wrong = verdicts[before] if found else verdicts[after]
-    head = f"sees {{of}} from {_where(run, after)} on" if found else f"loses {{of}} at {_where(run, after)}"
-    instruction = run.instruction(before).replace("{", "{{").replace("}", "}}")
+    head = f"sees {whose} from {_where(run, after)} on" if found else f"loses {whose} at {_where(run, after)}"
+    instruction = run.instruction(before)
     if wrong.clause not in _DID:
         return f"{head}, behind `{instruction}`"
-    if wrong.clause in _OF_POINTER and not _moves_pointer(run, before, after):
-        return f"{head}, behind `{instruction}`: {_why(run, before if found else after, wrong)}"
+    does = _moves_pointer if wrong.clause in _OF_POINTER else _moves_return_address
+    if not does(run, before, after):
+        why = "" if found and whose == "it" else f": {_why(run, before if found else after, wrong)}"
+        return f"{head}, behind `{instruction}`{why}"
     return f"{head}: `{instruction}` {_DID[wrong.clause][not found]}"
 
 
@@ -208,14 +214,25 @@ def _moves_pointer(run: Run, before: int, after: int) -> bool:
     return bool((run.trace.registers[before, columns] != run.trace.registers[after, columns]).any())
 
 
+def _moves_return_address(run: Run, before: int, after: int) -> bool:
+    """True where an instruction writes the return address, or gives up the part of the stack that has it."""
+    trace, word = run.trace, run.arch.word
+    first, end = np.searchsorted(trace.writes.step, (before, after))
+    low, size = int(trace.sp[before]), int(trace.sp[after]) - int(trace.sp[before])
+    values = trace.writes.value[first:end].tolist()
+    if 0 < size <= MOST_GIVEN_UP:
+        data = trace.memory(before).read(low, size)
+        values += [int.from_bytes(data[at : at + word], "little") for at in range(0, size, word)]
+    kept = run.watched.activations[int(run.watched.node[before])].return_address
+    return any(run.arch.without_signature(value) == kept for value in values)
+
+
 def _where(run: Run, step: int) -> str:
     return run.where(int(run.trace.pc[step]))
 
 
 def _why(run: Run, step: int, verdict: Verdict) -> str:
-    """The reason as a part of a sentence that is formatted later."""
-    why = run.evidence(verdict.failed, step) if verdict.failed else run.difference(verdict)
-    return why.replace("{", "{{").replace("}", "}}")
+    return run.evidence(verdict.failed, step) if verdict.failed else run.difference(verdict)
 
 
 # What unwinders said of a run, as the stepper's page holds it: outcomes, frames beside the truth, phases.
@@ -333,7 +350,8 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     own = run.own if isinstance(run, ThreadRun) else np.ones(len(run), np.bool_)
     columns["own"] = own.astype(np.uint8)
     facts["share_means"] = (
-        f"of the {count(int(own.sum()), 'step')} of {run.whose} that are shown, those at which every caller is found"
+        f"of the {count(int(own.sum()), 'step')} of {run.whose} that are shown, "
+        "those at which every caller out to your outermost function is found"
         if isinstance(run, ThreadRun)
         else "of all steps, those at which it is exact"
     )

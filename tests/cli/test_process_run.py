@@ -291,7 +291,7 @@ def test_a_page_of_a_process_opens_in_its_own_code_with_the_shares_of_the_termin
     told = "eh_frame: right at every instruction of your code"
     said = tells(testbed, 0, (*asked, "-o", str(page), "--", "fork"), out=["it names 1 other program, and", told])
     own = [[code for code in each["code"] if code["part"] == "your code"] for each in shares]
-    right = ["%.0f" % (100 * sum(c["right"] for c in of) / sum(c["steps"] for c in of)) for of in own]
+    right = ["%.0f" % (100 * sum(c["within"] for c in of) / sum(c["steps"] for c in of)) for of in own]
     with opened(page) as shown:
         shown_shares = [text.split(".")[0].rstrip(" %") for text in shown.locator(".unwinder .share").all_inner_texts()]
         assert shown_shares == right and right[1] == "100"

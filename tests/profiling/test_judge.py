@@ -11,16 +11,26 @@ import pytest
 
 from testbed.campaign.prove import prove
 from testbed.contract.assumption import KIND
+from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun, run_process
 from testbed.process.process_run import run_in_pieces
 from testbed.profiling.judge import judge_process, sampled_steps, watch_process
 from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
 from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
 from testbed.profiling.thread_run import judge_in_pieces, thread_run
-from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, joined_code, shares_of_code
+from testbed.profiling.whose_code import (
+    CodePart,
+    CodeShare,
+    ProcessCode,
+    code_of_steps,
+    joined_code,
+    own_steps,
+    shares_of_code,
+)
 from testbed.report.process_text import line_of
 from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
 from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.trace import verdict_at
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS
 
@@ -236,6 +246,29 @@ def test_a_thread_that_has_not_reached_its_own_code_says_so() -> None:
     assert thread_run(late.run, late.threads[0]).whose == "your code"
 
 
+@pytest.mark.parametrize("unwinder", ["fp_chain", "stack_scan"])
+def test_own_callers_are_those_out_to_the_outermost_frame_of_own_code(run: ProcessRun, unwinder: str) -> None:
+    process = watch_process(run)
+    (thread,), own = process.threads, {"main", "compare", "twice"}
+    codes, of_step = thread.code
+    counted: dict[str, list[int]] = {name: [0, 0, 0] for name in own}
+    for step in np.flatnonzero(own_steps(thread.watched.trace, 0, thread.stop)).tolist():
+        frames = thread.watched.stack(step).frames
+        names = [name_of(run.images, frame.pc, caller=frame.calling).function for frame in frames]
+        verdict = verdict_at(
+            thread.watched, UNWINDERS[unwinder].unwind(thread.watched.trace.snapshot(step)), None, step
+        )
+        outermost = max(i for i, name in enumerate(names) if name in own)
+        found = counted[codes[of_step[step]].function]
+        found[0] += 1
+        found[1] += verdict.exact or verdict.frame >= outermost
+        found[2] += verdict.exact or verdict.frame >= len(names) - 1
+    shares = {each.code.function: each for each in judge_process(process, UNWINDERS[unwinder]).code}
+    assert counted == {name: [shares[name].steps, shares[name].within, shares[name].right] for name in own}
+    more = sum(within - right for _, within, right in counted.values())
+    assert bool(more) == (unwinder == "fp_chain"), "libc below main has no frame records"
+
+
 def test_own_functions_are_apart_and_a_library_beside_the_program_is_own(run: ProcessRun) -> None:
     trace = run.tracks[0].trace
     codes, of_step = code_of_steps(trace, 0, len(trace))
@@ -282,10 +315,10 @@ def test_shares_of_parts_of_a_run_are_joined_by_code() -> None:
     main, rest = ProcessCode(CodePart.OWN, "main"), ProcessCode(CodePart.LIBRARY)
     step, yes, no = np.array([0, 0, 1], np.int64), np.array([True, False, True]), np.array([False, True, False])
     once = shares_of_code(
-        (main, rest, ProcessCode(CodePart.LINKER)), step, exact=yes, lies=no, whole=np.zeros(3, np.bool_)
+        (main, rest, ProcessCode(CodePart.LINKER)), step, exact=yes, lies=no, whole=no & yes, within=yes
     )
-    assert once == (CodeShare(main, 2, 1, 1), CodeShare(rest, 1, 1, 0))
-    assert joined_code([*once, *once]) == (CodeShare(main, 4, 2, 2), CodeShare(rest, 2, 2, 0))
+    assert once == (CodeShare(main, 2, 1, 1, within=1), CodeShare(rest, 1, 1, 0, within=1))
+    assert joined_code([*once, *once]) == (CodeShare(main, 4, 2, 2, within=2), CodeShare(rest, 2, 2, 0, within=2))
 
 
 # Rows that are right where they stand, and false later: a slot that is written over, a signal that no row says.
