@@ -303,8 +303,8 @@ HEAR = "goes wrong at middle, 1 frame further out: "
             "stale_addresses",
             "x86_64",
             "stack_scan",
-            "loses keeper's caller at keeper+0x8, behind `sub rsp, 0x40`: [0x7ffffffeffc8] = second+0x9 (an earlier call "
-            "of helper returned there) passes first, and the caller goes on at main+0x15; "
+            "loses keeper's caller at keeper+0x8, behind `sub rsp, 0x40`: [0x7ffffffeffc8] = second+0x9 (an earlier "
+            "call of helper returned there) passes first, and the caller goes on at main+0x15; "
             "sees it from keeper+0x29 on, behind `add rsp, 0x40`",
         ),
         ("leaf_no_frame", "arm32", "fp_chain", "never sees leaf's caller: r11 leads to _start+0x10 (main"),
