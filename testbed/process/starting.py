@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -239,19 +240,33 @@ class ProcessInputs:
 def shown_files(image: Image, sysroot: Path | str | None, folders: Mapping[str, Path | str]) -> Mapping[str, Path]:
     """What a process sees of the host. Raises UsageError for what is not there."""
     usual = {path: Path(host) for path, host in _SYSROOTS[image.arch.name].items() if Path(host).is_dir()}
-    shown = {"/": Path(sysroot)} if sysroot is not None else usual
-    shown |= {name: Path(host) for name, host in folders.items()}
+    shown = {"/": Path(sysroot).absolute()} if sysroot is not None else usual
+    shown |= {name: Path(host).absolute() for name, host in folders.items()}
     for name, host in shown.items():
         if not name.startswith("/"):
             raise UsageError(f"{name!r} is no path that a process could open: it begins with /")
         if not host.exists():
             raise UsageError(f"{host}: no such file or folder, to be shown to the process as {name}")
-    return shown | {guest_path(image): image.path}
+    return shown | {guest_path(image, shown): image.path}
 
 
-def guest_path(image: Image) -> str:
-    """What a program's own file is called for its process, wherever it lies."""
-    return f"/program/{image.path.name}"
+def guest_path(image: Image, shown: Mapping[str, Path]) -> str:
+    """What a program's own file is called for its process: as in what it is shown, if it lies there."""
+    lies = (image.path.resolve(), Path(os.path.abspath(image.path)))
+    return next(filter(None, (_seen_as(path, shown) for path in lies)), f"/program/{image.path.name}")
+
+
+def _seen_as(path: Path, shown: Mapping[str, Path]) -> str:
+    """What a file of the host is called for a process, or ""."""
+    names = (Path(name, path.relative_to(host)) for name, host in shown.items() if path.is_relative_to(host))
+    return str(next(names, ""))
+
+
+def _called(image: Image, path: str, inputs: ProcessInputs) -> str:
+    """A program's argv[0]: its file as it was named, as in a shell, or its path where that name means nothing to it."""
+    named = str(image.path) if "/" in str(image.path) else f"./{image.path}"
+    there = os.path.normpath(Path(inputs.folder, named))
+    return named if there == _seen_as(Path(os.path.abspath(image.path)), inputs.shown) else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +288,7 @@ def started(
 
     Raises ImageError for a file that no kernel would run, UsageError for arguments that have no room.
     """
-    arch, abi, path, seed = image.arch, ABIS[image.arch.name], guest_path(image), inputs.seed
+    arch, abi, path, seed = image.arch, ABIS[image.arch.name], guest_path(image, inputs.shown), inputs.seed
     number = Random(f"pid {seed}").randrange(1000, 30000)
     kernel = Kernel(seed, inputs.budget, piece, Random(f"switching {seed}"), number)
     kernel.is_native = natively
@@ -293,7 +308,7 @@ def started(
         kernel,
         number,
         path,
-        (path, *inputs.arguments),
+        (_called(image, path, inputs), *inputs.arguments),
         inputs.folder,
         files={path: image},
         reading=inputs.reading.of_libraries,

@@ -228,6 +228,29 @@ def test_a_process_begins_in_the_current_folder_and_reads_its_files_and_what_is_
     tells(testbed, 2, ("run", "/bin/true", "-u", "eh_frame"), err=["the current folder was deleted"])
 
 
+def test_a_program_is_called_as_it_was_named_where_that_name_means_it(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "name.c").write_text(
+        "#include <stdio.h>\n#include <unistd.h>\n"
+        'int main(int n, char **v) { char own[999] = ""; readlink("/proc/self/exe", own, 998); puts(v[0]); puts(own); }'
+    )
+    subprocess.run(["gcc", "name.c", "-o", "name"], cwd=tmp_path, check=True)
+    (tmp_path / "below/link").symlink_to("../name")
+    own, elsewhere = str(tmp_path / "name"), "/program/name"
+    for folder, asked, called, lies in (
+        (tmp_path, "name", "./name", own),
+        (tmp_path, "below/link", "below/link", own),
+        (tmp_path, own, own, own),
+        (tmp_path / "below", "../name", elsewhere, elsewhere),
+    ):
+        monkeypatch.chdir(folder)
+        assert f"\n{called}\n{lies}\n" in tells(testbed, 0, ("run", asked, "-u", "eh_frame")).out, asked
+    shell = tells(testbed, 0, ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", "echo $0"))
+    assert "\n/bin/dash\n" in shell.out
+
+
 def test_a_process_reads_what_the_command_reads_where_that_is_said() -> None:
     command = [sys.executable, "-c", "from testbed.cli import main; main()", "run", "/bin/dash", "-u", "eh_frame"]
     said = subprocess.run(
