@@ -11,10 +11,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,12 +95,36 @@ def watched_process(
     from testbed.process import run_process
     from testbed.profiling.judge import watch_process
 
-    with status(f"running {program}"):
-        run = run_process(program, **_inputs(seed, budget, options), conventions=conventions)
+    with status(f"running {program}"), _interruptible() as interrupted:
+        run = run_process(
+            program, **_inputs(seed, budget, options), conventions=conventions, interrupted=interrupted.is_set
+        )
     if not run.tracks:
         raise TestbedError(f"{program} executed no instruction: {run.why}")
     with long_work(f"watching {run.path.name}", "steps", run.steps) as work:
         return watch_process(run, work.at)
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """While a process runs: an interrupt ends it, and what it did is judged; a second one ends this command."""
+    heard = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if heard.is_set():
+            raise KeyboardInterrupt
+        heard.set()
+        click.echo("interrupted: what ran until now is judged; once more ends this command", err=True)
+
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # only the main thread hears interrupts
+        yield heard
+        return
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
@@ -215,8 +243,9 @@ def _long(options: RunOptions, own: ProcessOptions, budget: int) -> LongProcess 
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
     asked: dict[str, Any] = {"conventions": options.conventions} | ({"piece": options.chunk} if options.chunk else {})
     try:
-        with long_work(f"running {Path(str(options.program)).name}", "steps") as work:
-            return run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked, progress=work.at)
+        with long_work(f"running {Path(str(options.program)).name}", "steps") as work, _interruptible() as interrupted:
+            asked |= {"progress": work.at, "interrupted": interrupted.is_set}
+            return run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked)
     except NotInPieces as why:
         click.echo(f"{str(why).partition(',')[0]}: held whole, and at most {BUDGET:,} steps.", err=True)
         return None

@@ -100,6 +100,7 @@ def run_process(
     memory: int = MOST_MEMORY,
     debug: DebugDirs = NOWHERE,
     conventions: tuple[tuple[str, str], ...] = (),
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> ProcessRun:
     """Run a Linux program as a process of its own, and keep every step.
 
@@ -107,14 +108,15 @@ def run_process(
     other files in ``folders``, a host folder by its path for the process, and nothing else. It starts in ``folder``.
     What it writes to files goes to ``written``, or to a folder that is deleted at the end. The same seed gives the
     same run. ``debug`` is where separate debug files of the program and its libraries are looked for,
-    ``conventions`` are said of their functions (`FileReading`). Raises ImageError for a file that is no program,
-    UsageError for folders that do not exist and conventions that there are not.
+    ``conventions`` are said of their functions (`FileReading`). It ends where it is ``interrupted``. Raises ImageError
+    for a file that is no program, UsageError for folders that do not exist and conventions that there are not.
     """
     reading = FileReading(debug, conventions)
     image, shown = shown_program(path, sysroot, folders or {}, reading)
     inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
     with WorkFolder("process") as temporary:
         process, streams = started(image, inputs, Path(written or temporary))
+        process.kernel.interrupted = interrupted
         try:
             for _ in run_on(process.kernel):
                 pass
@@ -337,10 +339,11 @@ def run_in_pieces(
     debug: DebugDirs = NOWHERE,
     conventions: tuple[tuple[str, str], ...] = (),
     progress: Callable[[int], None] = lambda done: None,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> LongProcess:
     """Run a program as `testbed.process.run_process` does, ``piece`` steps at a time, and keep no step.
 
-    ``progress`` is told how many steps were made.
+    ``progress`` is told how many steps were made. Where it is ``interrupted``, those are the run.
 
     Raises NotInPieces where signals are handled: such a run is held whole. Of no child a step is kept.
     """
@@ -350,7 +353,7 @@ def run_in_pieces(
     inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
     last: list[tuple[Process, ProcessRun, Exited | str]] = []
     left, taken = LeftStacks(image.arch.word), dict[int, list[int]]()
-    for each in _pieces(image, inputs, piece, last):
+    for each in _pieces(image, inputs, piece, last, interrupted=interrupted):
         sp = each.registers[:, image.arch.index[image.arch.sp]]
         for number, steps in left.taken_over(sp, each.spans).items():
             taken[number] = taken.get(number, []) + [each.first + step for step in steps]
@@ -368,6 +371,8 @@ def run_in_pieces(
         for thread in process.threads
         if thread.pieces and not thread.vfork_child
     )
+    if interrupted():
+        inputs = replace(inputs, budget=process.kernel.steps)
     return LongProcess(run, threads, tuple(process.memory.initial), image, inputs, piece)
 
 
@@ -377,11 +382,13 @@ def _pieces(
     piece: int,
     last: list[tuple[Process, ProcessRun, Exited | str]],
     natively: bool = False,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> Iterator[ProcessPiece]:
     """One run, piece by piece. What became of it is put into ``last``. ``natively``: it is known to be long."""
     free_garbage()  # the run before this one
     with WorkFolder("process") as written:
         process, streams = started(image, inputs, Path(written), piece, natively)
+        process.kernel.interrupted = interrupted
         try:
             for each in run_on(process.kernel):
                 if each is process:

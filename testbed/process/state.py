@@ -85,6 +85,7 @@ class Kernel:
     epolls: AllEpolls = field(default_factory=AllEpolls)
     asked: Process | None = None
     sent: int = 0  # signals
+    interrupted: Callable[[], bool] = lambda: False  # asked whenever a process leaves for the kernel
 
     def __post_init__(self) -> None:
         self.network.asker = lambda: self.current.number

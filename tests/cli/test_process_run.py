@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.cli.process_run import needs_a_kernel
 from testbed.cli.step_screen import StepScreen
+from testbed.process.recorder import ProcessRecorder
 from testbed.referee import present
 from testbed.report.step_screen import ScreenRun, why_text
 from testbed.report.step_view import Move, moved
@@ -314,7 +316,7 @@ def test_a_page_of_a_process_opens_in_its_own_code_with_the_shares_of_the_termin
     told = "eh_frame: right at every instruction of your code"
     said = tells(testbed, 0, (*asked, "-o", str(page), "--", "fork"), out=["it names 1 other program, and", told])
     own = [[code for code in each["code"] if code["part"] == "your code"] for each in shares]
-    right = ["%.0f" % (100 * sum(c["within"] for c in of) / sum(c["steps"] for c in of)) for of in own]
+    right = [str(100 * sum(c["within"] for c in of) // sum(c["steps"] for c in of)) for of in own]
     with opened(page) as shown:
         shown_shares = [text.split(".")[0].rstrip(" %") for text in shown.locator(".unwinder .share").all_inner_texts()]
         assert shown_shares == right and right[1] == "100"
@@ -420,6 +422,26 @@ def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> N
     whole = testbed("run", str(built("signals", "x86_64", "static")), "-u", "eh_frame", "--json", "--chunk", "6500")
     assert "signals-x86_64-static handles a signal: held whole, and at most 4,000,000 steps." in whole.err
     assert whole.status == 0 and json.loads(whole.out)["steps"] > 20_000
+
+
+@pytest.mark.parametrize("more", [(), ("--chunk", "6500")])
+def test_an_interrupt_ends_the_run_and_what_it_did_is_judged(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    execute, pieces = ProcessRecorder.execute, []
+
+    def interrupted(recorder: ProcessRecorder) -> int:
+        pieces.append(recorder)
+        if len(pieces) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return execute(recorder)
+
+    monkeypatch.setattr(ProcessRecorder, "execute", interrupted)
+    said = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--json", *more, "--", "abc")
+    found = json.loads(said.out)
+    steps = found["steps"]
+    assert "what ran until now is judged" in said.err and found["ending"] == f"interrupted behind {steps:,} steps"
+    assert 1_000 < steps == found["unwinders"][0]["judged"] and found["status"] is None
 
 
 def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, tmp_path: Path) -> None:
