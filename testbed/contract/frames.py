@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from testbed.image import LoadedImage, describe
 from testbed.trace import Snapshot
-from testbed.words.errors import UnwindError
+from testbed.words.errors import NoProgress, UnwindError
 
 
 class FrameKind(Enum):
@@ -86,6 +86,22 @@ class Backtrace:
 def interrupted_frame(snapshot: Snapshot) -> Frame:
     """The first frame of each backtrace: what the snapshot itself shows."""
     return Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
+
+
+def followed(snapshot: Snapshot, callers: Iterable[Frame], most: int | None = None) -> Backtrace:
+    """The interrupted frame, then its callers as they are found.
+
+    What ends them, an UnwindError or that they are more than ``most``, is why the backtrace stops.
+    """
+    frames, stopped = [interrupted_frame(snapshot)], None
+    try:
+        for frame in callers:
+            frames.append(frame)
+            if most is not None and len(frames) > most:
+                raise NoProgress(f"more than {most} frames")
+    except UnwindError as stop:
+        stopped, stop.pc = stop, frames[-1].pc
+    return Backtrace(tuple(frames), stopped, snapshot.images)
 
 
 def nothing_found(snapshot: Snapshot, stop: UnwindError) -> Backtrace:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 import testbed
-from testbed.contract.frames import Frame, FrameKind
+from testbed.contract.frames import FrameKind
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage, read_elf
-from testbed.referee.drgn.unwinder import REFEREE, backtrace, find, unwind_by
+from testbed.referee.drgn.unwinder import REFEREE, find, unwind_by
 from testbed.referee.gdb import unwinder as gdb
 from testbed.referee.lldb import unwinder as lldb
 from testbed.referee.process.debugger import PATIENCE, Session, asked
@@ -345,11 +345,13 @@ def test_a_crash_and_a_hang_are_outcomes_and_the_next_snapshot_finds_a_new_proce
     ],
 )
 def test_how_a_list_ends_is_what_drgn_says(
-    pcs: tuple[int | None, ...], error: str, said: tuple[str, int, str] | None
+    pcs: tuple[int | None, ...], error: str, said: tuple[str, int, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frames = [{"pc": pc, "interrupted": False, "registers": {}} for pc in (0x10, *pcs)]
-    first = Frame(FrameKind.INTERRUPTED, 0x10, {"rip": 0x10})
-    stopped = backtrace(testbed.arch_named("x86_64"), first, {"frames": frames, "error": error}).stopped
+    registers = dict.fromkeys(testbed.arch_named("x86_64").by_name, 0x10)
+    at = Snapshot.from_parts(arch="x86_64", registers=registers, memory=[], images=[])
+    monkeypatch.setattr(FileTool, "about", lambda *_, **__: {"frames": frames, "error": error})
+    stopped = unwind_by(FileTool(lambda *_: ()), at).stopped
     assert (stopped is None) == (said is None)
     if stopped is not None and said is not None:
         assert (stopped.reason, stopped.pc) == said[:2] and said[2] in str(stopped)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from testbed.arch import FrameRecord
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, followed
 from testbed.image import image_covering
 from testbed.trace import Snapshot
-from testbed.words.errors import UnreadableMemory, UnwindError
+from testbed.words.errors import UnreadableMemory
 
 ReturnAddresses = Iterator[tuple[int, str]]
 """(address, found by) of each caller. An UnwindError ends the list where it is not known how it goes on."""
@@ -70,14 +70,8 @@ def listed(
     """The walk of an unwinder that lists addresses: the interrupted frame, then one for each, ``most`` in all."""
 
     def unwind(snapshot: Snapshot) -> Backtrace:
-        arch, stopped = snapshot.arch, None
-        frames = [Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")]
-        try:
-            for address, found_by in islice(addresses(snapshot), most and most - 1):
-                pc = arch.code_address(address)
-                frames.append(Frame(FrameKind.CALLER, pc, {arch.pc: pc}, found_by=found_by))
-        except UnwindError as stop:
-            stopped, stop.pc = stop, frames[-1].pc
-        return Backtrace(tuple(frames), stopped, snapshot.images)
+        arch = snapshot.arch
+        found = ((arch.code_address(address), by) for address, by in islice(addresses(snapshot), most and most - 1))
+        return followed(snapshot, (Frame(FrameKind.CALLER, pc, {arch.pc: pc}, found_by=by) for pc, by in found))
 
     return unwind

@@ -12,16 +12,16 @@ so does one that reaches the end of what a dump has of the stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.frames import Backtrace, Frame, FrameKind, followed, interrupted_frame
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
-from testbed.words.errors import NotInSnapshot, NoUnwindInfo, UnreadableMemory, UnwindError
+from testbed.words.errors import NotInSnapshot, NoUnwindInfo
 
 MAX_FRAMES = 1024
 
@@ -42,31 +42,29 @@ class Scan:
 
 def scan(snapshot: Snapshot, options: Scan) -> Backtrace:
     """The callers that one scanner finds on the stack."""
-    arch = snapshot.arch
-    frame = Frame(FrameKind.INTERRUPTED, snapshot.pc, snapshot.registers, found_by="registers")
-    frames = [frame]
+    return followed(snapshot, _callers(snapshot, options))
+
+
+def _callers(snapshot: Snapshot, options: Scan) -> Iterator[Frame]:
+    arch, frame = snapshot.arch, interrupted_frame(snapshot)
     location = -(-snapshot.sp // arch.word) * arch.word
-    try:
-        end, whole = snapshot.stack_end()
-    except UnreadableMemory as stop:
-        return _stopped(snapshot, frames, stop)
-    while len(frames) < MAX_FRAMES:
-        words = options.first_words if len(frames) == 1 else options.words
-        found = _next(snapshot, options, frame, location, min(end, location + words * arch.word))
+    end, whole = snapshot.stack_end()
+    words = options.first_words
+    for _ in range(1, MAX_FRAMES):
+        behind = location + words * arch.word
+        found = _next(snapshot, options, frame, location, min(end, behind))
         if found is None:
-            if location + words * arch.word >= end and whole:
-                return Backtrace(tuple(frames), None, snapshot.images)
-            if location + words * arch.word > end:
-                return _stopped(snapshot, frames, NotInSnapshot(end))
-            return _stopped(
-                snapshot, frames, NoUnwindInfo(f"no plausible return address in {words} words from {location:#x}")
-            )
+            if behind >= end and whole:
+                return
+            if behind > end:
+                raise NotInSnapshot(end)
+            raise NoUnwindInfo(f"no plausible return address in {words} words from {location:#x}")
         at, pc = found
-        location = at + arch.word
+        location, words = at + arch.word, options.words
         registers = {arch.pc: pc} | ({arch.sp: location} if options.claims_sp else {})
         frame = Frame(FrameKind.CALLER, pc, registers, found_by=f"scan, at {at:#x}")
-        frames.append(frame)
-    return _stopped(snapshot, frames, NoUnwindInfo(f"more than {MAX_FRAMES} frames"))
+        yield frame
+    raise NoUnwindInfo(f"more than {MAX_FRAMES} frames")
 
 
 def _next(snapshot: Snapshot, options: Scan, frame: Frame, location: int, end: int) -> tuple[int, int] | None:
@@ -93,8 +91,3 @@ def code_range(images: tuple[LoadedImage, ...]) -> tuple[int, int]:
         if s.executable
     ]
     return min((low for low, _ in spans), default=0), max((high for _, high in spans), default=0)
-
-
-def _stopped(snapshot: Snapshot, frames: list[Frame], stop: UnwindError) -> Backtrace:
-    stop.pc = frames[-1].pc
-    return Backtrace(tuple(frames), stop, snapshot.images)

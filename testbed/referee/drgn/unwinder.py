@@ -8,14 +8,13 @@ one more frame, whose pc it does not know; where it cannot go on it just ends, a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame, nothing_found
+from testbed.contract.frames import Backtrace, Frame, FrameKind, followed
 from testbed.contract.unwinder import Unwinder
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
@@ -57,26 +56,20 @@ def unwind(find: Find, snapshot: Snapshot) -> Backtrace:
 
 def unwind_by(asked: FileTool, snapshot: Snapshot) -> Backtrace:
     """What drgn says; a crash and a hang are a stop at the interrupted frame."""
-    files = [[str(file_of(loaded.image)), *image_range(loaded)] for loaded in snapshot.images]
-    try:
-        said = asked.about(snapshot, core_bytes(snapshot), {"files": files, "most": MAX_FRAMES}, key="core")
-    except UnwindError as stop:
-        return nothing_found(snapshot, stop)
-    return backtrace(snapshot.arch, interrupted_frame(snapshot), said)
+    return followed(snapshot, _callers(asked, snapshot))
 
 
-def backtrace(arch: Arch, first: Frame, said: Mapping[str, Any]) -> Backtrace:
+def _callers(asked: FileTool, snapshot: Snapshot) -> Iterator[Frame]:
     """drgn's frames as ours: the end of the stack is a frame without a pc, or a return address of zero."""
-    frames = [first]
+    arch, files = snapshot.arch, [[str(file_of(loaded.image)), *image_range(loaded)] for loaded in snapshot.images]
+    said = asked.about(snapshot, core_bytes(snapshot), {"files": files, "most": MAX_FRAMES}, key="core")
     for told in said["frames"][1:]:
         if told["pc"] is None or (told["pc"] == 0 and not told["interrupted"]):
-            return Backtrace(tuple(frames), None)
+            return
         kind = FrameKind.INTERRUPTED if told["interrupted"] else FrameKind.CALLER
         pc = arch.code_address(told["pc"])
-        frames.append(Frame(kind, pc, _registers(arch, kind, told["registers"]) | {arch.pc: pc}, found_by="drgn"))
-    stop = _stop(said["error"], len(frames))
-    stop.pc = frames[-1].pc
-    return Backtrace(tuple(frames), stop)
+        yield Frame(kind, pc, _registers(arch, kind, told["registers"]) | {arch.pc: pc}, found_by="drgn")
+    raise _stop(said["error"], len(said["frames"]))
 
 
 def _registers(arch: Arch, kind: FrameKind, told: Mapping[str, int]) -> dict[str, int]:

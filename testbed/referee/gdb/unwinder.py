@@ -19,7 +19,7 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.debugger import SIGNAL, Reply, Session, asked, frames_of
+from testbed.referee.process.debugger import SIGNAL, Reply, Session, asked, backtrace
 from testbed.referee.process.limits import own_packages, printed, python_with
 from testbed.referee.process.without_tables import TABLES
 from testbed.trace import Snapshot
@@ -111,10 +111,7 @@ def backtrace_of(snapshot: Snapshot, reply: Reply) -> Backtrace:
     stopped = _stop_of(snapshot.arch, *reply["stop"])
     if len(said) > 1 and said[-1]["pc"] == 0 and said[-2]["kind"] != SIGNAL:
         said, stopped = said[:-1], None
-    frames = frames_of(snapshot, said)
-    if stopped is not None:
-        stopped.pc = frames[-1].pc
-    return Backtrace(frames, stopped)
+    return backtrace(snapshot, said, stopped)
 
 
 def _stop_of(arch: Arch, reason: str, text: str) -> UnwindError | None:

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.forked_library import Signatures, forked, typed
+from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, forked, typed
 from testbed.referee.process.limits import own_packages, with_every_register
 from testbed.referee.process.without_tables import file_of
 from testbed.trace import Snapshot
-from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnwindError
+from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory
 
 # What of elfutils' libdw is called: its functions, callbacks and structures (``elfutils/libdwfl.h``).
 
@@ -153,14 +153,12 @@ def _at(name: str | None, packages: str) -> Found | None:
     return Found(library.dwfl_version(None).decode(), name, packages) if library and name else None
 
 
-class LibDw:
+class LibDw(ReadsSnapshot):
     """The files of one run in libdw. Raises RuntimeError where it cannot read one."""
 
     def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
         self._library, self._arch = library, images[0].image.arch
-        self._now: Snapshot | None = None
         self._found: list[Frame] = []
-        self._raised: BaseException | None = None
         self._unreadable: UnreadableMemory | None = None
         # What C keeps pointers to must live as long as this object.
         self._process = ProcessCallbacks(
@@ -186,17 +184,16 @@ class LibDw:
 
     def unwind(self, snapshot: Snapshot) -> Backtrace:
         """What libdw says: its callback ends without an error where a row says that there is no caller."""
-        self._now, self._found, self._raised, self._unreadable = snapshot, [], None, None
+        self._found, self._unreadable = [], None
+        return self._asked(snapshot, self._callers())
+
+    def _callers(self) -> Iterator[Frame]:
         ended = self._library.dwfl_getthread_frames(self._session, _THREAD, self._on_frame, None)
-        if self._raised is not None:
-            raise self._raised
-        first = interrupted_frame(snapshot)
-        stopped: UnwindError | None = None
+        yield from self._found[1:]
         if ended == _ABORT:
-            stopped = NoProgress(f"more than {MAX_FRAMES} frames")
-        elif ended != 0:
-            stopped = self._unreadable or NoUnwindInfo(f"libdw: {self._error()}")
-        return Backtrace((first, *self._found[1:]), stopped)
+            raise NoProgress(f"more than {MAX_FRAMES} frames")
+        if ended != 0:
+            raise self._unreadable or NoUnwindInfo(f"libdw: {self._error()}")
 
     def _report(self, loaded: LoadedImage) -> int:
         """One file as a module. libdw adds the base to a position-independent file's addresses, and to no other's."""

@@ -11,23 +11,17 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage, image_covering
 from testbed.referee.model import Found, Referee, called, read_findings
-from testbed.referee.process.forked_library import Signatures, forked, typed
+from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, forked, typed
 from testbed.trace import Snapshot
-from testbed.words.errors import (
-    NoProgress,
-    NoUnwindInfo,
-    UnknownRegister,
-    UnreadableMemory,
-    UnsupportedRule,
-    UnwindError,
-)
+from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule
 
 # What of nongnu libunwind is called: its functions, accessors and structures (``libunwind.h``).
 
@@ -163,14 +157,12 @@ _ERRORS = {  # unw_error_t, negated: what it says, in our words
 }
 
 
-class LibUnwind:
+class LibUnwind(ReadsSnapshot):
     """The files of one run in libunwind."""
 
     def __init__(self, library: ctypes.CDLL, images: tuple[LoadedImage, ...]) -> None:
         self._call = {name: getattr(library, PREFIX + name) for name in SIGNATURES}
         self._images = images
-        self._now: Snapshot | None = None
-        self._raised: BaseException | None = None
         self._unavailable: UnreadableMemory | UnknownRegister | None = None
         self._arch = images[0].image.arch
         self._registers = [self._arch.by_dwarf[i] for i in range(_RIP + 1)]
@@ -194,38 +186,27 @@ class LibUnwind:
 
     def unwind(self, snapshot: Snapshot) -> Backtrace:
         """What libunwind says. It ends where ``unw_step`` returns 0, or at a return address of zero."""
-        self._now, self._raised, self._unavailable = snapshot, None, None
+        self._unavailable = None
+        return self._asked(snapshot, self._callers(), MAX_FRAMES)
+
+    def _callers(self) -> Iterator[Frame]:
         cursor = self._cursor
-        frames = [interrupted_frame(snapshot)]
-        stopped: UnwindError | None = None
         if status := self._call["init_remote"](cursor, self._space, None):
-            stopped = UnsupportedRule(f"libunwind: unw_init_remote: {_ERRORS.get(status, status)}")
-        while stopped is None:
-            status = self._call["step"](cursor)
-            if status <= 0:
-                stopped = self._error(status) if status else None
-                break
+            raise UnsupportedRule(f"libunwind: unw_init_remote: {_ERRORS.get(status, status)}")
+        while (status := self._call["step"](cursor)) > 0:
             registers = self._recovered()
             if not registers.get(self._arch.pc):
-                break
+                return
             signalled = self._call["is_signal_frame"](cursor) > 0  # asked of the frame that was interrupted
             kind = FrameKind.INTERRUPTED if signalled else FrameKind.CALLER
-            frames.append(Frame(kind, registers[self._arch.pc], registers, found_by="libunwind"))
-            if len(frames) > MAX_FRAMES:
-                stopped = NoProgress(f"more than {MAX_FRAMES} frames")
-        if self._raised is not None:
-            raise self._raised
-        return Backtrace(tuple(frames), stopped)
+            yield Frame(kind, registers[self._arch.pc], registers, found_by="libunwind")
+        if status:
+            raise self._unavailable or NoUnwindInfo(f"libunwind: unw_step: {_ERRORS.get(status, status)}")
 
     def _recovered(self) -> dict[str, int]:
         value = word()
         get, cursor = self._call["get_reg"], self._cursor
         return {name: value.value for i, name in enumerate(self._registers) if get(cursor, i, ctypes.byref(value)) == 0}
-
-    def _error(self, status: int) -> UnwindError:
-        if self._unavailable is not None:
-            return self._unavailable
-        return NoUnwindInfo(f"libunwind: unw_step: {_ERRORS.get(status, status)}")
 
     def _find_info(self, space: int, pc: int, info: int, need: int, argument: int) -> int:
         loaded = image_covering(self._images, pc)

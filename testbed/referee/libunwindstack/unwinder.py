@@ -14,12 +14,12 @@ from __future__ import annotations
 import ctypes
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
@@ -121,7 +121,9 @@ class LibUnwindStack(ReadsSnapshot):
 
     def unwind(self, snapshot: Snapshot) -> Backtrace:
         """What ``Unwinder::Unwind`` finds; it claims the end of the stack where it stops without an error."""
-        self._now, self._raised = snapshot, None
+        return self._asked(snapshot, self._callers(snapshot))
+
+    def _callers(self, snapshot: Snapshot) -> Iterator[Frame]:
         library, frames = self._library, self._frames
         session = library.referee_open(self._number, self._maps, self._reader)
         if not session:
@@ -129,10 +131,9 @@ class LibUnwindStack(ReadsSnapshot):
         values = (word * len(self._names))(*(snapshot.registers[name] for name in self._names))
         count = library.referee_unwind(session, values, len(self._names), frames, MAX_FRAMES, self._error)
         library.referee_close(session)
-        if self._raised is not None:
-            raise self._raised
-        first = interrupted_frame(snapshot)
-        return Backtrace((first, *(self._frame(frames[i]) for i in range(1, count))), self._stop())
+        yield from (self._frame(frames[i]) for i in range(1, count))
+        if (stop := self._stop()) is not None:
+            raise stop
 
     def _frame(self, told: ToldFrame) -> Frame:
         kind = FrameKind.INTERRUPTED if told.exact else FrameKind.CALLER

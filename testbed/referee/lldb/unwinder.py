@@ -26,7 +26,7 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
-from testbed.referee.process.debugger import Reply, Session, asked, frames_of
+from testbed.referee.process.debugger import Reply, Session, asked, backtrace
 from testbed.referee.process.limits import all_kept, own_packages, printed, python_with, with_every_register
 from testbed.referee.process.without_tables import TABLES
 from testbed.trace import Snapshot
@@ -96,13 +96,8 @@ def session(found: Found | None, removed: frozenset[str], arch: Arch) -> Session
 
 def backtrace_of(snapshot: Snapshot, reply: Reply) -> Backtrace:
     """A reply as a value."""
-    frames = frames_of(snapshot, reply["frames"])
     reason, text = reply["stop"]
-    if reason == "end":
-        return Backtrace(frames, None)
-    stop = NoProgress(text)
-    stop.pc = frames[-1].pc
-    return Backtrace(frames, stop)
+    return backtrace(snapshot, reply["frames"], None if reason == "end" else NoProgress(text))
 
 
 def unwinders(find: Find) -> tuple[Unwinder, ...]:

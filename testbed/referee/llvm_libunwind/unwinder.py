@@ -18,19 +18,19 @@ import ctypes
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
+from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, compiled, forked, typed
 from testbed.referee.process.limits import own_packages, printed, with_every_register
 from testbed.trace import Snapshot
-from testbed.words.errors import NoProgress, NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
+from testbed.words.errors import NoUnwindInfo, UnreadableMemory, UnsupportedRule, UnwindError
 
 # LLVM libunwind, compiled: the headers inside the `ziglang` wheel with the address space of `address_space.cpp`.
 
@@ -176,23 +176,16 @@ class LlvmLibunwind(ReadsSnapshot):
 
     def unwind(self, snapshot: Snapshot, *, exact: bool) -> Backtrace:
         """What the library says: ``unw_step`` until it returns 0 or an error."""
-        self._now, self._raised = snapshot, None
+        return self._asked(snapshot, self._callers(snapshot, exact), MAX_FRAMES)
+
+    def _callers(self, snapshot: Snapshot, exact: bool) -> Iterator[Frame]:
         library, session = self._library, self._session
         values = (word * self._count)(*(snapshot.registers[self._arch.by_dwarf[i]] for i in range(self._count)))
         library.referee_start(session, values, self._count, snapshot.pc, exact)
-        frames = [interrupted_frame(snapshot)]
-        stopped: UnwindError | None = None
-        while stopped is None:
-            status = library.referee_step(session)
-            if status <= 0:
-                stopped = self._error(status) if status else None
-                break
-            frames.append(self._frame())
-            if len(frames) > MAX_FRAMES:
-                stopped = NoProgress(f"more than {MAX_FRAMES} frames")
-        if self._raised is not None:
-            raise self._raised
-        return Backtrace(tuple(frames), stopped)
+        while (status := library.referee_step(session)) > 0:
+            yield self._frame()
+        if status:
+            raise self._error(status)
 
     def _frame(self) -> Frame:
         """The cursor's registers. It says "signal frame" of the frame that a signal interrupted."""

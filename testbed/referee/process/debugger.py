@@ -120,7 +120,7 @@ def request_for(arch: Arch) -> Mapping[str, Any]:
     return {"registers": kept, "all": everything, "limit": MAX_FRAMES}
 
 
-def frames_of(snapshot: Snapshot, said: Sequence[Mapping[str, Any]]) -> tuple[Frame, ...]:
+def backtrace(snapshot: Snapshot, said: Sequence[Mapping[str, Any]], stopped: UnwindError | None) -> Backtrace:
     """The frames of a reply as values; the interrupted one is there even if the debugger could not read it."""
     arch = snapshot.arch
     cfa = said[0]["cfa"] if said else None
@@ -131,7 +131,9 @@ def frames_of(snapshot: Snapshot, said: Sequence[Mapping[str, Any]]) -> tuple[Fr
         # A debugger's integers are signed where it says nothing else.
         registers = {name: value & ((1 << arch.by_name[name].bits) - 1) for name, value in frame["registers"].items()}
         frames.append(Frame(kind, pc, {**registers, arch.pc: pc}, frame["cfa"], inner["unwinder"]))
-    return tuple(frames)
+    if stopped is not None:
+        stopped.pc = frames[-1].pc
+    return Backtrace(tuple(frames), stopped)
 
 
 def asked(

@@ -13,7 +13,7 @@ import hashlib
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from testbed.build import cache
 from testbed.build.confined import confining, run_confined
-from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
+from testbed.contract.frames import Backtrace, Frame, FrameKind, followed, nothing_found
 from testbed.image import LoadedImage
 from testbed.referee.process.limits import agents_confinement, mapped_now
 from testbed.store import KEY_LENGTH
@@ -224,6 +224,14 @@ class ReadsSnapshot:
 
     _now: Snapshot | None = None
     _raised: BaseException | None = None
+
+    def _asked(self, snapshot: Snapshot, callers: Iterable[Frame], most: int | None = None) -> Backtrace:
+        """What it says of a snapshot. Raises what a callback has raised."""
+        self._now, self._raised = snapshot, None
+        said = followed(snapshot, callers, most)
+        if self._raised is not None:
+            raise self._raised
+        return said
 
     def _read(self, address: int, into: int, size: int) -> bool:
         assert self._now is not None
