@@ -10,16 +10,17 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build import Built, build
+from testbed.build import build
 from testbed.build.recipes import RECIPES, SELECTION, first_recipe, recipe_named, recipes_for, recipes_in, selected
 from testbed.build.targets import ZEROED_BASE
 from testbed.campaign.cells import units
 from testbed.image.disassembly import disassembler
 from testbed.program.model import program_from_text, read_program
-from testbed.runs.run import run_built, run_program
+from testbed.runs.run import run_built
 from testbed.words.catalogue import matches
 from testbed.words.errors import BuildError, DataFileError, UsageError
 from testbed.words.traits import Trait
+from tests import corpus
 from tests.build.procedures import written
 
 DEFAULT = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
@@ -72,12 +73,12 @@ def test_a_program_that_is_not_selected_is_built_by_name(tmp_path: Path) -> None
 
 def test_frame_records_of_a_recipe_reach_the_image_and_the_truth() -> None:
     """Thumb code that chains through r11: the prologue is over when r11 is set, not r7."""
-    run = run_program(PROGRAMS["recursion"], ARCHES["arm32"], "clang-thumb-O2-aapcs")
+    run = corpus.ran("recursion", "arm32", "clang-thumb-O2-aapcs")
     main = run.built.image.symbol_named("main")
     assert run.built.image.frame_record_at(main.address).pointer == "r11"
     pointers = run.trace.column("r11")
     assert (run.watched.sites.frame_pointer == pointers).all()
-    other = run_program(PROGRAMS["recursion"], ARCHES["arm32"], "clang-thumb-O2-fp")
+    other = corpus.ran("recursion", "arm32", "clang-thumb-O2-fp")
     assert (other.watched.sites.frame_pointer == other.trace.column("r7")).all()
 
 
@@ -89,13 +90,9 @@ def test_a_program_of_ones_own_is_not_in_the_selection_of_a_named_recipe(tmp_pat
 # What the recipes for hardened code make: the flags do what the recipe's summary says, in the file or in the run.
 
 
-def built(program: str, arch: str, recipe: str) -> Built:
-    return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
-
-
 def mnemonics(program: str, arch: str, recipe: str) -> set[str]:
     """Of the whole text; capstone stops at what is no instruction, and there is none."""
-    made = built(program, arch, recipe)
+    made = corpus.built(program, arch, recipe)
     text = made.image.sections[".text"]
     return {
         f"{name} {operands}".strip() for _, _, name, operands in disassembler(made.isa.name).disasm_lite(text.data, 0)
@@ -123,19 +120,19 @@ def test_functions_that_are_called_through_pointers_begin_with_a_branch_target()
 
 @pytest.mark.parametrize(("recipe", "letters"), [("clang-O2-pac", b"zR\0"), ("clang-O2-fp-pac", b"zRB\0")])
 def test_the_table_says_which_key_signs(recipe: str, letters: bytes) -> None:
-    assert letters in built("recursion", "arm64", recipe).image.sections[".eh_frame"].data
+    assert letters in corpus.built("recursion", "arm64", recipe).image.sections[".eh_frame"].data
 
 
 @pytest.mark.parametrize("recipe", ["clang-O2-pac", "clang-O2-fp-pac"])
 def test_compiled_code_runs_on_the_core_that_signs(recipe: str) -> None:
-    run = run_program(PROGRAMS["recursion"], ARCHES["arm64"], recipe)
+    run = corpus.ran("recursion", "arm64", recipe)
     assert sum(Trait.SIGNED in run.words(step) for step in range(len(run))) > len(run) // 2
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_a_probed_frame_never_moves_the_stack_by_more_than_a_page(arch: str) -> None:
     def furthest(recipe: str) -> int:
-        sp = run_program(PROGRAMS["probed_frame"], ARCHES[arch], recipe).trace.sp.astype(np.int64)
+        sp = corpus.ran("probed_frame", arch, recipe).trace.sp.astype(np.int64)
         return int(-np.diff(sp).min())
 
     assert furthest("probes-O2") <= 0x1000
@@ -144,7 +141,7 @@ def test_a_probed_frame_never_moves_the_stack_by_more_than_a_page(arch: str) -> 
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_the_stack_protector_s_word_lies_between_the_locals_and_the_return_address(arch: str) -> None:
-    run = run_program(PROGRAMS["stack_guard"], ARCHES[arch])
+    run = corpus.ran("stack_guard", arch)
     at = run.at("fill")
     (_, caller, *_) = run.truth(at).frames
     assert caller.cfa is not None
@@ -155,7 +152,7 @@ def test_the_stack_protector_s_word_lies_between_the_locals_and_the_return_addre
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64"])
 def test_cxx_with_exceptions_has_their_tables(arch: str) -> None:
-    sections = built("cxx_cleanups", arch, "eh-Os").image.sections
+    sections = corpus.built("cxx_cleanups", arch, "eh-Os").image.sections
     assert b"zPLR\0" in sections[".eh_frame"].data
     assert ".gcc_except_table" in sections
     # DW_CFA_GNU_args_size 32: four arguments are pushed around a call that may throw; arm64 pushes nothing
@@ -163,7 +160,7 @@ def test_cxx_with_exceptions_has_their_tables(arch: str) -> None:
 
 
 def test_outlined_prologues_are_functions_of_their_own() -> None:
-    run = run_built(built("outlined_prologues", "arm64", "outline-Oz"))
+    run = run_built(corpus.built("outlined_prologues", "arm64", "outline-Oz"))
     helpers = [s for s in run.built.image.symbols if s.is_function and s.name.startswith("OUTLINED_FUNCTION_PROLOG")]
     assert helpers
     assert run.steps_in(helpers[0].name)
@@ -198,7 +195,7 @@ PAIRS = [
 def test_both_ways_to_build_map_the_same_zeroed_memory(arch: str, ours: str, clangs: str) -> None:
     found = []
     for recipe in (ours, clangs):
-        image = build(PROGRAMS["other_stack"], ARCHES[arch], RECIPES[recipe]).image
+        image = corpus.built("other_stack", arch, recipe).image
         (segment,) = (s for s in image.segments if s.address == ZEROED_BASE)
         assert (segment.readable, segment.writable, segment.executable) == (True, True, False)
         assert not any(segment.data)

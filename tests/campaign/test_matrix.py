@@ -18,15 +18,13 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Cell, Unit, cell_of, run_unit, units
 from testbed.contract.assumption import CLAUSES
-from testbed.image import Image
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
-from tests import kept_names
+from tests import corpus, kept_names
 from tests.golden import (
     OURS,
     UPDATE,
@@ -117,7 +115,7 @@ def test_golden_counts_of(program: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         update(planned, whole=selected(request.session) >= PROGRAMS.keys())
     for unit in here:
-        image = image_of(unit)
+        image = corpus.built(unit.program, unit.arch, unit.recipe).image
         there = {name for name, unwinder in UNWINDERS.items() if unwinder.applies_to(image)}
         assert of_unit(OURS, unit).keys() == there, f"{unit}: {UPDATE}"
     assert of_program(OURS, program).keys() <= {f"{unit.arch}-{unit.recipe}" for unit in planned}, UPDATE
@@ -169,10 +167,6 @@ def test_the_summary_is_the_sum_of_the_programs(request: pytest.FixtureRequest) 
 
 def test_every_file_of_golden_counts_is_of_a_program() -> None:
     assert set(OURS.programs()) == set(PROGRAMS), "delete those of programs that are gone, and update"
-
-
-def image_of(unit: Unit) -> Image:
-    return build(PROGRAMS[unit.program], ARCHES[unit.arch], RECIPES[unit.recipe]).image
 
 
 def test_some_site_shows_each_clause() -> None:

@@ -15,16 +15,14 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml
 
-from programs import PROGRAMS
-from testbed.arch import ARCHES
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.cli import check as module
 from testbed.report.check_formats import FORMATS
 from testbed.report.json_forms import schema
-from testbed.runs.run import run_program
 from testbed.words.errors import ImageError, NothingAskedFor
 from testbed.words.table_formats import CHECKED
+from tests import corpus
 from tests.cli.command import Testbed, data_of, tells
 from tests.report.checked import CHECK, CLEAN, START, WRONG
 from unwinders import UNWINDERS
@@ -340,7 +338,7 @@ def test_a_run_that_stopped_early_is_looked_at_as_far_as_it_went(testbed: Testbe
 
 @pytest.mark.parametrize("length", [0xFFFF_FFF0, 0x7FFF_FFFF, 3])
 def test_a_malformed_table_is_a_finding_and_no_traceback(testbed: Testbed, tmp_path: Path, length: int) -> None:
-    run = run_program(PROGRAMS["leaf_call"], ARCHES["arm64"], "keystone")
+    run = corpus.ran("leaf_call", "arm64", "keystone")
     content = bytearray(run.built.path.read_bytes())
     at = run.built.image.sections[".eh_frame"].offset
     content[at : at + 4] = length.to_bytes(4, "little")

@@ -11,14 +11,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.cli import COMMANDS
 from testbed.image import read_image
 from testbed.report.answers import NOTE
 from testbed.report.json_forms import FOLDER, PRINTED, schema_text
+from tests import corpus
 from tests.cli.command import Step, Testbed, data_of, session, tells
 
 
@@ -178,7 +175,7 @@ def test_as_data_it_keeps_the_schema(testbed: Testbed, snapshot: Path) -> None:
 
 
 def test_a_damaged_table_is_one_message(testbed: Testbed, tmp_path: Path) -> None:
-    built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"])
+    built = corpus.built("leaf_call", "x86_64", "keystone")
     content = bytearray(built.path.read_bytes())
     content[built.image.sections[".sframe"].offset] ^= 0xFF
     path = tmp_path / "damaged.elf"

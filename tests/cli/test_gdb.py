@@ -12,9 +12,8 @@ from functools import cache
 
 import pytest
 
-from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run
+from tests import corpus
 from tests.installed import tool
 
 ISAS = {
@@ -28,7 +27,7 @@ ISAS = {
 @cache
 def run_of(isa: str) -> Run:
     arch, recipe = ISAS[isa]
-    return run_program(PROGRAMS["leaf_call"], ARCHES[arch], recipe)
+    return corpus.ran("leaf_call", arch, recipe)
 
 
 def gdb(isa: str, location: str, commands: Sequence[str]) -> str:

@@ -20,9 +20,6 @@ from click.shell_completion import BashComplete
 
 import testbed
 from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.cli import COMMANDS, cli, terminal
 from testbed.cli.terminal import long_work
 from testbed.contract.unwinder import Unwinder
@@ -32,6 +29,7 @@ from testbed.referee import REFEREE_OF, REFEREES
 from testbed.report import stepper, timeline
 from testbed.words.errors import ToolchainMissing
 from testbed.words.printable import printable, printable_lines
+from tests import corpus
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
 from tests.installed import referees_unwinder, script
 
@@ -138,7 +136,7 @@ def test_a_mistake_gets_one_message_and_status_2(
     testbed: Testbed, arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).path
+    built = corpus.built("leaf_call", "x86_64", "keystone").path
     tells(testbed, 2, (str(built) if each == BUILT else each for each in arguments), err=[message])
 
 
@@ -257,7 +255,7 @@ def test_what_cannot_be_printed_is_spelled() -> None:
 )
 def test_names_of_a_file_do_not_reach_the_terminal_raw(testbed: Testbed, tmp_path: Path, command: list[str]) -> None:
     """Of what is in it, and its own."""
-    content = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["clang-asm"]).path.read_bytes()
+    content = corpus.built("leaf_call", "x86_64", "clang-asm").path.read_bytes()
     assert content.count(b"\0middle\0") == 1
     path = tmp_path / "we ird\nna\x1b[2Jme"
     path.write_bytes(content.replace(b"\0middle\0", b"\0\x1b[2Jx\r\0"))

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
+from tests import corpus
 from tests.cli.command import HEAD, NEVER_ENDS, Step, Testbed, session
 from unwinders import UNWINDERS
 
@@ -226,6 +224,6 @@ def test_a_session(testbed: Testbed, name: str, tmp_path: Path, monkeypatch: pyt
     for path, text in files.items():
         Path(path).parent.mkdir(exist_ok=True)
         if text == PROGRAM:
-            text = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["clang-asm"]).path.read_text("latin-1")
+            text = corpus.built("leaf_call", "arm64", "clang-asm").path.read_text("latin-1")
         Path(path).write_bytes(text.encode("latin-1" if path.endswith(".elf") else "utf-8"))
     session(testbed, steps)

@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.checks.check_file import check_file
 from testbed.checks.model import FileCheck, FindingKind, Severity
 from testbed.checks.options import CheckOptions
@@ -38,6 +35,7 @@ from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.trace import Verdicts
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
+from tests import corpus
 from tests.unwinders.frames import START, X86_64
 from tests.unwinders.go_tables import SIZE, Go
 from tests.unwinders.go_tables import made as image_with_table
@@ -247,7 +245,7 @@ PLATFORMS = {"x86_64": "sysv", "arm64": "aapcs64"}
 
 
 def run_of(program: str, arch: str, *said: str) -> Run:
-    built = build(PROGRAMS[program], ARCHES[arch], RECIPES["keystone"])
+    built = corpus.built(program, arch, "keystone")
     conventions = tuple(map(said_of, said)) or built.image.conventions
     return run_built(replace(built, image=replace(built.image, conventions=conventions)))
 
@@ -371,7 +369,7 @@ def test_what_is_said_of_no_function_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("file", "is_told"), [("", True), ("{}!", True), ("*!", False), ("libc.so.6!", False)])
 def test_what_names_this_file_and_no_function_of_it_is_told(file: str, is_told: bool) -> None:
     """What may be said of another file is not."""
-    image = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).image
+    image = corpus.built("leaf_call", "x86_64", "keystone").image
     missing = file.format(image.path.name) + "no_such"
     assert fitting_nothing(image, [(missing, "sysv")]) == [missing] * is_told
     assert not fitting_nothing(image, [(file.format(image.path.name) + "_start", "sysv")])

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import Built, build
-from testbed.build.recipes import RECIPES
+from testbed.build import Built
 from testbed.runs.run import Run, run_built
 from testbed.trace import Snapshot
 from testbed.words.files import WorkFolder
+from tests import corpus
 
 # Small programs, by recipes that together give every kind of table, of frame and of debug information.
 # An input of the corpus names a file by its place here: new ones come last.
@@ -35,7 +33,7 @@ _BUILT = (
 @cache
 def built() -> tuple[Built, ...]:
     """The program files, each with what made it."""
-    return tuple(build(PROGRAMS[name], ARCHES[arch], RECIPES[recipe]) for name, arch, recipe in _BUILT)
+    return tuple(corpus.built(name, arch, recipe) for name, arch, recipe in _BUILT)
 
 
 @cache

@@ -8,26 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES, Isa
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.image import Image, LoadedImage, Section, describe, image_covering, linked_image, read_elf, read_image
 from testbed.image.elf import _indexed, attributes_say, instruction_sets
 from testbed.words.budget import Account
 from testbed.words.errors import BudgetExceeded, ImageError
+from tests import corpus
 from tests.installed import tool
 
 TARGETS = [("x86_64", "clang-O2"), ("arm64", "clang-O0"), ("arm32", "clang-O2"), ("arm32", "clang-thumb-O2")]
 
 
-def file_of(arch: str, recipe: str, program: str = "recursion") -> Path:
-    return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe]).path
-
-
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_what_a_file_says(arch: str, recipe: str) -> None:
-    image = read_elf(file_of(arch, recipe))
+    image = read_elf(corpus.built("recursion", arch, recipe).path)
     assert image.arch is ARCHES[arch]
     start, main = image.symbol_named("_start"), image.symbol_named("main")
     assert start.address == image.entry
@@ -42,13 +36,13 @@ def test_what_a_file_says(arch: str, recipe: str) -> None:
 
 
 def test_mapping_symbols_tell_the_instruction_sets_apart() -> None:
-    built = build(PROGRAMS["interworking"], ARCHES["arm32"], RECIPES["clang-asm"])
+    built = corpus.built("interworking", "arm32", "clang-asm")
     names = {built.image.isa_at(s.address).name for s in built.image.symbols if s.is_function}
     assert names == {"a32", "thumb"}
 
 
 def test_a_load_bias_moves_every_address() -> None:
-    image = read_elf(file_of("x86_64", "clang-O2"))
+    image = read_elf(corpus.built("recursion", "x86_64", "clang-O2").path)
     loaded = (LoadedImage(image, 0x1000_0000),)
     main = image.symbol_named("main")
     assert describe(loaded, main.address + 0x1000_0004) == "main+0x4"
@@ -58,7 +52,7 @@ def test_a_load_bias_moves_every_address() -> None:
 
 
 def test_a_return_address_behind_its_function_belongs_to_the_call() -> None:
-    image = read_elf(file_of("arm64", "clang-O0"))
+    image = read_elf(corpus.built("recursion", "arm64", "clang-O0").path)
     loaded = (LoadedImage(image),)
     functions = sorted((s for s in image.symbols if s.is_function), key=lambda s: s.address)
     first, second = next((a, b) for a, b in itertools.pairwise(functions) if a.address + a.size == b.address)
@@ -68,7 +62,7 @@ def test_a_return_address_behind_its_function_belongs_to_the_call() -> None:
 
 def test_addresses_wrap_at_the_architectures_word() -> None:
     """A 32-bit library in the upper half of the address space, its bias told as a number from 0 to 2**32."""
-    image = read_elf(file_of("arm32", "clang-O2"))
+    image = read_elf(corpus.built("recursion", "arm32", "clang-O2").path)
     main = image.symbol_named("main")
     assert main is not None
     for bias in (0xB000_0000, 0xB000_0000 - (1 << 32)):
@@ -87,7 +81,7 @@ def program_headers(content: bytes) -> tuple[int, int]:
 
 def test_a_segment_without_bytes_in_the_file_may_lie_past_its_end(tmp_path: Path) -> None:
     """GNU ld writes such an offset for a `.bss` in a file without `.data`."""
-    content = bytearray(file_of("arm64", "clang-O0").read_bytes())
+    content = bytearray(corpus.built("recursion", "arm64", "clang-O0").path.read_bytes())
     start, count = program_headers(content)
     changed = 0
     for at in range(start, start + 56 * count, 56):
@@ -107,18 +101,18 @@ def test_a_segment_without_bytes_in_the_file_may_lie_past_its_end(tmp_path: Path
 
 
 def test_an_object_file_is_told_from_a_linked_one(tmp_path: Path) -> None:
-    content = bytearray(file_of("x86_64", "clang-O2").read_bytes())
+    content = bytearray(corpus.built("recursion", "x86_64", "clang-O2").path.read_bytes())
     content[16:18] = (1).to_bytes(2, "little")  # ET_REL
     image = read(tmp_path / "x.o", bytes(content))
     assert isinstance(image, Image) and image.relocatable
     with pytest.raises(ImageError, match="link it first"):
         linked_image(tmp_path / "x.o")
-    assert not linked_image(file_of("x86_64", "clang-O2")).relocatable
+    assert not linked_image(corpus.built("recursion", "x86_64", "clang-O2").path).relocatable
 
 
 @pytest.mark.parametrize(("flags", "executable"), [(6, False), (7, True)])
 def test_a_file_says_whether_its_stack_is_executable(tmp_path: Path, flags: int, executable: bool) -> None:
-    content = bytearray(file_of("x86_64", "clang-O2").read_bytes())
+    content = bytearray(corpus.built("recursion", "x86_64", "clang-O2").path.read_bytes())
     start, count = program_headers(content)
     for at in range(start, start + 56 * count, 56):
         if content[at : at + 4] == (0x6474_E551).to_bytes(4, "little"):  # PT_GNU_STACK
@@ -139,7 +133,7 @@ def read(path: Path, content: bytes) -> Image | ImageError | BudgetExceeded:
 
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_every_truncation_is_an_image_error_or_an_image(tmp_path: Path, arch: str, recipe: str) -> None:
-    content = file_of(arch, recipe).read_bytes()
+    content = corpus.built("recursion", arch, recipe).path.read_bytes()
     results = [read(tmp_path / "cut.elf", content[:size]) for size in range(0, len(content), 97)]
     assert all(isinstance(result, ImageError) for result in results[:10])
 
@@ -159,7 +153,7 @@ def test_what_is_no_elf_file_is_said_so(tmp_path: Path, content: bytes, message:
 
 
 def test_a_machine_of_no_architecture_here_is_named(tmp_path: Path) -> None:
-    content = bytearray(file_of("x86_64", "clang-O2").read_bytes())
+    content = bytearray(corpus.built("recursion", "x86_64", "clang-O2").path.read_bytes())
     content[18:20] = (243).to_bytes(2, "little")  # EM_RISCV
     error = read(tmp_path / "riscv.elf", bytes(content))
     assert isinstance(error, ImageError)

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.image import Image, Section, describe, read_image
 from testbed.image.go_functions import by_usual_names
 from testbed.image.model import LoadedImage
+from tests import corpus
 from tests.unwinders.go_tables import SIZE, Go, section
 
 pytestmark = pytest.mark.skipif(shutil.which("objcopy") is None, reason="objcopy: apt-get install binutils")
@@ -22,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("objcopy") is None, reason="objcopy
 
 def changed(folder: Path, *options: str, table: bytes | None = None, name: str = ".gopclntab") -> Image:
     """A program of the corpus with a table of Go's functions for its code, changed by objcopy."""
-    built = build(PROGRAMS["leaf_call"], ARCHES["x86_64"], RECIPES["keystone"]).image
+    built = corpus.built("leaf_call", "x86_64", "keystone").image
     code = built.sections[".text"].address
     (folder / "table").write_bytes(section([Go("main.first"), Go("main.größe")], text=code) if table is None else table)
     (folder / "before").write_bytes(built.content)

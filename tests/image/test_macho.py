@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.image import LoadedImage, describe, read_image
 from testbed.trace import Snapshot
 from testbed.words.errors import ImageError
+from tests import corpus
 from tests.image.macho_files import (
     BASE,
     CHAINED,
@@ -38,16 +36,12 @@ TARGETS = [("x86_64", "macho-O2-nofp"), ("x86_64", "macho-O0"), ("arm64", "macho
 DEFINED, EXTERNAL, STAB = 0x0E, 0x01, 0x2E  # the last is N_BNSYM: its low bits look like a section's symbol
 
 
-def file_of(arch: str, recipe: str, name: str = "function_pointers") -> Path:
-    return build(PROGRAMS[name], ARCHES[arch], RECIPES[recipe]).path
-
-
 # What a built file says
 
 
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_a_built_file_is_read_with_its_functions_and_segments(arch: str, recipe: str) -> None:
-    image = read_image(file_of(arch, recipe))
+    image = read_image(corpus.built("function_pointers", arch, recipe).path)
     assert image.arch is ARCHES[arch]
     assert (image.base, image.position_independent, image.imports) == (BASE, True, ())
     assert {"__TEXT,__text", "__TEXT,__unwind_info", "__TEXT,__eh_frame", "__DATA,__data"} <= set(image.sections)
@@ -65,7 +59,7 @@ def test_a_built_file_is_read_with_its_functions_and_segments(arch: str, recipe:
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_the_symbol_table_equals_llvm_nm(arch: str, recipe: str) -> None:
     """An independent reader: name, address, and whether it is code."""
-    path = file_of(arch, recipe)
+    path = corpus.built("function_pointers", arch, recipe).path
     listed = subprocess.run([tool("llvm-nm", "llvm"), path], capture_output=True, text=True, check=True).stdout
     theirs = {
         (name.removeprefix("_"), int(address, 16))
@@ -136,7 +130,7 @@ def test_the_entry_is_an_offset_in_the_file_or_a_register(read: Read) -> None:
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_of_a_universal_file_the_wanted_part_is_read(tmp_path: Path, wide: bool) -> None:
-    parts = {arch: file_of(arch, recipe).read_bytes() for arch, recipe in TARGETS}
+    parts = {arch: corpus.built("function_pointers", arch, recipe).path.read_bytes() for arch, recipe in TARGETS}
     path = tmp_path / "both"
     path.write_bytes(universal((7, b"32-bit"), (X86_64_CPU, parts["x86_64"]), (0x0100_000C, parts["arm64"]), wide=wide))
     for arch, part in parts.items():
@@ -176,7 +170,7 @@ def changed(made: File, command: int, at: int, value: bytes) -> bytes:
 
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_every_truncation_is_an_image_error(read: Read, arch: str, recipe: str) -> None:
-    content = file_of(arch, recipe).read_bytes()
+    content = corpus.built("function_pointers", arch, recipe).path.read_bytes()
     for size in range(0, len(content) - 1, 97):
         refusal(read, content[:size])
 

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 import testbed
-from programs import PROGRAMS
-from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Frame, FrameKind
@@ -22,8 +20,8 @@ from testbed.image.debug import debug_info
 from testbed.image.debug.functions import CallSite, CallTarget, Function
 from testbed.naming import symbolize as symbolizing
 from testbed.naming.symbolize import Origin, name_of, names_at, symbolize, with_names, with_places
-from testbed.runs.run import run_program
 from testbed.words.errors import DebugInfoError, UsageError
+from tests import corpus
 from tests.image.debugged import built
 from tests.image.hand_made import BASE, function, image_of, told
 from tests.installed import tool
@@ -139,7 +137,7 @@ def test_a_caller_in_another_image_is_not_asked() -> None:
 def test_a_slid_mach_o_file_names_every_executed_address_by_its_nearest_symbol(arch: str) -> None:
     """Beside llvm-nm: the symbol at or below, in link-time addresses; the names lose one underscore."""
     found = next(name for name in RECIPES if name.startswith("macho-") and "O2" in name)
-    run = run_program(PROGRAMS["function_pointers"], ARCHES[arch], found)
+    run = corpus.ran("function_pointers", arch, found)
     [loaded] = run.trace.images
     assert loaded.bias, "this run has no slide"
     listed = subprocess.run(
@@ -169,7 +167,7 @@ def test_notebooks_ask_for_the_names_of_an_unwinders_frames_or_of_the_true_ones(
 
 
 def test_a_place_is_named_as_people_read_it_and_can_be_asked_for_by_that_name() -> None:
-    run = run_program(PROGRAMS["cxx_names"], ARCHES["arm64"], "clang-O2")
+    run = corpus.ran("cxx_names", "arm64", "clang-O2")
     step = run.steps_in("_ZN5shape4areaEi")[1]
     place = run.where(int(run.trace.pc[step]))
     assert place == "shape::area(int)+0x4"
@@ -181,7 +179,7 @@ def test_a_place_is_named_as_people_read_it_and_can_be_asked_for_by_that_name() 
 def test_one_rule_names_an_address_whether_debug_information_is_there_or_not() -> None:
     """`describe` is what the rooms below can call; a named frame's place is the same at every address."""
     for program, arch, recipe in (("cxx_names", "x86_64", "clang-O2"), ("cold_split", "arm64", "clang-asm")):
-        run = run_program(PROGRAMS[program], ARCHES[arch], recipe)
+        run = corpus.ran(program, arch, recipe)
         for step in range(len(run)):
             for frame in run.truth(step).frames:
                 said = run.calls(frame)[-1]

@@ -15,10 +15,7 @@ import pytest
 from junitparser import Failure, JUnitXml
 from rich.console import Console
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.checks.model import (
     FileCheck,
     FindingKind,
@@ -51,6 +48,7 @@ from testbed.report.json_forms import schema
 from testbed.words.errors import UsageError
 from testbed.words.own_files import own_version
 from testbed.words.printable import printable
+from tests import corpus
 from tests.golden.whole import golden
 from tests.report.checked import (
     CHECK,
@@ -514,7 +512,7 @@ def test_it_needs_no_other_file_and_obeys_no_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "arm32"])
 def test_the_code_around_a_finding_is_that_of_the_file(arch: str) -> None:
-    built = build(PROGRAMS["leaf_call"], ARCHES[arch], RECIPES["keystone"])
+    built = corpus.built("leaf_call", arch, "keystone")
     symbol = built.image.symbol_named("leaf")
     assert symbol is not None
     function = FunctionCheck("leaf", symbol.address, symbol.address + symbol.size, 1)

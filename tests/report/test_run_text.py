@@ -15,9 +15,6 @@ import pytest
 from rich.console import Console, Group
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Difference, cell_of
 from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
@@ -39,11 +36,12 @@ from testbed.report.step_text import print_site, step_page
 from testbed.report.step_view import step_view
 from testbed.report.table_text import LEGEND, cfa_text, rule_text, table_page
 from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.counts import OUTCOMES, SiteKind
 from testbed.verdicts.trace import EXACT
 from testbed.words.outcome import Outcome
+from tests import corpus
 from tests.golden.whole import golden
 from tests.report.terminal import shown
 from unwinders import UNWINDERS
@@ -51,7 +49,7 @@ from unwinders import UNWINDERS
 
 @cache
 def judged(program: str, arch: str, names: tuple[str, ...], natively: bool | None = None) -> tuple[Run, Judged]:
-    run = run_program(PROGRAMS[program], ARCHES[arch])
+    run = corpus.ran(program, arch)
     made = [(name, judge_all(run, UNWINDERS[name], natively=natively)) for name in names]
     return run, [(cell_of(run, UNWINDERS[name], verdicts), verdicts) for name, verdicts in made]
 
@@ -140,7 +138,7 @@ WHERE = WrongPlace("+0x1a2d0", "ld-linux-x86-64.so.2", "a function uses the fram
 @pytest.mark.parametrize("explain", [False, True])
 def test_a_word_about_a_frame_further_out_names_the_frame(explain: bool) -> None:
     """`over_data` has reused FP and calls `helper`, which keeps its caller's: the word is not about `helper`."""
-    run = run_program(PROGRAMS["pointer_reused"], ARCHES["arm64"], "keystone")
+    run = corpus.ran("pointer_reused", "arm64", "keystone")
     text = StringIO()
     for place in ("over_data+0x14", "helper"):
         print_site(Console(file=text, width=200), step_view(run, run.step_at(place), []), explain=explain)
@@ -266,7 +264,7 @@ def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
 
 
 def table(chosen: str, width: int, program: str = "leaf_call", arch: str = "arm64") -> str:
-    image = build(PROGRAMS[program], ARCHES[arch], RECIPES["keystone"]).image
+    image = corpus.built(program, arch, "keystone").image
     rows = UNWINDERS[chosen].rows
     return shown(table_page(chosen, image, rows(image)), width)
 
@@ -292,7 +290,7 @@ def told(text: str) -> dict[tuple[str, str], str]:
 @pytest.mark.parametrize("chosen", ["sframe", "eh_frame", "fp_chain", "prologue_analysis"])
 def test_every_rule_is_told_at_any_width(chosen: str, width: int) -> None:
     unwinder = UNWINDERS[chosen]
-    image = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["keystone"]).image
+    image = corpus.built("leaf_call", "arm64", "keystone").image
     if unwinder.rows is None:
         pytest.skip(f"{unwinder} has no rows")
     text = table(chosen, width)
@@ -310,7 +308,7 @@ def test_every_rule_is_told_at_any_width(chosen: str, width: int) -> None:
 def test_no_caller_and_still_in_its_register_look_different() -> None:
     text = table("eh_frame", 80)
     said = told(text)
-    image = build(PROGRAMS["leaf_call"], ARCHES["arm64"], RECIPES["keystone"]).image
+    image = corpus.built("leaf_call", "arm64", "keystone").image
     at = {symbol.name: f"{symbol.address:x}" for symbol in image.symbols}
     assert said[at["_start"], "ra"] == "u"  # .cfi_undefined: the root
     assert said[at["leaf"], "ra"] == "-"  # the first instruction: x30 has it

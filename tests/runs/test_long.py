@@ -16,7 +16,6 @@ import testbed
 from benchmarks.workload import TARGETS, workload
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Cell, build_unit, cell_of, cell_of_long, units
 from testbed.contract.assumption import CodeRow
@@ -30,6 +29,7 @@ from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, counted
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.traits import Trait
+from tests import corpus
 from tests.truth.pieces import LESS, agree_in_pieces, said
 from unwinders import UNWINDERS
 
@@ -226,10 +226,6 @@ def test_values_fit_a_screen(arch: str) -> None:
 # Program files from elsewhere, and what is said of them.
 
 
-def built(program: str, arch: str, recipe: str) -> Path:
-    return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe]).path
-
-
 def exact(path: Path, facts: FileFacts, unwinder: str) -> int:
     """How many sites are exact."""
     return sum(verdict.exact for verdict in judge_all(run_file(path, facts=facts), UNWINDERS[unwinder]))
@@ -240,14 +236,14 @@ def exact(path: Path, facts: FileFacts, unwinder: str) -> int:
     [("recursion", "gcc-O2-fp", "r11-gcc"), ("recursion", "clang-thumb-O2-aapcs", "r11-clang")],
 )
 def test_a_file_can_be_told_the_layout_of_its_frame_records(program: str, recipe: str, layout: str) -> None:
-    path = built(program, "arm32", recipe)
+    path = corpus.built(program, "arm32", recipe).path
     before = exact(path, FileFacts(), "fp_chain")
     assert exact(path, FileFacts((layout,)), "fp_chain") > 2 * before
 
 
 def test_no_such_layout_is_named() -> None:
     with pytest.raises(UsageError, match="r11-clang"):
-        run_file(built("leaf_call", "arm32", "keystone"), facts=FileFacts(frame_records=("r11-clan",)))
+        run_file(corpus.built("leaf_call", "arm32").path, facts=FileFacts(frame_records=("r11-clan",)))
 
 
 def test_the_front_door_takes_a_source_and_a_file(tmp_path: Path) -> None:

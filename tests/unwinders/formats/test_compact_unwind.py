@@ -6,7 +6,6 @@ import re
 import struct
 import subprocess
 from collections.abc import Sequence
-from functools import cache
 from itertools import permutations
 from math import perm
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
-from testbed.build import build
 from testbed.build.compile import find_zig
 from testbed.build.recipes import RECIPES, Tool, recipes_for
 from testbed.build.targets import MACH_O
@@ -24,6 +22,7 @@ from testbed.image import Image, read_image
 from testbed.image.file_bytes import FileBytes
 from testbed.image.macho import function_starts
 from testbed.words.errors import MalformedTable
+from tests import corpus
 from tests.installed import tool
 from tests.unwinders.beside import read_alike
 from tests.unwinders.compact import (
@@ -386,11 +385,6 @@ BUILT = [
 LINKERS = ("ld64.lld", *(f"ld64.lld-{version}" for version in range(22, 13, -1)))
 
 
-@cache
-def built(program: str, arch: str, recipe: str) -> Image:
-    return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe]).image
-
-
 def listed_by_llvm(path: Path) -> list[tuple[int, int]]:
     """(function offset, encoding) of every second-level entry."""
     objdump = tool("llvm-objdump", "llvm")
@@ -410,7 +404,7 @@ def read_by_us(image: Image) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(("program", "arch", "recipe"), BUILT)
 def test_every_entry_equals_llvm_objdump(program: str, arch: str, recipe: str) -> None:
-    image = built(program, arch, recipe)
+    image = corpus.built(program, arch, recipe).image
     ours = read_by_us(image)
     assert len(ours) >= 2
     assert ours == listed_by_llvm(image.path)
@@ -420,7 +414,7 @@ def test_the_corpus_has_every_mode() -> None:
     """So that nothing here passes for want of a case; x86_64's size in the code comes with a frame of 20 KiB."""
     modes: dict[str, set[int]] = {}
     for program, arch, recipe in (parameters.values for parameters in BUILT):
-        image = built(str(program), str(arch), str(recipe))
+        image = corpus.built(str(program), str(arch), str(recipe)).image
         modes.setdefault(str(arch), set()).update(encoding >> 24 & 0xF for _, encoding in read_by_us(image))
     assert modes == {"arm64": {2, 3, 4}, "x86_64": {1, 2, 3, 4}}
 
@@ -441,7 +435,7 @@ def test_another_linkers_layout_equals_llvm_objdump(arch: str, recipe: str, tmp_
     assert len(ours) >= 3
     assert compact_table(image).common
     assert ours == listed_by_llvm(linked)
-    ours_here = read_by_us(built("struct_return", arch, recipe))
+    ours_here = read_by_us(corpus.built("struct_return", arch, recipe).image)
     assert ours[-1][1] == ours_here[-2][1], "main, which stands before _start in the other file"
     assert starts_in(linked, image.base) == starts_by_llvm(linked)
 

@@ -15,10 +15,7 @@ from random import Random
 
 import pytest
 
-from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build import build
-from testbed.build.recipes import RECIPES
 from testbed.contract.rows import RowTable
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
@@ -26,6 +23,7 @@ from testbed.machine import record
 from testbed.rereading import NoRow, reread
 from testbed.trace import Trace
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
+from tests import corpus
 from tests.hostile.damage import damaged_bytes
 from tests.unwinders import compact, ehabi_index, go_tables, search_tables, sframes
 from tests.unwinders.beside import TECHNIQUES, differences, evaluated
@@ -102,7 +100,7 @@ def compact_unwind(arch: str, *encodings: int) -> Image:
 
 
 def linked(arch: str, recipe: str) -> Image:
-    return build(PROGRAMS["struct_return"], ARCHES[arch], RECIPES[recipe]).image
+    return corpus.built("struct_return", arch, recipe).image
 
 
 CALL_FRAMES = call_frames()
@@ -214,7 +212,7 @@ def test_a_broken_entry_is_its_own_functions_matter(case: str) -> None:
     arch, recipe, section, damage = BROKEN[case]
     unwinder = UNWINDERS[case.split(" ")[0].rstrip(",")]
     program, name = ("leaf_call", "middle") if recipe == "keystone" else ("recursion", "descend")
-    built = build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
+    built = corpus.built(program, arch, recipe)
     trace = record(built.image, cpu=built.cpu)
     whole = unwinder.rows(built.image)
     function = next(symbol for symbol in built.image.symbols if symbol.name == name)

@@ -24,6 +24,7 @@ from testbed.runs.run import Run
 from testbed.verdicts.assumptions import Failed, FoundCaller, failed_at
 from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.assumptions.words import reason
+from tests import corpus
 from tests.golden import OURS
 from unwinders import UNWINDERS
 
@@ -99,10 +100,6 @@ def test_at_every_site(unit: Unit) -> None:
 # Reasons in words: whose a return address is that a scan finds, and what was foretold of an unexplained answer.
 
 
-def run_of(program: str, arch: str, recipe: str = "keystone") -> Run:
-    return run_unit(Unit(program, arch, recipe), PROGRAMS)
-
-
 def scan_fails(run: Run, step: int) -> Failed | None:
     """Where the assumption of scanning fails at a step."""
     assumption = UNWINDERS["stack_scan"].assumption
@@ -119,7 +116,7 @@ def scan_fails(run: Run, step: int) -> Failed | None:
 )
 def test_a_copy_of_a_return_address_is_told_from_the_original(program: str, recipe: str, kinds: set[str]) -> None:
     """On x86-64 the original is the word below its activation's CFA: here by place, in the words by who wrote it."""
-    run, told = run_of(program, "x86_64", recipe), Counter[str]()
+    run, told = corpus.ran(program, "x86_64", recipe), Counter[str]()
     writers: dict[int, dict[int, int]] = {}  # by step: of each word the step that wrote it last
     last: dict[int, int] = {}
     writes = iter(zip(run.trace.writes.step.tolist(), run.trace.writes.address.tolist(), strict=True))
@@ -149,7 +146,7 @@ def test_a_copy_of_a_return_address_is_told_from_the_original(program: str, reci
 
 
 def test_a_saved_link_register_is_the_original_and_its_reload_stored_again_is_not() -> None:
-    run = run_of("leaf_call", "arm64")
+    run = corpus.ran("leaf_call", "arm64", "keystone")
     failed = scan_fails(run, 7)
     assert failed is not None and "= _start+0xc (main's return address) passes first" in run.reason(failed, 7)
 
@@ -162,7 +159,7 @@ def test_a_saved_link_register_is_the_original_and_its_reload_stored_again_is_no
     ],
 )
 def test_an_unexplained_answer_is_told_with_what_was_foretold(chosen: str, step: int, foretold: str) -> None:
-    run, unwinder = run_of("leaf_call", "arm64"), UNWINDERS[chosen]
+    run, unwinder = corpus.ran("leaf_call", "arm64", "keystone"), UNWINDERS[chosen]
     said = unwinder.unwind(run.trace.snapshot(step))
     verdict = judge(run, step, replace(said, frames=said.frames[:1]), unwinder)
     assert verdict.accord in (Accord.OTHERWISE, Accord.UNFOUNDED)

@@ -1,0 +1,17 @@
+"""Programs of the corpus by name, built and run."""
+
+from __future__ import annotations
+
+from programs import PROGRAMS
+from testbed.arch import ARCHES
+from testbed.build import Built, build
+from testbed.build.recipes import RECIPES
+from testbed.runs.run import Run, run_program
+
+
+def built(program: str, arch: str, recipe: str = "keystone") -> Built:
+    return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
+
+
+def ran(program: str, arch: str, recipe: str | None = None) -> Run:
+    return run_program(PROGRAMS[program], ARCHES[arch], recipe)
