@@ -13,7 +13,7 @@ from pathlib import Path
 from testbed.export.register_layouts import RegisterBlock
 from testbed.image import LoadedImage, Segment
 from testbed.trace import Snapshot
-from testbed.words.errors import UsageError
+from testbed.words.errors import UnreadableMemory, UsageError
 
 PAGE = 0x1000
 BELOW_SP = PAGE  # bytes below SP that are kept at least
@@ -41,6 +41,21 @@ class MappedFile:
     start: int
     end: int
     offset: int
+
+
+def stack_around(snapshot: Snapshot, below: int, above: int) -> tuple[int, bytes]:
+    """The stack from SP - below to SP + above, as far as it is mapped, and where it begins; none, where SP is wild."""
+    sp = snapshot.sp
+    try:
+        size = min(snapshot.memory.mapped_until(sp) - sp, above)
+        while below:
+            try:
+                return sp - below, snapshot.memory.read(sp - below, below + size)
+            except UnreadableMemory:
+                below //= 2
+        return sp, snapshot.memory.read(sp, size)
+    except UnreadableMemory:
+        return sp, b""
 
 
 def pieces(snapshot: Snapshot) -> tuple[Piece, ...]:

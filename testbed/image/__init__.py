@@ -1,7 +1,17 @@
 """Program files as values: read once, then everything is a look-up in link-time addresses."""
 
 from testbed.image.elf import read_elf
-from testbed.image.model import Image, LoadedImage, Section, Segment, Symbol, image_covering, once_per_image
+from testbed.image.model import (
+    Image,
+    LoadedImage,
+    Section,
+    Segment,
+    Symbol,
+    frame_record_at,
+    function_covering,
+    image_covering,
+    once_per_image,
+)
 from testbed.image.read import linked_image, read_image
 from testbed.image.symbols import describe
 
@@ -12,6 +22,8 @@ __all__ = [
     "Segment",
     "Symbol",
     "describe",
+    "frame_record_at",
+    "function_covering",
     "image_covering",
     "linked_image",
     "once_per_image",

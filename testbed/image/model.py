@@ -241,3 +241,16 @@ class LoadedImage:
 def image_covering(images: tuple[LoadedImage, ...], address: int) -> LoadedImage | None:
     """The loaded image that maps a run-time address, or None."""
     return next((loaded for loaded in images if loaded.covers(address)), None)
+
+
+def function_covering(images: tuple[LoadedImage, ...], address: int) -> tuple[LoadedImage, Symbol] | None:
+    """The function that covers a run-time address, and its image."""
+    loaded = image_covering(images, address)
+    function = loaded.image.function_at(address - loaded.bias) if loaded else None
+    return (loaded, function) if loaded and function else None
+
+
+def frame_record_at(images: tuple[LoadedImage, ...], arch: Arch, pc: int) -> FrameRecord:
+    """The layout of frame records of the code at a pc; outside all images the architecture's first."""
+    loaded = image_covering(images, pc)
+    return loaded.image.frame_record_at(pc - loaded.bias) if loaded else arch.isas[0].records[0]

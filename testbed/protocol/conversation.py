@@ -9,6 +9,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace
+from testbed.export.dumped_memory import stack_around
 from testbed.image import LoadedImage
 from testbed.protocol.answers import Hello, read_frames, read_hello, read_line, read_request
 from testbed.trace import Snapshot
@@ -56,7 +57,7 @@ def session_lines(arch: Arch, images: tuple[LoadedImage, ...], pac_mask: int | N
 def snapshot_line(number: int, snapshot: Snapshot, below: int, above: int) -> bytes:
     """One request. The stack is that from SP - below to SP + above, as far as it is mapped; none, where SP is wild."""
     registers = ",".join([f'"{name}":"{value:#x}"' for name, value in snapshot.registers.items()])
-    start, stack = _stack(snapshot, below, above)
+    start, stack = stack_around(snapshot, below, above)
     return (
         f'{{"type":"snapshot","id":{number},"registers":{{{registers}}},'
         f'"stack_address":"{start:#x}","stack":"{stack.hex()}"}}\n'
@@ -94,20 +95,6 @@ def file_content(loaded: LoadedImage) -> bytes:
 def _bias(loaded: LoadedImage) -> str:
     """Run-time minus link-time address, modulo the address space: never below zero."""
     return f"{loaded.bias & loaded.image.arch.word_mask:#x}"
-
-
-def _stack(snapshot: Snapshot, below: int, above: int) -> tuple[int, bytes]:
-    sp = snapshot.sp
-    try:
-        size = min(snapshot.memory.mapped_until(sp) - sp, above)
-        while below:
-            try:
-                return sp - below, snapshot.memory.read(sp - below, below + size)
-            except UnreadableMemory:
-                below //= 2
-        return sp, snapshot.memory.read(sp, size)
-    except UnreadableMemory:
-        return sp, b""
 
 
 HELLO_SECONDS = 20.0  # from its start to its first line

@@ -18,7 +18,7 @@ import numpy as np
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.image import LoadedImage, image_covering
+from testbed.image import LoadedImage, function_covering, image_covering
 from testbed.image.debug import debug_info
 from testbed.image.debug.lines import Line
 from testbed.image.disassembly import disassemble_sized
@@ -78,13 +78,13 @@ def listing(run: Run) -> Listing:
     for pc in sorted(executed):
         if pc < done:
             continue
-        loaded = image_covering(run.trace.images, pc)
-        symbol = loaded.image.function_at(pc - loaded.bias) if loaded else None
-        if loaded is None or symbol is None or symbol.size > 16 * MAX_GAP:
+        found = function_covering(run.trace.images, pc)
+        if found is None or found[1].size > 16 * MAX_GAP:
             step = executed[pc]
-            lines.append(_executed(run, loaded, step, ""))
+            lines.append(_executed(run, image_covering(run.trace.images, pc), step, ""))
             done = pc + int(run.trace.sizes[step])
             continue
+        loaded, symbol = found
         start = max(symbol.address + loaded.bias, done)
         done = symbol.address + loaded.bias + symbol.size
         lines += _function(run, loaded, readable(symbol), start, done, executed)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from testbed.contract.assumption import RecordList
 from testbed.contract.unwinder import Unwinder
+from testbed.image import frame_record_at
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo
 from unwinders.chains.frame_records import (
@@ -24,7 +25,6 @@ from unwinders.chains.frame_records import (
     link_register,
     listed,
     read_record,
-    record_in_force,
     return_addresses,
 )
 from unwinders.chains.qi_stack_frame import MOST_FRAMES
@@ -32,7 +32,7 @@ from unwinders.chains.qi_stack_frame import MOST_FRAMES
 
 def logged(snapshot: Snapshot) -> ReturnAddresses:
     """LR, then the frame records up to the first that is zero or cannot be read."""
-    record, link = record_in_force(snapshot), link_register(snapshot)
+    record, link = frame_record_at(snapshot.images, snapshot.arch, snapshot.pc), link_register(snapshot)
     if (pointer := snapshot.register(record.pointer)) == 0:
         raise NoUnwindInfo("fail to get frame pointer: it is zero")
     previous, address = read_record(snapshot, record, pointer)

@@ -19,15 +19,16 @@ from __future__ import annotations
 
 from testbed.contract.assumption import RecordList
 from testbed.contract.unwinder import Unwinder
+from testbed.image import frame_record_at
 from testbed.trace import Snapshot
-from unwinders.chains.frame_records import ReturnAddresses, listed, read_record, record_in_force
+from unwinders.chains.frame_records import ReturnAddresses, listed, read_record
 
 LEVELS = 16
 
 
 def levels(snapshot: Snapshot) -> ReturnAddresses:
     """The return addresses of the frame records, level by level, as ``__builtin_return_address`` finds them."""
-    record = record_in_force(snapshot)
+    record = frame_record_at(snapshot.images, snapshot.arch, snapshot.pc)
     pointer = snapshot.register(record.pointer)
     for level in range(LEVELS):
         pointer, return_address = read_record(snapshot, record, pointer)

@@ -11,20 +11,11 @@ from itertools import islice
 
 from testbed.arch import FrameRecord
 from testbed.contract.frames import Backtrace, Frame, FrameKind, followed
-from testbed.image import image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnreadableMemory
 
 ReturnAddresses = Iterator[tuple[int, str]]
 """(address, found by) of each caller. An UnwindError ends the list where it is not known how it goes on."""
-
-
-def record_in_force(snapshot: Snapshot) -> FrameRecord:
-    """The frame-record layout of the interrupted code; outside all images the architecture's default."""
-    loaded = image_covering(snapshot.images, snapshot.pc)
-    if loaded is None:
-        return snapshot.arch.isas[0].records[0]
-    return loaded.image.frame_record_at(snapshot.pc - loaded.bias)
 
 
 def link_register(snapshot: Snapshot) -> list[tuple[int, str]]:

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from testbed.contract.assumption import RecordList
 from testbed.contract.unwinder import Unwinder
+from testbed.image import frame_record_at
 from testbed.trace import Snapshot
 from testbed.words.errors import NotInSnapshot, UnreadableMemory
-from unwinders.chains.frame_records import ReturnAddresses, listed, read_record, record_in_force
+from unwinders.chains.frame_records import ReturnAddresses, listed, read_record
 
 MOST_FRAMES = 1024
 
 
 def within_stack(snapshot: Snapshot) -> ReturnAddresses:
     """The frame records from FP on, as long as they lie between SP and the end of the stack."""
-    record = record_in_force(snapshot)
+    record = frame_record_at(snapshot.images, snapshot.arch, snapshot.pc)
     end, whole = snapshot.stack_end()
     pointer = snapshot.register(record.pointer)
     while snapshot.sp <= pointer < end:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from testbed.contract.assumption import Record
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.unwinder import Unwinder
-from testbed.image import Symbol, image_covering
+from testbed.image import function_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister
 from unwinders.chains.fp_chain import FP_CHAIN
@@ -31,18 +31,13 @@ def unwind(snapshot: Snapshot) -> Backtrace:
     except UnknownRegister as stop:  # whether the chain's first frame is the caller is not known then
         stop.pc = snapshot.pc
         return Backtrace(chain.frames[:1], stop, chain.images)
-    function = _function(snapshot, caller - 1)
-    if function is None or function is _function(snapshot, snapshot.pc):
+    function = function_covering(snapshot.images, caller - 1)
+    if function is None or function == function_covering(snapshot.images, snapshot.pc):
         return chain
     if len(chain.frames) > 1 and chain.frames[1].pc == caller:
         return chain
     added = Frame(FrameKind.CALLER, caller, {arch.pc: caller}, found_by="link register")
     return Backtrace((chain.frames[0], added, *chain.frames[1:]), chain.stopped, chain.images)
-
-
-def _function(snapshot: Snapshot, address: int) -> Symbol | None:
-    loaded = image_covering(snapshot.images, address)
-    return loaded.image.function_at(address - loaded.bias) if loaded else None
 
 
 LR_LEAF = Unwinder(

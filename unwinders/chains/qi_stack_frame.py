@@ -18,15 +18,16 @@ from itertools import takewhile
 
 from testbed.contract.assumption import RecordList
 from testbed.contract.unwinder import Unwinder
+from testbed.image import frame_record_at
 from testbed.trace import Snapshot
-from unwinders.chains.frame_records import ReturnAddresses, link_register, listed, record_in_force, return_addresses
+from unwinders.chains.frame_records import ReturnAddresses, link_register, listed, return_addresses
 
 MOST_FRAMES = 50
 
 
 def logged(snapshot: Snapshot) -> ReturnAddresses:
     """LR, then the frame records up to the first that cannot be read."""
-    record = record_in_force(snapshot)
+    record = frame_record_at(snapshot.images, snapshot.arch, snapshot.pc)
     yield from link_register(snapshot)
     found = return_addresses(snapshot, record, snapshot.register(record.pointer))
     yield from ((address, f"frame record {record.name}") for address in takewhile(bool, found))

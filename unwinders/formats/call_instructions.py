@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from capstone import CS_GRP_CALL, CS_OP_IMM
 
 from testbed.arch import Isa
-from testbed.image import Image, LoadedImage, Symbol, image_covering, once_per_image
+from testbed.image import Image, once_per_image
 from testbed.image.disassembly import disassembler
-from testbed.trace import Snapshot
 
 LONGEST = 8  # bytes: call [base + index * 8 + disp32] with a REX prefix
 
@@ -32,13 +31,6 @@ def call_before(image: Image, address: int, isa: Isa | None = None) -> CallInstr
     """
     isa = image.isa_at(address - 1) if isa is None else isa
     return _find(image, address, isa)
-
-
-def function_at(snapshot: Snapshot, address: int) -> tuple[LoadedImage, Symbol] | None:
-    """The function that covers a run-time address, and its image."""
-    loaded = image_covering(snapshot.images, address)
-    function = loaded.image.function_at(address - loaded.bias) if loaded else None
-    return (loaded, function) if loaded and function else None
 
 
 @once_per_image

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
 from testbed.contract.frames import Frame
+from testbed.image import function_covering
 from testbed.trace import Snapshot
-from unwinders.formats.call_instructions import function_at
 from unwinders.scans.over_traces import by_scan
 from unwinders.scans.scan_walk import Scan
 
 
 def in_a_function(snapshot: Snapshot, value: int, _: Frame) -> bool:
     """True where a symbol of a mapped image covers a value; Breakpad looks up the byte before it."""
-    return function_at(snapshot, snapshot.arch.code_address(value) - 1) is not None
+    return function_covering(snapshot.images, snapshot.arch.code_address(value) - 1) is not None
 
 
 SCAN = Scan(first_words=160, words=40, plausible=in_a_function, claims_sp=True)

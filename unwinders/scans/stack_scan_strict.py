@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
 from testbed.contract.frames import Frame
-from testbed.image import image_covering
+from testbed.image import function_covering, image_covering
 from testbed.trace import Snapshot
-from unwinders.formats.call_instructions import function_at
 from unwinders.scans.over_traces import by_scan
 from unwinders.scans.scan_walk import Scan
 from unwinders.scans.stack_scan import WORDS, behind_a_call, call_returning_to
@@ -28,7 +27,7 @@ def calls_the_frame(snapshot: Snapshot, value: int, frame: Frame) -> bool:
         return False
     loaded = image_covering(snapshot.images, snapshot.arch.code_address(value) - 1)
     assert loaded is not None
-    below = function_at(snapshot, frame.lookup_pc)
+    below = function_covering(snapshot.images, frame.lookup_pc)
     return call.target is None or below is None or call.target + loaded.bias == below[1].address + below[0].bias
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame, nothing_found
 from testbed.contract.unwinder import Unwinder
-from testbed.export.dumped_memory import PAGE
+from testbed.export.dumped_memory import PAGE, stack_around
 from testbed.image import LoadedImage
 from testbed.referee.model import Found, Referee, called, read_findings
 from testbed.referee.process.file_tool import JsonProcess
@@ -81,18 +81,10 @@ def sample(snapshot: Snapshot, time: int) -> bytes:
     registers[9:9] = _FLAGS_CS_SS
     words = struct.pack("<QIIQQQ", snapshot.pc, _PROCESS, _PROCESS, time, 0, 2)  # abi 2: 64 bits
     words += struct.pack(f"<{len(registers)}Q", *registers)
-    stack = _stack(snapshot)
+    _, stack = stack_around(snapshot, 0, DUMP)
+    stack = stack[: len(stack) & -8]  # the kernel reads whole words
     dump = struct.pack("<Q", DUMP) + stack.ljust(DUMP, b"\0") + struct.pack("<Q", len(stack))
     return _record(_SAMPLE, _USER, words + dump) + _ROUNDS
-
-
-def _stack(snapshot: Snapshot) -> bytes:
-    """What the kernel can read from SP up, in whole words."""
-    try:
-        size = min(snapshot.memory.mapped_until(snapshot.sp) - snapshot.sp, DUMP)
-        return snapshot.memory.read(snapshot.sp, size & -8)
-    except UnreadableMemory:
-        return b""
 
 
 def _mappings(loaded: LoadedImage, file: str) -> bytes:

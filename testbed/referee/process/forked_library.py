@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 from testbed.build import cache
 from testbed.build.confined import confining, run_confined
 from testbed.contract.frames import Backtrace, Frame, FrameKind, followed, nothing_found
+from testbed.export.dumped_memory import stack_around
 from testbed.image import LoadedImage
 from testbed.referee.process.limits import agents_confinement, mapped_now
 from testbed.store import KEY_LENGTH
@@ -75,7 +76,7 @@ class _ForkedUnwinder:
     def ask(self, snapshot: Snapshot, seconds: float) -> Backtrace:
         until = time.monotonic() + seconds
         try:
-            self._child.send(packed((dict(snapshot.registers), *_stack(snapshot))), until)
+            self._child.send(packed((dict(snapshot.registers), *stack_around(snapshot, BELOW, ABOVE))), until)
             while True:
                 what, said = unpacked(self._child.line(until, "a backtrace"))
                 if what == "backtrace":
@@ -89,24 +90,6 @@ class _ForkedUnwinder:
     def end(self) -> None:
         """Kill it and forget it. In a fork of the process that made it: only forget it."""
         self._child.close()
-
-
-def _stack(snapshot: Snapshot) -> tuple[int, bytes]:
-    """The part of the stack around SP that is mapped, and where it begins."""
-    memory, sp = snapshot.memory, snapshot.sp
-    try:
-        end = min(memory.mapped_until(sp), sp + ABOVE)
-        below = next(n for n in (BELOW, 0) if not n or _is_mapped(memory, sp - n))
-        return sp - below, memory.read(sp - below, end - sp + below)
-    except UnreadableMemory:
-        return 0, b""
-
-
-def _is_mapped(memory: Memory, address: int) -> bool:
-    try:
-        return address >= 0 and bool(memory.mapped_until(address))
-    except UnreadableMemory:
-        return False
 
 
 def _read(snapshot: Snapshot, address: int, size: int) -> bytes | None:

@@ -25,7 +25,7 @@ from testbed.contract.assumption import (
     ShadowStack,
 )
 from testbed.conventions import platform
-from testbed.image import LoadedImage, Symbol, image_covering
+from testbed.image import LoadedImage, frame_record_at, function_covering
 from testbed.verdicts.assumptions.along import (
     CALLER,
     STOPS,
@@ -49,23 +49,10 @@ def code_of(arch: Arch, values: Words) -> Words:
     return values & np.uint64(arch.code_mask)
 
 
-def symbol_at(images: tuple[LoadedImage, ...], address: int) -> tuple[Symbol, int] | None:
-    """The function that covers a run-time address, and the load bias of its image."""
-    loaded = image_covering(images, address)
-    function = loaded.image.function_at(address - loaded.bias) if loaded else None
-    return (function, loaded.bias) if loaded and function else None
-
-
-def layout_at(images: tuple[LoadedImage, ...], arch: Arch, pc: int) -> FrameRecord:
-    """The layout of frame records of the code at a pc; outside all images the architecture's first."""
-    loaded = image_covering(images, pc)
-    return loaded.image.frame_record_at(pc - loaded.bias) if loaded else arch.isas[0].records[0]
-
-
 def at_its_first_instruction(images: tuple[LoadedImage, ...], pc: int) -> bool:
     """True for the pc at which some symbol's function begins."""
-    found = symbol_at(images, pc)
-    return found is not None and found[0].address + found[1] == pc
+    found = function_covering(images, pc)
+    return found is not None and found[1].address + found[0].bias == pc
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +107,10 @@ def _linked(sites: Sites, first: ComeBy) -> tuple[Bools, ComeBy]:
     assert arch.link is not None
     caller, own = code_of(arch, sites.register(arch.link)), sites.register(arch.pc)
     pairs, place = np.unique(np.stack((caller, own)), axis=1, return_inverse=True)
-    named = [symbol_at(images, pc - 1) for pc in pairs[0].tolist()]
+    named = [function_covering(images, pc - 1) for pc in pairs[0].tolist()]
     elsewhere = [
-        there is not None and there != symbol_at(images, pc) for there, pc in zip(named, pairs[1].tolist(), strict=True)
+        there is not None and there != function_covering(images, pc)
+        for there, pc in zip(named, pairs[1].tolist(), strict=True)
     ]
     begins_there = (first.ends == CALLER) & (first.pc == caller)
     found = found_callers(LINK, sites, caller, lambda row: ToldHow(f"{arch.link} is"))
@@ -339,7 +327,7 @@ class _Layouts:
     def at(cls, sites: Sites, pcs: Words) -> _Layouts:
         layouts: dict[FrameRecord, int] = {}
         images, arch = sites.trace.images, sites.arch
-        which = _of_each(pcs, lambda pc: layouts.setdefault(layout_at(images, arch, pc), len(layouts)))
+        which = _of_each(pcs, lambda pc: layouts.setdefault(frame_record_at(images, arch, pc), len(layouts)))
         return cls(arch, tuple(layouts), which)
 
     def some(self, chosen: Bools) -> _Layouts:

@@ -19,7 +19,7 @@ import numpy as np
 from testbed.arch import Arch, Isa
 from testbed.arch.tables import PerIsa
 from testbed.contract.assumption import FIRST, MAPPED, REACHED, ROOM, StackWords
-from testbed.image import Image, LoadedImage, image_covering, once_per_image
+from testbed.image import Image, LoadedImage, function_covering, image_covering, once_per_image
 from testbed.trace import Trace
 from testbed.trace.distinct_rows import are_among
 from testbed.truth import Truth
@@ -36,7 +36,7 @@ from testbed.verdicts.assumptions.along import (
     too_deep,
     unless,
 )
-from testbed.verdicts.assumptions.records import code_of, stack_ends, symbol_at
+from testbed.verdicts.assumptions.records import code_of, stack_ends
 
 
 def scanned(sites: Sites, assumption: StackWords) -> ReadingAlong:
@@ -241,14 +241,14 @@ def _ends_a_call(images: Images, arch: Arch, value: int, below: int | None) -> b
 def _calls_the_frame_below(images: Images, arch: Arch, value: int, below: int | None) -> bool:
     """Whether a call ends there, and names the function of the frame below, where that is given."""
     found = _call(images, arch, value)
-    frame = None if below is None else symbol_at(images, below)
+    frame = None if below is None else function_covering(images, below)
     if found is None or found[0].target is None or frame is None:
         return found is not None
-    return found[0].target + found[1].bias == frame[0].address + frame[1]
+    return found[0].target + found[1].bias == frame[1].address + frame[0].bias
 
 
 def _in_a_function(images: Images, arch: Arch, value: int, below: int | None) -> bool:
-    return symbol_at(images, arch.code_address(value) - 1) is not None
+    return function_covering(images, arch.code_address(value) - 1) is not None
 
 
 _ACCEPTS: Mapping[str, Callable[[Images, Arch, int, int | None], bool]] = {
