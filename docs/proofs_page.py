@@ -28,7 +28,7 @@ PROCESSES = {
 BUDGET = "5000000"  # steps; the static runtime of C++ sorts its tables at the first throw
 
 
-def proofs_page(introduction: str) -> str:
+def proofs_page() -> str:
     """The page, with today's date."""
     rows = [_row(what, f"testbed {' '.join(_quoted(words))}", [words]) for what, words in _of_the_corpus()]
     for name, targets in PROCESSES.items():
@@ -37,6 +37,7 @@ def proofs_page(introduction: str) -> str:
         rows.append(
             _row(f"`{name}`: {', '.join(targets)}", f"testbed run --cross-check --budget {BUDGET} ./program", commands)
         )
+    introduction = (ROOT / "docs" / "results" / "proofs.intro.md").read_text(encoding="utf-8")
     return introduction.format(rows="\n".join(rows), date=time.strftime("%Y-%m-%d", time.gmtime()))
 
 

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,6 @@ def versions() -> None:
         path.write_text(with_versions(path.read_text(encoding="utf-8"), now), encoding="utf-8")
 
 
-def compilers() -> None:
-    """docs/results/compilers.md: wrong rows by version and flag, of every clang that pip brings, and of GCC."""
-    from compilers_page import compilers_page
-
-    (ROOT / "docs" / "results" / "compilers.md").write_text(compilers_page(), encoding="utf-8")
-
-
 def reports() -> None:
     """docs/reports.md and docs/reports/, from the reports' own files."""
     from reports_page import reports_pages
@@ -153,28 +147,6 @@ def referees() -> None:
     PAGE.write_text(f"{page}\n{section_of(PAGE.read_text(encoding='utf-8'))}", encoding="utf-8")
 
 
-def proofs() -> None:
-    """docs/results/proofs.md: what both witnesses say."""
-    from proofs_page import proofs_page
-
-    introduction = (ROOT / "docs" / "results" / "proofs.intro.md").read_text(encoding="utf-8")
-    (ROOT / "docs" / "results" / "proofs.md").write_text(proofs_page(introduction), encoding="utf-8")
-
-
-def chains() -> None:
-    """docs/results/chains.md: the stacks of goroutines and contexts, drawn."""
-    from chains_page import chains_page
-
-    (ROOT / "docs" / "results" / "chains.md").write_text(chains_page(), encoding="utf-8")
-
-
-def python() -> None:
-    """docs/results/processes-python.md: CPython's trampolines, judged."""
-    from python_page import python_page
-
-    (ROOT / "docs" / "results" / "processes-python.md").write_text(python_page(), encoding="utf-8")
-
-
 def go() -> None:
     """docs/results/processes-go.md: programs of Go, every step by the clause that fails."""
     from go_page import go_pages
@@ -193,20 +165,6 @@ def score() -> None:
         testbed("score", "-o", str(board))
         page = f"{introduction}\n{board.read_text(encoding='utf-8').strip()}\n"
     (ROOT / "docs" / "results" / "scoreboard.md").write_text(page, encoding="utf-8")
-
-
-def notebooks() -> None:
-    """notebooks/*.ipynb, executed."""
-    from notebook_outputs import write_all
-
-    write_all()
-
-
-def pictures() -> None:
-    """The pictures that the documents show."""
-    from pictures import write_all
-
-    write_all()
 
 
 def blocks() -> None:
@@ -230,6 +188,17 @@ class DocumentPart:
     by_default: bool = True
 
 
+def _written(module: str, page: str = "") -> Callable[[], None]:
+    """What writes the page in docs/results that a module of this folder makes; without one, all that it writes."""
+
+    def make() -> None:
+        made = getattr(import_module(module), module if page else "write_all")()
+        if page:
+            (ROOT / "docs" / "results" / page).write_text(made, encoding="utf-8")
+
+    return make
+
+
 PARTS = {
     "blocks": DocumentPart(blocks, "what commands print inside README.md, docs/looking.md and docs/techniques.md"),
     "traps": DocumentPart(traps, "docs/traps.md, from the golden counts"),
@@ -239,7 +208,7 @@ PARTS = {
         versions, "findings.toml of the tools of which every version can be asked; downloads them", by_default=False
     ),
     "compilers": DocumentPart(
-        compilers,
+        _written("compilers_page", "compilers.md"),
         "docs/results/compilers.md, tables of every version of clang, and of GCC; downloads them",
         by_default=False,
     ),
@@ -247,16 +216,24 @@ PARTS = {
         referees, "FINDINGS.md and results/referees.md, but its section on processes (python -m tests.process.referees)"
     ),
     "score": DocumentPart(score, "docs/results/scoreboard.md, from the known scores"),
-    "pictures": DocumentPart(pictures, "the pictures of screens and pages; needs chromium"),
-    "notebooks": DocumentPart(notebooks, "notebooks/*.ipynb, executed", by_default=False),
-    "chains": DocumentPart(chains, "results/chains.md, call stacks of real runs, drawn; needs Go", by_default=False),
+    "pictures": DocumentPart(_written("pictures"), "the pictures of screens and pages; needs chromium"),
+    "notebooks": DocumentPart(_written("notebook_outputs"), "notebooks/*.ipynb, executed", by_default=False),
+    "chains": DocumentPart(
+        _written("chains_page", "chains.md"),
+        "results/chains.md, call stacks of real runs, drawn; needs Go",
+        by_default=False,
+    ),
     "go": DocumentPart(
         go, "results/processes-go.md, every step of programs of Go; needs Go, and brings a newer one", by_default=False
     ),
     "python": DocumentPart(
-        python, "results/processes-python.md, a script with and without -X perf; needs CPython 3.12", by_default=False
+        _written("python_page", "processes-python.md"),
+        "results/processes-python.md, a script with and without -X perf; needs CPython 3.12",
+        by_default=False,
     ),
-    "proofs": DocumentPart(proofs, "docs/results/proofs.md, both witnesses on everything", by_default=False),
+    "proofs": DocumentPart(
+        _written("proofs_page", "proofs.md"), "docs/results/proofs.md, both witnesses on everything", by_default=False
+    ),
 }
 
 
