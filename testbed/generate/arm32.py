@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from testbed.generate.dialect import Dialect, GeneratedFrame, chunks, up
+from testbed.generate.dialect import Dialect, GeneratedFrame, cfa_directives, chunks, saved_at, up
 from testbed.generate.shape import MOST_SAVED, ShapeFunction
 
 _SAVED = ("r4", "r5", "r6", "r8", "r9")
@@ -47,22 +47,22 @@ def _by_pushes(
     first, second = pushed
     top, below = 4 * len(first), 4 * (len(first) + len(second))
     enter = _push(first) if first else []
-    enter += [f"    .cfi_def_cfa_offset {top:#x}", *_offsets(first, -top)] if first else []
+    enter += [f"    .cfi_def_cfa_offset {top:#x}", *saved_at(first, -top, 4)] if first else []
     if pointer:
         enter += _set_pointer(fp, top - 8)
     if second:
-        enter += [*_push(second), *_offsets(second, -below)]
+        enter += [*_push(second), *saved_at(second, -below, 4)]
     now = below
     for part in chunks(size):
         now += part
-        enter += [f"    sub sp, sp, #{part:#x}", f"    .pad #{part:#x}", *_cfa(pointer, now)]
+        enter += [f"    sub sp, sp, #{part:#x}", f"    .pad #{part:#x}", *cfa_directives(pointer, now)]
     leave: list[str] = []
     if function.dynamic:
         leave += _from_pointer(fp, below - 8)
     else:
         for part in reversed(chunks(size)):
             now -= part
-            leave += [f"    add sp, sp, #{part:#x}", *_cfa(pointer, now)]
+            leave += [f"    add sp, sp, #{part:#x}", *cfa_directives(pointer, now)]
     if second:
         leave += [_pop(second), *(f"    .cfi_restore {name}" for name in second)]
     restored = [*(["    .cfi_def_cfa sp, 0"] if first else []), *(f"    .cfi_restore {name}" for name in first)]
@@ -116,14 +116,6 @@ def _from_pointer(fp: str, below: int) -> list[str]:
     if below:
         return [f"    sub r3, {fp}, #{below:#x}", "    mov sp, r3"]
     return [f"    mov sp, {fp}"]
-
-
-def _offsets(names: list[str], first: int) -> list[str]:
-    return [f"    .cfi_offset {name}, {first + 4 * i:#x}" for i, name in enumerate(names)]
-
-
-def _cfa(pointer: bool, offset: int) -> list[str]:
-    return [] if pointer else [f"    .cfi_def_cfa_offset {offset:#x}"]
 
 
 _WORDS: Mapping[str, tuple[str, ...]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.generate.dialect import Dialect, GeneratedFrame, up
+from testbed.generate.dialect import Dialect, GeneratedFrame, cfa_directives, saved_at, up
 from testbed.generate.shape import MOST_SAVED, ShapeFunction
 
 _SAVED = ("x19", "x20", "x21", "x22", "x23", "x29")
@@ -36,19 +36,19 @@ def _by_index(
         index = f"[sp, #-{area:#x}]!" if number == 0 else f"[sp, #{16 * number:#x}]"
         enter += [f"    {_verb('st', pair)} {', '.join(pair)}, {index}"]
         enter += [f"    .cfi_def_cfa_offset {area:#x}"] if number == 0 else []
-        enter += _offsets(pair, 16 * number - area)
+        enter += saved_at(pair, 16 * number - area, 8)
         if pointer and number == 0:
             enter += ["    mov x29, sp", "    .cfi_def_cfa_register x29"]
     below = area
     for part in _parts(size):
         below += part
-        enter += [f"    sub sp, sp, {_immediate(part)}", *_cfa(pointer, below)]
+        enter += [f"    sub sp, sp, {_immediate(part)}", *cfa_directives(pointer, below)]
     if function.dynamic:
         leave += ["    mov sp, x29"]
     else:
         for part in reversed(_parts(size)):
             below -= part
-            leave += [f"    add sp, sp, {_immediate(part)}", *_cfa(pointer, below)]
+            leave += [f"    add sp, sp, {_immediate(part)}", *cfa_directives(pointer, below)]
     for number, pair in reversed(list(enumerate(pairs))):
         index = f"[sp], #{area:#x}" if number == 0 else f"[sp, #{16 * number:#x}]"
         leave += [f"    {_verb('ld', pair)} {', '.join(pair)}, {index}"]
@@ -66,7 +66,7 @@ def _by_stores(
     leave: list[str] = []
     for number, pair in enumerate(pairs):
         enter += [f"    {_verb('st', pair)} {', '.join(pair)}, [sp, #{size + 16 * number:#x}]"]
-        enter += _offsets(pair, 16 * number - area)
+        enter += saved_at(pair, 16 * number - area, 8)
     if pointer:
         enter += [f"    add x29, sp, #{size:#x}", f"    .cfi_def_cfa x29, {area:#x}"]
         leave += [f"    sub sp, x29, #{size:#x}"] if function.dynamic else []
@@ -89,14 +89,6 @@ def _immediate(part: int) -> str:
 
 def _verb(kind: str, pair: list[str]) -> str:
     return kind + ("p" if len(pair) == 2 else "r")
-
-
-def _offsets(pair: list[str], first: int) -> list[str]:
-    return [f"    .cfi_offset {name}, {first + 8 * i:#x}" for i, name in enumerate(pair)]
-
-
-def _cfa(pointer: bool, offset: int) -> list[str]:
-    return [] if pointer else [f"    .cfi_def_cfa_offset {offset:#x}"]
 
 
 _WORDS = {

@@ -52,6 +52,16 @@ class Dialect:
     inexpressible: Callable[[ShapeFunction], bool] = lambda function: False
 
 
+def cfa_directives(pointer: bool, offset: int) -> list[str]:
+    """What is said of a CFA that SP has moved away from; nothing, where it counts from the frame pointer."""
+    return [] if pointer else [f"    .cfi_def_cfa_offset {offset:#x}"]
+
+
+def saved_at(names: list[str], first: int, word: int) -> list[str]:
+    """What is said of registers that lie one after the other, the first one at a distance from the CFA."""
+    return [f"    .cfi_offset {name}, {first + word * i:#x}" for i, name in enumerate(names)]
+
+
 def up(value: int, multiple: int) -> int:
     """The next multiple."""
     return -(-value // multiple) * multiple

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.generate.dialect import Dialect, GeneratedFrame, up
+from testbed.generate.dialect import Dialect, GeneratedFrame, cfa_directives, up
 from testbed.generate.shape import MOST_SAVED, ShapeFunction
 
 _SAVED = ("rbx", "r12", "r13", "r14", "r15", "rbp")
@@ -41,16 +41,16 @@ def _by_pushes(
     enter, leave, cfa = _record(pointer)
     for name in saved:
         cfa += 8
-        enter += [f"    push {name}", *_cfa(pointer, cfa), f"    .cfi_offset {name}, -{cfa:#x}"]
+        enter += [f"    push {name}", *cfa_directives(pointer, cfa), f"    .cfi_offset {name}, -{cfa:#x}"]
     if size:
-        enter += [f"    sub rsp, {size:#x}", *_cfa(pointer, cfa + size)]
+        enter += [f"    sub rsp, {size:#x}", *cfa_directives(pointer, cfa + size)]
     if function.dynamic:
         leave += [f"    lea rsp, [rbp - {8 * len(saved):#x}]"]
     elif size:
-        leave += [f"    add rsp, {size:#x}", *_cfa(pointer, cfa)]
+        leave += [f"    add rsp, {size:#x}", *cfa_directives(pointer, cfa)]
     for name in reversed(saved):
         cfa -= 8
-        leave += [f"    pop {name}", *_cfa(pointer, cfa), f"    .cfi_restore {name}"]
+        leave += [f"    pop {name}", *cfa_directives(pointer, cfa), f"    .cfi_restore {name}"]
     if pointer:
         leave += ["    pop rbp", "    .cfi_def_cfa rsp, 8", "    .cfi_restore rbp"]
     return enter, leave
@@ -63,7 +63,7 @@ def _by_stores(
     whole = size + 8 * len(saved)
     places = [(name, size + 8 * i, cfa + whole - size - 8 * i) for i, name in enumerate(saved)]
     if whole:
-        enter += [f"    sub rsp, {whole:#x}", *_cfa(pointer, cfa + whole)]
+        enter += [f"    sub rsp, {whole:#x}", *cfa_directives(pointer, cfa + whole)]
     for name, at, offset in places:
         enter += [f"    mov [rsp + {at:#x}], {name}", f"    .cfi_offset {name}, -{offset:#x}"]
     if function.dynamic:
@@ -82,10 +82,6 @@ def _record(pointer: bool) -> tuple[list[str], list[str], int]:
         return [], [], 8
     pushed = ["    push rbp", "    .cfi_def_cfa_offset 0x10", "    .cfi_offset rbp, -0x10"]
     return [*pushed, "    mov rbp, rsp", "    .cfi_def_cfa_register rbp"], [], 0x10
-
-
-def _cfa(pointer: bool, offset: int) -> list[str]:
-    return [] if pointer else [f"    .cfi_def_cfa_offset {offset:#x}"]
 
 
 _WORDS = {

@@ -83,11 +83,6 @@ class Program:
     def summary(self) -> str:
         return next(iter(self.sources.values())).header.summary
 
-    @property
-    def has_signals(self) -> bool:
-        """True where a source declares a signal: such a program cannot run without the emulator that sends it."""
-        return any(source.header.signals for source in self.sources.values())
-
     def source_for(self, isa: Isa) -> Source | None:
         """The source that can be built for an instruction set, or None."""
         return self.sources.get(isa.name) or self.sources.get("c")

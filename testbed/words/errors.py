@@ -83,28 +83,24 @@ class VersionMissing(TestbedError):
         self.named, self.why, self.fix = named, why, fix
 
 
-class ImageError(TestbedError):
+class _FileError(TestbedError):
+    """What is wrong with a file, and where."""
+
+    def __init__(self, path: Path | str, offset: int, detail: str) -> None:
+        super().__init__(f"{path}: at offset {offset:#x}: {detail}")
+        self.path, self.offset, self.detail = path, offset, detail
+
+
+class ImageError(_FileError):
     """A program file cannot be read: ``path: at offset: detail``."""
 
-    def __init__(self, path: Path | str, offset: int, detail: str) -> None:
-        super().__init__(f"{path}: at offset {offset:#x}: {detail}")
-        self.path, self.offset, self.detail = path, offset, detail
 
-
-class TraceFileError(TestbedError):
+class TraceFileError(_FileError):
     """A trace file cannot be read or written: ``path: at offset: detail``."""
 
-    def __init__(self, path: Path | str, offset: int, detail: str) -> None:
-        super().__init__(f"{path}: at offset {offset:#x}: {detail}")
-        self.path, self.offset, self.detail = path, offset, detail
 
-
-class SnapshotFileError(TestbedError):
+class SnapshotFileError(_FileError):
     """A core file, minidump or JSON snapshot cannot be read: ``path: at offset: detail``, and what to do about it."""
-
-    def __init__(self, path: Path | str, offset: int, detail: str) -> None:
-        super().__init__(f"{path}: at offset {offset:#x}: {detail}")
-        self.path, self.offset, self.detail = path, offset, detail
 
 
 class BudgetExceeded(TestbedError):

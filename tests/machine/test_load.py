@@ -224,7 +224,9 @@ CORPUS = [
     for unit in units(CATALOGUE.values(), ARCHES.values(), RECIPES.values())
     if unit.arch in ARCHITECTURES
     and unit.program not in THUMB
-    and not CATALOGUE[unit.program].has_signals  # they come from our recorder
+    and not any(
+        source.header.signals for source in CATALOGUE[unit.program].sources.values()
+    )  # they come from our recorder
     and unit.program not in SIGNING
     and (unit.arch, unit.program) not in LITERALS | FLOATS
     and unit.recipe in ("clang-asm", "clang-O0-fp", "clang-O2")

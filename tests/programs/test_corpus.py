@@ -56,7 +56,9 @@ NATIVE = [  # what Linux loads
     for cell in CELLS
     if cell.values[1] == "x86_64"
     and RECIPES[str(cell.values[2])].tool is not Tool.CLANG_MACH_O
-    and not PROGRAMS[str(cell.values[0])].has_signals  # they come from the emulator
+    and not any(
+        source.header.signals for source in PROGRAMS[str(cell.values[0])].sources.values()
+    )  # they come from the emulator
 ]
 
 

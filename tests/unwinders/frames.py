@@ -6,10 +6,11 @@ It shares nothing with the testbed's own writers: what these tests feed to the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from testbed.arch import ARCHES, Arch
-from testbed.contract.rows import RowTable, UnwindRow
+from testbed.contract.rows import RegisterPlus, RowTable, UnwindRow
 from testbed.image import Image, LoadedImage, Section, Segment, Symbol
 from testbed.trace import Memory, Snapshot
 from tests.unwinders.beside import read_alike
@@ -17,6 +18,7 @@ from unwinders.formats.cfi import cfi_index
 
 X86_64, ARM64, ARM32 = ARCHES["x86_64"], ARCHES["arm64"], ARCHES["arm32"]
 
+rsp, rbp, sp = (partial(RegisterPlus, name) for name in ("rsp", "rbp", "sp"))
 START, SIZE = 0x1000, 0x100  # the code that the FDEs of these tests cover
 
 

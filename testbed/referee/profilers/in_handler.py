@@ -12,7 +12,7 @@ The unwinder finds the tables through what a dynamic loader would tell it: the r
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from unicorn import Uc, UcError
@@ -122,7 +122,6 @@ def _pages(address: int, data: bytes) -> tuple[int, int]:
 
 
 def _describe_modules(bench: Bench, images: tuple[LoadedImage, ...]) -> None:
-    word = bench.arch.word
     words = [1 + len(images)]
     for loaded in (bench.agent, *images):
         segments = loaded.image.segments
@@ -132,17 +131,19 @@ def _describe_modules(bench: Bench, images: tuple[LoadedImage, ...]) -> None:
         for name in (".eh_frame_hdr", ".ARM.exidx"):
             section = loaded.image.sections.get(name)
             words += [section.address + loaded.bias, len(section.data)] if section and section.address else [0, 0]
-    packed = struct.pack(f"<{len(words)}{'Q' if word == 8 else 'I'}", *words)
-    bench.machine.mem_write(bench.address("testbed_modules"), packed)
+    _tell(bench, "testbed_modules", words)
 
 
 def _describe_regions(bench: Bench) -> None:
     """What is mapped: the kernel would tell the agent that."""
-    word = bench.arch.word
     ranges = [_pages(address, data) for address, data in bench.mapped.items()]
-    words = [len(ranges), *(edge for start, size in ranges for edge in (start, start + size))]
-    packed = struct.pack(f"<{len(words)}{'Q' if word == 8 else 'I'}", *words)
-    bench.machine.mem_write(bench.address("testbed_regions"), packed)
+    edges = (edge for start, size in ranges for edge in (start, start + size))
+    _tell(bench, "testbed_regions", [len(ranges), *edges])
+
+
+def _tell(bench: Bench, name: str, words: Sequence[int]) -> None:
+    packed = struct.pack(f"<{len(words)}{'Q' if bench.arch.word == 8 else 'I'}", *words)
+    bench.machine.mem_write(bench.address(name), packed)
 
 
 def _enter(bench: Bench, snapshot: Snapshot) -> int:

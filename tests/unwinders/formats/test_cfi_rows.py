@@ -34,8 +34,11 @@ from tests.unwinders.frames import (
     fde,
     image,
     instructions_at,
+    rbp,
     rows,
+    rsp,
     sleb,
+    sp,
     u,
     uleb,
 )
@@ -50,18 +53,6 @@ Options = Mapping[str, Any]
 AS_USUAL: Options = {}  # x86-64, code in units of 1 and data in units of -8 bytes
 RESTORES = (b"\xc3", b"\x06\x03")
 ON_ARM64: Options = {"arch": ARM64, "code": 4}
-
-
-def rsp(offset: int) -> RegisterPlus:
-    return RegisterPlus("rsp", offset)
-
-
-def rbp(offset: int) -> RegisterPlus:
-    return RegisterPlus("rbp", offset)
-
-
-def sp(offset: int) -> RegisterPlus:
-    return RegisterPlus("sp", offset)
 
 
 def one(instructions: bytes, initial: bytes = DEF_CFA, **options: Any) -> UnwindRow:

@@ -25,7 +25,7 @@ from tests.unwinders.ehabi_index import (
     prel31,
     table,
 )
-from tests.unwinders.frames import ARM32, START, snapshot, u, words
+from tests.unwinders.frames import ARM32, START, snapshot, sp, u, words
 from unwinders.formats.ehabi import OperationBytes, exception_index
 from unwinders.formats.ehabi_rows import (
     AuthenticateHere,
@@ -276,10 +276,6 @@ def test_operations_give_the_callers_registers(
 
 
 # Every unwinding instruction of EHABI32 section 10.3, in the order of its table: bytes, operations, row.
-
-
-def sp(distance: int) -> RegisterPlus:
-    return RegisterPlus("sp", distance)
 
 
 def saved(**places: int) -> dict[str, Rule]:

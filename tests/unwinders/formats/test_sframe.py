@@ -21,7 +21,7 @@ from testbed.contract.rows import (
 )
 from testbed.conventions import platform
 from testbed.words.errors import MalformedTable, UnsupportedRule
-from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, u
+from tests.unwinders.frames import ARM32, ARM64, SIZE, START, X86_64, rsp, u
 from tests.unwinders.sframes import (
     ADDRESS,
     ATTRIBUTES,
@@ -43,10 +43,6 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2, 3])
 
 Fields = Mapping[str, Any]
 Spans = Sequence[tuple[int, int, Rule | None]]
-
-
-def rsp(offset: int) -> RegisterPlus:
-    return RegisterPlus("rsp", offset)
 
 
 def control(register: int | None, *, stored: bool) -> int:
