@@ -31,7 +31,7 @@ from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError, UsageError
 from tests.foreign.small import BINARY, HERE, WRITERS, back, small, written
 from tests.installed import tool
-from tests.unwinders.missing import lacking, says_less
+from tests.unwinders.said import lacking, says_less
 from unwinders import UNWINDERS
 
 SCANS = ("stack_scan", "stack_scan_strict", "stack_scan_breakpad")

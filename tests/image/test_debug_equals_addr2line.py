@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from programs import PROGRAMS
 from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.image import Image, Section, read_elf
 from testbed.image.debug import debug_info
 from testbed.image.demangling import demangled
@@ -26,7 +29,7 @@ from tests.image.debugged import (
     code_of,
     llvm_symbolizer,
 )
-from tests.image.executed import ADDR2LINE, SAME, Compared, beside, named
+from tests.image.executed import ADDR2LINE, EXPLAINED, LLVM, SAME, Compared, beside, compared, named
 from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of, unit
 from tests.installed import tool
 
@@ -268,3 +271,27 @@ def test_a_unit_is_read_when_an_address_of_its_code_is_asked_and_one_without_ran
         seen.append((function_there and function_there.name, len(info.read)))
     assert seen == [("f0x10", 2), ("f0x0", 3), ("anywhere", 3), (None, 3)]
     assert [f.name for f in info.functions] == ["f0x0", "f0x10", "anywhere"]
+
+
+# Function, file, line and inlined calls at executed addresses, of every recipe: what addr2line and LLVM's reader say.
+
+PART = 20
+RECIPES_THERE = sorted({(u.arch, u.recipe) for u in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())})
+
+
+@pytest.mark.parametrize(("arch", "recipe"), RECIPES_THERE)
+def test_every_executed_address_has_the_names_that_the_readers_give(
+    arch: str, recipe: str, request: pytest.FixtureRequest
+) -> None:
+    chosen = units(PROGRAMS.values(), [ARCHES[arch]], [RECIPES[recipe]])
+    found = Compared()
+    part = chosen[len(recipe) % min(PART, len(chosen)) :: PART]
+    for each in chosen if request.config.getoption("--everything") else part:
+        found.add(compared(each))
+    assert found.unexplained == []
+    assert found.executed > 0
+    for reader in {reader for reader, _ in found.counts}:
+        said = {why: count for (one, why), count in found.counts.items() if one == reader}
+        assert sum(said.values()) == found.executed
+        assert said.keys() - {SAME} <= {why for why, (*readers, _) in EXPLAINED.items() if reader in readers}
+    assert LLVM in {reader for reader, _ in found.counts}

@@ -40,7 +40,7 @@ from tests.golden import (
 )
 from tests.golden import REFEREES as GOLDEN
 from tests.installed import script, tools_of
-from tests.unwinders.missing import lacking, says_less
+from tests.unwinders.said import lacking, says_less
 
 
 def version(unwinder: Unwinder) -> str:

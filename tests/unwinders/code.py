@@ -1,14 +1,18 @@
-"""Images of one function, assembled by keystone, and what prologue analysis says of its instructions."""
+"""Images of one function, assembled by keystone, and what prologue analysis says of it: rows, or why there is none."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
+
+import pytest
 
 from testbed.arch import ARCHES, Arch, Isa
 from testbed.build.keystone import call_keystone, keystone_isa
-from testbed.contract.rows import UnwindRow
+from testbed.contract.rows import RegisterPlus, Rule, UnwindRow
 from testbed.image import Image, Segment, Symbol
+from testbed.words.errors import NoUnwindInfo
 from unwinders.analysis.prologue_analysis import row_at
 
 START = 0x1000
@@ -46,3 +50,28 @@ def row_after(isa: str, text: str, then: str = "nop") -> UnwindRow:
 def row_in(isa: str, code: bytes, offset: int) -> UnwindRow:
     """The row at an offset of the function that this code is."""
     return row_at(image_of(isa, code), START + offset)
+
+
+Code = str | bytes
+Symbols = tuple[tuple[str, int, int], ...]  # name, offset, size; none: one function covers it all
+Said = Mapping[int, Mapping[str, Rule | None] | str]
+
+
+def cfa(register: str, distance: int, **registers: Rule | None) -> dict[str, Rule | None]:
+    """A row whose CFA counts from a register."""
+    return {"cfa": RegisterPlus(register, distance), **registers}
+
+
+rsp, sp = partial(cfa, "rsp"), partial(cfa, "sp")
+
+
+def rows_say(isa: str, parts: Sequence[Code], symbols: Symbols, said: Said) -> None:
+    code = b"".join(part if isinstance(part, bytes) else assembled(isa, part) for part in parts)
+    image = image_of(isa, code, *symbols)
+    for at, known in said.items():
+        if isinstance(known, str):
+            with pytest.raises(NoUnwindInfo, match=known):
+                row_at(image, START + at)
+        else:
+            row = row_at(image, START + at)
+            assert {name: row.cfa if name == "cfa" else row.registers.get(name) for name in known} == known

@@ -15,8 +15,7 @@ from testbed.image import Segment, read_image
 from testbed.words.budget import budget_of
 from testbed.words.errors import BudgetExceeded, NoUnwindInfo, UnwindError
 from tests.hard_input.worst_tables import branches
-from tests.unwinders.analysis.rows_said import Said, cfa, rows_say, rsp, sp
-from tests.unwinders.code import START, assembled, image_of, row_in
+from tests.unwinders.code import START, Said, assembled, cfa, image_of, row_in, rows_say, rsp, sp
 from unwinders import UNWINDERS
 from unwinders.analysis import control_flow, function_code
 from unwinders.analysis.abstract_machine import emulate

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from testbed.contract.rows import Offset, Undefined
-from tests.unwinders.analysis.rows_said import Code, Said, Symbols, cfa, rows_say, rsp, sp
+from tests.unwinders.code import Code, Said, Symbols, cfa, rows_say, rsp, sp
 
 NO_FRAME, NO_WAY = "leads to the CFA", "no way from the function's entry"
 POPPED_EARLY = "push {r4, lr}; cmp r0, #0; popeq {r4, lr}; "  # what is true of it depends on the flags

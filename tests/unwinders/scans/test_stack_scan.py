@@ -15,6 +15,7 @@ from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.trace import Snapshot
 from testbed.words.errors import NotInSnapshot, NoUnwindInfo
 from tests.unwinders.frames import ARM32, ARM64, X86_64, snapshot, words
+from unwinders.formats.call_instructions import call_before
 from unwinders.scans.stack_scan import STACK_SCAN
 from unwinders.scans.stack_scan_breakpad import STACK_SCAN_BREAKPAD
 from unwinders.scans.stack_scan_strict import STACK_SCAN_STRICT
@@ -157,3 +158,21 @@ def test_an_unmapped_stack_is_an_honest_stop(arch: Arch) -> None:
         said = scanner.unwind(snapshot(arch, values))
         assert said.stopped is not None
         assert pcs(said) == [CODE]
+
+
+# Which instruction set a call is read in, where another one begins right behind it.
+
+BL = {"a32": bytes.fromhex("fcffffeb"), "thumb": bytes.fromhex("fff7fcff")}  # back to CODE, from CODE + 8 and + 4
+
+
+@pytest.mark.parametrize(("isa", "behind"), [("a32", "thumb"), ("thumb", "a32")])
+def test_a_call_at_the_end_of_a_function_is_read_as_that_function_is(isa: str, behind: str) -> None:
+    """Its return address is where code of the other instruction set begins: a call of what never returns."""
+    isas = {each.name: each for each in ARM32.isas}
+    content = bytes(8 if isa == "a32" else 4) + BL[isa]
+    end = CODE + len(content)
+    marks = ((CODE, isas[isa]), (end, isas[behind]))
+    segment = Segment(CODE, content + bytes(8), len(content) + 8, True, False, True)
+    image = Image(Path("made-up"), ARM32, CODE, (segment,), {}, (), isa_marks=marks)
+    call = call_before(image, end)
+    assert call is not None and call.target == CODE

@@ -28,7 +28,7 @@ from testbed.words.errors import NoUnwindInfo, UsageError
 from tests.unwinders import code, compact, ehabi_index, go_tables, search_tables, sframes
 from tests.unwinders.formats import orc_made
 from tests.unwinders.frames import START, X86_64, cie, fde, image, snapshot, words
-from tests.unwinders.missing import lacking, says_less
+from tests.unwinders.said import lacking, says_less
 from unwinders import UNWINDERS
 from unwinders.tables.gopclntab import GOPCLNTAB
 
