@@ -124,8 +124,6 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
 def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mapping[str, StatePart]]:
     """What could be said of a thing at an instruction: all that is true at its every visit, the plainest first."""
     state, true, arch = function.states[i], function.tried[i].true, function.arch
-    if function.row(i).signal_frame:  # its registers lie where the kernel puts them, not the code
-        return
     if thing == THE_CFA:
         # Its author names one right here; or no distance from SP is a constant further down.
         others = arch.index if function.tried[i].pc in function.registers_said or function.moves_freely(i) else ()

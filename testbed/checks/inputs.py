@@ -24,7 +24,7 @@ from elftools.elf.sections import SymbolTableSection
 from testbed.arch import ARCHES, Arch, PerArch, arch_named
 from testbed.build.compile import NOT_FOUND, find_zig
 from testbed.build.confined import limit_met, run_confined
-from testbed.build.targets import LLD
+from testbed.build.targets import GNU, LLD
 from testbed.image import Image, Symbol, read_image
 from testbed.image.elf_companions import CORRUPT
 from testbed.image.separate_debug import NOWHERE, DebugDirs
@@ -335,7 +335,8 @@ def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Pa
             told = f"`testbed check {path.name} -- -I{include}`"
             first += f" (a source reads its own folder and those that are named behind --: {told})"
         elif readable is not None and path.suffix in ASSEMBLY and command[1] == "clang":
-            first += f" (so says clang's assembler; GNU's is asked by `testbed check {path.name} -- gcc`)"
+            gnu = next((f"{GNU[name].triple}-gcc" for name, target in _TARGETS.items() if target in command), "gcc")
+            first += f" (so says clang's assembler; GNU's is asked by `testbed check {path.name} -- {gnu}`)"
         raise BuildError(f"{path}: {first}", command=command, output=rest)
     return said
 

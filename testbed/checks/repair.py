@@ -229,7 +229,8 @@ def _back(function: TriedFunction, i: int, wrong: frozenset[str]) -> tuple[Edit,
     best: tuple[Edit, int] | None = None
     for j in range(i - 1, -1, -1):
         state = function.states[j]
-        if function.begins(j + 1):
+        # Where its author restores a state in between, he would restore this one.
+        if function.begins(j + 1) or (j + 1 < i and function.tried[j + 1].pc in function.restored):
             break
         if state == now or state in seen:
             continue

@@ -202,8 +202,7 @@ class _OneFunction:
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
             seen = self._seen(function, cause.all_pcs, {*cause.things, *also}, before)
             told = self._finding(FindingKind.WRONG_ROW, cause.all_pcs, things, repair, seen)
-            why = _NOT_WRITTEN_SO if found else _SIGNALS if function.row(i).signal_frame else ""
-            yield replace(told, no_repair=why) if repair is None else told
+            yield replace(told, no_repair=_NOT_WRITTEN_SO) if found and not repair else told
 
     def _told(
         self, function: TriedFunction, before: Sequence[FrameState]
@@ -446,7 +445,6 @@ _HALF_CFA = "and half of a CFA has no meaning without the other (DWARF 5, sectio
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
-_SIGNALS = "its rows are those of a signal's frame, whose registers lie where the kernel puts them"
 _NOT_WRITTEN_SO = "directives were found, but written into the source they do not give right rows"
 _OTHER_COLUMN = "and what that has is not where it returns to"
 _NOT_BY_CFA, _SOMETIMES = " not, or not with the CFA, which unwinders take", ", at some visits at least"

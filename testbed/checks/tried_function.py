@@ -107,9 +107,9 @@ class TriedFunction:
         return thing in self.sets(i) and thing in self.arch.index
 
     def saves_somewhere(self, i: int, name: str) -> bool:
-        """Is a register saved in a slot that no constant says, from an instruction on, till the table tells anew?"""
+        """Is a register saved in a slot that no constant says, till a return, or till the table tells of it anew?"""
         for j in range(i, len(self)):
-            if j > i and (self.begins(j) or name in self.sets(j)):
+            if j > i and (self.begins(j) or name in self.sets(j) or self.tried[j - 1].true.returns):
                 return False
             place = self.tried[j].true.places[name]
             if not place.in_place or (place.wanders and name not in self.given_back[j]):

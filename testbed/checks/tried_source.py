@@ -19,6 +19,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import Sources, sources_of
 from testbed.checks.readers import Readers
 from testbed.checks.source_edits import NoPatch, patched
+from testbed.checks.static_rows import is_another_frame
 from testbed.checks.tried_function import TriedFunction
 from testbed.contract.rows import RowTable, Undefined, UnwindRow
 from testbed.image import Image, Section
@@ -92,10 +93,16 @@ class TriedSource:
         return None
 
     def made_right(self, edits: Sequence[SourceEdit], trial: TextTrial) -> MadeRight:
-        """What some edits make right; nothing where they make something wrong."""
+        """What some edits make right; nothing where they make something wrong, or change rows of another frame."""
         row_at, right, function = self._rows(edits, trial.table), set[tuple[int, str]](), trial.function
-        for i, each in enumerate(function.tried if row_at else ()):
-            row = row_at and (row_at(each.pc) or row_at(each.pc + each.size - 1))
+        if row_at is None:
+            return frozenset()
+        for span in function.spans:
+            row = row_at(span.start) if is_another_frame(span.row, function.arch) else None
+            if row and state_of(row, function.convention) != span.state:
+                return frozenset()
+        for i, each in enumerate(function.tried):
+            row = row_at(each.pc) or row_at(each.pc + each.size - 1)
             was = function.wrong(i, trial.before[i])
             now = function.wrong(i, state_of(row, function.convention)) if row else None
             ends = isinstance(

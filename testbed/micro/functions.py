@@ -194,9 +194,8 @@ def with_merged(image: Image, pieces: Sequence[CodePiece]) -> tuple[CodePiece, .
     called = frozenset(target for code in scans.values() for target in code.calls.values() if target is not None)
     computed = frozenset(at & ~1 for code in scans.values() for at in code.computed if at & 1)
     known = _KnownTargets(called, _held(image) | computed)
-    jumped = {to for (low, high), code in scans.items() for to in code.jumps if not low <= to < high}
-    # What is marked as the beginning of a stack, and only jumped to, is no function that somebody calls.
-    parts = (jumped & {*_marked(image)}) - known.called - known.held
+    # What is marked begins a stack, or stands where a linker found no table: nobody calls that by itself.
+    parts = {*_marked(image)} - known.called - known.held
     found = [piece for piece in pieces if piece not in whole]
     for start, end in places:
         entries = {start} & starts | {*_entries(scans[start, end], known)}

@@ -232,11 +232,11 @@ class WordHistory:
     def __init__(self, word: int, initial: Sequence[Region], writes: Writes) -> None:
         self._word, self._regions = word, tuple(region for region in initial if region.data)
         steps, addresses, sizes, values = writes.step, writes.address, writes.size, writes.value
-        first = addresses // np.uint64(word)
-        last = (addresses + sizes.astype(np.uint64) - np.uint64(1)) // np.uint64(word)
+        first, offset = np.divmod(addresses, np.uint64(word))
+        others = (offset.astype(np.int64) + sizes.astype(np.int64) - 1) // word  # of a write at the end of memory, too
         number, place = np.arange(len(first)), first
-        for k in range(1, int((last - first).max(initial=0)) + 1):
-            further = np.flatnonzero(last - first >= np.uint64(k))
+        for k in range(1, int(others.max(initial=0)) + 1):
+            further = np.flatnonzero(others >= k)
             number, place = np.concatenate((number, further)), np.concatenate((place, first[further] + np.uint64(k)))
         order = np.lexsort((number, place)) if len(number) > len(first) else np.argsort(place, kind="stable")
         number, place = number[order], place[order]

@@ -32,13 +32,13 @@ from tests.checks.watched_tables import linted
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
-_NAMELESS = re.compile(r"\b0x[0-9a-f]{4,}(?=\+| <| \()")  # functions that are called by their address
+_NAMELESS = re.compile(r"\b0x[0-9a-f]{4,}(?=\+| <| \(|\.)")  # functions that are called by their address
 
 
 def told(case: DeclaredCase, folder: Path) -> Iterator[str]:
     """All that is said of one case, and of its source as is advised."""
     check = checked(case, folder, case.text)[1]
-    yield answer("it", [check])
+    yield _NAMELESS.sub("no name", answer("it", [check]))
     lines = ["", *case.text.splitlines()]
     for each in check.findings:
         shown = each.consequence.shown if each.consequence else ""

@@ -232,8 +232,9 @@ def test_a_source_reads_its_own_folder_and_those_that_are_named(
 def test_of_assembly_that_clang_does_not_read_another_assembler_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.s"
     path.write_text(".text\nf: .gnu_only\n", encoding="utf-8")
-    with pytest.raises(BuildError, match=r"GNU's is asked by `testbed check t.s -- gcc`\)"):
-        checked(path)
+    for arch, gcc in (("x86_64", "x86_64-linux-gnu-gcc"), ("arm32", "arm-linux-gnueabihf-gcc")):
+        with pytest.raises(BuildError, match=rf"GNU's is asked by `testbed check t.s -- {gcc}`\)"):
+            checked(path, arch=arch)
 
 
 def test_a_compiler_that_wants_too_much_is_stopped(tmp_path: Path) -> None:

@@ -47,3 +47,10 @@ def test_words_in_columns_are_those_that_are_read_one_by_one(word: int, base: in
                         history.read(address, size, step)
             there += int(mapped.sum())
     assert there > 8_000
+
+
+def test_a_write_may_reach_over_the_end_of_memory() -> None:
+    at, nobody = (1 << 64) - 4, np.array([1])
+    each = (np.array([kind(one)]) for kind, one in ((np.uint32, 0), (np.uint64, at), (np.uint8, 8), (np.uint64, 7)))
+    words = WordHistory(8, (Region(at - 4, bytes(8)),), Writes(*each))
+    assert [each.tolist() for each in words.at(nobody, np.array([at], np.uint64), 4)] == [[7], [True]]

@@ -1,4 +1,4 @@
-// Code that an entry of the index marks as the beginning of a stack, and to which a jump leads: nobody calls it.
+// Code that an entry of the index marks as the beginning of a stack, or as what has no table: nobody calls it.
 //
 // case: a child behind a system call
 // | it: no row was compared with what happens (.ARM.exidx promises rows at calls only, and none was made), so nothing is known of them; all 9 instructions were executed.
@@ -11,6 +11,13 @@
 // | it: every row is right; all 9 instructions were executed.
 // | f: 5, 5 executed, some came back
 // | not called: no name: 4, 4 forced
+// | note: not called, 1 place of code: what stands there is no function that someone calls
+// case: nobody jumps there
+// -  beq 1f
+// +  nop
+// | it: no row was compared with what happens (.ARM.exidx promises rows at calls only, and none was made), so nothing is known of them; 5 of 9 instructions were executed (55.6 %), 4 undecided, in no name.
+// | f: 5, 5 executed, all came back
+// | not called: no name: 4, 4 never
 // | note: not called, 1 place of code: what stands there is no function that someone calls
 // case: somebody calls it
 // -  beq 1f
