@@ -33,6 +33,7 @@ _LABEL = re.compile(r"\s*[\w.$]+\s*:")
 _INCLUDE = re.compile(r'\s*\.include\s+"([^"]+)"')
 _MACRO = re.compile(r"\s*\.macro\s+([\w.$]+)[\s,]*(.*)")
 _DEFINE = re.compile(r"\s*#\s*define\s+(\w+)(\([^)]*\))?\s*(.*)")
+_GIVES_A_NAME = re.compile(r"[\w.$]+\s*(?:=|\.(?:req|dn|qn)\b)", re.IGNORECASE)  # to a number, to a register
 _USE = re.compile(r"(\w+)\s*\((.*)\)$|([\w.$]+)(?:\s+(.*))?$")
 _HEXADECIMAL = re.compile(r"(?<!\w\+)([-+ ]|\b)0x([0-9a-f]+)\b")
 _WORD = re.compile(r"(?<![%\w])[a-z]\w*")
@@ -53,14 +54,14 @@ _DEEP = 8  # macros in macros, files in files
 
 @dataclass(frozen=True, slots=True)
 class SourceStatement:
-    """One statement, its text with single spaces; ``is_code``: an instruction, and no directive."""
+    """One statement, its text with single spaces; ``is_code``: an instruction, and no directive or name."""
 
     text: str
     place: SourcePlace
 
     @property
     def is_code(self) -> bool:
-        return not self.text.startswith(".") or bool(self.data)
+        return bool(self.data) or not (self.text.startswith(".") or _GIVES_A_NAME.match(self.text))
 
     @property
     def data(self) -> int:
