@@ -1,6 +1,7 @@
 """Two witnesses of the truth, step by step: what was watched by effect, and what follows from the values.
 
-They agree on a step if both have the same frames: the same sequence of (where it goes on, CFA), innermost first.
+They agree on a step if both have the same frames: the same sequence of (where it goes on, CFA, the step at which its
+callee began), innermost first. A caller's registers are those that its callee began with: so they are the same, too.
 """
 
 from __future__ import annotations
@@ -121,25 +122,25 @@ def prove(truth: Truth, testimony: Testimony | None = None) -> Proof:
 def differing(truth: Truth, said: Testimony) -> NDArray[np.bool_]:
     """The steps at which the frames are not the same.
 
-    A chain of activations is a number: the same one for an equal (chain further out, where it goes on, CFA).
+    A chain of activations is a number: the same for an equal (chain further out, where it goes on, CFA, first step).
     """
     if not len(truth.trace):
         return np.zeros(0, np.bool_)
-    numbers: dict[tuple[int, int, int], int] = {}
-    by_effect = [(a.parent, a.return_address, a.cfa) for a in truth.activations]
-    by_value = [(a.parent, a.address, a.cfa) for a in said.activations]
+    numbers: dict[tuple[int, int, int, int], int] = {}
+    by_effect = [(a.parent, a.return_address, a.cfa, a.opened) for a in truth.activations]
+    by_value = [(a.parent, a.address, a.cfa, a.opened) for a in said.activations]
     watched, seen = _chains(numbers, by_effect), _chains(numbers, by_value)
     different: NDArray[np.bool_] = watched[truth.node] != seen[said.node]
     return different
 
 
 def _chains(
-    numbers: dict[tuple[int, int, int], int], rows: Sequence[tuple[int | None, int | None, int | None]]
+    numbers: dict[tuple[int, int, int, int], int], rows: Sequence[tuple[int | None, int | None, int | None, int]]
 ) -> NDArray[np.int64]:
     """The number of each activation's chain; a parent comes before its children. All bottoms are alike."""
     found: list[int] = []
-    for parent, address, cfa in rows:
-        key = (-1, 0, 0) if parent is None else (found[parent], address or 0, cfa or 0)
+    for parent, address, cfa, opened in rows:
+        key = (-1, 0, 0, 0) if parent is None else (found[parent], address or 0, cfa or 0, opened)
         found.append(numbers.setdefault(key, len(numbers)))
     return np.array(found, np.int64)
 
@@ -157,15 +158,19 @@ def _dissents(truth: Truth, said: Testimony, wrong: NDArray[np.bool_]) -> Iterat
                 break
             end += 1
         pc = int(trace.pc[step])
-        watched = tuple(Whereabouts(frame.pc, frame.cfa, frame.calling) for frame in truth.stack(step).frames)
+        watched = [
+            Whereabouts(frame.pc, frame.cfa, truth.activations[frame.activation].opened, frame.calling)
+            for frame in truth.stack(step).frames
+        ]
         where = describe(trace.images, pc)
         yield Dissent(step, end - i, where, _told(trace, watched), _told(trace, said.frames(step, pc)))
         i = end
 
 
 def _told(trace: Trace, frames: Iterable[Whereabouts]) -> str:
-    """``leaf (CFA 0x7ff0) < main+0x10 (CFA 0x8000) < _start+0xc``."""
+    """``leaf (CFA 0x7ff0, from step 17 on) < main+0x10 (CFA 0x8000, from step 4 on) < _start+0xc``."""
     return " < ".join(
-        describe(trace.images, frame.pc, caller=frame.calling) + (f" (CFA {frame.cfa:#x})" if frame.cfa else "")
+        describe(trace.images, frame.pc, caller=frame.calling)
+        + (f" (CFA {frame.cfa:#x}, from step {frame.opened} on)" if frame.cfa else "")
         for frame in frames
     )

@@ -188,7 +188,7 @@ class _Stacks:
             return False
         self.current = outer
         for seen in reversed(moved):
-            self.open(replace(seen, parent=self.current, cfa=(seen.cfa or 0) + distance, opened=happening.step + 1))
+            self.open(replace(seen, parent=self.current, cfa=(seen.cfa or 0) + distance))
         return True
 
     def _copied_back(self, inner: int, happening: Happening, further_out: Sequence[int]) -> bool:
@@ -210,7 +210,7 @@ class _Stacks:
             return False
         self.current = outer
         for seen in reversed(moved):
-            self.open(replace(seen, parent=self.current, opened=happening.step + 1))
+            self.open(replace(seen, parent=self.current))
         return True
 
     def _outwards(self, index: int) -> Iterator[int]:

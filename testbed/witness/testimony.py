@@ -28,10 +28,14 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Where an activation stands at a step, or goes on: ``calling``, if that is behind a call that it made."""
+    """Where an activation stands at a step, or goes on: ``calling``, if that is behind a call that it made.
+
+    ``opened`` is its first step.
+    """
 
     pc: int
     cfa: int | None
+    opened: int
     calling: bool
 
 
@@ -60,7 +64,7 @@ class Testimony:
         """Where each activation stands, innermost first; ``pc`` is where the innermost one is."""
         found, at, calling = [], pc, False
         for activation in self.chain(step):
-            found.append(Whereabouts(at, activation.cfa, calling))
+            found.append(Whereabouts(at, activation.cfa, activation.opened, calling))
             outer = None if activation.parent is None else self.activations[activation.parent]
             at, calling = activation.address or 0, not activation.signal and not (outer and outer.signal)
         return tuple(found)

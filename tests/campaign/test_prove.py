@@ -95,7 +95,7 @@ def _spoiled(truth: Truth, index: int, **changes: int) -> Truth:
 
 @pytest.mark.parametrize("isa", RECURSION)
 def test_a_spoiled_truth_is_noticed(isa: str) -> None:
-    """An activation that is left out, one with another caller, another return address, another CFA."""
+    """An activation that is left out, one with another caller, another return address, CFA or first step."""
     run = run_unit(RECURSION[isa], PROGRAMS)
     truth, said = run.watched, attest(run.trace)
     index = len(truth.activations) // 2
@@ -112,6 +112,7 @@ def test_a_spoiled_truth_is_noticed(isa: str) -> None:
         {"parent": further},
         {"return_address": activation.return_address + 4},
         {"cfa": activation.cfa + 8},
+        {"opened": activation.opened + 1},
     ):
         assert prove(_spoiled(truth, index, **changes), said).disagreed == steps
     gone = np.where(truth.node == index, activation.parent, truth.node).astype(np.int32)
@@ -145,7 +146,8 @@ def test_a_disagreement_is_told_in_words() -> None:
     (dissent,) = prove(replace(truth, node=np.where(truth.node == inner, 0, truth.node).astype(np.int32))).dissents
     assert dissent.truth.startswith("leaf")
     assert " < " not in dissent.truth
-    assert dissent.witness.count(" < ") == 3
+    assert dissent.witness.count(" < ") == dissent.witness.count(", from step ") == 3
+    assert f", from step {dissent.step} on) < middle" in dissent.witness
     assert f"at {dissent.steps} steps from {dissent.step}, leaf" in str(dissent)
 
 
