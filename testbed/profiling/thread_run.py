@@ -23,7 +23,7 @@ from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShar
 from testbed.profiling.whose_code import CodePart, own_reach, own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
-from testbed.runs.places import addresses_at, located, missing, place_of
+from testbed.runs.places import NONE_NEAR, addresses_at, located, missing, place_of
 from testbed.runs.run import Run
 from testbed.trace.chunk import Chunk
 from testbed.truth.windows.known import Known
@@ -245,7 +245,7 @@ def look_ahead(image: Image, location: str) -> str:
     why = f"{location[:60]}: {missing([image], place)}"
     if ".interp" not in image.sections:
         raise UsageError(why)
-    return why
+    return why.removesuffix(f"; {NONE_NEAR}")  # a library may have one
 
 
 def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:

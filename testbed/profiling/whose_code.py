@@ -34,6 +34,7 @@ _START_FILES = frozenset(
         *("frame_dummy", "register_tm_clones", "deregister_tm_clones", "__libc_csu_init", "__libc_csu_fini"),
     )
 )
+_START_SECTIONS = (".init", ".fini")  # `_init` and `_fini`, also without a name
 ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is called
 _START = 0x40  # bytes: it sets up a stack and calls
 
@@ -143,7 +144,8 @@ def starts_program(image: Image, function: str) -> bool:
 
     A program without start files is its own, from `_start` on.
     """
-    return function.startswith(".plt") or (function in _START_FILES and ".init" in image.sections)
+    starts = function.startswith(".plt") or function in _START_SECTIONS
+    return starts or (function in _START_FILES and ".init" in image.sections)
 
 
 def parts_of(images: Iterable[LoadedImage]) -> tuple[CodePart, ...]:
@@ -197,12 +199,14 @@ def function_at(image: Image, link: int) -> tuple[int, str, str] | None:
     Without a symbol a function is where its entry in the file's table begins. What a linker wrote into a `.plt` is no
     part of the function in front of it, whose symbol may have no size.
     """
-    plt = next((each for each in image.sections.values() if each.name.startswith(".plt") and _inside(each, link)), None)
-    if plt is not None:
-        return plt.address, plt.name, f"{link:#x}"
+    section = next((each for each in image.sections.values() if each.address and _inside(each, link)), None)
+    if section is not None and section.name.startswith(".plt"):
+        return section.address, section.name, f"{link:#x}"
     symbol = symbol_for(image, link)
     if symbol is not None:
         return symbol.address, readable(symbol), symbol.name
+    if section is not None and section.name in _START_SECTIONS:
+        return section.address, section.name, f"{section.address:#x}"
     if link - image.entry in range(_START):
         return image.entry, ENTRY, f"{image.entry:#x}"
     starts, ends = _described(image)

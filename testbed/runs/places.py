@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from testbed.image.debug.lines import LineRow
 
 _OF_A_SYMBOL = re.compile(r"(?P<name>(?:[^\W\d]|[.$~<(]).*?)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?")
+NONE_NEAR = "no name is near it"
 _OF_A_LINE = re.compile(r"(?P<file>[^:#]+):(?P<line>\d{1,9})(?:#(?P<visit>\d+))?")
 
 
@@ -66,7 +67,7 @@ def missing(images: Sequence[Image], place: AskedPlace) -> str:
         found = ((each, near_names(each, place.name)) for each in images)
         file, close = next((each for each in found if each[1]), (image, ()))
         where, of = (f" in {image} or its libraries", f" of {file}") if len(set(images)) > 1 else ("", "")
-        said = f"did you mean {', '.join(close)}{of}?" if close else "no name is near it"
+        said = f"did you mean {', '.join(close)}{of}?" if close else NONE_NEAR
         return f"no symbol {place.name!r}{where}; {said}"
     wanted = place.line
     if lines := sorted({row.line.line for row in _rows(image, place.name)} - {0}, key=lambda n: abs(n - wanted)):

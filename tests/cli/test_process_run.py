@@ -207,7 +207,7 @@ def test_a_place_that_does_not_exist_is_told_before_the_run(
 
 def test_of_a_program_with_libraries_it_is_told_before_and_they_are_looked_in(testbed: Testbed, places: Path) -> None:
     said = tells(testbed, 2, ("run", str(places / "kv"), "--at", "nosuch"), err=["Its libraries are looked in, too"])
-    assert "no symbol 'nosuch'; no name is near it" in said.err and "'nosuch' in kv or its libraries; " in said.err
+    assert "nosuch: no symbol 'nosuch'. Its" in said.err and "'nosuch' in kv or its libraries; " in said.err
     tells(testbed, 2, ("run", str(places / "kv"), "--at", "mallco"), err=["did you mean", " of libc.so.6?"])
     assert "__TMC_END__" not in said.err and "_edata" not in said.err
     tells(testbed, 0, ("run", str(places / "kv"), "--at", "__libc_start_main", "-u", "eh_frame"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -267,6 +268,17 @@ def test_own_callers_are_those_out_to_the_outermost_frame_of_own_code(run: Proce
     assert counted == {name: [shares[name].steps, shares[name].within, shares[name].right] for name in own}
     more = sum(within - right for _, within, right in counted.values())
     assert bool(more) == (unwinder == "fp_chain"), "libc below main has no frame records"
+
+
+def test_what_starts_a_program_is_start_up_also_without_a_name(tmp_path: Path) -> None:
+    stripped = tmp_path / "hello"
+    subprocess.run(["strip", "-o", stripped, built("hello", "x86_64", "dynamic")], check=True)
+    trace = run_process(stripped).tracks[0].trace
+    codes, of_step = code_of_steps(trace, 0, len(trace))
+    init = trace.images[0].image.sections[".init"]
+    begins = init.address + trace.images[0].bias
+    inside = (trace.pc >= np.uint64(begins)) & (trace.pc < np.uint64(begins + len(init.data)))
+    assert inside.any() and {codes[number].part for number in of_step[inside].tolist()} == {CodePart.LINKER}
 
 
 def test_own_functions_are_apart_and_a_library_beside_the_program_is_own(run: ProcessRun) -> None:

@@ -157,7 +157,7 @@ def _chain(sites: Sites, here: AtFrame, assumption: Record) -> ComeBy:
     stays, back = no_further_out(sites, here, found, here.depth == 0, np.zeros(len(rows), np.bool_))
 
     def no_record(row: int) -> Filling:
-        at = int(pointer[row] + layouts.returns[row]) & arch.word_mask
+        at = (int(pointer[row]) + int(layouts.returns[row])) & arch.word_mask
         return {"at": at, "how": f"the record of {layouts.pointer(row)} would be"}
 
     return unless(
