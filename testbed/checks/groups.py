@@ -320,7 +320,7 @@ def _compared(this: FileAtWork, group: Group, taken: list[TakenPath]) -> GroupRe
     pc = batch.trace.pc - np.uint64(this.loaded.bias % (1 << 64))
     parts = in_parts(this.pieces, this.parts, called, pc)
     own = parts | within([piece for piece in this.pieces if piece.is_entry], pc)  # of other code nothing is told
-    sized, raised = dynamic_frame_steps(called, this.loaded, pc)
+    sized, raised = dynamic_frame_steps(called, this.loaded, pc, batch)
     tables: dict[str, TableChecks] = {}
     for name, table in this.tables.items():
         if not isinstance(table, RowTable):

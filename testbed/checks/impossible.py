@@ -33,11 +33,11 @@ _FAR = 64  # instructions before a move among which a constant is made
 _Pcs = NDArray[np.uint64]
 
 
-def dynamic_frame_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs) -> tuple[Bools, Bools]:
+def dynamic_frame_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs, batch: Batch) -> tuple[Bools, Bools]:
     """The steps after a dynamic stack allocation, until SP is back in the fixed frame; and those that no run makes.
 
     ``pc`` are link-time addresses. Of an amount that is made up SP may rise, where it was to be lowered: over what is
-    saved there.
+    saved there, its callers' frames, too. So the rest of such a path is made by no run.
     """
     trace, node, image = watched.trace, watched.node, loaded.image
     found, raised = np.zeros(len(trace), np.bool_), np.zeros(len(trace), np.bool_)
@@ -53,7 +53,10 @@ def dynamic_frame_steps(watched: Truth, loaded: LoadedImage, pc: _Pcs) -> tuple[
         own = np.flatnonzero(node == activation)
         its = {step: said[step] for step in own.tolist() if step in said}
         _mark(watched, own, its, frozenset(starts), found, raised)
-    return found, raised
+    behind = np.flatnonzero(raised) + 1
+    raised[:] = False
+    raised[behind[batch.path[behind] == batch.path[behind - 1]]] = True
+    return found, _since(batch, raised)
 
 
 def _may_begin(watched: Truth, loaded: LoadedImage, step: int, move: StackMove) -> bool:
@@ -109,7 +112,7 @@ def _mark(
             sized = not fixed or (step in starts and after == int(trace.sp[step]) and not sized)
         elif step in starts:
             if move.kind is MoveKind.AMOUNT and not sized and after > int(trace.sp[step]):
-                raised[own[at:]] = True
+                raised[step] = True
             sized = not sized or after <= int(trace.sp[step]) or not lowest <= after <= cfa
         if sized:
             found[own[at : end + 1]] = True
