@@ -4,8 +4,8 @@ The rules, in order, for a link-time address:
 
 1. a function whose ``[address, address + size)`` covers it; of several, the one that begins last; among those that
    begin together the global before the weak before the local, and then the shorter name;
-2. else the nearest function without a size at or below it, if no other function begins between and nothing that
-   has a size ended there: hand-written code often has no ``.size``;
+2. else the nearest function without a size at or below it, in the same section, if no other function begins between
+   and nothing that has a size ended there: hand-written code often has no ``.size``;
 3. else a symbol of no type, a label, under the same two rules: never a data object;
 4. else none: the frame is named by its file and offset.
 
@@ -32,6 +32,12 @@ class _CodeSymbols:
         self.functions = _sorted([s for s in inside if s.is_function])
         self.labels = _sorted([s for s in inside if not s.is_function and not s.is_data])
         self.code = code
+        self.sections = sorted(section.address for section in image.sections.values() if section.address)
+
+    def begins(self, segment: Segment, address: int) -> int:
+        """Where the code begins that an address is of: its section, or of a file without sections its segment."""
+        i = bisect_right(self.sections, address) - 1
+        return max(segment.address, self.sections[i] if i >= 0 else 0)
 
 
 def _sorted(symbols: list[Symbol]) -> tuple[list[int], list[Symbol], list[int]]:
@@ -53,7 +59,9 @@ def symbol_for(image: Image, address: int) -> Symbol | None:
     if segment is None:
         return None
     for table in (lookup.functions, lookup.labels):
-        if (symbol := _covering(table, address) or _sizeless(table, segment, address)) is not None:
+        if (
+            symbol := _covering(table, address) or _sizeless(table, lookup.begins(segment, address), address)
+        ) is not None:
             return symbol
     return None
 
@@ -74,10 +82,10 @@ def _covering(table: tuple[list[int], list[Symbol], list[int]], address: int) ->
     return None
 
 
-def _sizeless(table: tuple[list[int], list[Symbol], list[int]], segment: Segment, address: int) -> Symbol | None:
+def _sizeless(table: tuple[list[int], list[Symbol], list[int]], begins: int, address: int) -> Symbol | None:
     addresses, symbols, _ = table
     i = bisect_right(addresses, address) - 1
-    if i < 0 or symbols[i].size or symbols[i].address < segment.address:
+    if i < 0 or symbols[i].size or symbols[i].address < begins:
         return None
     return symbols[i]
 
