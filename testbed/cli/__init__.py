@@ -252,6 +252,13 @@ class _CommandGroup(_ListedCommands):
         command = with_tried_outputs(with_names(importlib.import_module(f"testbed.cli.{cmd_name}").command))
         return with_limits(cmd_name, command)
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # `testbed run ... | head`: click's status for it, 1, is that of a finding
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in GROUPS.items():
             with formatter.section(title.rstrip(":")):  # whole sentences, in as many lines as they take

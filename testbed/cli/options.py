@@ -98,6 +98,8 @@ def outputs_option(**kinds: str) -> Callable[[Any], Any]:
             kind = next((each for each in _ENDS if each in kinds and path.name.endswith(_ENDS[each])), None)
             if kind is None:
                 raise UsageError(f"-o {path}: the end of its name says what to write ({told})")
+            if kind in found:
+                raise UsageError(f"-o {found[kind]} and -o {path} would hold the same: {kinds[kind]}")
             if not context.resilient_parsing:
                 try_writing(path)
             found[kind] = path

@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ from testbed.words.errors import TestbedError, UsageError
 from testbed.words.printable import printable_lines
 
 if TYPE_CHECKING:  # they load numba, which no run of the corpus needs
+    from testbed.process import ProcessRun
     from testbed.process.process_run import LongProcess, LongThread
     from testbed.profiling.result import CountedProcess, UnwinderShare, WatchedProcess, WatchedThread
     from testbed.profiling.thread_run import ThreadRun
@@ -114,7 +115,7 @@ def _interruptible() -> Iterator[threading.Event]:
         if heard.is_set():
             raise KeyboardInterrupt
         heard.set()
-        click.echo("interrupted: what ran until now is judged; once more ends this command", err=True)
+        click.echo("interrupted: its next system call ends it, and what it did is judged; once more ends all", err=True)
 
     try:
         before = signal.signal(signal.SIGINT, note)
@@ -167,10 +168,9 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
     for path in (own.stdout, timeline, options.outputs.html):
         if path is not None:
             try_writing(path)
-    page = options.outputs.html is not None and own.sample is None
     budget = budget_of(options.budget)
-    if options.location is not None or page:
-        _show_thread(options, own, named, budget)
+    if options.location is not None:
+        _show_step(options, own, named, budget)
         return
     process: WatchedProcess | CountedProcess
     long = _long(options, own, budget) if options.chunk or budget > BUDGET else None
@@ -196,6 +196,8 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         sys.stdout.write("\n")
     else:
         _print(process, shares, builds, shown=own.stdout is None)
+    if options.outputs.html is not None and own.sample is None:
+        _show_page(options, own, named, long or (process if isinstance(process, WatchedProcess) else None), budget)
     if not shares or any(each.unexplained for each in shares) or not reaches_own_code(shares):
         sys.exit(1)
 
@@ -263,72 +265,72 @@ def _judged_in_pieces(
         return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at)
 
 
-def _show_thread(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
-    """One step of a process, or a page of its first thread. Exits with 1 where something at the step is unexplained.
+def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
+    """One step of a process, and a page if one was asked for. Exits with 1 where something there is unexplained."""
+    from testbed.profiling.thread_part import part_at
+    from testbed.profiling.thread_run import look_ahead, thread_at
 
-    A page has the whole thread, or of one that is longer than a page the steps from its own code on.
-    """
-    from testbed.profiling.thread_run import look_ahead
-
-    page, location = options.outputs.html, options.location
-    if location is not None:
-        debug = _inputs(options.seed, budget, own)["debug"]
-        if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
-            click.echo(f"{why}. Its libraries are looked in, too, as it runs.", err=True)
-    most = BUDGET if page is None else MOST_ON_A_PAGE
-    long = _long(options, own, budget) if options.chunk or budget > most else None
-    if long is not None and not options.chunk and long.run.steps <= most:
-        long = None
-    seen = _seen_of_part(options, long) if long else _seen_of_whole(options, own, min(budget, most))
-    images = [loaded.image for loaded in seen.shown.process.images]
-    applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
-    told = True
-    if seen.site is not None:
-        run, row = seen.site
-        told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
-    if page is not None:
-        show_page(seen.shown, applicable, page, seen.threads)
+    location, process = str(options.location), None
+    debug = _inputs(options.seed, budget, own)["debug"]
+    if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
+        click.echo(f"{why}. Its libraries are looked in, too, as it runs.", err=True)
+    long = _long(options, own, budget) if options.chunk or budget > BUDGET else None
+    if long is not None:
+        with long_work(f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps) as work:
+            run, row = part_at(long, location, work.at)
+    else:
+        process = watched_process(str(options.program), options.seed, min(budget, BUDGET), own, options.conventions)
+        run, row = thread_at(process, location)
+    applicable = _applicable_to(run.process, named)
+    told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
+    if options.outputs.html is not None:
+        _show_page(options, own, named, process or long, budget)
     if not told:
         sys.exit(1)
 
 
-@dataclass(frozen=True, eq=False)
-class _LookedAt:
-    """What is looked at of a process with such ``threads``: a run for a page, and a row of one that was asked for."""
-
-    shown: ThreadRun
-    site: tuple[ThreadRun, int] | None
-    threads: Sequence[WatchedThread | LongThread]
+def _applicable_to(run: ProcessRun, named: Sequence[Unwinder]) -> list[Unwinder]:
+    images = [loaded.image for loaded in run.images]
+    return [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
 
 
-def _seen_of_whole(options: RunOptions, own: ProcessOptions, budget: int) -> _LookedAt:
-    from testbed.profiling.thread_run import thread_at, thread_run
+def _show_page(
+    options: RunOptions,
+    own: ProcessOptions,
+    named: Sequence[Unwinder],
+    ran: WatchedProcess | LongProcess | None,
+    budget: int,
+) -> None:
+    """Write a page of the first thread of a process that ``ran``: of all of it, if one page can show that."""
+    from testbed.profiling.result import WatchedProcess
+    from testbed.profiling.thread_part import part_of_own_code
+    from testbed.profiling.thread_run import thread_run
 
-    process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
-    site = thread_at(process, options.location) if options.location is not None else None
-    return _LookedAt(thread_run(process.run, process.threads[0]), site, process.threads)
-
-
-def _seen_of_part(options: RunOptions, long: LongProcess) -> _LookedAt:
-    from testbed.profiling.thread_part import part_at, part_of_own_code
-
-    with long_work(f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps) as work:
-        site = part_at(long, options.location, work.at) if options.location is not None else None
-        page = options.outputs.html is not None
-        shown = part_of_own_code(long, MOST_ON_A_PAGE, work.at) if page or site is None else site[0]
-    return _LookedAt(shown, site, long.threads)
+    if isinstance(ran, WatchedProcess) and ran.threads[0].steps > MOST_ON_A_PAGE:
+        ran = _long(options, own, budget)
+    if ran is None:  # it has to be held whole
+        most = min(budget, MOST_ON_A_PAGE)
+        ran = watched_process(str(options.program), options.seed, most, own, options.conventions)
+    if isinstance(ran, WatchedProcess):
+        run = thread_run(ran.run, ran.threads[0])
+    else:
+        with long_work(f"watching {ran.run.path.name}", "steps in two passes", 2 * ran.run.steps) as work:
+            run = part_of_own_code(ran, MOST_ON_A_PAGE, work.at)
+    show_page(run, _applicable_to(ran.run, named), options, ran.threads)
 
 
 def show_page(
-    run: ThreadRun, unwinders: Sequence[Unwinder], path: Path, threads: Sequence[WatchedThread | LongThread]
+    run: ThreadRun, unwinders: Sequence[Unwinder], options: RunOptions, threads: Sequence[WatchedThread | LongThread]
 ) -> None:
-    """Write a page that steps through the first one of a process's threads."""
+    """Write a page that steps through the first one of a process's threads, and say so."""
     from testbed.campaign.cells import cell_of
     from testbed.report.answers import answers_of
     from testbed.report.phrases import count
     from testbed.report.process_text import others_of
     from testbed.report.stepper import unwinder_sentence, write_stepper
 
+    path, err = options.outputs.html, options.as_json
+    assert path is not None
     with long_work("judging for the page", "unwinders", len(unwinders)) as work:
         answers = answers_of(run, unwinders)
         work.advance("writing")
@@ -338,9 +340,9 @@ def show_page(
     others = {"other thread": len(threads) - 1, "other program": len(run.process.children)}
     named = " and ".join(count(number, noun) for noun, number in others.items() if number)
     more = f", {run.ending}" + f"; it names {named}, and does not step through them" * bool(named)
-    click.echo(f"{path}: {run.steps_shown} of thread {run.thread.number} of {run.process.path.name}{more}")
+    click.echo(f"{path}: {run.steps_shown} of thread {run.thread.number} of {run.process.path.name}{more}", err=err)
     for each in answers.each:
-        click.echo(f"    {each.unwinder.name}: {unwinder_sentence(run, each.verdicts)}")
+        click.echo(f"    {each.unwinder.name}: {unwinder_sentence(run, each.verdicts)}", err=err)
 
 
 def _profiled(

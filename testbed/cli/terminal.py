@@ -119,9 +119,16 @@ def in_order(verb: str, units: Sequence[Unit], results: Iterable[OneUnits]) -> l
 _WIDEST = 10_000
 
 
+class _ReportConsole(Console):
+    """A console that leaves it to the command's edge to end where nobody reads on: its status is no finding's."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
 def console_for_reports(**options: Any) -> Console:
     """The console that reports are printed on: as wide as the terminal, or as COLUMNS or 100 columns elsewhere."""
-    console = Console(highlight=False, markup=False, **options)
+    console = _ReportConsole(highlight=False, markup=False, **options)
     if not console.is_terminal:
         console.width = _asked_width() or WIDTH
         console.file = cast("IO[str]", _WithoutPadding(sys.stdout))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -113,7 +114,8 @@ def run_process(
     """
     reading = FileReading(debug, conventions)
     image, shown = shown_program(path, sysroot, folders or {}, reading)
-    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
+    named = os.fspath(path)
+    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading, named)
     with WorkFolder("process") as temporary:
         process, streams = started(image, inputs, Path(written or temporary))
         process.kernel.interrupted = interrupted
@@ -350,7 +352,8 @@ def run_in_pieces(
     assert piece >= LEAST
     reading = FileReading(debug, conventions)
     image, shown = shown_program(path, sysroot, folders or {}, reading)
-    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading)
+    named = os.fspath(path)
+    inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading, named)
     last: list[tuple[Process, ProcessRun, Exited | str]] = []
     left, taken = LeftStacks(image.arch.word), dict[int, list[int]]()
     for each in _pieces(image, inputs, piece, last, interrupted=interrupted):

@@ -223,7 +223,7 @@ class ProcessInputs:
     """All that a process can depend on, besides its file: the same inputs give the same run.
 
     ``shown`` are host files and folders by their path for the process; it starts in ``folder``. ``reading``
-    is how its files become images: the process does not see it.
+    is how its files become images: the process does not see it. The program was ``named`` so, as in a shell.
     """
 
     arguments: tuple[str, ...] = ()
@@ -235,6 +235,7 @@ class ProcessInputs:
     folder: str = "/"
     memory: int = MOST_MEMORY
     reading: FileReading = AS_IT_LIES
+    named: str = ""
 
 
 def shown_files(image: Image, sysroot: Path | str | None, folders: Mapping[str, Path | str]) -> Mapping[str, Path]:
@@ -264,7 +265,8 @@ def _seen_as(path: Path, shown: Mapping[str, Path]) -> str:
 
 def _called(image: Image, path: str, inputs: ProcessInputs) -> str:
     """A program's argv[0]: its file as it was named, as in a shell, or its path where that name means nothing to it."""
-    named = str(image.path) if "/" in str(image.path) else f"./{image.path}"
+    named = inputs.named or str(image.path)
+    named = named if "/" in named else f"./{named}"
     there = os.path.normpath(Path(inputs.folder, named))
     return named if there == _seen_as(Path(os.path.abspath(image.path)), inputs.shown) else path
 

@@ -221,8 +221,8 @@ def _one_of(group: list[WrongPlace]) -> WrongPlace:
 def _named(thread: WatchedThread, pc: int, node: int) -> tuple[str, str]:
     """What the function of a frame is called, and how `testbed check` calls it; "" of code that no file has.
 
-    Without a symbol or an entry in the file's table a function is where it was entered. ``pc`` is inside the
-    instruction at which the frame stands.
+    Without a symbol or an entry in the file's table a function is where it was entered, if that is near. ``pc`` is
+    inside the instruction at which the frame stands.
     """
     trace, activations = thread.watched.trace, thread.watched.activations
     loaded = image_covering(trace.images, pc)
@@ -233,7 +233,7 @@ def _named(thread: WatchedThread, pc: int, node: int) -> tuple[str, str]:
         return known[1:]
     start = int(trace.pc[int(activations.opened[node])]) - loaded.bias
     if not image.covers(start) or not start <= link < start + _FAR or symbol_for(image, start) is not None:
-        start = link
+        return "code of no function", ""
     return f"+{start - image.base:#x}", f"{start:#x}"
 
 

@@ -287,14 +287,11 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[Un
     dead = "".join(f"; {each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
     if not worst.of(CodePart.OWN).lies:
         return Text(f"\n{said}, and nobody lies there{dead}.", "bold")
-    parts = _parts(process)
-    own = [place for place in worst.places if place.lies and _part_of(place, parts) is CodePart.OWN]
-    most = max(own, key=lambda place: place.lies, default=None)
-    where = f", most at frames of {brief(most.function)}" if most else ""
+    most = max(filter(_is_own, worst.code), key=lambda each: each.lies).code.function
     mine = worst.of(CodePart.OWN)
     found = f", and finds your own callers at {share(mine.within, mine.steps)}" if mine.within > mine.right else ""
     liar = "it" if worst is best else worst.name
-    return Text(f"\n{said}; {liar} lies at {share(mine.lies, mine.steps)}{where}{found}{dead}.", "bold")
+    return Text(f"\n{said}; {liar} lies at {share(mine.lies, mine.steps)}, most in {brief(most)}{found}{dead}.", "bold")
 
 
 def _rightly(each: UnwinderShare) -> str:

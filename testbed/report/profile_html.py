@@ -51,14 +51,20 @@ def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
     rows = [[_wrong(each.inner), _wrong(each), share(each.cut, each.samples)] for each in others]
     for build in builds[1:]:
         theirs = {each.name: _wrong(each.inner) for each in build.profiles[1:]}
-        heads.append(f"with your functions,\nin {build.run.path.name}")
+        heads.append(f"with your functions,\nin {_called(build, builds)}")
         for each, row in zip(others, rows, strict=True):
             row.append(theirs.get(each.name, "not asked"))
     numbered = (NumberedRow((each.name,), tuple(row)) for each, row in zip(others, rows, strict=True))
     yield NumberedTable(("unwinder",), tuple(heads), tuple(numbered))
     for build in builds[1:]:
-        yield Text(f"\n{build.run.path.name} beside {builds[0].run.path.name}: {_cost(builds[0], build)}")
+        yield Text(f"\n{_called(build, builds)} beside {_called(builds[0], builds)}: {_cost(builds[0], build)}")
     yield Text(f"\n{_answer(builds[0])}", "bold")
+
+
+def _called(build: ProfiledBuild, builds: Sequence[ProfiledBuild]) -> str:
+    """A build by its file's name, or by its path where another one has the same name."""
+    names = [each.run.path.name for each in builds]
+    return str(build.run.path) if names.count(build.run.path.name) > 1 else build.run.path.name
 
 
 def _answer(build: ProfiledBuild) -> str:
@@ -195,7 +201,6 @@ def _told(build: ProfiledBuild) -> Mapping[str, Any]:
     true, *others = build.profiles
     inner = [each.inner for each in build.profiles]
     return {
-        "name": printable(str(build.run.path.name)),
         "head": f"{build.run.arch}, {count(build.run.steps, 'step')}, {build.own:,} of its own code; "
         f"{count(true.samples, 'sample')}, one every {true.every:,} steps",
         "wrong": [(e.name, _wrong(e.inner), _wrong(e), share(e.cut, e.samples)) for e in others],
@@ -215,5 +220,5 @@ def profile_html(builds: Sequence[ProfiledBuild]) -> str:
         title=printable(builds[0].run.path.name),
         answer=printable(_answer(builds[0])),
         cost=printable(_cost(*builds)) if len(builds) == 2 else "",
-        builds=[_told(build) for build in builds],
+        builds=[{**_told(build), "name": printable(_called(build, builds))} for build in builds],
     )

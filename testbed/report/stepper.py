@@ -145,7 +145,10 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
     if verdict.outcome is Outcome.WRONG_REGISTER:
         return f"finds all callers, but not every register from {_where(run, first)} on: {_why(run, first, verdict)}"
     if not changes:
-        return f"never sees {function}'s caller: {_why(run, first, verdict)}"
+        opened = run.trace.pc[run.watched.activations.opened[run.watched.node]]
+        alike = (opened == opened[first]) & (marks < TRANSITION)
+        never = "does not always see" if (exact[alike] | (frame[alike] > 0)).any() else "never sees"
+        return f"{never} {function}'s caller: {_why(run, first, verdict)}"
     whose = (f"{function}'s caller", *("it",) * (MOST_CHANGES - 1))
     told = [_told(run, verdicts, *change, of) for change, of in zip(changes, whose, strict=False)]
     more = len(changes) - len(told)
@@ -183,6 +186,10 @@ def telling_step(run: Run, verdicts: Sequence[Verdict]) -> int:
     _, first, times = np.unique(kind, return_index=True, return_counts=True)
     most = kind[min(zip((-times).tolist(), first.tolist(), strict=True))[1]]
     some = bad[kind == most]
+    if isinstance(run, ThreadRun):  # in the function that has most of them
+        entered = run.trace.pc[run.watched.activations.opened[run.watched.node[some]]]
+        functions, times = np.unique(entered, return_counts=True)
+        some = some[entered == functions[np.argmax(times)]]
     return int(some[np.argmax(run.watched.callers[run.watched.node[some]])])
 
 

@@ -243,7 +243,7 @@ def test_a_program_is_called_as_it_was_named_where_that_name_means_it(
     own, elsewhere = str(tmp_path / "name"), "/program/name"
     for folder, asked, called, lies in (
         (tmp_path, "name", "./name", own),
-        (tmp_path, "below/link", "below/link", own),
+        (tmp_path, "./below/link", "./below/link", own),
         (tmp_path, own, own, own),
         (tmp_path / "below", "../name", elsewhere, elsewhere),
     ):
@@ -259,6 +259,15 @@ def test_a_process_reads_what_the_command_reads_where_that_is_said() -> None:
         [*command, "--stdin", "-", "--", "-c", "cat"], input=b"from a pipe\n", capture_output=True, check=True
     )
     assert b"dash printed:\nfrom a pipe\n" in said.stdout
+
+
+def test_who_reads_no_more_ends_the_command_with_a_status_of_its_own() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-c", "from testbed.cli import main; main()", "run", "/bin/true", "-u", "eh_frame"]
+    said = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (said.returncode, said.stderr.decode().count("Error")) == (141, 0)
 
 
 def test_of_a_script_it_is_told_how_its_interpreter_is_run(
@@ -322,6 +331,16 @@ def test_a_page_of_a_process_opens_in_its_own_code_with_the_shares_of_the_termin
         assert shown_shares == right and right[1] == "100"
         assert shown.evaluate("stepper.model.col.own[stepper.at()]") == 1
         assert shown.locator("#others p").count() == 1 and "process" in shown.inner_text("#others"), said.out
+
+
+def test_a_page_comes_with_the_report_and_no_two_files_of_one_kind_are_taken(testbed: Testbed, tmp_path: Path) -> None:
+    page, hello = tmp_path / "page.html", str(built("hello", "x86_64", "static"))
+    asked = ("run", hello, "-u", "eh_frame", "-o", str(page))
+    said = tells(testbed, 0, (*asked, "--", "abc"), out=["Which stack does each unwinder show in your code?"])
+    assert "hello-x86_64-static printed:" in said.out and f"{page}: " in said.out and page.exists()
+    kept = tells(testbed, 0, (*asked, "--json", "--", "abc"), err=[f"{page}: "]).out
+    assert data_of(kept, "process")["steps"]
+    tells(testbed, 2, (*asked, "-o", str(tmp_path / "other.html")), err=["would hold the same"])
 
 
 def test_a_page_steps_through_the_first_thread(
@@ -440,7 +459,7 @@ def test_an_interrupt_ends_the_run_and_what_it_did_is_judged(
     said = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--json", *more, "--", "abc")
     found = json.loads(said.out)
     steps = found["steps"]
-    assert "what ran until now is judged" in said.err and found["ending"] == f"interrupted behind {steps:,} steps"
+    assert "what it did is judged" in said.err and found["ending"] == f"interrupted behind {steps:,} steps"
     assert 1_000 < steps == found["unwinders"][0]["judged"] and found["status"] is None
 
 

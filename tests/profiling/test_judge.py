@@ -12,6 +12,7 @@ import pytest
 
 from testbed.campaign.prove import prove
 from testbed.contract.assumption import KIND
+from testbed.image.symbols import symbol_for
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun, run_process
 from testbed.process.process_run import run_in_pieces
@@ -279,6 +280,13 @@ def test_what_starts_a_program_is_start_up_also_without_a_name(tmp_path: Path) -
     begins = init.address + trace.images[0].bias
     inside = (trace.pc >= np.uint64(begins)) & (trace.pc < np.uint64(begins + len(init.data)))
     assert inside.any() and {codes[number].part for number in of_step[inside].tolist()} == {CodePart.LINKER}
+
+
+def test_a_name_without_a_size_does_not_reach_into_another_section() -> None:
+    image = ran("hello", "x86_64", "dynamic", "abc").images[0].image
+    init, plt = (image.sections[name].address for name in (".init", ".plt"))
+    named = symbol_for(image, init)
+    assert named is not None and (named.name, named.size) == ("_init", 0) and symbol_for(image, plt) is None
 
 
 def test_own_functions_are_apart_and_a_library_beside_the_program_is_own(run: ProcessRun) -> None:

@@ -162,6 +162,14 @@ def _share(name: str, *, sampled: bool = False, **outcomes: int) -> UnwinderShar
 
 FRAMES = WrongPlace("work", "server", "", 30, 30, 3, 1, "f"), WrongPlace("main", "server", "", 90, 9, 3, 1, "f")
 LIES = replace(_share("stack_scan", exact=70, skipped=30), places=FRAMES)
+MOST_IN_WORK = replace(
+    LIES,
+    code=(
+        CodeShare(ProcessCode(CodePart.OWN, "main"), 60, 50, 10, within=60),
+        CodeShare(ProcessCode(CodePart.OWN, "work"), 40, 20, 20, within=20),
+        CodeShare(ProcessCode(CodePart.LIBRARY), 90, 0, 90),
+    ),
+)
 ALL_EXACT, STOPS = _share("eh_frame", exact=100), _share("orc", exact=90, stopped=10)
 SAMPLED = _share("gdb", sampled=True, exact=25, stopped=5)
 DEAD = _share("drgn", sampled=True, exact=25, stopped=1, crashed=3, hung=1)
@@ -197,15 +205,16 @@ def printed(part: object) -> str:
         ),
         (
             [STOPS, LIES],
-            "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most at frames of work.",
+            "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most in main.",
         ),
         (
             [UnwinderShare(name="eh_frame", sampled=False)],
             "No step of your code was judged: exit 127.",
         ),
         (
-            [LIES],
-            "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most at frames of work.",
+            [MOST_IN_WORK],
+            "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in work, "
+            "and finds your own callers at 80.0 %.",
         ),
     ],
 )

@@ -309,6 +309,7 @@ HEAR = "goes wrong at middle, 1 frame further out: "
         ),
         ("leaf_no_frame", "arm32", "fp_chain", "never sees leaf's caller: r11 leads to _start+0x10 (main"),
         ("no_table", "x86_64", "eh_frame", "never sees"),
+        ("signal_alternate", "x86_64", "fp_chain", "does not always see give_back's caller: rbp leads to on_second"),
     ],
 )
 def test_the_sentence(program: str, arch: str, chosen: str, sentence: str) -> None:
