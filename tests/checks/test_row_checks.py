@@ -17,6 +17,7 @@ from testbed.checks.code_spans import CodeSpan, span_at
 from testbed.checks.code_words import CodeWords
 from testbed.checks.file_result import formats_differ
 from testbed.checks.groups import PieceCounts
+from testbed.checks.impossible import dynamic_frame_steps
 from testbed.checks.model import FindingKind, HowKnown, WrongThing
 from testbed.checks.native.codes import CFA, NO_ROW, OUTERMOST, RETURN_ADDRESS, SIGNATURE, UNREADABLE
 from testbed.checks.pc_checks import by_pc, summed
@@ -41,10 +42,13 @@ from testbed.contract.rows import (
 )
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage, Segment, Symbol
+from testbed.micro.batches import Batch
 from testbed.micro.functions import CodePiece
 from testbed.runs.run import Run, run_program
+from testbed.truth import observe
 from testbed.words.errors import ToolchainMissing, UnsupportedRule, UnwindError
 from tests.checks.watched_tables import damaged, loaded_of, ran, table_of, tables_of
+from tests.witness.witnessed import recorded
 from unwinders.rows.apply import apply
 
 
@@ -432,3 +436,42 @@ def test_a_value_that_is_in_many_places_shows_no_save() -> None:
     assert TruePlace(in_place=False, offsets=slots).vague
     assert not TruePlace(in_place=False, offsets=frozenset({-16, -24})).vague
     assert not TruePlace(in_place=True, offsets=slots).vague
+
+
+RAISED = """
+fn main
+    str x30, [sp, #-16]!
+    sub sp, sp, #64
+    bl f
+    nop
+    add sp, sp, #64
+    ldr x30, [sp], #16
+    mov x0, #42
+    ret
+fn f
+    mov x29, sp
+    adr x3, amount
+    ldr x3, [x3]
+    sub sp, sp, x3
+    mov x20, x30
+    bl g
+after:
+    mov sp, x29
+    br x20
+fn g
+    nop
+    ret
+amount: .quad -32
+"""
+
+
+def test_behind_a_raised_stack_pointer_a_path_proves_nothing_whoever_runs() -> None:
+    """An amount that is not of the code raised SP over the caller's frame: what is called then is no run's, either."""
+    trace = recorded("arm64", RAISED)
+    loaded, watched, steps = trace.images[0], observe(trace), np.arange(len(trace))
+    (before,) = (step for step in steps.tolist() if trace.sp[step] + 32 == trace.sp[min(step + 1, len(trace) - 1)])
+    for path in (np.zeros(len(trace), np.int64), np.minimum(steps // (before + 3), 1)):
+        nothing = np.zeros(len(trace), np.bool_)
+        batch = Batch(trace, path, nothing, nothing, nothing)
+        _, raised = dynamic_frame_steps(watched, loaded, trace.pc - np.uint64(loaded.bias), batch)
+        assert np.array_equal(raised, (steps > before) & (path == 0))
