@@ -18,7 +18,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
 from testbed.profiling.places import WrongPlaces, WrongSteps, joined_places
 from testbed.profiling.result import UnwinderShare, WatchedProcess, WatchedThread
-from testbed.profiling.whose_code import CodeShare, joined_code, own_reach, own_steps, shares_of_code
+from testbed.profiling.whose_code import CodeShare, joined_code, own_steps, shares_of_code
 from testbed.truth import observe
 from testbed.truth.frame_sites import frame_sites
 from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, counted_columns
@@ -88,7 +88,7 @@ class Judging:
         nodes = watched.node[found.steps]
         whole = STOPPED[found.outcome] & (found.frame == watched.callers[nodes])
         answered = (STOPPED | LYING)[found.outcome]
-        within = (found.outcome == EXACT) | (answered & (found.frame >= own_reach(watched)[nodes]))
+        within = (found.outcome == EXACT) | (answered & (found.frame >= thread.reach[nodes]))
         self.counts += counted_columns(
             found.outcome,
             transition,
@@ -109,9 +109,8 @@ class Judging:
         code = shares_of_code(
             codes,
             of_step[found.steps - thread.begins][judged],
-            exact=found.outcome[judged] == EXACT,
+            right=((found.outcome == EXACT) | whole)[judged],
             lies=LYING[found.outcome[judged]],
-            whole=whole[judged],
             within=within[judged],
         )
         self.code = joined_code((*self.code, *code))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.process import ProcessRun
-from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, own_reach
 from testbed.truth import Truth
 from testbed.verdicts.counts import Counts
 
@@ -42,6 +42,11 @@ class WatchedThread:
     def code(self) -> tuple[tuple[ProcessCode, ...], NDArray[np.int64]]:
         """The code that its steps are of, and which of it each is."""
         return code_of_steps(self.watched.trace, self.begins, self.stop)
+
+    @cached_property
+    def reach(self) -> NDArray[np.int64]:
+        """Of each activation how many frames further out the outermost one of the program's own code is."""
+        return own_reach(self.watched)
 
     @property
     def transition(self) -> int:
@@ -155,7 +160,7 @@ class UnwinderShare(Counts):
 
     def of(self, part: CodePart) -> CodeShare:
         """The steps of one part, added up."""
-        return sum((each for each in self.code if each.code.part is part), CodeShare(ProcessCode(part), 0, 0, 0))
+        return sum((each for each in self.code if each.code.part is part), CodeShare(ProcessCode(part), 0, 0, 0, 0))
 
     @property
     def stops(self) -> int:

@@ -20,7 +20,7 @@ from testbed.process import ProcessRun
 from testbed.process.process_run import LongProcess, LongThread
 from testbed.profiling.judge import Judging, sampled_steps, steps_asked
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
-from testbed.profiling.whose_code import CodePart, own_reach, own_steps
+from testbed.profiling.whose_code import CodePart, own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.places import NONE_NEAR, addresses_at, located, missing, place_of
@@ -159,11 +159,6 @@ class ThreadRun(Run):
         if self._of_own_code.any():
             return self._of_own_code
         return np.isin(np.arange(len(self)), self.shown)
-
-    @cached_property
-    def reach(self) -> NDArray[np.int64]:
-        """Of each activation how many frames further out the outermost one of the program's own code is."""
-        return own_reach(self.watched)
 
     @property
     def whose(self) -> str:

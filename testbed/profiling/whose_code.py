@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -65,24 +65,19 @@ class ProcessCode:
 class CodeShare:
     """How one unwinder fares at the steps of some code that are judged. The rest of ``steps`` are honest stops.
 
-    At those ``within`` own code all callers are found out to the outermost one that is of the program's own code.
+    It is ``right`` where it finds all callers. At those ``within`` own code it finds all out to the outermost one that
+    is of the program's own code.
     """
 
     code: ProcessCode
     steps: int
-    exact: int
+    right: int
     lies: int
-    whole: int = field(default=0)  # stops behind the last true caller
-    within: int = field(default=0)
+    within: int
 
     def __add__(self, other: CodeShare) -> CodeShare:
-        mine, its = ((s.steps, s.exact, s.lies, s.whole, s.within) for s in (self, other))
+        mine, its = ((each.steps, each.right, each.lies, each.within) for each in (self, other))
         return CodeShare(self.code, *map(sum, zip(mine, its, strict=True)))
-
-    @property
-    def right(self) -> int:
-        """Steps at which all callers are found."""
-        return self.exact + self.whole
 
 
 class _CodeOf:
@@ -179,15 +174,14 @@ def shares_of_code(
     codes: tuple[ProcessCode, ...],
     of_step: NDArray[np.int64],
     *,
-    exact: NDArray[np.bool_],
+    right: NDArray[np.bool_],
     lies: NDArray[np.bool_],
-    whole: NDArray[np.bool_],
     within: NDArray[np.bool_],
 ) -> tuple[CodeShare, ...]:
     """The judged steps of a thread, counted by code."""
     columns = [
         np.bincount(of_step[chosen], minlength=len(codes)).tolist()
-        for chosen in (np.ones(len(of_step), np.bool_), exact, lies, whole, within)
+        for chosen in (np.ones(len(of_step), np.bool_), right, lies, within)
     ]
     return tuple(CodeShare(code, *numbers) for code, *numbers in zip(codes, *columns, strict=True) if numbers[0])
 

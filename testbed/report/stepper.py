@@ -164,7 +164,7 @@ def _counted(run: Run, verdicts: Sequence[Verdict]) -> tuple[NDArray[np.bool_], 
     asked, outcome = marks < TRANSITION, marks % UNEXPLAINED
     if not isinstance(run, ThreadRun):
         return asked, outcome == EXACT
-    own_callers = faults(verdicts)[1] >= run.reach[run.watched.node]
+    own_callers = faults(verdicts)[1] >= run.thread.reach[run.watched.node]
     return asked & run.own, (outcome == EXACT) | ((STOPPED | LYING)[outcome] & own_callers)
 
 

@@ -334,11 +334,9 @@ def test_a_program_that_never_begins_is_no_pass(run: ProcessRun) -> None:
 def test_shares_of_parts_of_a_run_are_joined_by_code() -> None:
     main, rest = ProcessCode(CodePart.OWN, "main"), ProcessCode(CodePart.LIBRARY)
     step, yes, no = np.array([0, 0, 1], np.int64), np.array([True, False, True]), np.array([False, True, False])
-    once = shares_of_code(
-        (main, rest, ProcessCode(CodePart.LINKER)), step, exact=yes, lies=no, whole=no & yes, within=yes
-    )
-    assert once == (CodeShare(main, 2, 1, 1, within=1), CodeShare(rest, 1, 1, 0, within=1))
-    assert joined_code([*once, *once]) == (CodeShare(main, 4, 2, 2, within=2), CodeShare(rest, 2, 2, 0, within=2))
+    once = shares_of_code((main, rest, ProcessCode(CodePart.LINKER)), step, right=yes, lies=no, within=yes)
+    assert once == (CodeShare(main, 2, 1, 1, 1), CodeShare(rest, 1, 1, 0, 1))
+    assert joined_code([*once, *once]) == (CodeShare(main, 4, 2, 2, 2), CodeShare(rest, 2, 2, 0, 2))
 
 
 # Rows that are right where they stand, and false later: a slot that is written over, a signal that no row says.

@@ -156,7 +156,7 @@ def _share(name: str, *, sampled: bool = False, **outcomes: int) -> UnwinderShar
         for word, number in outcomes.items()
     }
     exact, lies = outcomes.get("exact", 0), outcomes.get("skipped", 0)
-    own = CodeShare(ProcessCode(CodePart.OWN, "main"), sum(outcomes.values()), exact, lies)
+    own = CodeShare(ProcessCode(CodePart.OWN, "main"), sum(outcomes.values()), exact, lies, exact)
     return UnwinderShare(kinds, name=name, sampled=sampled, code=(own,))
 
 
@@ -165,9 +165,9 @@ LIES = replace(_share("stack_scan", exact=70, skipped=30), places=FRAMES)
 MOST_IN_WORK = replace(
     LIES,
     code=(
-        CodeShare(ProcessCode(CodePart.OWN, "main"), 60, 50, 10, within=60),
-        CodeShare(ProcessCode(CodePart.OWN, "work"), 40, 20, 20, within=20),
-        CodeShare(ProcessCode(CodePart.LIBRARY), 90, 0, 90),
+        CodeShare(ProcessCode(CodePart.OWN, "main"), 60, 50, 10, 60),
+        CodeShare(ProcessCode(CodePart.OWN, "work"), 40, 20, 20, 20),
+        CodeShare(ProcessCode(CodePart.LIBRARY), 90, 0, 90, 0),
     ),
 )
 ALL_EXACT, STOPS = _share("eh_frame", exact=100), _share("orc", exact=90, stopped=10)
@@ -261,7 +261,7 @@ def test_a_path_is_whole_however_narrow_and_a_name_is_broken_only_where_it_has_t
 
 def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
     names = ("fp_chain", "eh_frame", "stack_scan", "libgcc_backtrace")
-    code = CodeShare(ProcessCode(CodePart.OWN, f"handle_{'request_' * 6}now"), 12_000, 12_000, 0)
+    code = CodeShare(ProcessCode(CodePart.OWN, f"handle_{'request_' * 6}now"), 12_000, 12_000, 0, 12_000)
     shares = [replace(ALL_EXACT, name=name, code=(code,)) for name in names]
     lines = shown(Group(*_functions(PROCESS, shares)), 80).splitlines()
     assert max(map(len, lines)) <= 80 and sum("your functions" in line for line in lines) == 1
