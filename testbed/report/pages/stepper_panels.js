@@ -15,6 +15,9 @@ function codePanel(model, shown, go) {
     for (let k = model.begin; k <= model.last; k++) if (col.line[k] === at && col[`s${i}outcome`][k] === worst[i][at] && !col.transition[k]) n++;
     return n;
   };
+  const LONG = 24; // characters
+  // Of a long name the distance is enough: the function's first line, and the line above the panels, have it whole.
+  const shortened = (where) => (where.length > LONG && where.includes("+0x") ? where.slice(where.lastIndexOf("+0x")) : where);
   const sourced = facts.code.some((line) => line[5]);
   let from = -1, to = -1, current = null, key = "";
 
@@ -38,7 +41,7 @@ function codePanel(model, shown, go) {
     for (let at = from; at <= to; at++) {
       const [pc, where, , text, executed, lineNumber, source] = facts.code[at];
       rows.push(el("tr", { class: executed ? "" : "never", "data-line": at, "data-pc": pc },
-        el("td", { class: "here" }), el("td", { class: "where" }, where), el("td", { class: "text" }, text),
+        el("td", { class: "here" }), el("td", { class: "where", title: where }, shortened(where)), el("td", { class: "text" }, text),
         ...chosen.map((i) => {
           if (!executed) return el("td", { class: "o" });
           const outcome = facts.outcomes[worst[i][at]];
@@ -48,6 +51,7 @@ function codePanel(model, shown, go) {
         sourced ? el("td", { class: "source" }, lineNumber ? `${lineNumber}  ${source}` : "") : null));
     }
     body.classList.toggle("many", chosen.length > 6);
+    body.classList.toggle("long", name.length > LONG);
     body.replaceChildren(el("thead", {}, head), el("tbody", {}, rows));
     current = null;
     key = chosen.join();
