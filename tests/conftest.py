@@ -31,9 +31,10 @@ _SEEN = {"cpu": 0.0}  # by this process, at the report before
 
 @pytest.fixture
 def testbed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Testbed:
-    """The command line in this process."""
+    """The command line in this process, whatever the width that these tests are run in."""
     from tests.cli.command import in_this_process
 
+    monkeypatch.delenv("COLUMNS", raising=False)
     return partial(in_this_process, monkeypatch, capsys)
 
 

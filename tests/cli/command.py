@@ -32,8 +32,7 @@ Testbed = Callable[..., Said]
 
 
 def in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Said:
-    """What `testbed ARGUMENTS` says, whatever the width that these tests are run in."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    """What `testbed ARGUMENTS` says."""
     monkeypatch.setattr(sys, "argv", ["testbed", *arguments])
     monkeypatch.setenv("NO_COLOR", "1")
     status: object = 0
