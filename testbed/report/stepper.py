@@ -228,8 +228,9 @@ def _moves_return_address(run: Run, before: int, after: int) -> bool:
     low, size = int(trace.sp[before]), int(trace.sp[after]) - int(trace.sp[before])
     values = trace.writes.value[first:end].tolist()
     if 0 < size <= MOST_GIVEN_UP:
-        data = trace.memory(before).read(low, size)
-        values += [int.from_bytes(data[at : at + word], "little") for at in range(0, size, word)]
+        places = np.arange(low, low + size, word, dtype=np.uint64)
+        held, mapped = trace.words.at(np.full(len(places), before), places)
+        values += held[mapped].tolist()
     kept = run.watched.activations[int(run.watched.node[before])].return_address
     return any(run.arch.without_signature(value) == kept for value in values)
 
