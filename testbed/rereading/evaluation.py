@@ -123,6 +123,14 @@ class RulesInColumns:
         return registers
 
     @cached_property
+    def reads(self) -> Bools:
+        """Of each line, which of `bases` its own rules count from."""
+        used = np.zeros(self.base.shape, np.bool_)
+        lines, things = np.nonzero((self.base >= 0) & (self.base < self.base.shape[1] - _THINGS))
+        used[lines, self.base[lines, things]] = True
+        return used[:, self.bases]
+
+    @cached_property
     def things(self) -> Numbers:
         """Which of the things some line has a rule for."""
         return np.flatnonzero((self.base != _NOTHING).any(axis=0))

@@ -298,24 +298,11 @@ OfForm = Record | RecordList | ShadowStack | StackWords | TableRow
 def _failing_together(truth: Truth, backtraces: Backtraces, assumption: OfForm, steps: NDArray[np.int64]) -> Failing:
     """Where an assumption fails at steps whose answers were made together.
 
-    A table's row goes by the pc, at the innermost frame; of those further out nobody asks more than once for each
-    answer to an activation.
+    A table's row goes by the pc and by registers that the row before gave: of a caller nobody asks more than once for
+    each answer to an activation.
     """
-
-    def checked(steps: NDArray[np.int64], frames: int | None) -> Failing:
-        sites = Sites(truth, steps)
-        return check_assumption(sites, read_along(sites, assumption), backtraces, frames)
-
-    if not isinstance(assumption, TableRow):
-        return checked(steps, None)
-    found = checked(steps, 1)
-    holds = np.flatnonzero(found.frame < 0)
-    if not len(holds):
-        return found
-    first, place = distinct_rows(_pairs(truth, backtraces, steps[holds]))
-    further = checked(steps[holds[first]], None)
-    found.put(holds, Failing(further.frame[place], further.clause[place], further.foretold[place]))
-    return found
+    sites = Sites(truth, steps)
+    return check_assumption(sites, read_along(sites, assumption), backtraces, once=isinstance(assumption, TableRow))
 
 
 def _answers(truth: Truth, backtraces: Backtraces, unwinder: Unwinder, steps: NDArray[np.int64]) -> NDArray[np.uint64]:

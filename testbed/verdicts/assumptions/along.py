@@ -18,7 +18,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from itertools import islice
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,6 +30,7 @@ from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.native import ROOT
 from testbed.contract.unwinder import HeldTo
 from testbed.trace import Snapshot, Trace
+from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import TrueFrame, Truth
 from testbed.truth.native.near import is_at
 from testbed.words.outcome import Outcome
@@ -281,19 +281,50 @@ class Failing:
 
 
 def check_assumption(
-    sites: Sites, reading: ReadingAlong, said: Backtraces | None = None, frames: int | None = None
+    sites: Sites, reading: ReadingAlong, said: Backtraces | None = None, *, once: bool = False
 ) -> Failing:
     """Where an assumption fails along the true stack of each site; what is ``said`` is held to what that foretells.
 
-    ``frames``: only so many of each are looked at.
+    ``once``: of sites that are said the same caller of the same activation, one goes on for all.
     """
     found = Failing.nowhere(len(sites))
-    for k, rows, come, fails in islice(_along(sites, reading), frames):
+    shared = _SharedCallers.of(sites, said) if said is not None and once else None
+    for k, rows, come, fails in _along(sites, reading, shared):
         failed = np.flatnonzero(fails)
         found.frame[rows[failed]], found.clause[rows[failed]] = k, fails[failed]
         if said is not None and len(failed):
             found.foretold[rows[failed]] = _are_said(said, sites.steps[rows[failed]], k, come, failed)
+    for some, like in reversed(shared.like if shared else ()):
+        found.put(some, Failing(found.frame[like], found.clause[like], found.foretold[like]))
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _SharedCallers:
+    """Which sites are said the same caller of the same activation.
+
+    ``node`` has the caller that each site is said at the frame that is asked about next. ``like`` has, frame by frame,
+    the sites that went on, and for each of them the one that went on in its place.
+    """
+
+    node: NDArray[np.int32]
+    outer: NDArray[np.int32]
+    like: list[tuple[Numbers, Numbers]]
+
+    @classmethod
+    def of(cls, sites: Sites, said: Backtraces) -> _SharedCallers:
+        return cls(said.sites.outer[said.site[sites.steps]], said.nodes.outer, [])
+
+    def first(self, rows: Numbers, callers: Numbers) -> Bools:
+        """Of some sites, those that go on to the activations ``callers``; the others are like one of them."""
+        node = self.node[rows]
+        there = node >= 0
+        first, place = distinct_rows(np.stack((np.where(there, node, -1 - rows), callers), axis=1))
+        self.like.append((rows, rows[first][place]))
+        self.node[rows[there]] = self.outer[node[there]]
+        go_on = np.zeros(len(rows), np.bool_)
+        go_on[first] = True
+        return go_on
 
 
 def all_failed(sites: Sites, reading: ReadingAlong) -> list[Failed | None]:
@@ -306,7 +337,9 @@ def all_failed(sites: Sites, reading: ReadingAlong) -> list[Failed | None]:
     return found
 
 
-def _along(sites: Sites, reading: ReadingAlong) -> Iterator[tuple[int, Numbers, ComeBy, NDArray[np.uint8]]]:
+def _along(
+    sites: Sites, reading: ReadingAlong, shared: _SharedCallers | None = None
+) -> Iterator[tuple[int, Numbers, ComeBy, NDArray[np.uint8]]]:
     """Frame by frame: its number, the sites that are right so far, what is come by at each, and what fails."""
     rows, index = np.arange(len(sites)), sites.truth.node[sites.steps].astype(np.int64)
     come, k = next(reading), 0
@@ -314,9 +347,12 @@ def _along(sites: Sites, reading: ReadingAlong) -> Iterator[tuple[int, Numbers, 
         fails = _held_against(sites, index, come)
         yield k, rows, come, fails
         go_on = (fails == 0) & (come.ends == CALLER)
+        callers = sites.truth.activations.parent[index].astype(np.int64)
+        if shared is not None:
+            go_on[go_on] = shared.first(rows[go_on], callers[go_on])
         if not go_on.any():
             return
-        rows, index = rows[go_on], sites.truth.activations.parent[index[go_on]].astype(np.int64)
+        rows, index = rows[go_on], callers[go_on]
         come, k = reading.send(go_on), k + 1
 
 

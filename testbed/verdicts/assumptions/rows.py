@@ -118,7 +118,7 @@ def read_by_rows(sites: Sites, assumption: TableRow) -> Words:
     pc = sites.register(sites.arch.pc)
     _, line, kinds = table.at(pc)
     own = np.where(table.rules.has_others[line], pc, 0)
-    return np.column_stack((line, kinds @ (1 << np.arange(kinds.shape[1])), own, registers[:, table.rules.bases]))
+    return np.column_stack((line, kinds @ (1 << np.arange(kinds.shape[1])), own, np.where(table.rules.reads[line], registers[:, table.rules.bases], 0)))
 
 
 def table_rows(sites: Sites, assumption: TableRow) -> ReadingAlong:
