@@ -22,8 +22,8 @@ from testbed.program.model import Program
 from testbed.runs.places import located
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
+from testbed.verdicts.accord import Accord
 from testbed.verdicts.assumptions import Failed
-from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.assumptions.words import expected, place, reason
 from testbed.verdicts.one import Verdict
 from testbed.words.catalogue import nearest

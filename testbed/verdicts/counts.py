@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.truth.phases import PHASES, Phase
-from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.accord import Accord
 from testbed.words.outcome import Outcome
 
 OUTCOMES, ACCORDS = tuple(Outcome), tuple(Accord)

@@ -14,7 +14,8 @@ from testbed.arch import Arch
 from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.truth import TrueFrame
 from testbed.truth.phases import PHASES
-from testbed.verdicts.assumptions.along import Accord, Failed, first_false
+from testbed.verdicts.accord import Accord
+from testbed.verdicts.assumptions.along import Failed, first_false
 from testbed.verdicts.counts import NO_CALLERS, Callers, Counts, SiteKind
 from testbed.words.outcome import Outcome
 

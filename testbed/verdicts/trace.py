@@ -23,17 +23,9 @@ from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.native.compiled import sooner
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth
+from testbed.verdicts.accord import Accord, accord, standing
 from testbed.verdicts.assumptions import failed_at, read_along
-from testbed.verdicts.assumptions.along import (
-    NUMBERS,
-    Accord,
-    Failing,
-    Sites,
-    accord,
-    check_assumption,
-    promised_of,
-    standing,
-)
+from testbed.verdicts.assumptions.along import NUMBERS, Failing, Sites, check_assumption, promised_of
 from testbed.verdicts.assumptions.code_rows import CodeRows
 from testbed.verdicts.assumptions.rows import read_by_rows
 from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns

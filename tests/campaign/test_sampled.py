@@ -22,7 +22,7 @@ from testbed.runs.long import judge_long, watch_long
 from testbed.runs.run import Run, run_program
 from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
-from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.accord import Accord
 from testbed.words.errors import NoUnwindInfo, ToolchainMissing, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS

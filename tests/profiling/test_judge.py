@@ -31,7 +31,7 @@ from testbed.profiling.whose_code import (
 )
 from testbed.report.process_text import line_of
 from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
-from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.accord import Accord
 from testbed.verdicts.trace import verdict_at
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS

@@ -37,7 +37,7 @@ from testbed.report.step_view import step_view
 from testbed.report.table_text import LEGEND, cfa_text, rule_text, table_page
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
-from testbed.verdicts.assumptions.along import Accord
+from testbed.verdicts.accord import Accord
 from testbed.verdicts.counts import OUTCOMES, SiteKind
 from testbed.verdicts.trace import EXACT
 from testbed.words.outcome import Outcome

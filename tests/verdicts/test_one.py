@@ -14,7 +14,8 @@ from testbed.contract.unwinder import HeldTo
 from testbed.conventions import platform
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES
-from testbed.verdicts.assumptions.along import Accord, Failed, ForetoldEnd, FoundCaller, accord
+from testbed.verdicts.accord import Accord, accord
+from testbed.verdicts.assumptions.along import Failed, ForetoldEnd, FoundCaller
 from testbed.verdicts.counts import NO_CALLERS, NOTHING_COUNTED, Callers, Counts, SiteKind
 from testbed.verdicts.one import Verdict, counted, exact_verdict, first_answers
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError

@@ -110,7 +110,7 @@ _reread_of = lru_cache(maxsize=8)(_Reread)  # a long run is judged in pieces, by
 
 
 def read_by_rows(sites: Sites, assumption: TableRow) -> Words:
-    """What a row goes by at the innermost frame of each site: its rules, its kind, and the registers that rules read.
+    """What a row goes by at the innermost frame of each site: its rules, its kind, and the registers that they read.
 
     Of an expression the pc stands for what it reads of the code.
     """
@@ -118,7 +118,8 @@ def read_by_rows(sites: Sites, assumption: TableRow) -> Words:
     pc = sites.register(sites.arch.pc)
     _, line, kinds = table.at(pc)
     own = np.where(table.rules.has_others[line], pc, 0)
-    return np.column_stack((line, kinds @ (1 << np.arange(kinds.shape[1])), own, np.where(table.rules.reads[line], registers[:, table.rules.bases], 0)))
+    read = np.where(table.rules.reads[line], registers[:, table.rules.bases], 0)
+    return np.column_stack((line, kinds @ (1 << np.arange(kinds.shape[1])), own, read))
 
 
 def table_rows(sites: Sites, assumption: TableRow) -> ReadingAlong:

@@ -21,8 +21,8 @@ from testbed.contract.assumption import FIRST
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge, judge_steps
 from testbed.runs.run import Run
+from testbed.verdicts.accord import Accord
 from testbed.verdicts.assumptions import Failed, FoundCaller, failed_at
-from testbed.verdicts.assumptions.along import Accord
 from testbed.verdicts.assumptions.words import reason
 from tests import corpus
 from tests.golden import OURS
