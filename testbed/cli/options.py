@@ -482,6 +482,16 @@ class ProcessOptions:
             help="Show it DIR as NAME, to read; repeatable.",
         ),
     ]
+    variables: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--env",
+            "variables",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A variable of its environment, besides PATH and LANG=C; repeatable.",
+        ),
+    ]
     sysroot: Annotated[
         Path | None,
         click.option("--sysroot", type=click.Path(file_okay=False, path_type=Path), help="Where its libraries are."),

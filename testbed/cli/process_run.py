@@ -54,7 +54,7 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
         if options.asked:
             what = "" if path is None else f"{program} {_what_instead(path)}; "
             raise UsageError(
-                f"{what}arguments and --process, --stdin, --stdout, --folder, --sysroot, --debug-dir, --sample, "
+                f"{what}arguments and --process, --stdin, --stdout, --folder, --env, --sysroot, --debug-dir, --sample, "
                 "--against, --asked-at need an ELF program"
             )
         return False
@@ -130,6 +130,8 @@ def _interruptible() -> Iterator[threading.Event]:
 
 def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
     """What a process is given, as the functions that run one name it."""
+    from testbed.process.starting import ENVIRONMENT
+
     try:
         here = os.getcwd()
     except FileNotFoundError as error:
@@ -142,6 +144,7 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
         folders[name] = folder
     return {
         "arguments": options.arguments,
+        "environment": {**ENVIRONMENT, **_variables(options)},
         "seed": seed,
         "budget": budget,
         "stdin": _read_by(options.stdin),
@@ -150,6 +153,15 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
         "folder": here,
         "debug": NOWHERE if options.no_debug_files else looked_in(options.debug_dirs, options.sysroot),
     }
+
+
+def _variables(options: ProcessOptions) -> dict[str, str]:
+    """The variables that were given by name."""
+    given = {name: (found, value) for name, found, value in (each.partition("=") for each in options.variables)}
+    for name, (found, _) in given.items():
+        if not (name and found):
+            raise UsageError(f"--env {name}: NAME=VALUE, for example --env HOME=/tmp")
+    return {name: value for name, (_, value) in given.items()}
 
 
 def _read_by(stdin: Path | None) -> bytes:
@@ -273,7 +285,7 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
     location, process = str(options.location), None
     debug = _inputs(options.seed, budget, own)["debug"]
     if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
-        click.echo(f"{why}. Its libraries are looked in, too, as it runs.", err=True)
+        click.echo(f"{why}.", err=True)
     long = _long(options, own, budget) if options.chunk or budget > BUDGET else None
     if long is not None:
         with long_work(f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps) as work:

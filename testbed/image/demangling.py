@@ -37,6 +37,7 @@ _NAME_PARTS = re.compile(
     r"|decltype\(|\{lambda|\w+|->|."
 )
 _QUALIFIERS = re.compile(r"(?<=\))(?: const| volatile| &&?| noexcept)+$")
+_UNNESTED = re.compile(r"_Z(?P<std>St)?(?P<length>\d{1,4})")  # Itanium C++ ABI 5.1.3, <unscoped-name>
 _CONVERSION = re.compile(r"operator [\w:]")
 
 _READER = f"""
@@ -72,11 +73,20 @@ def brief(name: str) -> str:
     """A readable name for a line of text: one that is long without parameters, result and what stands in templates.
 
     ``std::vector<..>::push_back``. Only a C++ or Rust name (it has a ``::``) is made shorter, and one
-    that stayed mangled is cut. The name of a function in JSON is whole.
+    that stayed mangled is cut, or read as far as it names the function. The name of a function in JSON is whole.
     """
     if name.startswith("_Z") and len(name) > FITS:
-        return f"{name[: FITS - 2]}.."
+        return _beginning(name)
     return name if len(name) <= FITS or "::" not in name else _shortened(name)
+
+
+def _beginning(mangled: str) -> str:
+    """What a name says that no reader understood: its function, where that is of no class, else its first letters."""
+    match = _UNNESTED.match(mangled)
+    end = match.end() + int(match["length"]) if match else 0
+    if match is None or end > match.end() + FITS:
+        return f"{mangled[: FITS - 2]}.."
+    return "std::" * bool(match["std"]) + mangled[match.end() : end] + "<..>" * mangled.startswith("I", end)
 
 
 def last_part(name: str) -> str:

@@ -23,7 +23,7 @@ from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShar
 from testbed.profiling.whose_code import CodePart, own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
-from testbed.runs.places import NONE_NEAR, addresses_at, located, missing, place_of
+from testbed.runs.places import addresses_at, has_lines_of, inlined_at, located, missing, place_of
 from testbed.runs.run import Run
 from testbed.trace.chunk import Chunk
 from testbed.truth.windows.known import Known
@@ -226,21 +226,21 @@ def thread_run(run: ProcessRun, thread: WatchedThread, steps: int | None = None)
 
 
 def look_ahead(image: Image, location: str) -> str:
-    """Before a process runs: why its program does not have a place that a library may have, or "".
+    """Before a process runs: that its program does not have a place, and a library may have it; or "".
 
-    Raises UsageError where none can have it: it is no location, or there will be no library.
+    Raises UsageError where none can have it: it is no location, there will be no library, or the source is the
+    program's own.
     """
     number, found, rest = location.partition(":")
     location = rest if found and number.isdecimal() else location
     if location.startswith("@") or _IN_FILE.match(location):
         return ""
     place = place_of(location)
-    if addresses_at(image, place):
+    if addresses_at(image, place) or inlined_at(image, place):
         return ""
-    why = f"{location[:60]}: {missing([image], place)}"
-    if ".interp" not in image.sections:
-        raise UsageError(why)
-    return why.removesuffix(f"; {NONE_NEAR}")  # a library may have one
+    if ".interp" not in image.sections or (place.line is not None and has_lines_of(image, place.name)):
+        raise UsageError(f"{location[:60]}: {missing([image], place)}")
+    return f"{location[:60]} is not in {image}: its libraries are looked in as it runs"
 
 
 def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:

@@ -56,9 +56,10 @@ def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
             row.append(theirs.get(each.name, "not asked"))
     numbered = (NumberedRow((each.name,), tuple(row)) for each, row in zip(others, rows, strict=True))
     yield NumberedTable(("unwinder",), tuple(heads), tuple(numbered))
-    for build in builds[1:]:
-        yield Text(f"\n{_called(build, builds)} beside {_called(builds[0], builds)}: {_cost(builds[0], build)}")
     yield Text(f"\n{_answer(builds[0])}", "bold")
+    for build in builds[1:]:
+        beside = f"{_called(build, builds)} beside {_called(builds[0], builds)}"
+        yield Text(f"\n{beside}: {_difference(builds[0], build)}", "bold")
 
 
 def _called(build: ProfiledBuild, builds: Sequence[ProfiledBuild]) -> str:
@@ -81,6 +82,19 @@ def _answer(build: ProfiledBuild) -> str:
     )
 
 
+def _difference(one: ProfiledBuild, other: ProfiledBuild) -> str:
+    """What another build costs, and which unwinders gain or lose by it."""
+    theirs = {each.name: _wrong(each.inner) for each in other.profiles[1:]}
+    moved = [
+        f"{each.name} {_wrong(each.inner)} → {theirs[each.name]}"
+        for each in one.profiles[1:]
+        if theirs.get(each.name, _wrong(each.inner)) != _wrong(each.inner)
+    ]
+    more = 100 * (other.own - one.own) / max(one.own, 1)
+    gained = f"samples with your functions in the wrong place: {', '.join(moved)}" if moved else "no unwinder gains"
+    return f"{one.own:,} → {other.own:,} steps of its own code ({more:+.1f} %); {gained}."
+
+
 def _wrong(profile: SampledProfile) -> str:
     return share(profile.misplaced, profile.samples)
 
@@ -88,11 +102,6 @@ def _wrong(profile: SampledProfile) -> str:
 # Sampled profiles of a process for speedscope: the true one and each unwinder's, one profile each.
 #
 # The format is speedscope's "sampled" one: frames by name, and per sample the indexes of its frames, outermost first.
-
-
-def _cost(one: ProfiledBuild, other: ProfiledBuild) -> str:
-    more = 100 * (other.own - one.own) / max(one.own, 1)
-    return f"{one.own:,} → {other.own:,} steps of its own code ({more:+.1f} %)"
 
 
 def profile_data(title: str, profiles: Sequence[SampledProfile]) -> dict[str, Any]:
@@ -219,6 +228,6 @@ def profile_html(builds: Sequence[ProfiledBuild]) -> str:
         script=page_text("profile.js"),
         title=printable(builds[0].run.path.name),
         answer=printable(_answer(builds[0])),
-        cost=printable(_cost(*builds)) if len(builds) == 2 else "",
+        cost=printable(_difference(*builds)) if len(builds) == 2 else "",
         builds=[{**_told(build), "name": printable(_called(build, builds))} for build in builds],
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
+from testbed.image.demangling import demangled, without_parameters
 from testbed.image.symbols import named_so, near_names
 from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from testbed.image.debug.lines import LineRow
 
 _OF_A_SYMBOL = re.compile(r"(?P<name>(?:[^\W\d]|[.$~<(]).*?)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?")
-NONE_NEAR = "no name is near it"
 _OF_A_LINE = re.compile(r"(?P<file>[^:#]+):(?P<line>\d{1,9})(?:#(?P<visit>\d+))?")
 
 
@@ -49,12 +49,25 @@ def addresses_at(image: Image, place: AskedPlace) -> list[int]:
     return sorted(row.start for row in _rows(image, place.name) if row.line.line == place.line)
 
 
+def inlined_at(image: Image, place: AskedPlace) -> list[int]:
+    """Where calls of a function begin that were replaced by its code, at link-time addresses."""
+    calls = (call for function in debug_info(image).functions for call in function.every_inlined())
+    begin = {
+        call.ranges[0][0] + place.offset
+        for call in calls
+        if call.ranges
+        and place.name in (call.name, call.linkage_name, without_parameters(demangled(call.linkage_name)))
+    }
+    return sorted(begin)
+
+
 def located(files: Sequence[LoadedImage], location: str) -> tuple[list[int], int]:
     """The pcs and the visit that a location names, in the first file that has it. Raises UsageError for none."""
     place = place_of(location)
-    for loaded in files:
-        if found := addresses_at(loaded.image, place):
-            return [address + loaded.bias for address in found], place.visit
+    for places in (addresses_at, inlined_at):
+        for loaded in files:
+            if found := places(loaded.image, place):
+                return [address + loaded.bias for address in found], place.visit
     raise UsageError(f"{location[:60]}: {missing([each.image for each in files], place)}")
 
 
@@ -67,7 +80,7 @@ def missing(images: Sequence[Image], place: AskedPlace) -> str:
         found = ((each, near_names(each, place.name)) for each in images)
         file, close = next((each for each in found if each[1]), (image, ()))
         where, of = (f" in {image} or its libraries", f" of {file}") if len(set(images)) > 1 else ("", "")
-        said = f"did you mean {', '.join(close)}{of}?" if close else NONE_NEAR
+        said = f"did you mean {', '.join(close)}{of}?" if close else "no name is near it"
         return f"no symbol {place.name!r}{where}; {said}"
     wanted = place.line
     if lines := sorted({row.line.line for row in _rows(image, place.name)} - {0}, key=lambda n: abs(n - wanted)):
@@ -77,6 +90,11 @@ def missing(images: Sequence[Image], place: AskedPlace) -> str:
     if not files:
         return f"{image.path.name} has no debug information that names lines"
     return f"no line of {place.name!r}; {nearest(place.name, files)}"
+
+
+def has_lines_of(image: Image, file: str) -> bool:
+    """True where code was made from a source file, by its name or the last parts of its path."""
+    return next(_rows(image, file), None) is not None
 
 
 def _rows(image: Image, file: str) -> Iterator[LineRow]:

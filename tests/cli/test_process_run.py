@@ -63,6 +63,10 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
     )
     assert re.search(r"eh_frame +0 % .* 0 %\n", said.out), said.out[said.out.index("A profiler") :]
     assert f"{linked.name} beside {plain.name}: " in words and "steps of its own code (" in words
+    gained = re.search(
+        r"%\); samples with your functions in the wrong place: fp_chain ([\d.]+) % → ([\d.]+) %\.$", words
+    )
+    assert gained is not None and float(gained[2]) < float(gained[1])
     text = page.read_text()
     assert text.count('class="flame"') == 6 and "<script src" not in text and "http" not in text
     assert "own lost" in text and 'data-name="deep"' in text and ">main</div>" in text
@@ -157,7 +161,8 @@ __attribute__((noinline)) unsigned mix(unsigned a) { asm volatile("" : "+r"(a));
 template <class T> __attribute__((noinline)) T twice(T a) { asm volatile("" : "+r"(a)); return a + a; }
 }
 int edge;
-int main(int n, char **) { return kv::mix(n) + kv::twice<int>(n) + edge; }
+static inline int gone(int a) { asm volatile("xor $3, %0" : "+r"(a)); return a * 5; }
+int main(int n, char **) { return kv::mix(n) + kv::twice<int>(n) + edge + gone(n); }
 """
 
 
@@ -179,6 +184,7 @@ def test_a_place_is_named_as_reports_print_it_or_by_its_line(testbed: Testbed, p
     for same in ("mix", "kv::mix", "kv::mix(unsigned int)", "kv.cpp:2", f"{places.name}/kv.cpp:2#1"):
         assert testbed("run", program, "-u", "eh_frame", "--at", same).out == mix, same
     assert "int kv::twice<int>(int)   " in tells(testbed, 0, ("run", program, "--at", "kv::twice")).out
+    assert "gone [inlined] " in tells(testbed, 0, ("run", program, "-u", "eh_frame", "--at", "gone")).out
 
 
 @pytest.mark.parametrize(
@@ -206,8 +212,8 @@ def test_a_place_that_does_not_exist_is_told_before_the_run(
 
 
 def test_of_a_program_with_libraries_it_is_told_before_and_they_are_looked_in(testbed: Testbed, places: Path) -> None:
-    said = tells(testbed, 2, ("run", str(places / "kv"), "--at", "nosuch"), err=["Its libraries are looked in, too"])
-    assert "nosuch: no symbol 'nosuch'. Its" in said.err and "'nosuch' in kv or its libraries; " in said.err
+    said = tells(testbed, 2, ("run", str(places / "kv"), "--at", "nosuch"), err=["its libraries are looked in as it"])
+    assert "nosuch is not in kv: its" in said.err and said.err.count("no symbol 'nosuch' in kv or its libraries; ") == 1
     tells(testbed, 2, ("run", str(places / "kv"), "--at", "mallco"), err=["did you mean", " of libc.so.6?"])
     assert "__TMC_END__" not in said.err and "_edata" not in said.err
     tells(testbed, 0, ("run", str(places / "kv"), "--at", "__libc_start_main", "-u", "eh_frame"))
@@ -228,6 +234,14 @@ def test_a_process_begins_in_the_current_folder_and_reads_its_files_and_what_is_
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     tells(testbed, 2, ("run", "/bin/true", "-u", "eh_frame"), err=["the current folder was deleted"])
+
+
+def test_variables_of_its_environment_are_given_by_name(testbed: Testbed) -> None:
+    given = ("--env", "HOME=/tmp", "--env", "LANG=de=x")
+    said = tells(testbed, 0, ("run", "/usr/bin/env", "-u", "eh_frame", *given))
+    assert said.out.startswith("env printed:\nPATH=/usr/bin:/bin\nLANG=de=x\nHOME=/tmp\n\n")
+    for wrong in ("HOME", "=/tmp"):
+        tells(testbed, 2, ("run", "/usr/bin/env", "--env", wrong), err=["NAME=VALUE, for example"])
 
 
 def test_a_program_is_called_as_it_was_named_where_that_name_means_it(

@@ -159,6 +159,9 @@ def test_names_as_people_read_them(name: str, readable: str) -> None:
             "runtime.(*mcentral).partialUnswept.function.of.some.length",
         ),
         ("std::" + "f<" * 30, "std::f<..>"),
+        ("_ZSt4swapI4ItemENSt9enable_ifIXsrSt6__and_IJSt6__not_IT_EEE5valueEvE4typeERS5_SF_", "std::swap<..>"),
+        ("_ZNSt4deepI4ItemENSt9enable_ifIXsrSt6__and_IJSt6_EE", "_ZNSt4deepI4ItemENSt9enable_ifIXsrSt6_.."),
+        ("_Z9999" + "f" * 60, "_Z9999" + "f" * 32 + ".."),
     ],
 )
 def test_a_long_name_is_made_short_for_a_line(name: str, short: str) -> None:

@@ -250,6 +250,14 @@ class Function:
     convention: int = 0
     producer: str = ""
 
+    def every_inlined(self) -> Iterator[Inlined]:
+        """All calls that the compiler replaced in this function, those within others, too."""
+        left = list(self.inlined)
+        while left:
+            call = left.pop()
+            left += call.inner
+            yield call
+
     def inlined_at(self, address: int) -> tuple[Inlined, ...]:
         """The inlined calls that an address lies in, innermost first."""
         out: list[Inlined] = []
