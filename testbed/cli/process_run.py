@@ -269,7 +269,7 @@ def _judged_in_pieces(
     long: LongProcess, own: ProcessOptions, named: Sequence[Unwinder]
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """A long process, judged without holding it."""
-    from testbed.profiling.thread_run import judge_in_pieces
+    from testbed.profiling.in_pieces import judge_in_pieces
 
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -14,92 +14,16 @@ from numpy.typing import NDArray
 
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
-from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.process import ProcessRun
-from testbed.process.process_run import LongProcess, LongThread
-from testbed.profiling.judge import Judging, sampled_steps, steps_asked
-from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
-from testbed.profiling.whose_code import CodePart, own_steps
+from testbed.process.process_run import LongThread
+from testbed.profiling.result import WatchedProcess, WatchedThread
+from testbed.profiling.whose_code import CodePart
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.places import addresses_at, has_lines_of, inlined_at, located, missing, place_of
 from testbed.runs.run import Run
-from testbed.trace.chunk import Chunk
-from testbed.truth.windows.known import Known
-from testbed.truth.windows.watch import survey, watch
-from testbed.truth.windows.window import Window, windows
-from testbed.words.budget import give_back
 from testbed.words.errors import UsageError
-
-# A process that is too long to hold, judged in pieces: each is watched, judged, and given up for the next one.
-#
-# Every thread is watched twice, as `testbed.truth.windows` needs it; the counts are those of the whole process. So are
-# the steps at which unwinders are asked that take one snapshot at a time: chosen by the seed, of all threads together.
-
-
-def judge_in_pieces(
-    process: LongProcess,
-    unwinders: Sequence[Unwinder],
-    *,
-    sample: int | None = None,
-    progress: Callable[[int], None] = lambda done: None,
-) -> tuple[CountedProcess, list[UnwinderShare]]:
-    """Every thread, counted, and every unwinder, as `judge_process` has it.
-
-    ``progress`` is told how many steps are done, of two passes over each thread.
-    """
-    judgings = [Judging(unwinder) for unwinder in unwinders]
-    surveys: list[Known] = []
-    own = []
-    sampling = not all(each.soon_judged for each in unwinders)
-    for thread in process.threads:
-        parts: list[NDArray[np.bool_]] = []
-        own.append(parts)
-
-        def passed(thread: LongThread = thread, parts: list[NDArray[np.bool_]] = parts) -> Iterator[Window]:
-            chunks = process.chunks(thread)
-            return _with_own(chunks, parts) if sampling else windows(chunks)
-
-        before = sum(known.steps for known in surveys)
-        surveys.append(survey(passed, lambda step, before=before: progress(before + step)))  # type: ignore[misc]
-    asked = [
-        None if each.soon_judged else sampled_steps(process.inputs.seed, own, sample or steps_asked(each))
-        for each in unwinders
-    ]
-    counted: list[CountedThread] = []
-    pieces = 0
-    for number, (thread, known) in enumerate(zip(process.threads, surveys, strict=True)):
-        pieces = max(pieces, known.windows)
-        steps = activations = transition = undecided = 0
-        for piece, (truth, _) in enumerate(watch(windows(process.chunks(thread)), known)):
-            window = truth.window
-            part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
-            for judging, sampled in zip(judgings, asked, strict=True):
-                judging.add(part, _rows(window, None if sampled is None else sampled[number]))
-            steps, activations = steps + part.steps, activations + part.activations
-            transition, undecided = transition + part.transition, undecided + part.undecided
-            progress(sum(known.steps for known in surveys) + sum(each.steps for each in counted) + steps)
-            if piece % 16 == 0:  # pages that were given back cost as much as they did at first
-                give_back()
-        counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
-    return CountedProcess(process.run, tuple(counted), pieces), [judging.share for judging in judgings]
-
-
-def _with_own(chunks: Iterable[Chunk], own: list[NDArray[np.bool_]]) -> Iterator[Window]:
-    """The windows of a thread; of each it is noted which steps are of the program's own code."""
-    own.clear()
-    for window in windows(chunks):
-        own.append(own_steps(window.trace, window.start, window.stop))
-        yield window
-
-
-def _rows(window: Window, steps: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Where some of a thread's steps, or all, are in a window of it."""
-    if steps is None:
-        return np.arange(window.start, window.stop)
-    return steps[(steps >= window.first) & (steps < window.end)] - window.first + window.start
-
 
 AnyThread = TypeVar("AnyThread", WatchedThread, LongThread)
 _IN_FILE = re.compile(r"^(?P<file>[^:#]+)\+0x(?P<offset>[0-9a-fA-F]{1,16})(?:#(?P<visit>\d{1,9}))?$")

@@ -16,10 +16,11 @@ from testbed.image.symbols import symbol_for
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun, run_process
 from testbed.process.process_run import run_in_pieces
+from testbed.profiling.in_pieces import judge_in_pieces
 from testbed.profiling.judge import judge_process, sampled_steps, watch_process
 from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
 from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
-from testbed.profiling.thread_run import judge_in_pieces, thread_run
+from testbed.profiling.thread_run import thread_run
 from testbed.profiling.whose_code import (
     CodePart,
     CodeShare,
