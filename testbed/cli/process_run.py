@@ -96,7 +96,7 @@ def watched_process(
     from testbed.process import run_process
     from testbed.profiling.judge import watch_process
 
-    with status(f"running {program}"), _interruptible() as interrupted:
+    with status(f"running {program}"), _interruptible(_WHILE_IT_RUNS) as interrupted:
         run = run_process(
             program, **_inputs(seed, budget, options), conventions=conventions, interrupted=interrupted.is_set
         )
@@ -106,16 +106,20 @@ def watched_process(
         return watch_process(run, work.at)
 
 
+_WHILE_IT_RUNS = "its next system call ends it, and what it did is judged"
+_WHILE_JUDGED = "what is done until then is shown"
+
+
 @contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """While a process runs: an interrupt ends it, and what it did is judged; a second one ends this command."""
+def _interruptible(then: str) -> Iterator[threading.Event]:
+    """An interrupt is heard, and it is said what becomes of it; a second one ends this command."""
     heard = threading.Event()
 
     def note(number: int, frame: FrameType | None) -> None:
         if heard.is_set():
             raise KeyboardInterrupt
         heard.set()
-        click.echo("interrupted: its next system call ends it, and what it did is judged; once more ends all", err=True)
+        click.echo(f"interrupted: {then}; once more ends all", err=True)
 
     try:
         before = signal.signal(signal.SIGINT, note)
@@ -223,13 +227,16 @@ def _whole(
     process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
     images = [loaded.image for loaded in process.run.images]
     applicable = _applicable(images, named)
-    shares = []
-    with long_work("judging", "unwinders", len(applicable)) as work:
+    shares: list[UnwinderShare] = []
+    with long_work("judging", "unwinders", len(applicable)) as work, _interruptible(_WHILE_JUDGED) as heard:
         for unwinder in applicable:
+            if heard.is_set() and shares:
+                click.echo(f"{unwinder.name} left out: interrupted", err=True)
+                continue
             sample = own.asked_at or steps_asked(unwinder)
             shares.append(judge_process(process, unwinder, sample=sample))
             work.advance(f"judging {unwinder.name}")
-    return process, applicable, shares
+    return process, applicable[: len(shares)], shares
 
 
 def _applicable(images: Sequence[Image], named: Sequence[Unwinder]) -> list[Unwinder]:
@@ -257,7 +264,10 @@ def _long(options: RunOptions, own: ProcessOptions, budget: int) -> LongProcess 
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
     asked: dict[str, Any] = {"conventions": options.conventions} | ({"piece": options.chunk} if options.chunk else {})
     try:
-        with long_work(f"running {Path(str(options.program)).name}", "steps") as work, _interruptible() as interrupted:
+        with (
+            long_work(f"running {Path(str(options.program)).name}", "steps") as work,
+            _interruptible(_WHILE_IT_RUNS) as interrupted,
+        ):
             asked |= {"progress": work.at, "interrupted": interrupted.is_set}
             return run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked)
     except NotInPieces as why:
@@ -273,8 +283,11 @@ def _judged_in_pieces(
 
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)
-    with long_work("watching and judging", "steps in two passes", 2 * long.run.steps) as work:
-        return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at)
+    with (
+        long_work("watching and judging", "steps in two passes", 2 * long.run.steps) as work,
+        _interruptible(_WHILE_JUDGED) as heard,
+    ):
+        return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at, interrupted=heard)
 
 
 def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:

@@ -6,6 +6,8 @@ the steps at which unwinders are asked that take one snapshot at a time: chosen 
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -16,7 +18,6 @@ from testbed.process.process_run import LongProcess, LongThread
 from testbed.profiling.judge import Judging, sampled_steps, steps_asked
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedThread
 from testbed.profiling.whose_code import own_steps
-from testbed.trace.chunk import Chunk
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Window, windows
@@ -29,22 +30,28 @@ def judge_in_pieces(
     *,
     sample: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
+    interrupted: threading.Event | None = None,
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """Every thread, counted, and every unwinder, as `judge_process` has it.
 
-    ``progress`` is told how many steps are done, of two passes over each thread.
+    ``progress`` is told how many steps are done, of two passes over each thread. Where it is ``interrupted``, a pass
+    ends behind the piece of each thread that it is at; while the first one goes on, what that saw is judged.
     """
+    heard = interrupted or threading.Event()
+    ends = [_End(heard) for _ in process.threads]
     judgings = [Judging(unwinder) for unwinder in unwinders]
     surveys: list[Known] = []
     own = []
     sampling = not all(each.soon_judged for each in unwinders)
-    for thread in process.threads:
+    for thread, end in zip(process.threads, ends, strict=True):
         parts: list[NDArray[np.bool_]] = []
         own.append(parts)
 
-        def passed(thread: LongThread = thread, parts: list[NDArray[np.bool_]] = parts) -> Iterator[Window]:
-            chunks = process.chunks(thread)
-            return _with_own(chunks, parts) if sampling else windows(chunks)
+        def passed(
+            thread: LongThread = thread, end: _End = end, parts: list[NDArray[np.bool_]] = parts
+        ) -> Iterator[Window]:
+            found = end.of(windows(process.chunks(thread)))
+            return _with_own(found, parts) if sampling else found
 
         before = sum(known.steps for known in surveys)
         surveys.append(survey(passed, lambda step, before=before: progress(before + step)))  # type: ignore[misc]
@@ -54,10 +61,11 @@ def judge_in_pieces(
     ]
     counted: list[CountedThread] = []
     pieces = 0
-    for number, (thread, known) in enumerate(zip(process.threads, surveys, strict=True)):
+    heard.clear()
+    for number, (thread, known, end) in enumerate(zip(process.threads, surveys, ends, strict=True)):
         pieces = max(pieces, known.windows)
         steps = activations = transition = undecided = 0
-        for piece, (truth, _) in enumerate(watch(windows(process.chunks(thread)), known)):
+        for piece, (truth, _) in enumerate(watch(end.of(windows(process.chunks(thread))), known)):
             window = truth.window
             part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
             for judging, sampled in zip(judgings, asked, strict=True):
@@ -68,13 +76,30 @@ def judge_in_pieces(
             if piece % 16 == 0:  # pages that were given back cost as much as they did at first
                 give_back()
         counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
-    return CountedProcess(process.run, tuple(counted), pieces), [judging.share for judging in judgings]
+    left = sum(each.steps for each in process.threads) - sum(each.steps for each in counted)
+    return CountedProcess(process.run, tuple(counted), pieces, left), [judging.share for judging in judgings]
 
 
-def _with_own(chunks: Iterable[Chunk], own: list[NDArray[np.bool_]]) -> Iterator[Window]:
+class _End:
+    """Where each pass over a thread ends: behind the window at which an interrupt was heard."""
+
+    def __init__(self, heard: threading.Event) -> None:
+        self.heard, self.step = heard, sys.maxsize
+
+    def of(self, passed: Iterable[Window]) -> Iterator[Window]:
+        """The windows until then."""
+        for window in passed:
+            if self.heard.is_set():
+                self.step = min(self.step, window.end)
+            yield window
+            if window.end >= self.step:
+                return
+
+
+def _with_own(passed: Iterable[Window], own: list[NDArray[np.bool_]]) -> Iterator[Window]:
     """The windows of a thread; of each it is noted which steps are of the program's own code."""
     own.clear()
-    for window in windows(chunks):
+    for window in passed:
         own.append(own_steps(window.trace, window.start, window.stop))
         yield window
 

@@ -90,11 +90,15 @@ class CountedThread:
 
 @dataclass(frozen=True, eq=False)
 class CountedProcess:
-    """A process that was watched in pieces, of which no step is held. ``pieces`` is how many there were of a thread."""
+    """A process that was watched in pieces, of which no step is held.
+
+    ``pieces`` is how many there were of a thread, ``left`` how many steps an interrupt left out.
+    """
 
     run: ProcessRun
     threads: tuple[CountedThread, ...]
     pieces: int
+    left: int = 0
 
     @property
     def steps(self) -> int:

@@ -107,6 +107,8 @@ def _circumstances(process: WatchedProcess | CountedProcess) -> Iterator[_Labell
         yield _LabelledLine("note", note, "yellow")
     if isinstance(process, CountedProcess):
         yield _LabelledLine("pieces", f"{process.pieces}: watched and judged one after the other, and none is held")
+        if process.left:
+            yield _LabelledLine("left", f"{count(process.left, 'step')} at the end: it was interrupted", "bold yellow")
     if process.run.status is None:
         yield _LabelledLine("ended", f"{process.run.why}; what ran until then is judged", "bold yellow")
     yield from _children(process.run)

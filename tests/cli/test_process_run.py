@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -26,10 +27,12 @@ from testbed.build.recipes import RECIPES
 from testbed.cli.process_run import needs_a_kernel
 from testbed.cli.step_screen import StepScreen
 from testbed.process.recorder import ProcessRecorder
+from testbed.profiling import judge
 from testbed.referee import present
 from testbed.report.step_screen import ScreenRun, why_text
 from testbed.report.step_view import Move, moved
 from testbed.runs.judging import judge_all
+from testbed.truth.windows import watch
 from tests.cli.command import Step, Testbed, data_of, session, tells
 from tests.process.builds import built
 from tests.report.chromium import opened
@@ -475,6 +478,40 @@ def test_an_interrupt_ends_the_run_and_what_it_did_is_judged(
     steps = found["steps"]
     assert "what it did is judged" in said.err and found["ending"] == f"interrupted behind {steps:,} steps"
     assert 1_000 < steps == found["unwinders"][0]["judged"] and found["status"] is None
+
+
+@pytest.mark.parametrize(("owner", "name"), [(watch, "_look"), (judge.Judging, "add")], ids=["watched", "judged"])
+def test_an_interrupt_while_it_is_judged_shows_what_was_judged(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
+) -> None:
+    own, seen = getattr(owner, name), list[object]()
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        seen.append(given)
+        if len(seen) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return own(*given, **named)
+
+    hello = ("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "--chunk", "2000")
+    monkeypatch.setattr(owner, name, interrupted)
+    said = tells(testbed, 0, (*hello, "--", "abc"), err=["what is done until then is shown; once more ends all"])
+    numbers = re.findall(r"([\d,]+) steps(?:, 1 thread| at the end: it was)", said.out)
+    judged, left = (int(number.replace(",", "")) for number in numbers)
+    monkeypatch.undo()
+    whole = json.loads(testbed(*hello, "--json", "--", "abc").out)
+    assert 6_000 <= judged < 9_000 and judged + left == whole["steps"], said.out
+
+
+def test_an_interrupt_between_two_unwinders_shows_the_first(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = judge.judge_process
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return own(*given, **named)
+
+    monkeypatch.setattr(judge, "judge_process", interrupted)
+    said = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "-u", "fp_chain", "--", "abc")
+    assert "eh_frame left out: interrupted" in said.err and "eh_frame" not in said.out and "fp_chain" in said.out
 
 
 def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, tmp_path: Path) -> None:
