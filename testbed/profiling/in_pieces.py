@@ -38,7 +38,7 @@ def judge_in_pieces(
     ends behind the piece of each thread that it is at; while the first one goes on, what that saw is judged.
     """
     heard = interrupted or threading.Event()
-    ends = [_End(heard) for _ in process.threads]
+    ends = [_PassEnd(heard) for _ in process.threads]
     judgings = [Judging(unwinder) for unwinder in unwinders]
     surveys: list[Known] = []
     own = []
@@ -48,7 +48,7 @@ def judge_in_pieces(
         own.append(parts)
 
         def passed(
-            thread: LongThread = thread, end: _End = end, parts: list[NDArray[np.bool_]] = parts
+            thread: LongThread = thread, end: _PassEnd = end, parts: list[NDArray[np.bool_]] = parts
         ) -> Iterator[Window]:
             found = end.of(windows(process.chunks(thread)))
             return _with_own(found, parts) if sampling else found
@@ -80,7 +80,7 @@ def judge_in_pieces(
     return CountedProcess(process.run, tuple(counted), pieces, left), [judging.share for judging in judgings]
 
 
-class _End:
+class _PassEnd:
     """Where each pass over a thread ends: behind the window at which an interrupt was heard."""
 
     def __init__(self, heard: threading.Event) -> None:
