@@ -77,14 +77,21 @@ class FileCalls:
         return noted if what else finding
 
     def _cuts_the_stack(self, piece: CodePiece, true: Mapping[int, ObservedRow]) -> bool:
-        """Does what was executed of code that calls nothing end with another stack's SP, as OCaml's
+        """Does what was executed of code that calls nothing end with another stack's SP, or before that, as OCaml's
         `caml_stack_overflow` does? Nobody comes back to who called it, or has asked for him."""
         own = [each for pc, each in true.items() if piece.start <= pc < piece.end]
+        code = scan(self.image, piece.start, piece.end)
         last = max((each.pc for each in own), default=piece.start)
-        use, calls = register_use(self.image, last), scan(self.image, piece.start, piece.end).calls
-        if use is None or calls or self.image.arch.sp not in use.writes or any(each.returns for each in own):
+        if code.calls or any(each.returns for each in own):
             return False
-        return use.loads or stack_move_at(self.image, last) is not None
+        return any(self._gives_sp(pc) for pc in (last, last + code.sizes.get(last, 0)))
+
+    def _gives_sp(self, pc: int) -> bool:
+        """Does an instruction give SP a value that is no sum of it and a constant?"""
+        use = register_use(self.image, pc)
+        if use is None or self.image.arch.sp not in use.writes:
+            return False
+        return use.loads or stack_move_at(self.image, pc) is not None
 
     def _are_mostly_bare(self, table: RowTable) -> bool:
         """Have most functions of the file no row in a table? That is how it was built, and no mistake of theirs."""

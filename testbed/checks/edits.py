@@ -62,8 +62,9 @@ def _without_what_is_set(function: TriedFunction, j: int, live: Mapping[str, Sta
     """Drops edits that a correct directive ends, though it repeats what the table said before."""
     state = function.states[j]
     new = with_values(state, live)
-    ended = [part for thing in function.wrong(j, new) - function.wrong(j, state) for part in parts_of(thing)]
-    return {part: value for part, value in live.items() if part not in ended}
+    ended = {part for thing in function.wrong(j, new) - function.wrong(j, state) for part in parts_of(thing)}
+    named = function.named.get(function.tried[j].pc)
+    return {part: value for part, value in live.items() if part not in (ended if named is None else ended & named)}
 
 
 def edits_of(function: TriedFunction, i: int, wrong: Iterable[str]) -> dict[str, Edit]:
@@ -110,7 +111,7 @@ def saved_with(function: TriedFunction, i: int, found: Mapping[str, Edit]) -> di
     more: dict[str, Edit] = {}
     for name in dict.fromkeys((*function.convention.judged, function.return_address(i))):
         place = true.places.get(name)
-        offsets = sorted(slots & place.offsets, reverse=True) if place is not None else []
+        offsets = sorted(slots & place.offsets, reverse=True) if place is not None and place.copied else []
         if offsets and name not in found and name not in function.wrong(i):
             later = next((j for j in range(i, len(function)) if name in function.wrong(j)), _NOBODY)
             # What its author says there he says of what he needs; and what he tells further down is not forgotten.
@@ -141,9 +142,7 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         place = true.places[thing]
         if place.in_place and (state.get(thing) in _IN_PLACE or not function.saves_somewhere(i, thing)):
             yield {thing: None if thing in (*function.convention.judged, arch.link) else SameValue()}
-        # What lies below SP, and below a red zone, is a signal handler's to write.
-        depth = true.cfa.get(arch.sp)
-        slots = [each for each in place.offsets if depth is None or each >= -depth - function.convention.red_zone]
+        slots = [each for each in place.offsets if function.is_slot(i, thing, each)]
         for offset in sorted(slots, reverse=True):
             yield {thing: Offset(offset)}
         kept = place.in_place or any(offset < 0 for offset in slots)
@@ -165,11 +164,11 @@ def tried_edit(
     that happened is told of, though the register, or the slot, may have the value still.
     """
     fixed: set[int] = set()
-    end = None
+    end, last = None, i
     early = function.tells_early(i, thing)
     gives_back = function.states[i].get(thing) in (None, SameValue())
     for j, state in spread(function, i, values) if helps != _NOBODY else _held(function, i, values):
-        old = function.states[j]
+        old, last = function.states[j], j
         was, still = function.is_wrong(j, thing, old), function.is_wrong(j, thing, state)
         if (
             (fixed or helps == _NOBODY)
@@ -186,6 +185,8 @@ def tried_edit(
         if was and not still:
             fixed.add(j)
     if helps != _NOBODY and (i if helps is None else helps) not in fixed:
+        return None
+    if end is None and fixed and function.takes_back(i, values, max(fixed), last):
         return None
     if end is not None and not can_be_said(function, i, end, values):
         end = next((j for j in range(end, i, -1) if _can_be_restored(function, i, j)), i + 1)

@@ -114,7 +114,7 @@ class FunctionSource:
             line, of_cfa = behind.place.line, [each for each in late.directives if each.text.startswith(OF_THE_CFA)]
             if not any(each.text.startswith(OF_THE_CFA) for each in early.directives):
                 line = max(line, *(each.place.line for each in of_cfa), 0)
-            for first in sorted({each.place.line for each in early.directives}):
+            for first in sorted({each.place.line for each in early.directives}, reverse=True):
                 its = [each for each in early.directives if each.place.line >= first]
                 yield moved(its, line + 1, behind.place, self.words.sources)
             told = [(one.text, other.text) for one in late.directives for other in early.directives]

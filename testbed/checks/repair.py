@@ -247,7 +247,7 @@ def _restored(function: TriedFunction, i: int, wrong: frozenset[str], state: Fra
     An instruction may be wrong in what was told before, too: it counts if all of ``wrong`` is right there.
     """
     values = {part: state.get(part) for part in changed(function.states[i], state)}
-    fixed: set[int] = set()
+    fixed, k = set[int](), i
     for k, new in spread(function, i, values):
         before, after = function.wrong(k), function.wrong(k, new)
         if after - before:
@@ -255,7 +255,7 @@ def _restored(function: TriedFunction, i: int, wrong: frozenset[str], state: Fra
             return Edit(values, frozenset(fixed), k) if says else None
         if (before and not after) or (before & wrong and not after & wrong):
             fixed.add(k)
-    return Edit(values, frozenset(fixed), None)
+    return None if fixed and function.takes_back(i, values, max(fixed), k) else Edit(values, frozenset(fixed), None)
 
 
 def _went_back(function: TriedFunction, i: int, wrong: frozenset[str], edit: Edit, last: int) -> Cause:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from testbed.checks.frame_states import CFA_PARTS
 from testbed.checks.source_statements import Around
 
 DEF_CFA_OFFSET, ADJUST = ".cfi_def_cfa_offset", ".cfi_adjust_cfa_offset"
@@ -136,6 +137,15 @@ def is_instead(directive: str, standing: str) -> bool:
     if name in OF_REGISTERS and old in OF_REGISTERS:
         return register_of(directive) == register_of(standing)
     return name in OF_THE_CFA and old in OF_THE_CFA
+
+
+def parts_named(directives: Sequence[str]) -> frozenset[str] | None:
+    """The parts of a state of which directives say something; None where that is not known."""
+    names = {parts_of_directive(each)[0] for each in directives}
+    if not names or names - {*OF_REGISTERS, *OF_THE_CFA, REMEMBER_STATE}:
+        return None
+    own = {register_of(each) for each in directives if each.startswith(OF_REGISTERS)}
+    return frozenset({*own, *CFA_PARTS} if names & {*OF_THE_CFA} else own)
 
 
 def register_of(directive: str) -> str:

@@ -166,6 +166,8 @@ def source_edits(change: SourceChange, here: Around, own: Idiom, sources: Source
 
     Where it is a macro's, uses may agree only in what counts from what was before.
     """
+    if here.own is None and here.before is None:
+        raise NoPatch(NO_LINE)
     old = [_standing(each, here) for each in change.replaced]
     new = own.like([each.text for each in old]).said(change.directives, change.offsets)
     if not old and new:

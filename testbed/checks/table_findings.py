@@ -41,8 +41,8 @@ from testbed.checks.source_directives import (
     DEF_CFA_OFFSET,
     DEF_CFA_REGISTER,
     OF_REGISTERS,
-    REMEMBER_STATE,
     RESTORE_STATE,
+    parts_named,
     register_of,
 )
 from testbed.checks.source_edits import SourceChange, only_moves
@@ -179,9 +179,12 @@ class _OneFunction:
         registers_said = {pc: d for pc, its in standing.items() for d in its if d.startswith(CFA_REGISTERS)}
         restored = frozenset(pc for pc, its in standing.items() if RESTORE_STATE in its)
         counted = frozenset(pc for pc, its in standing.items() if any(each.startswith(_COUNTED) for each in its))
-        kept = frozenset(pc for pc, its in standing.items() if its and {*its} == {REMEMBER_STATE})
+        named = {pc: parts_named(its) for pc, its in standing.items()}
         calls = frozenset(scan(self.image, self.span.start, self.span.end).calls if self.advises else ())
-        function = TriedFunction(self.convention, tried, spans, registers_said, restored, counted, kept, calls)
+        untried = frozenset({*self.source.instructions}.difference(self.pcs))
+        function = TriedFunction(
+            self.convention, tried, spans, registers_said, restored, counted, named, calls, untried
+        )
         if self.advises and (entered := entered_otherwise(function, self.span.start, self.image)):
             wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]
             yield self._finding(FindingKind.OTHER_ENTRY, wrong, (entered,), None)
@@ -252,14 +255,17 @@ class _OneFunction:
     ) -> tuple[Repair | None, MadeRight]:
         """A repair as the text of its source was tried; ``its`` are what a line that is moved has to make right."""
         tried, trial = self.words.tried, TextTrial(self.table.source, function, before, told)
-        if repair is None or tried is None:
-            return repair, frozenset()
-        found = tried.confirmed(repair, trial) if tried.tries(repair.edits) else (repair, frozenset[tuple[int, str]]())
+        found: tuple[Repair | None, MadeRight] = repair, frozenset()
+        if tried is None or not (repair or function.is_early(its)):
+            return found
+        if repair and tried.tries(repair.edits):
+            found = tried.confirmed(repair, trial)
         edits = found[0].edits if found[0] else ()
         if not its or (edits and (only_moves(edits) or not any(each.new for each in edits))):
             return found
         moves = self.source.moves(sorted({pc for pc, _ in its}))
-        return tried.moved(repair, moves, frozenset(its), trial) or found
+        kept = frozenset[int]() if repair else function.untried  # else a word of its author's would be taken back
+        return tried.moved(repair or Repair((), "", 0), moves, frozenset(its), replace(trial, kept=kept)) or found
 
     def _seen(
         self, function: TriedFunction, pcs: Sequence[int], things: Iterable[str], before: Sequence[FrameState]

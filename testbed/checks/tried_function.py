@@ -7,7 +7,7 @@ a row that ends the stack was not tried further.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -58,9 +58,10 @@ class TriedPc:
 class TriedFunction:
     """Instructions in the order of their addresses. ``states`` are those in force: repairs change them.
 
-    ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from;
-    before those ``restored`` stands `.cfi_restore_state`, before those ``counted`` how far away the CFA is, and before
-    those ``kept`` nothing but `.cfi_remember_state`. ``calls`` are its calls.
+    ``registers_said`` has what stands in the source before an instruction of the register that the CFA is counted from,
+    ``named`` of which parts of a state something stands there, where it is known; before those ``restored`` stands
+    `.cfi_restore_state`, before those ``counted`` how far away the CFA is. ``calls`` are its calls, ``untried`` what
+    nobody compared.
     """
 
     convention: Convention
@@ -69,8 +70,9 @@ class TriedFunction:
     registers_said: Mapping[int, str] = field(default_factory=dict)  # by pc: ".cfi_def_cfa_register %rsp"
     restored: frozenset[int] = frozenset()  # pcs
     counted: frozenset[int] = frozenset()  # pcs
-    kept: frozenset[int] = frozenset()  # pcs
+    named: Mapping[int, frozenset[str] | None] = field(default_factory=dict)  # by pc
     calls: frozenset[int] = frozenset()  # pcs
+    untried: frozenset[int] = frozenset()  # pcs
     states: list[FrameState] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -153,9 +155,26 @@ class TriedFunction:
             i for i, row in enumerate(true) if row.called and not any(points_into(row, b, self.arch) for b in bases)
         ]
 
+    def takes_back(self, i: int, values: FrameState, fixed: int, last: int) -> bool:
+        """Do ``values`` cancel what the table says at an instruction, also of code that nobody tried: there its author
+        may mean it? The last instruction that becomes right is ``fixed``, the last that they reach ``last``.
+        """
+        if not i or self.begins(i):
+            return False
+        told = any(self.states[i - 1].get(part) == values[part] for part in self.sets(i) & values.keys())
+        end = self.spans[self.tried[last].span].end
+        return told and any(self.tried[fixed].pc < pc < end for pc in self.untried)
+
+    def is_early(self, its: Collection[tuple[int, str]]) -> bool:
+        """Could all that is wrong at some pcs be right in code behind them that nobody tried: does the frame have no
+        such register elsewhere?
+        """
+        places = [each.true.places.get(thing) for each in self.tried for pc, thing in its if pc == each.pc]
+        return bool(self.untried) and not any(its.copied for its in places if its is not None)
+
     def may_set(self, i: int) -> bool:
         """Does the table say something there that changes nothing? With other directives further up it may."""
-        return self.tried[i].pc not in self.kept and any(not span.sets for span in self._passed(i))
+        return self.named.get(self.tried[i].pc) != frozenset() and any(not span.sets for span in self._passed(i))
 
     def things(self, i: int, state: FrameState) -> Iterable[str]:
         """What a state claims anything of."""
@@ -211,6 +230,16 @@ class TriedFunction:
         if not isinstance(rule, Offset) or place is None or not place.in_place:
             return False
         return depth is not None and rule.offset < -depth
+
+    def is_slot(self, i: int, name: str, offset: int) -> bool:
+        """Is that a place of a register, and not below SP and its red zone, where a signal handler may write? Where SP
+        was moved by no constant, and was seen at one distance only, what is saved before that is in its place.
+        """
+        true = self.tried[i].true
+        if (depth := true.cfa.get(self.arch.sp)) is not None:
+            return offset >= -depth - self.convention.red_zone
+        before = (each.true for each in self.tried[:i] if not each.true.sized and name in each.true.places)
+        return not true.sized or any(offset in each.places[name].offsets for each in before)
 
     @cached_property
     def _is_told(self) -> bool:

@@ -36,12 +36,13 @@ _RowAt = Callable[[int], UnwindRow | None]  # by a pc of the code as it was exec
 @dataclass(frozen=True, eq=False)
 class TextTrial:
     """What a text is held against: the function as it was executed with the states ``before`` any repair, the section
-    of the table, and the repairs that are told already."""
+    of the table, and the repairs that are told already. At pcs that are ``kept`` rows stay as they are."""
 
     table: str
     function: TriedFunction
     before: Sequence[FrameState]
     told: ToldRepairs = ()
+    kept: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,10 @@ class TriedSource:
         if row_at is None:
             return frozenset()
         for span in function.spans:
-            row = row_at(span.start) if is_another_frame(span.row, function.arch) else None
-            if row and state_of(row, function.convention) != span.state:
-                return frozenset()
+            pcs = [pc for pc in trial.kept if span.start <= pc < span.end]
+            for row in map(row_at, [span.start] if is_another_frame(span.row, function.arch) else pcs):
+                if row and state_of(row, function.convention) != span.state:
+                    return frozenset()
         for i, each in enumerate(function.tried):
             row = row_at(each.pc) or row_at(each.pc + each.size - 1)
             was = function.wrong(i, trial.before[i])

@@ -79,6 +79,7 @@ class ObservedRow:
     and where it is signed with another value than the CFA.
     ``called`` of the ``visits`` are those of an activation that some instruction called: of the others, nothing is
     known but that nobody did. ``stack`` is ``CFA - SP`` at the first visit. ``outermost``: a frame pointer is zero.
+    ``sized``: it was the same at all, though SP was moved by what is no constant.
     """
 
     pc: int
@@ -90,6 +91,7 @@ class ObservedRow:
     stack: int | None = None
     outermost: bool = False
     returns: bool = False
+    sized: bool = False
 
 
 def merged(parts: Iterable[Mapping[int, ObservedRow]]) -> dict[int, ObservedRow]:
@@ -110,7 +112,8 @@ def _both(a: ObservedRow, b: ObservedRow) -> ObservedRow:
     places = {name: place & b.places[name] for name, place in a.places.items() if name in b.places}
     signed = a.signed if a.signed == b.signed else None
     outermost = a.outermost and b.outermost
-    return ObservedRow(a.pc, visits, called, cfa, places, signed, a.stack, outermost, a.returns or b.returns)
+    sized = a.sized and b.sized and a.stack == b.stack
+    return ObservedRow(a.pc, visits, called, cfa, places, signed, a.stack, outermost, a.returns or b.returns, sized)
 
 
 def true_rows(
@@ -138,8 +141,9 @@ def true_rows(
         if _return(watched, its).any():
             found[pc] = replace(found[pc], returns=True)
         if sized is not None and sized[its].any():
-            fixed = {name: offset for name, offset in found[pc].cfa.items() if name != watched.trace.arch.sp}
-            found[pc] = replace(found[pc], cfa=fixed)
+            sp = watched.trace.arch.sp
+            fixed = {name: offset for name, offset in found[pc].cfa.items() if name != sp}
+            found[pc] = replace(found[pc], cfa=fixed, sized=sp in found[pc].cfa)
     return found
 
 

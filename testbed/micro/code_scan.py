@@ -168,6 +168,7 @@ def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> Code
             text = f"{mnemonic} {operands}"
             if (ended and code.content[address - start : at - start] == shapes.trap) or shapes.filling.match(text):
                 found.filling.add(address)
+                ended = ended or shapes.ends.match(text) is not None
                 continue
             ended = _leads(found, code, address, at, text)
             if ended and (match := shapes.table.match(text)):

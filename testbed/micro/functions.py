@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
@@ -20,7 +20,7 @@ from testbed.micro.relocations import RelocationKind, dynamic_relocations
 _HEADER = struct.Struct("<BBBBiI")  # version, encodings of the pointer, the count and the table; pointer, count
 _USUAL = (1, 0x1B, 0x03, 0x3B)
 _PREL31 = 0x7FFF_FFFF
-_CANTUNWIND = 1
+_CANTUNWIND, _INLINE = 1, 0x8000_0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,10 @@ def indexed_ranges(image: Image) -> Iterator[tuple[int, int]]:
         yield from zip_longest(starts[:-1] if ended else starts, starts[1:], fillvalue=starts[-1] if starts else 0)
 
 
-def _marked(image: Image) -> Iterator[int]:
-    """Where the entries of the exception index begin that say of their code that it cannot be unwound."""
-    if index := image.sections.get(".ARM.exidx"):
-        yield from (start for start, word in zip(*_indexed(index), strict=True) if word == _CANTUNWIND)
+def _words(image: Image) -> Mapping[int, int]:
+    """What the entries of the exception index say, by where they begin."""
+    index = image.sections.get(".ARM.exidx")
+    return dict(zip(*_indexed(index), strict=True)) if index else {}
 
 
 def _searched(image: Image, header: Section) -> Iterator[tuple[int, int]]:
@@ -155,7 +155,8 @@ def _indexed(index: Section) -> tuple[Sequence[int], Sequence[int]]:
 #
 # An entry says where a function begins, and holds until the next entry. Linkers leave out an entry that says the same
 # as the one before it (GNU ld: ``elf32_arm_fix_exidx_coverage``, lld: ``isDuplicateArmExidxSec``), so one can stand
-# for any number of functions in a row. What tells of them is what other code does, and what they begin with:
+# for any number of functions in a row; but not one that has its words in ``.ARM.extab``: what is called there, as in
+# an interpreter, has its caller's frame. What tells of functions is what other code does, and what they begin with:
 #
 # - a call leads there, from code of this file; - a word of data that a loader would relocate holds the address, with
 # Thumb's bit, or code computes it from its own; - the link register is pushed there, before control can go elsewhere
@@ -182,7 +183,8 @@ def with_merged(image: Image, pieces: Sequence[CodePiece]) -> tuple[CodePiece, .
 
     Looked for in pieces that nothing but the index tells of, and behind those that a symbol says the size of.
     """
-    ranges = tuple(indexed_ranges(image))
+    words = _words(image)
+    ranges = tuple(each for each in indexed_ranges(image) if words[each[0]] in (_CANTUNWIND, words[each[0]] | _INLINE))
     starts = {start for start, _ in ranges}
     whole = [piece for piece in pieces if not piece.names and piece.start in starts]
     gaps = tuple(_gaps(ranges, pieces))
@@ -195,7 +197,7 @@ def with_merged(image: Image, pieces: Sequence[CodePiece]) -> tuple[CodePiece, .
     computed = frozenset(at & ~1 for code in scans.values() for at in code.computed if at & 1)
     known = _KnownTargets(called, _held(image) | computed)
     # What is marked begins a stack, or stands where a linker found no table: nobody calls that by itself.
-    parts = {*_marked(image)} - known.called - known.held
+    parts = {start for start, word in words.items() if word == _CANTUNWIND} - known.called - known.held
     found = [piece for piece in pieces if piece not in whole]
     for start, end in places:
         entries = {start} & starts | {*_entries(scans[start, end], known)}

@@ -164,7 +164,7 @@ def wrong_things(finding: TableFinding, most: int = NAMES) -> tuple[str, ...]:
 
 def _of_several(finding: TableFinding, most: int) -> str:
     """``no row covers 1,500 functions that are called: f, g, h and 1,497 more``."""
-    names = [printable(each.function) or _where(each) for each in finding.each]
+    names = list(dict.fromkeys(printable(each.function) or _where(each) for each in finding.each))
     rest = [f"{len(names) - most:,} more"] if len(names) > most else []
     return f"{_SEVERAL[finding.kind].format(count(len(names), 'function'))}: {listed([*names[:most], *rest])}"
 

@@ -71,6 +71,8 @@ def test_the_same_mistake_in_many_functions_is_one_finding_where_no_source_is_kn
     said = sentence(several)
     assert "the true CFA is %rsp+0x10 here; it is so in 6 functions: f0, f1, f2, f3, f4 and f5" in said
     assert "before the first instruction of each" not in said
+    twice = sentence(replace(several, alike=(*several.each, *several.each)))
+    assert "it is so in 6 functions: f0, f1, f2, f3, f4 and f5" in twice, "a function that makes it twice is one"
     other = replace(found[0], source="", things=(replace(found[0].things[0], says="CFA = rsp+0x18"),))
     assert len(group_findings([other, *(replace(each, source="") for each in found[2:])])) == MANY_ALIKE
 

@@ -21,6 +21,9 @@ from testbed.checks.model import (
     WrongThing,
 )
 from testbed.checks.options import CheckOptions
+from testbed.checks.own_sources import Sources
+from testbed.checks.source_edits import NO_LINE, NoPatch, SourceChange, idiom, source_edits
+from testbed.checks.source_statements import Around
 from testbed.cli.fixing import fix_and_tell
 from testbed.words.errors import BuildError
 
@@ -67,6 +70,12 @@ def test_what_does_not_assemble_is_said_in_one_line() -> None:
 
     found = fixed(PATH, "f:\n", check(finding("f", 1)), checked)
     assert [why for _, why in found.left] == ["the source does not assemble with it: a new frame"]
+
+
+def test_of_a_place_that_no_source_shows_nothing_is_said_to_stand_there() -> None:
+    change = SourceChange(0, (".cfi_def_cfa_offset 0x10",), offsets=(16, 16))
+    with pytest.raises(NoPatch, match=NO_LINE):
+        list(source_edits(change, Around(None, (), None), idiom("code.S", Sources(), ()), Sources()))
 
 
 SHOWN_LATER = """\

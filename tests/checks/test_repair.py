@@ -11,12 +11,14 @@ import pytest
 
 from testbed.arch import ARCHES, ARM32, Arch
 from testbed.checks.code_spans import span_at
+from testbed.checks.edits import edits_of, saved_with
 from testbed.checks.frame_states import (
     CFA_OFFSET,
     CFA_PARTS,
     CFA_REGISTER,
     SIGNED,
     FrameState,
+    StateSpan,
     cfa_of,
     directives,
     state_of,
@@ -28,7 +30,7 @@ from testbed.checks.row_checks import check_rows, wrong_things
 from testbed.checks.save_directives import frame_directives
 from testbed.checks.source_directives import is_said, written_anew
 from testbed.checks.tried_function import TriedFunction, TriedPc
-from testbed.checks.true_rows import ObservedRow, merged, true_rows
+from testbed.checks.true_rows import ObservedRow, TruePlace, merged, true_rows
 from testbed.contract.rows import (
     RA_SIGNED,
     AtRegister,
@@ -248,3 +250,18 @@ def test_of_two_directives_that_say_the_same_thing_the_last_one_counts() -> None
     standing = [".cfi_def_cfa rbp, 16", ".cfi_def_cfa rsp, 16"]
     assert written_anew([".cfi_def_cfa rbp, 0x10"], standing) == ((".cfi_def_cfa rbp, 0x10",), (standing[1],))
     assert not is_said(".cfi_def_cfa rbp, 0x10", standing) and is_said(".cfi_def_cfa rsp, 0x10", standing)
+
+
+def test_what_was_left_over_on_the_stack_is_no_save() -> None:
+    """Another call has left the register's value where the table says another one: nobody saved it in this one."""
+    arch = ARCHES["x86_64"]
+    said = UnwindRow(0, 4, RegisterPlus("rsp", 24), {"rip": Offset(-8), "rbp": Offset(-16)}, "rip")
+    span = StateSpan(0, 4, said, state_of(said, platform(arch)), frozenset(), True)
+    places = {name: TruePlace(True) for name in platform(arch).preserved} | {"rip": TruePlace(False, frozenset({-8}))}
+    for copied in (False, True):
+        its = {**places, "r12": TruePlace(True, frozenset({-16}), copied=copied)}
+        true = ObservedRow(0, 1, 1, {"rsp": 8}, its, False, 8)
+        function = TriedFunction(platform(arch), [TriedPc(0, 4, 0, 0, true)], [span])
+        found = edits_of(function, 0, function.wrong(0))
+        assert found.keys() == {"CFA", "rbp"}
+        assert saved_with(function, 0, found).keys() == ({"r12"} if copied else set())
