@@ -475,56 +475,6 @@ def test_code_behind_a_function_of_known_size_is_no_part_of_it_and_is_not_left_o
     assert [piece.name for piece in pieces] == ["switches", "", "held", "", "", ""]
 
 
-# An interpreter: its code has one entry, with words of its own. Who is called in it has the frame that it has.
-MACHINE = """
-        .syntax unified
-        .text
-        .globl  f
-        .type   f, %function
-        .thumb_func
-f:      .fnstart
-        push    {r4, lr}
-        .save   {r4, lr}
-        bl      2f
-        pop     {r4, pc}
-        .fnend
-        .size   f, .-f
-2:      .fnstart
-        .save   {r4, r5, r6, lr}
-        .pad    #16
-        b       1f
-3:      mov     r10, lr
-        bl      elsewhere
-        bx      r10
-1:      push    {r4, r5, r6, lr}
-        sub     sp, #16
-        bl      3b
-        add     sp, #16
-        pop     {r4, r5, r6, pc}
-        .personality machines
-        .handlerdata
-        .word   0
-        .text
-        .fnend
-        .globl  machines
-        .type   machines, %function
-        .thumb_func
-machines:
-        .fnstart
-        .cantunwind
-        bx      lr
-        .fnend
-        .size   machines, .-machines
-"""
-
-
-def test_what_is_called_in_an_entry_with_words_of_its_own_has_the_frame_of_its_caller(tmp_path: Path) -> None:
-    library(MACHINE, "arm32", tmp_path, ".S", "-Bsymbolic", "-s")
-    check = check_file(tmp_path / "code.so", CheckOptions(), READERS)
-    assert not check.findings
-    assert len(check.functions) == 3  # f, machines, the interpreter
-
-
 def test_no_path_runs_from_one_function_into_the_next(tmp_path: Path) -> None:
     """There the frame would be twice as large as the row says, and the row would be told as wrong."""
     library(MERGED, "arm32", tmp_path, ".S", "-Bsymbolic", "-s")

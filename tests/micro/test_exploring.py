@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from testbed.checks.check_file import check_file
+from testbed.checks.options import CheckOptions
+from testbed.cli.table_readers import READERS
 from testbed.micro import exploring
 from testbed.micro.batches import one_trace
 from testbed.micro.calling import Caller, Over
@@ -13,7 +18,7 @@ from testbed.micro.functions import pieces_of
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS
 from testbed.truth import observe
-from tests.micro.callers import built
+from tests.micro.callers import built, library
 
 
 def explored(
@@ -260,3 +265,53 @@ def test_a_jump_forward_is_nothing_that_control_passed_over(jump: str) -> None:
     left_out = set(sorted(found.code.sizes)[-3:-1])
     assert not pcs & left_out
     assert pcs >= found.code.sizes.keys() - left_out
+
+
+# An interpreter: its code has one entry, with words of its own. Who is called in it has the frame that it has.
+MACHINE = """
+        .syntax unified
+        .text
+        .globl  f
+        .type   f, %function
+        .thumb_func
+f:      .fnstart
+        push    {r4, lr}
+        .save   {r4, lr}
+        bl      2f
+        pop     {r4, pc}
+        .fnend
+        .size   f, .-f
+2:      .fnstart
+        .save   {r4, r5, r6, lr}
+        .pad    #16
+        b       1f
+3:      mov     r10, lr
+        bl      elsewhere
+        bx      r10
+1:      push    {r4, r5, r6, lr}
+        sub     sp, #16
+        bl      3b
+        add     sp, #16
+        pop     {r4, r5, r6, pc}
+        .personality machines
+        .handlerdata
+        .word   0
+        .text
+        .fnend
+        .globl  machines
+        .type   machines, %function
+        .thumb_func
+machines:
+        .fnstart
+        .cantunwind
+        bx      lr
+        .fnend
+        .size   machines, .-machines
+"""
+
+
+def test_what_is_called_in_an_entry_with_words_of_its_own_has_the_frame_of_its_caller(tmp_path: Path) -> None:
+    library(MACHINE, "arm32", tmp_path, ".S", "-Bsymbolic", "-s")
+    check = check_file(tmp_path / "code.so", CheckOptions(), READERS)
+    assert not check.findings
+    assert len(check.functions) == 3  # f, machines, the interpreter
