@@ -88,8 +88,7 @@ class FileCalls:
 
     def _gives_sp(self, pc: int) -> bool:
         """Does an instruction give SP a value that is no sum of it and a constant?"""
-        use = register_use(self.image, pc)
-        if use is None or self.image.arch.sp not in use.writes:
+        if (use := register_use(self.image, pc)) is None or self.image.arch.sp not in use.writes:
             return False
         return use.loads or stack_move_at(self.image, pc) is not None
 

@@ -181,9 +181,16 @@ class _OneFunction:
         counted = frozenset(pc for pc, its in standing.items() if any(each.startswith(_COUNTED) for each in its))
         named = {pc: parts_named(its) for pc, its in standing.items()}
         calls = frozenset(scan(self.image, self.span.start, self.span.end).calls if self.advises else ())
-        untried = frozenset({*self.source.instructions}.difference(self.pcs))
         function = TriedFunction(
-            self.convention, tried, spans, registers_said, restored, counted, named, calls, untried
+            self.convention,
+            tried,
+            spans,
+            registers_said,
+            restored,
+            counted,
+            named,
+            calls,
+            frozenset({*self.source.instructions} - {*self.pcs}),
         )
         if self.advises and (entered := entered_otherwise(function, self.span.start, self.image)):
             wrong = [each.pc for i, each in enumerate(function.tried) if function.wrong(i)]

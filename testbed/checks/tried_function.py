@@ -159,18 +159,18 @@ class TriedFunction:
         """Do ``values`` cancel what the table says at an instruction, also of code that nobody tried: there its author
         may mean it? The last instruction that becomes right is ``fixed``, the last that they reach ``last``.
         """
-        if not i or self.begins(i):
-            return False
-        told = any(self.states[i - 1].get(part) == values[part] for part in self.sets(i) & values.keys())
-        end = self.spans[self.tried[last].span].end
-        return told and any(self.tried[fixed].pc < pc < end for pc in self.untried)
+        said = () if not i or self.begins(i) else self.sets(i) & values.keys()
+        behind = range(self.tried[fixed].pc + 1, self.spans[self.tried[last].span].end)
+        return any(self.states[i - 1].get(part) == values[part] for part in said) and any(
+            map(behind.count, self.untried)
+        )
 
     def is_early(self, its: Collection[tuple[int, str]]) -> bool:
         """Could all that is wrong at some pcs be right in code behind them that nobody tried: does the frame have no
         such register elsewhere?
         """
-        places = [each.true.places.get(thing) for each in self.tried for pc, thing in its if pc == each.pc]
-        return bool(self.untried) and not any(its.copied for its in places if its is not None)
+        places = (each.true.places.get(thing) for each in self.tried for pc, thing in its if pc == each.pc)
+        return bool(self.untried) and not any(place is not None and place.copied for place in places)
 
     def may_set(self, i: int) -> bool:
         """Does the table say something there that changes nothing? With other directives further up it may."""

@@ -112,8 +112,8 @@ def _both(a: ObservedRow, b: ObservedRow) -> ObservedRow:
     places = {name: place & b.places[name] for name, place in a.places.items() if name in b.places}
     signed = a.signed if a.signed == b.signed else None
     outermost = a.outermost and b.outermost
-    sized = a.sized and b.sized and a.stack == b.stack
-    return ObservedRow(a.pc, visits, called, cfa, places, signed, a.stack, outermost, a.returns or b.returns, sized)
+    returns, sized = a.returns or b.returns, a.sized and b.sized and a.stack == b.stack
+    return ObservedRow(a.pc, visits, called, cfa, places, signed, a.stack, outermost, returns, sized)
 
 
 def true_rows(
@@ -141,9 +141,8 @@ def true_rows(
         if _return(watched, its).any():
             found[pc] = replace(found[pc], returns=True)
         if sized is not None and sized[its].any():
-            sp = watched.trace.arch.sp
-            fixed = {name: offset for name, offset in found[pc].cfa.items() if name != sp}
-            found[pc] = replace(found[pc], cfa=fixed, sized=sp in found[pc].cfa)
+            fixed = {name: offset for name, offset in found[pc].cfa.items() if name != watched.trace.arch.sp}
+            found[pc] = replace(found[pc], cfa=fixed, sized=fixed != found[pc].cfa)
     return found
 
 
