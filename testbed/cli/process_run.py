@@ -191,7 +191,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
     process: WatchedProcess | CountedProcess
     long = _long(options, own, budget) if options.chunk or budget > BUDGET else None
     if long is not None:
-        process, shares = _judged_in_pieces(long, own, named)
+        process, shares = _judged_in_pieces(long, own, named, options.jobs)
         applicable: list[Unwinder] = []
     else:
         process, applicable, shares = _whole(options, own, named, min(budget, BUDGET))
@@ -276,7 +276,7 @@ def _long(options: RunOptions, own: ProcessOptions, budget: int) -> LongProcess 
 
 
 def _judged_in_pieces(
-    long: LongProcess, own: ProcessOptions, named: Sequence[Unwinder]
+    long: LongProcess, own: ProcessOptions, named: Sequence[Unwinder], jobs: int
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """A long process, judged without holding it."""
     from testbed.profiling.in_pieces import judge_in_pieces
@@ -287,7 +287,7 @@ def _judged_in_pieces(
         long_work("watching and judging", "steps in two passes", 2 * long.run.steps) as work,
         _interruptible(_WHILE_JUDGED) as heard,
     ):
-        return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at, interrupted=heard)
+        return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at, interrupted=heard, jobs=jobs)
 
 
 def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:

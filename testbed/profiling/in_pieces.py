@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from testbed.process.process_run import LongProcess, LongThread
 from testbed.profiling.judge import Judging, sampled_steps, steps_asked
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedThread
 from testbed.profiling.whose_code import own_steps
+from testbed.runs.side_by_side import SideBySide, side_by_side
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Window, windows
@@ -31,13 +33,26 @@ def judge_in_pieces(
     sample: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
     interrupted: threading.Event | None = None,
+    jobs: int = 1,
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """Every thread, counted, and every unwinder, as `judge_process` has it.
 
     ``progress`` is told how many steps are done, of two passes over each thread. Where it is ``interrupted``, a pass
-    ends behind the piece of each thread that it is at; while the first one goes on, what that saw is judged.
+    ends behind the piece of each thread that it is at; while the first one goes on, what that saw is judged. With two
+    ``jobs`` one thread runs ahead, and another one judges.
     """
-    heard = interrupted or threading.Event()
+    with side_by_side(jobs) as beside:
+        return _judged(process, unwinders, sample, progress, interrupted or threading.Event(), beside)
+
+
+def _judged(
+    process: LongProcess,
+    unwinders: Sequence[Unwinder],
+    sample: int | None,
+    progress: Callable[[int], None],
+    heard: threading.Event,
+    beside: SideBySide,
+) -> tuple[CountedProcess, list[UnwinderShare]]:
     ends = [_PassEnd(heard) for _ in process.threads]
     judgings = [Judging(unwinder) for unwinder in unwinders]
     surveys: list[Known] = []
@@ -50,7 +65,7 @@ def judge_in_pieces(
         def passed(
             thread: LongThread = thread, end: _PassEnd = end, parts: list[NDArray[np.bool_]] = parts
         ) -> Iterator[Window]:
-            found = end.of(windows(process.chunks(thread)))
+            found = end.of(windows(beside.ahead(process.chunks(thread))))
             return _with_own(found, parts) if sampling else found
 
         before = sum(known.steps for known in surveys)
@@ -65,17 +80,18 @@ def judge_in_pieces(
     for number, (thread, known, end) in enumerate(zip(process.threads, surveys, ends, strict=True)):
         pieces = max(pieces, known.windows)
         steps = activations = transition = undecided = 0
-        for piece, (truth, _) in enumerate(watch(end.of(windows(process.chunks(thread))), known)):
+        for piece, (truth, _) in enumerate(watch(end.of(windows(beside.ahead(process.chunks(thread)))), known)):
             window = truth.window
             part = WatchedThread(thread.number, truth, window.start, window.stop, window.first)
-            for judging, sampled in zip(judgings, asked, strict=True):
-                judging.add(part, _rows(window, None if sampled is None else sampled[number]))
+            rows = [_rows(window, None if sampled is None else sampled[number]) for sampled in asked]
+            beside.do([partial(each.add, part, some) for each, some in zip(judgings, rows, strict=True)])
             steps, activations = steps + part.steps, activations + part.activations
             transition, undecided = transition + part.transition, undecided + part.undecided
             progress(sum(known.steps for known in surveys) + sum(each.steps for each in counted) + steps)
             if piece % 16 == 0:  # pages that were given back cost as much as they did at first
                 give_back()
         counted.append(CountedThread(thread.number, steps, activations, transition, undecided))
+    beside.wait()
     left = sum(each.steps for each in process.threads) - sum(each.steps for each in counted)
     return CountedProcess(process.run, tuple(counted), pieces, left), [judging.share for judging in judgings]
 

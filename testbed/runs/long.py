@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
@@ -19,6 +14,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.machine.chunks import chunks_of
 from testbed.runs.judging import judge_steps
 from testbed.runs.run import Run, executed_near, failure_of, visited
+from testbed.runs.side_by_side import SideBySide, side_by_side
 from testbed.trace import Exited
 from testbed.trace.chunk import HELD, HELD_BY_THREADS, Checkpoint, Chunks
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
@@ -30,65 +26,6 @@ from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.verdicts.one import Verdict, counted
 from testbed.verdicts.trace import Verdicts, judge_trace
 from testbed.words.errors import EmulationError, UsageError
-
-# Threads for a run in pieces: one records ahead, one watches, one judges.
-#
-# What takes long is compiled code and the emulator, and both leave Python to other threads meanwhile. Pieces are not
-# copied: every thread works on the same columns, and of those a few more are held (`testbed.trace.chunk`). One thread
-# judges, and not several: unwinders share the readers of a file, which are not made for two at once.
-
-Ahead = TypeVar("Ahead")
-
-WAITING = 1  # pieces that are judged, or wait for it, while the next one is watched
-_TURN = 0.0005  # seconds that a thread has Python to itself: less than a piece takes
-
-
-def ahead(items: Iterator[Ahead]) -> Iterator[Ahead]:
-    """The same items, each made by a thread of its own while the one before is in use; what it raises is raised."""
-    with ThreadPoolExecutor(1, "ahead") as thread:
-        coming: Future[Ahead | None] = thread.submit(next, items, None)
-        try:
-            while (item := coming.result()) is not None:
-                coming = thread.submit(next, items, None)
-                yield item
-        finally:
-            coming.cancel()
-
-
-class SideBySide:
-    """Work on one piece after the other, done by a thread while the caller goes on to the next piece."""
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "judging")
-        self._open: deque[list[Future[None]]] = deque()
-
-    def do(self, works: Sequence[Callable[[], None]]) -> None:
-        """Begin the works on one piece; those on the pieces before are done then, but for WAITING."""
-        self.wait(WAITING)
-        self._open.append([self._thread.submit(work) for work in works])
-
-    def wait(self, left: int = 0) -> None:
-        """Until the works on all pieces but the last ``left`` are done; what one raised is raised."""
-        while len(self._open) > left:
-            for future in self._open.popleft():
-                future.result()
-
-    def end(self) -> None:
-        """Give up what has not begun, and wait for the rest."""
-        self._thread.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def side_by_side() -> Iterator[SideBySide]:
-    """A thread that works beside this one; threads hand Python over often meanwhile."""
-    turn, beside = sys.getswitchinterval(), SideBySide()
-    sys.setswitchinterval(_TURN)
-    try:
-        yield beside
-    finally:
-        beside.end()
-        sys.setswitchinterval(turn)
-
 
 KEPT = 16  # places from which a part of the run is made again
 
@@ -248,12 +185,9 @@ def watch_chunks(
     known at the end. So a run is made once and a bit, and not twice. With ``jobs`` 2 a thread records ahead and another
     one judges; ``chunks`` then hold the columns of HELD_BY_THREADS.
     """
-    if jobs == 1:
-        surveyed = _Surveyed(built, judging)
-        return surveyed.run(chunks, survey(lambda: windows(chunks(None)), progress, surveyed.see))
-    with side_by_side() as beside:
+    with side_by_side(jobs) as beside:
         surveyed = _Surveyed(built, judging, beside)
-        known = survey(lambda: windows(ahead(chunks(None))), progress, surveyed.see)
+        known = survey(lambda: windows(beside.ahead(chunks(None))), progress, surveyed.see)
         beside.wait()
     return surveyed.run(chunks, known)
 
@@ -261,15 +195,14 @@ def watch_chunks(
 class _Surveyed:
     """What is kept of a run that is watched for the first time."""
 
-    def __init__(self, built: Built, judging: Sequence[Unwinder], beside: SideBySide | None = None) -> None:
+    def __init__(self, built: Built, judging: Sequence[Unwinder], beside: SideBySide) -> None:
         self._built, self._judging, self._beside = built, judging, beside
 
     def see(self, truth: WindowTruth, state: WindowState | None) -> None:
         """Keep where a piece begins and ends, and what it says of the unwinders."""
         window = truth.window
         if window.first == 0:  # a pass begins
-            if self._beside:
-                self._beside.wait()
+            self._beside.wait()
             self._ends: dict[int, int] = {}
             self._places: dict[int, _WindowStart] = {}
             self._apart = 1
@@ -278,12 +211,7 @@ class _Surveyed:
             self._keep(window, state)
         self._ends[window.first] = window.end
         piece = Run(self._built, truth.trace, truth)
-        works = [partial(count_piece, piece, window, each) for each in self._judged.values()]
-        if self._beside:
-            self._beside.do(works)
-        else:
-            for work in works:
-                work()
+        self._beside.do([partial(count_piece, piece, window, each) for each in self._judged.values()])
 
     def _keep(self, window: Window, state: WindowState | None) -> None:
         """Of too many places every second is given up."""

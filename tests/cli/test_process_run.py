@@ -444,8 +444,9 @@ def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_r
 def test_a_process_in_pieces_says_what_the_whole_one_says(testbed: Testbed) -> None:
     hello = str(built("hello", "x86_64", "static"))
     whole = json.loads(testbed("run", hello, "-u", "eh_frame", "--json", "--", "abc").out)
-    pieces = testbed("run", hello, "-u", "eh_frame", "--json", "--chunk", "6500", "--", "abc")
-    assert pieces.status == 0 and json.loads(pieces.out) == whole
+    for jobs in ("1", "2"):
+        pieces = testbed("run", hello, "-u", "eh_frame", "--json", "--chunk", "6500", "-j", jobs, "--", "abc")
+        assert pieces.status == 0 and json.loads(pieces.out) == whole
     shown = testbed("run", hello, "-u", "eh_frame", "--budget", "5000000", "--", "abc").out
     assert "pieces  1: watched and judged" in shown
     chains = [

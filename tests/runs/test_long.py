@@ -22,9 +22,10 @@ from testbed.contract.assumption import CodeRow
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
-from testbed.runs.long import WAITING, LongRun, SideBySide, ahead, judge_long, judge_piece, side_by_side, watch_long
+from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
 from testbed.runs.program_file import FileFacts, run_file
 from testbed.runs.run import run_built
+from testbed.runs.side_by_side import WAITING, SideBySide, side_by_side
 from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, counted
 from testbed.words.errors import EmulationError, UsageError
@@ -300,7 +301,7 @@ def test_items_are_made_one_ahead_and_in_order() -> None:
             yield number
         raise KeyError("the end")
 
-    seen, coming = [], ahead(numbers())
+    seen, coming = [], SideBySide(2).ahead(numbers())
     for number in range(6):
         seen.append(next(coming))
         assert len(made) <= number + 2
@@ -317,7 +318,7 @@ def test_no_more_pieces_wait_than_are_held() -> None:
         go_on.wait(60)
         done.append(number)
 
-    with side_by_side() as beside:
+    with side_by_side(2) as beside:
         for number in range(WAITING + 1):
             beside.do([lambda number=number: work(number)])  # type: ignore[misc]
         assert not done
@@ -330,7 +331,7 @@ def test_no_more_pieces_wait_than_are_held() -> None:
 
 
 def test_what_has_not_begun_is_given_up() -> None:
-    beside, begun, go_on = SideBySide(), threading.Event(), threading.Event()
+    beside, begun, go_on = SideBySide(2), threading.Event(), threading.Event()
 
     def first() -> None:
         begun.set()
