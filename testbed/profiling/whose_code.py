@@ -37,6 +37,7 @@ _START_FILES = frozenset(
 _START_SECTIONS = (".init", ".fini")  # `_init` and `_fini`, also without a name
 ENTRY = "_start"  # what the code at a program's or a dynamic linker's entry is called
 _START = 0x40  # bytes: it sets up a stack and calls
+_START_FILES_CODE = 0x200  # bytes that are linked behind it at most, which no table describes
 
 
 class CodePart(Enum):
@@ -201,13 +202,26 @@ def function_at(image: Image, link: int) -> tuple[int, str, str] | None:
         return symbol.address, readable(symbol), symbol.name
     if section is not None and section.name in _START_SECTIONS:
         return section.address, section.name, f"{section.address:#x}"
-    if link - image.entry in range(_START):
+    if image.entry <= link < _end_of_start(image):
         return image.entry, ENTRY, f"{image.entry:#x}"
     starts, ends = _described(image)
     i = bisect_right(starts, link) - 1
     if i >= 0 and link < ends[i]:
         return starts[i], f"+{starts[i] - image.base:#x}", f"{starts[i]:#x}"  # `testbed check` calls it so
     return None
+
+
+@lru_cache(maxsize=16)
+def _end_of_start(image: Image) -> int:
+    """Where the code ends that begins at a file's entry, with what start files have behind it.
+
+    That is where a table describes the next function, or the section ends; or soon, if that is not near.
+    """
+    entry, (starts, _) = image.entry, _described(image)
+    following = starts[bisect_right(starts, entry) :][:1]
+    ends = (each.address + len(each.data) for each in image.sections.values() if each.address and _inside(each, entry))
+    near = [end for end in (*following, *ends) if end <= entry + _START_FILES_CODE]
+    return min(near, default=entry + _START)
 
 
 @lru_cache(maxsize=16)

@@ -34,6 +34,7 @@ from testbed.report.process_text import line_of
 from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
 from testbed.verdicts.accord import Accord
 from testbed.verdicts.trace import verdict_at
+from tests.installed import tool
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS
 
@@ -281,6 +282,16 @@ def test_what_starts_a_program_is_start_up_also_without_a_name(tmp_path: Path) -
     begins = init.address + trace.images[0].bias
     inside = (trace.pc >= np.uint64(begins)) & (trace.pc < np.uint64(begins + len(init.data)))
     assert inside.any() and {codes[number].part for number in of_step[inside].tolist()} == {CodePart.LINKER}
+
+
+@pytest.mark.parametrize("target", ["x86_64", "thumb"])
+def test_a_stripped_program_has_as_many_own_steps(tmp_path: Path, target: str) -> None:
+    """What start files have behind `_start` has no name then, and no row; that of arm64 has rows, as own functions."""
+    named, stripped = built("hello", target, "dynamic"), tmp_path / "hello"
+    subprocess.run([tool("llvm-strip", "llvm"), named, "-o", stripped], check=True)
+    traces = [run_process(each).tracks[0].trace for each in (named, stripped)]
+    own, same = (int(np.count_nonzero(own_steps(trace, 0, len(trace)))) for trace in traces)
+    assert 0 < own == same
 
 
 def test_a_name_without_a_size_does_not_reach_into_another_section() -> None:
