@@ -99,7 +99,7 @@ def outputs_option(**kinds: str) -> Callable[[Any], Any]:
             if kind is None:
                 raise UsageError(f"-o {path}: the end of its name says what to write ({told})")
             if kind in found:
-                raise UsageError(f"-o {found[kind]} and -o {path} would hold the same: {kinds[kind]}")
+                raise UsageError(f"-o {found[kind]} and -o {path}: one file of a run ends so ({kinds[kind]})")
             if not context.resilient_parsing:
                 try_writing(path)
             found[kind] = path
@@ -448,9 +448,9 @@ class RunOptions:
         files = [f"-o {path}" for name in names if (path := getattr(self.outputs, name, None))]
         return [_SPELLED.get(name, f"--{name}") for name in names if getattr(self, name, None)] + files
 
-    def of_every_step(self) -> list[str]:
-        """The options given that show every step, or nothing."""
-        return self.given("differences", "every_step", "as_json", "html", "timeline")
+    def of_every_step(self, *, html: bool = True) -> list[str]:
+        """The options given that show every step, or nothing; a page of a process may be of a part (no ``html``)."""
+        return self.given("differences", "every_step", "as_json", *(("html",) if html else ()), "timeline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from testbed.cli.unwinders import telling_of_process
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, read_image
 from testbed.image.separate_debug import NOWHERE, looked_in
+from testbed.runs.by_name import SOURCES
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.printable import printable_lines
 
@@ -51,6 +52,8 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
     if path is not None and head.startswith(b"#!"):
         raise UsageError(_of_interpreter(path, head, options.arguments))
     if path is None or not head.startswith(b"\x7fELF"):
+        if path is not None and head and _is_text(head) and path.suffix not in SOURCES:
+            raise UsageError(_of_text(path))
         if options.asked:
             what = "" if path is None else f"{program} {_what_instead(path)}; "
             raise UsageError(
@@ -71,6 +74,19 @@ def _of_interpreter(path: Path, head: bytes, arguments: Sequence[str]) -> str:
     inside = ("--", *(word.rstrip() for word in words[1:]), str(path), *arguments)
     command = shlex.join(("testbed", "run", words[0], *shown, *inside))
     return f"{path} is a script of {words[0]}: {command}"
+
+
+def _is_text(head: bytes) -> bool:
+    return b"\0" not in head and head.isascii()
+
+
+def _of_text(path: Path) -> str:
+    """What is done with a file that is text: nobody knows of which language it is."""
+    built = path.stem
+    return (
+        f"{path} is text, and no program. A source is built first: g++ -g {path} -o {built}; testbed run ./{built}. "
+        f"A script is run by its interpreter: testbed run /usr/bin/python3 -- {path}"
+    )
 
 
 def _what_instead(path: Path) -> str:
@@ -106,6 +122,7 @@ def watched_process(
         return watch_process(run, work.at)
 
 
+INTERRUPTED = "testbed.interrupted"  # in a command's own values: what it shows is not all
 _WHILE_IT_RUNS = "its next system call ends it, and what it did is judged"
 _WHILE_JUDGED = "what is done until then is shown"
 
@@ -113,12 +130,13 @@ _WHILE_JUDGED = "what is done until then is shown"
 @contextmanager
 def _interruptible(then: str) -> Iterator[threading.Event]:
     """An interrupt is heard, and it is said what becomes of it; a second one ends this command."""
-    heard = threading.Event()
+    heard, context = threading.Event(), click.get_current_context()
 
     def note(number: int, frame: FrameType | None) -> None:
         if heard.is_set():
             raise KeyboardInterrupt
         heard.set()
+        context.meta[INTERRUPTED] = True
         click.echo(f"interrupted: {then}; once more ends all", err=True)
 
     try:
@@ -195,6 +213,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         applicable: list[Unwinder] = []
     else:
         process, applicable, shares = _whole(options, own, named, min(budget, BUDGET))
+    applicable, unasked = applicable[: len(shares)], [each.name for each in applicable[len(shares) :]]
     builds: list[ProfiledBuild] = []
     if own.sample is not None:
         assert isinstance(process, WatchedProcess)  # in pieces none is sampled
@@ -211,9 +230,11 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         json.dump(encoded(ProcessForm, said), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
-        _print(process, shares, builds, shown=own.stdout is None)
+        _print(process, shares, builds, unasked, shown=own.stdout is None)
     if options.outputs.html is not None and own.sample is None:
         _show_page(options, own, named, long or (process if isinstance(process, WatchedProcess) else None), budget)
+    if INTERRUPTED in click.get_current_context().meta:
+        sys.exit(130)
     if not shares or any(each.unexplained for each in shares) or not reaches_own_code(shares):
         sys.exit(1)
 
@@ -231,12 +252,11 @@ def _whole(
     with long_work("judging", "unwinders", len(applicable)) as work, _interruptible(_WHILE_JUDGED) as heard:
         for unwinder in applicable:
             if heard.is_set() and shares:
-                click.echo(f"{unwinder.name} left out: interrupted", err=True)
-                continue
+                break
             sample = own.asked_at or steps_asked(unwinder)
             shares.append(judge_process(process, unwinder, sample=sample))
             work.advance(f"judging {unwinder.name}")
-    return process, applicable[: len(shares)], shares
+    return process, applicable, shares
 
 
 def _applicable(images: Sequence[Image], named: Sequence[Unwinder]) -> list[Unwinder]:
@@ -299,17 +319,24 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
     debug = _inputs(options.seed, budget, own)["debug"]
     if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
         click.echo(f"{why}.", err=True)
-    long = _long(options, own, budget) if options.chunk or budget > BUDGET else None
+    long, of_page = None, {"most": MOST_ON_A_PAGE} if options.outputs.html is not None else {}
+    if not options.chunk and budget <= BUDGET:
+        process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
+    if process is None or (of_page and process.steps > MOST_ON_A_PAGE):
+        long = _long(options, own, budget)
     if long is not None:
         with long_work(f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps) as work:
-            run, row = part_at(long, location, work.at)
+            run, row = part_at(long, location, work.at, **of_page)
+        threads: Sequence[WatchedThread | LongThread] = long.threads
     else:
-        process = watched_process(str(options.program), options.seed, min(budget, BUDGET), own, options.conventions)
+        process = process or watched_process(str(options.program), options.seed, BUDGET, own, options.conventions)
         run, row = thread_at(process, location)
+        threads = process.threads
     applicable = _applicable_to(run.process, named)
     told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
-    if options.outputs.html is not None:
-        _show_page(options, own, named, process or long, budget)
+    if of_page:
+        show_page(run, applicable, options, sorted(threads, key=lambda each: each.number != run.thread.number))
+        click.echo(f"    {options.outputs.html}#step={run.number_of(row)} opens it there", err=options.as_json)
     if not told:
         sys.exit(1)
 
@@ -374,12 +401,11 @@ def _profiled(
     process: WatchedProcess, unwinders: Sequence[Unwinder], shares: Sequence[UnwinderShare], every: int
 ) -> ProfiledBuild:
     from testbed.profiling.samples import sampled_profiles
-    from testbed.profiling.whose_code import CodePart
     from testbed.report.profile_html import ProfiledBuild
 
     with status(f"every {every}-th step, as a profiler sees it"):
         profiles = sampled_profiles(process, unwinders, every)
-    return ProfiledBuild(process.run, profiles, max((each.of(CodePart.OWN).steps for each in shares), default=0))
+    return ProfiledBuild(process.run, profiles, shares)
 
 
 def _builds(
@@ -390,7 +416,7 @@ def _builds(
         return [first]
     assert own.sample is not None
     process, applicable, shares = _whole(replace(options, program=str(own.against)), own, named, budget)
-    return [first, _profiled(process, applicable, shares, own.sample)]
+    return [first, _profiled(process, applicable[: len(shares)], shares, own.sample)]
 
 
 def _write_profiles(builds: Sequence[ProfiledBuild], options: RunOptions) -> None:
@@ -404,7 +430,12 @@ def _write_profiles(builds: Sequence[ProfiledBuild], options: RunOptions) -> Non
 
 
 def _print(
-    process: WatchedProcess | CountedProcess, shares: Sequence[Any], builds: Sequence[ProfiledBuild], *, shown: bool
+    process: WatchedProcess | CountedProcess,
+    shares: Sequence[Any],
+    builds: Sequence[ProfiledBuild],
+    unasked: Sequence[str],
+    *,
+    shown: bool,
 ) -> None:
     from testbed.report.process_text import process_page
 
@@ -414,7 +445,7 @@ def _print(
             console.print(f"{process.run.path.name} {name}:")
             console.print(printable_lines(data.decode("utf-8", "backslashreplace").rstrip("\n")), soft_wrap=True)
             console.print()
-    console.print(process_page(process, shares), crop=False)
+    console.print(process_page(process, shares, unasked), crop=False)
     if builds:
         from testbed.report.profile_html import profile_report
 
@@ -429,6 +460,8 @@ def budget_of(budget: int, otherwise: int = BUDGET) -> int:
 
 def _only_of_short_runs(options: RunOptions, own: ProcessOptions) -> None:
     """Raise UsageError for what is not shown of a process."""
+    if own.against is not None and own.against.open("rb").read(4) != b"\x7fELF":
+        raise UsageError(f"--against {own.against}: no ELF file")
     if own.against is not None and own.sample is None:
         raise UsageError("--against compares what a profiler sees: with --sample N, every N-th step")
     if options.outputs.timeline is not None and own.sample is None:

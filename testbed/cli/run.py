@@ -62,7 +62,9 @@ def command(options: RunOptions, own: ProcessOptions) -> None:
     A run of more than 2 million steps, or a process with a budget above 4 million, is not held at once: it is run and
     judged in pieces, and only what is counted is shown, by the unwinders that judge whole traces.
     """
-    if options.place is not None and (whole := [*options.of_every_step(), *options.given("svg")]):
+    is_own_process = not options.cross_check and is_process(options.program, own)
+    whole = [*options.of_every_step(html=not is_own_process), *options.given("svg")]
+    if options.place is not None and whole:
         raise click.UsageError(f"{whole[0]} is of the whole run: not with --at, which shows one step")
     if options.stepping and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--step needs a terminal for its keys; without one, choose a step by --at")
@@ -72,7 +74,7 @@ def command(options: RunOptions, own: ProcessOptions) -> None:
         sys.exit(check_named(options, own))
     # Before the work: a mistyped name is told at once.
     named = unwinders_named(options.names, options.commands) if options.asked else []
-    if is_process(options.program, own):
+    if is_own_process:
         show_process(options, own, named)
         return
     if options.outputs.trace is not None:

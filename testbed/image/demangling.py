@@ -33,7 +33,7 @@ _ANONYMOUS = "{anonymous}"
 _ARGUMENTS = "\0"  # where the parameters of a function stood
 _OPENING = {"<": "<..>", "(": _ARGUMENTS, "decltype(": "decltype", "{lambda": "{lambda}"}
 _NAME_PARTS = re.compile(
-    r"operator *(?:\(\)|->\*?|<=>|<<=?|>>=?|<=?|>=?|[^\w\s(]+)"  # an operator's signs are no brackets
+    r"operator *(?:\(\)|->\*?|<=>|<<=?|>>=?|<=?|>=?|[^\w\s(<>]+)"  # an operator's signs are no brackets
     r"|decltype\(|\{lambda|\w+|->|."
 )
 _QUALIFIERS = re.compile(r"(?<=\))(?: const| volatile| &&?| noexcept)+$")

@@ -38,8 +38,7 @@ def read_image(
 
     if magic in MAGICS:
         return read_macho(path, frame_records, arch, content=content, budget=budget)
-    instead = "another source than NAME.c or NAME.ISA.S is built first, a script is run by its interpreter"
-    raise ImageError(path, 0, f"not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe): {instead}")
+    raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")
 
 
 def linked_image(path: Path, *, arch: Arch | None = None, debug: DebugDirs = NOWHERE) -> Image:

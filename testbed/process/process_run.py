@@ -356,11 +356,10 @@ def run_in_pieces(
     inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading, named)
     last: list[tuple[Process, ProcessRun, Exited | str]] = []
     left, taken = LeftStacks(image.arch.word), dict[int, list[int]]()
-    for each in _pieces(image, inputs, piece, last, interrupted=interrupted):
+    for each in _pieces(image, inputs, piece, last, interrupted=interrupted, progress=progress):
         sp = each.registers[:, image.arch.index[image.arch.sp]]
         for number, steps in left.taken_over(sp, each.spans).items():
             taken[number] = taken.get(number, []) + [each.first + step for step in steps]
-        progress(each.first + len(each.sizes))
         if not each.sizes.all():
             raise NotInPieces(f"{image.path.name} handles a signal, so it cannot be run in pieces: leave out --chunk")
     process, run, end = last[0]
@@ -386,18 +385,24 @@ def _pieces(
     last: list[tuple[Process, ProcessRun, Exited | str]],
     natively: bool = False,
     interrupted: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] = lambda made: None,
 ) -> Iterator[ProcessPiece]:
-    """One run, piece by piece. What became of it is put into ``last``. ``natively``: it is known to be long."""
+    """One run, piece by piece. What became of it is put into ``last``. ``natively``: it is known to be long.
+
+    ``progress`` is told how many steps all processes made.
+    """
     free_garbage()  # the run before this one
     with WorkFolder("process") as written:
         process, streams = started(image, inputs, Path(written), piece, natively)
         process.kernel.interrupted = interrupted
         try:
             for each in run_on(process.kernel):
+                progress(process.kernel.steps)
                 if each is process:
                     yield _piece(process)
                 else:
                     each.recorder.next_piece()
+            progress(process.kernel.steps)
             yield _piece(process)
         finally:
             for each in process.kernel.living:

@@ -57,15 +57,16 @@ def part_of_own_code(process: LongProcess, most: int, progress: Progress) -> Thr
     )[0]
 
 
-def part_at(process: LongProcess, location: str, progress: Progress) -> tuple[ThreadRun, int]:
-    """The part of a thread that has a location, and its row there, as `testbed.profiling.thread_run.thread_at`."""
+def part_at(process: LongProcess, location: str, progress: Progress, most: int = CHUNK) -> tuple[ThreadRun, int]:
+    """The part of a thread that has a location, of some ``most`` steps, and its row there, as
+    `testbed.profiling.thread_run.thread_at` has it."""
     threads, place = threads_named(process.threads, location)
     refused: list[tuple[tuple[int, int], UsageError]] = []
     for thread in threads:
         number = number_asked(place, thread.steps)
         if number is not None:
             numbered = _Search(lambda window, number=number: np.arange(window.first, window.end) == number)  # type: ignore[misc]
-            return _part(process, thread, numbered, CHUNK, progress)
+            return _part(process, thread, numbered, most, progress)
         pcs, visit = located_in(process.run, place)
         near: dict[int, int] = {}
 
@@ -74,7 +75,7 @@ def part_at(process: LongProcess, location: str, progress: Progress) -> tuple[Th
             return np.isin(window.trace.pc[window.start : window.stop], np.array(pcs, np.uint64))
 
         search = _Search(executed, visit)
-        run, row = _part(process, thread, search, CHUNK, progress)
+        run, row = _part(process, thread, search, most, progress)
         if search.at >= 0:
             return run, row
         refused.append(((search.seen, len(near)), UsageError(visited(place, pcs, search.seen, run.trace, near))))

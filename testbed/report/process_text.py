@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +32,13 @@ from testbed.words.printable import printable
 
 MOST_PLACES = 5
 MOST_FUNCTIONS = 10
+MOST_TOLD = 3  # unwinders in the last sentence
 MOST_CHILDREN, MOST_NAME = 20, 60  # programs of other processes, and characters of what one was started with
 
 
-def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> RenderableType:
+def process_page(
+    process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare], unasked: Sequence[str] = ()
+) -> RenderableType:
     """All that is said of a process: first what each unwinder shows in the program's own code, by function."""
     parts: list[RenderableType] = [_title(process), _LabelledLines(tuple(_circumstances(process)))]
     if shares:
@@ -44,7 +48,7 @@ def process_page(process: WatchedProcess | CountedProcess, shares: Sequence[Unwi
         parts += _places(process, each)
     if any(len(_told(process, each)) < len(_wrong(each)) for each in shares):
         parts.append(Text("\n--json has all of these functions, with the first step of each.", "dim"))
-    return Group(*parts, process_answer(process, shares))
+    return Group(*parts, process_answer(process, shares, unasked))
 
 
 def others_of(run: ProcessRun, threads: Sequence[WatchedThread | LongThread]) -> list[str]:
@@ -83,7 +87,13 @@ def _title(process: WatchedProcess | CountedProcess) -> Text:
     ending = "not to its end" if run.status is None else run.ending
     text = Text()
     text.append(f"{run.path.name} · {run.arch} · a process", style="bold")
-    text.append(f"   {count(process.steps, 'step')}, {count(len(process.threads), 'thread')}, {ending}\n")
+    left = process.left if isinstance(process, CountedProcess) else 0
+    steps = (
+        f"the first {process.steps:,} of {count(process.steps + left, 'step')}"
+        if left
+        else count(process.steps, "step")
+    )
+    text.append(f"   {steps}, {count(len(process.threads), 'thread')}, {ending}\n")
     return text
 
 
@@ -107,8 +117,6 @@ def _circumstances(process: WatchedProcess | CountedProcess) -> Iterator[_Labell
         yield _LabelledLine("note", note, "yellow")
     if isinstance(process, CountedProcess):
         yield _LabelledLine("pieces", f"{process.pieces}: watched and judged one after the other, and none is held")
-        if process.left:
-            yield _LabelledLine("left", f"{count(process.left, 'step')} at the end: it was interrupted", "bold yellow")
     if process.run.status is None:
         yield _LabelledLine("ended", f"{process.run.why}; what ran until then is judged", "bold yellow")
     yield from _children(process.run)
@@ -198,12 +206,14 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
     most = sorted(steps, key=lambda code: (-steps[code], code.function))[:MOST_FUNCTIONS]
     if not most:
         return
-    rows, nearer = [], _any_nearer(shares)
+    rows, nearer, names = [], _any_nearer(shares), Counter(brief(code.function) for code in most)
     for code in most:
         found = [each.get(code) for each in by_code]
         counts = [(one.within if nearer else one.right, one.steps) if one is not None else None for one in found]
         said = [share(*both) if both is not None else "-" for both in counts]
-        rows.append((brief(code.function), line_of(process.run.images, code), f"{steps[code]:,}", *said))
+        name = brief(code.function)
+        name += f" at {code.start:#x}" * (names[name] > 1)  # templates of one name
+        rows.append((name, line_of(process.run.images, code), f"{steps[code]:,}", *said))
     yield Text()
     yield ColumnBlocks(
         ("your callers found in" if nearer else "your functions", ""),
@@ -213,6 +223,8 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
     if len(steps) > len(most):
         rest = sum(steps.values()) - sum(steps[code] for code in most)
         yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
+    if nameless := {code.file.name: None for code in most if code.file and code.function.startswith("+0x")}:
+        yield Text(f"{' and '.join(nameless)} has no names for these: a debug file has (--debug-dir FOLDER)", "dim")
 
 
 def line_of(images: Sequence[LoadedImage], code: ProcessCode) -> str:
@@ -272,8 +284,13 @@ def _place(place: WrongPlace, *, several: bool) -> Text:
     return text.append(f"; {lies}" if place.lies else "", "dim")
 
 
-def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Text:
-    """One sentence: who is best in your code, who lies most there and where, or what is unexplained."""
+def process_answer(
+    process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare], unasked: Sequence[str] = ()
+) -> Text:
+    """One sentence: who is best in your code, who misses your callers most, and where; or what is unexplained.
+
+    ``unasked`` are the unwinders that an interrupt left out.
+    """
     if not shares:
         return Text("\nNo unwinder was asked: nothing is judged.", "bold")
     if not any(each.of(CodePart.OWN).steps for each in shares):
@@ -285,15 +302,35 @@ def process_answer(process: WatchedProcess | CountedProcess, shares: Sequence[Un
         at = f", most at {brief(first.function)} in {first.library}" if first else ""
         names = ", ".join(each.name for each in unexplained)
         return Text(f"\n{said}; UNEXPLAINED: {names}{at}.", "bold red")
-    worst = max(shares, key=lambda each: _share_of_lies(each.of(CodePart.OWN)))
-    dead = "".join(f"; {each.name} gives no answer at {each.dead:,}" for each in shares if each.dead)
-    if not worst.of(CodePart.OWN).lies:
-        return Text(f"\n{said}, and nobody lies there{dead}.", "bold")
-    most = max(filter(_is_own, worst.code), key=lambda each: each.lies).code.function
-    mine = worst.of(CodePart.OWN)
-    found = f", and finds your own callers at {share(mine.within, mine.steps)}" if mine.within > mine.right else ""
-    liar = "it" if worst is best else worst.name
-    return Text(f"\n{said}; {liar} lies at {share(mine.lies, mine.steps)}, most in {brief(most)}{found}{dead}.", "bold")
+    own = [(each, each.of(CodePart.OWN)) for each in shares]
+    wrong = [each for each, mine in own if mine.lies or (each is not best and mine.within < mine.steps)]
+    wrong.sort(key=lambda each: (each is not best, _reach(each.of(CodePart.OWN))))
+    told = [f"{'it' if each is best else each.name} {_wrongly(each)}" for each in wrong[:MOST_TOLD]]
+    told += [f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead]
+    nobody = "" if any(mine.lies for _, mine in own) else ", and nobody lies there"
+    left = "".join(f" {each}" for each in _unjudged(process, unasked))
+    return Text(f"\n{'; '.join([said + nobody, *told])}.{left}", "bold")
+
+
+def _unjudged(process: WatchedProcess | CountedProcess, unasked: Sequence[str]) -> Iterator[str]:
+    """What the answer is not about, in sentences."""
+    if process.run.status is None:
+        yield "The program did not come to its end."
+    if isinstance(process, CountedProcess) and process.left:
+        yield f"Interrupted: not judged, {count(process.left, 'step')} at the end."
+    if unasked:
+        yield f"Interrupted: not asked, {' and '.join(unasked)}."
+    if others := len(process.run.children):
+        yield f"Not judged: {count(others, 'other program')} that it started."
+
+
+def _wrongly(each: UnwinderShare) -> str:
+    """How an unwinder goes wrong in your code, and in which function most."""
+    own = each.of(CodePart.OWN)
+    most = max(filter(_is_own, each.code), key=lambda code: (code.steps - code.within, code.lies)).code.function
+    lies = f"lies at {share(own.lies, own.steps)}" if own.lies else ""
+    found = f"finds your callers at {share(own.within, own.steps)}"
+    return f"{' and '.join(filter(None, (found, lies)))}, worst in {brief(most)}"
 
 
 def _rightly(each: UnwinderShare) -> str:
@@ -311,5 +348,6 @@ def _points(own: CodeShare) -> float:
     return (own.right - own.lies) / max(own.steps, 1)
 
 
-def _share_of_lies(own: CodeShare) -> float:
-    return own.lies / max(own.steps, 1)
+def _reach(own: CodeShare) -> float:
+    """At which share of its steps your callers are found."""
+    return own.within / max(own.steps, 1)

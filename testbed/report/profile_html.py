@@ -19,7 +19,9 @@ from rich.text import Text
 
 from testbed.image.demangling import brief, last_part
 from testbed.process import ProcessRun
+from testbed.profiling.result import UnwinderShare
 from testbed.profiling.samples import Mark, Marked, SampledProfile
+from testbed.profiling.whose_code import CodePart
 from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, share
@@ -33,11 +35,16 @@ LEAST = 0.0015  # of a graph's width, that a box has to be drawn
 
 @dataclass(frozen=True, slots=True)
 class ProfiledBuild:
-    """One program that was sampled: the true profile first. ``own`` are the steps of its own code."""
+    """One program that was sampled: the true profile first, then that of each unwinder; what became of its steps."""
 
     run: ProcessRun
     profiles: Sequence[SampledProfile] = field(repr=False)
-    own: int
+    shares: Sequence[UnwinderShare] = field(repr=False)
+
+    @property
+    def own(self) -> int:
+        """How many steps are of its own code."""
+        return max((each.of(CodePart.OWN).steps for each in self.shares), default=0)
 
 
 def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
@@ -84,15 +91,22 @@ def _answer(build: ProfiledBuild) -> str:
 
 def _difference(one: ProfiledBuild, other: ProfiledBuild) -> str:
     """What another build costs, and which unwinders gain or lose by it."""
-    theirs = {each.name: _wrong(each.inner) for each in other.profiles[1:]}
-    moved = [
-        f"{each.name} {_wrong(each.inner)} → {theirs[each.name]}"
-        for each in one.profiles[1:]
-        if theirs.get(each.name, _wrong(each.inner)) != _wrong(each.inner)
-    ]
+    theirs = dict(zip((each.name for each in other.profiles[1:]), other.shares, strict=True))
+    of_samples = {each.name: _wrong(each.inner) for each in other.profiles[1:]}
+    moved = []
+    for profile, mine in zip(one.profiles[1:], one.shares, strict=True):
+        if (its := theirs.get(profile.name)) is None:
+            continue
+        found = [share(each.within, each.steps) for each in (mine.of(CodePart.OWN), its.of(CodePart.OWN))]
+        wrong = [_wrong(profile.inner), of_samples[profile.name]]
+        if len({*found}) + len({*wrong}) > 2:
+            moved.append(
+                f"{profile.name} finds your callers at {found[0]} → {found[1]} of these steps, and shows {wrong[0]} → "
+                f"{wrong[1]} of the samples with your functions in the wrong place: those in libraries, too."
+            )
     more = 100 * (other.own - one.own) / max(one.own, 1)
-    gained = f"samples with your functions in the wrong place: {', '.join(moved)}" if moved else "no unwinder gains"
-    return f"{one.own:,} → {other.own:,} steps of its own code ({more:+.1f} %); {gained}."
+    gained = moved or ["No unwinder gains."]
+    return f"{one.own:,} → {other.own:,} steps of its own code ({more:+.1f} %). {' '.join(gained)}"
 
 
 def _wrong(profile: SampledProfile) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 from testbed.arch import Arch, arch_named
@@ -92,9 +94,18 @@ def named_program(programs: Programs, name: str) -> Program:
     path = Path(name)
     if path.suffix in SOURCES or os.sep in name:
         if not path.is_file():
-            raise UsageError(f"no file {name!r}")
+            raise UsageError(f"no file {name!r}{_beside(path)}")
         return read_program(path, own=True)
-    raise UsageError(f"no program {name!r}; {nearest(name, programs)}")
+    found = shutil.which(name)
+    instead = f"did you mean {found}?" if found else nearest(name, programs)
+    raise UsageError(f"no program {name!r}{_beside(path) or f'; {instead}'}")
+
+
+def _beside(path: Path) -> str:
+    """The files that are called nearly so, in the same folder."""
+    there = os.listdir(path.parent) if path.parent.is_dir() else ()
+    near = [str(path.parent / each) for each in get_close_matches(path.name, there)]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def named_arch(program: Program, name: str | None) -> Arch:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
-from testbed.image.demangling import demangled, without_parameters
+from testbed.image.demangling import bare, demangled, without_parameters
 from testbed.image.symbols import named_so, near_names
 from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
 
 if TYPE_CHECKING:
+    from testbed.image.debug.functions import Inlined
     from testbed.image.debug.lines import LineRow
 
 _OF_A_SYMBOL = re.compile(r"(?P<name>(?:[^\W\d]|[.$~<(]).*?)(?:\+(?P<offset>0x[0-9a-fA-F]+|\d+))?(?:#(?P<visit>\d+))?")
@@ -52,13 +53,15 @@ def addresses_at(image: Image, place: AskedPlace) -> list[int]:
 def inlined_at(image: Image, place: AskedPlace) -> list[int]:
     """Where calls of a function begin that were replaced by its code, at link-time addresses."""
     calls = (call for function in debug_info(image).functions for call in function.every_inlined())
-    begin = {
-        call.ranges[0][0] + place.offset
-        for call in calls
-        if call.ranges
-        and place.name in (call.name, call.linkage_name, without_parameters(demangled(call.linkage_name)))
-    }
-    return sorted(begin)
+    return sorted({call.ranges[0][0] + place.offset for call in calls if call.ranges and _is_called(call, place.name)})
+
+
+def _is_called(call: Inlined, name: str) -> bool:
+    """Whether people call a function so. One that no linker names has no namespace here: any fits."""
+    if not call.linkage_name:
+        return call.name == name.rpartition("::")[2]
+    readable = without_parameters(demangled(call.linkage_name))
+    return name in (call.linkage_name, readable) or f"::{bare(readable)}".endswith(f"::{name}")
 
 
 def located(files: Sequence[LoadedImage], location: str) -> tuple[list[int], int]:

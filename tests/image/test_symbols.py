@@ -159,6 +159,10 @@ def test_names_as_people_read_them(name: str, readable: str) -> None:
             "runtime.(*mcentral).partialUnswept.function.of.some.length",
         ),
         ("std::" + "f<" * 30, "std::f<..>"),
+        (
+            "std::basic_string<char, std::allocator<char>> std::operator+<char>(char const*, std::allocator<char>&&)",
+            "std::operator+<..>",
+        ),
         ("_ZSt4swapI4ItemENSt9enable_ifIXsrSt6__and_IJSt6__not_IT_EEE5valueEvE4typeERS5_SF_", "std::swap<..>"),
         ("_ZNSt4deepI4ItemENSt9enable_ifIXsrSt6__and_IJSt6_EE", "_ZNSt4deepI4ItemENSt9enable_ifIXsrSt6_.."),
         ("_Z9999" + "f" * 60, "_Z9999" + "f" * 32 + ".."),

@@ -407,7 +407,7 @@ def test_a_flame_graph_shows_short_names_that_fit_and_whole_ones_where_one_point
         (("_start", "main", "leaf"),) * 2: 98,
         (("_start",),) * 2: 99,
     }
-    page = profile_html([ProfiledBuild(run, [SampledProfile(TRUTH, 10, pairs, frozenset({"main", long}))], 5)])
+    page = profile_html([ProfiledBuild(run, [SampledProfile(TRUTH, 10, pairs, frozenset({"main", long}))], [])])
     whole = "std::map&lt;std::string, std::vector&lt;int&gt;&gt;::find(std::string const&amp;)"
     brief = 'data-brief="std::map&lt;..&gt;::find">find</div>'  # with more room, after a zoom, it says more
     assert f'title="{whole}: 1.0 %" data-name="{whole}" {brief}' in page

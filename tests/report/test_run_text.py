@@ -197,15 +197,21 @@ def printed(part: object) -> str:
     ("shares", "said"),
     [
         ([ALL_EXACT], "eh_frame is right at all 100 steps of your code, and nobody lies there."),
-        ([STOPS, ALL_EXACT], "eh_frame is right at all 100 steps of your code, and nobody lies there."),
+        (
+            [STOPS, ALL_EXACT],
+            "eh_frame is right at all 100 steps of your code, and nobody lies there; orc finds your callers at 90.0 %, "
+            "worst in main.",
+        ),
         ([SAMPLED], "gdb is right at 83.3 % of the 30 sampled steps of your code, and nobody lies there."),
         (
             [ALL_EXACT, DEAD],
-            "eh_frame is right at all 100 steps of your code, and nobody lies there; drgn gives no answer at 4.",
+            "eh_frame is right at all 100 steps of your code, and nobody lies there; drgn finds your callers at "
+            "83.3 %, worst in main; drgn gives no answer at 4.",
         ),
         (
             [STOPS, LIES],
-            "orc is right at 90.0 % of the 100 steps of your code; stack_scan lies at 30.0 %, most in main.",
+            "orc is right at 90.0 % of the 100 steps of your code; stack_scan finds your callers at 70.0 % and lies at "
+            "30.0 %, worst in main.",
         ),
         (
             [UnwinderShare(name="eh_frame", sampled=False)],
@@ -213,8 +219,8 @@ def printed(part: object) -> str:
         ),
         (
             [MOST_IN_WORK],
-            "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in work, "
-            "and finds your own callers at 80.0 %.",
+            "stack_scan is right at 70.0 % of the 100 steps of your code; it finds your callers at 80.0 % and lies at "
+            "30.0 %, worst in work.",
         ),
     ],
 )
