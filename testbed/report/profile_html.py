@@ -91,22 +91,29 @@ def _answer(build: ProfiledBuild) -> str:
 
 def _difference(one: ProfiledBuild, other: ProfiledBuild) -> str:
     """What another build costs, and which unwinders gain or lose by it."""
-    theirs = dict(zip((each.name for each in other.profiles[1:]), other.shares, strict=True))
-    of_samples = {each.name: _wrong(each.inner) for each in other.profiles[1:]}
-    moved = []
-    for profile, mine in zip(one.profiles[1:], one.shares, strict=True):
-        if (its := theirs.get(profile.name)) is None:
-            continue
-        found = [share(each.within, each.steps) for each in (mine.of(CodePart.OWN), its.of(CodePart.OWN))]
-        wrong = [_wrong(profile.inner), of_samples[profile.name]]
-        if len({*found}) + len({*wrong}) > 2:
-            moved.append(
-                f"{profile.name} finds your callers at {found[0]} → {found[1]} of these steps, and shows {wrong[0]} → "
-                f"{wrong[1]} of the samples with your functions in the wrong place: those in libraries, too."
-            )
     more = 100 * (other.own - one.own) / max(one.own, 1)
-    gained = moved or ["No unwinder gains."]
-    return f"{one.own:,} → {other.own:,} steps of its own code ({more:+.1f} %). {' '.join(gained)}"
+    told = [
+        f"{one.own:,} → {other.own:,} steps of its own code ({more:+.1f} %)",
+        *_moved("your callers found at these steps", _found(one), _found(other)),
+        *_moved("samples with your functions in the wrong place, those in libraries too", _lost(one), _lost(other)),
+    ]
+    return f"{'; '.join(told if len(told) > 1 else [*told, 'no unwinder gains'])}."
+
+
+def _moved(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    moved = [f"{name} {before[name]} → {now}" for name, now in after.items() if before.get(name, now) != now]
+    if moved:
+        yield f"{what}: {', '.join(moved)}"
+
+
+def _found(build: ProfiledBuild) -> dict[str, str]:
+    """By unwinder at which share of its own code's steps all callers in its own code are found."""
+    own = {each.name: each.of(CodePart.OWN) for each in build.shares}
+    return {name: share(each.within, each.steps) for name, each in own.items()}
+
+
+def _lost(build: ProfiledBuild) -> dict[str, str]:
+    return {each.name: _wrong(each.inner) for each in build.profiles[1:]}
 
 
 def _wrong(profile: SampledProfile) -> str:
