@@ -314,27 +314,29 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
     """One step of a process, and a page if one was asked for. Exits with 1 where something there is unexplained."""
     from testbed.profiling.thread_part import part_at
     from testbed.profiling.thread_run import look_ahead, thread_at
+    from testbed.trace.chunk import CHUNK
 
     location, process = str(options.location), None
     debug = _inputs(options.seed, budget, own)["debug"]
     if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
         click.echo(f"{why}.", err=True)
-    long, of_page = None, {"most": MOST_ON_A_PAGE} if options.outputs.html is not None else {}
+    long, most = None, CHUNK if options.outputs.html is None else MOST_ON_A_PAGE
     if not options.chunk and budget <= BUDGET:
         process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
-    if process is None or (of_page and process.steps > MOST_ON_A_PAGE):
-        long = _long(options, own, budget)
+    if process is None or (options.outputs.html is not None and process.steps > most):
+        process, long = None, _long(options, own, budget)
     if long is not None:
         with long_work(f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps) as work:
-            run, row = part_at(long, location, work.at, **of_page)
+            run, row = part_at(long, location, work.at, most)
         threads: Sequence[WatchedThread | LongThread] = long.threads
-    else:
-        process = process or watched_process(str(options.program), options.seed, BUDGET, own, options.conventions)
+    else:  # it is short, or has to be held whole
+        held = min(budget, BUDGET if options.outputs.html is None else most)
+        process = process or watched_process(str(options.program), options.seed, held, own, options.conventions)
         run, row = thread_at(process, location)
         threads = process.threads
     applicable = _applicable_to(run.process, named)
     told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
-    if of_page:
+    if options.outputs.html is not None:
         show_page(run, applicable, options, sorted(threads, key=lambda each: each.number != run.thread.number))
         click.echo(f"    {options.outputs.html}#step={run.number_of(row)} opens it there", err=options.as_json)
     if not told:

@@ -18,7 +18,7 @@ from testbed.profiling.thread_run import ThreadRun, located_in, number_asked, th
 from testbed.profiling.whose_code import own_steps
 from testbed.runs.run import executed_near, visited
 from testbed.trace import Writes
-from testbed.trace.chunk import CHUNK, SPARE, Chunk
+from testbed.trace.chunk import SPARE, Chunk
 from testbed.truth.windows.watch import survey, watch
 from testbed.truth.windows.window import Window, windows
 from testbed.words.errors import UsageError
@@ -57,7 +57,7 @@ def part_of_own_code(process: LongProcess, most: int, progress: Progress) -> Thr
     )[0]
 
 
-def part_at(process: LongProcess, location: str, progress: Progress, most: int = CHUNK) -> tuple[ThreadRun, int]:
+def part_at(process: LongProcess, location: str, progress: Progress, most: int) -> tuple[ThreadRun, int]:
     """The part of a thread that has a location, of some ``most`` steps, and its row there, as
     `testbed.profiling.thread_run.thread_at` has it."""
     threads, place = threads_named(process.threads, location)

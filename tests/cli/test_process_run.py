@@ -24,6 +24,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
+from testbed.cli import process_run
 from testbed.cli.process_run import needs_a_kernel
 from testbed.cli.step_screen import StepScreen
 from testbed.process.recorder import ProcessRecorder
@@ -511,6 +512,22 @@ def test_an_interrupt_while_it_is_judged_shows_what_was_judged(
     assert 6_000 <= judged < 9_000 and judged + left == total == whole["steps"], said.out
 
 
+def test_a_page_of_one_place_on_is_written_and_opens_there(
+    testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a process that one page shows whole, and of one that it does not."""
+    page, hello = tmp_path / "page.html", str(built("hello", "x86_64", "static"))
+    asked = ("run", hello, "-u", "eh_frame", "--at", "main", "-o", str(page))
+    for most, shown in ((1_000_000, r"[\d,]+ steps of"), (4_000, r"[\d,]+ steps, @\d+ to @\d+, of its [\d,]+ of")):
+        monkeypatch.setattr(process_run, "MOST_ON_A_PAGE", most)
+        said = tells(testbed, 0, (*asked, *(("--chunk", "2000") if most == 4_000 else ()), "--", "abc"))
+        step = re.search(r"step ([\d,]+): main ", said.out)
+        assert step is not None and re.search(rf"page\.html: {shown} thread 5228 of hello", said.out), said.out
+        assert f"page.html#step={step[1].replace(',', '')} opens it there" in said.out
+    with opened(page) as shown_page:
+        assert "main" in shown_page.inner_text("body")
+
+
 def test_an_interrupt_between_two_unwinders_shows_the_first(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     own = judge.judge_process
 
@@ -522,6 +539,13 @@ def test_an_interrupt_between_two_unwinders_shows_the_first(testbed: Testbed, mo
     said = testbed("run", str(built("hello", "x86_64", "static")), "-u", "eh_frame", "-u", "fp_chain", "--", "abc")
     assert said.status == 130 and said.out.rstrip().endswith("Interrupted: not asked, eh_frame.")
     assert "fp_chain is right at " in said.out
+
+
+def test_of_functions_without_names_it_is_told_who_has_them(testbed: Testbed, tmp_path: Path) -> None:
+    stripped = tmp_path / "program"
+    subprocess.run(["objcopy", "--strip-all", built("hello", "x86_64", "dynamic"), stripped], check=True)
+    said = "program has no names for these: a debug file has (--debug-dir FOLDER)"
+    tells(testbed, 0, ("run", str(stripped), "-u", "eh_frame", "--", "abc"), out=["\n+0x", said])
 
 
 def test_names_of_a_stripped_program_come_from_its_debug_file(testbed: Testbed, tmp_path: Path) -> None:

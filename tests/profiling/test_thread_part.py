@@ -14,6 +14,7 @@ from testbed.profiling.thread_part import part_at, part_of_own_code
 from testbed.profiling.thread_run import ThreadRun, thread_at, thread_run
 from testbed.report.answers import answers_of
 from testbed.report.step_lines import marks_of
+from testbed.trace.chunk import CHUNK
 from tests.process.builds import built, ran
 from unwinders import UNWINDERS
 
@@ -59,7 +60,7 @@ def test_a_place_is_the_same_one_in_a_part(target: str) -> None:
     run, long = whole_and_pieces(target)
     process = watch_process(run)
     for place in ("main", "malloc", "main+0x4", "@0", "@777", f"@{run.steps - 1}"):
-        (whole, row), (part, at) = thread_at(process, place), part_at(long, place, lambda done: None)
+        (whole, row), (part, at) = thread_at(process, place), part_at(long, place, lambda done: None, CHUNK)
         assert whole.number_of(row) == part.number_of(at) and str(whole) == str(part)
         assert whole.truth(row).pcs == part.truth(at).pcs, place
         assert part.words(at) <= whole.words(row), "of an activation that leaves the part, no phase is told"
