@@ -63,9 +63,13 @@ def not_followed(state: Any) -> Any:
 
 @compiled(inline=True)
 def word_at(state: Any, where: Any) -> Any:
-    """What lies in the word at a place; one that is not followed there may be a followed one by another base."""
-    k = word_index(state, where)
-    if k < 0 and where >> 48 & 0xFF >= ROUNDED_BASE:
+    """What lies in the word at a place.
+
+    One that is not followed may be a followed one by another base; and from the CFA on it is the caller's, who may have
+    stored there what the registers hold at the entry.
+    """
+    k, base = word_index(state, where), where >> 48 & 0xFF
+    if k < 0 and (base >= ROUNDED_BASE or (base == CFA_BASE and low(where) >= 0)):
         return MAYBE << KIND
     return state[FIRST_WORD + 2 * k + 1] if k >= 0 else not_followed(state)
 
