@@ -168,6 +168,17 @@ def test_a_bad_file_gets_one_message_that_names_the_place(
     assert "Traceback" not in said.err
 
 
+def test_what_is_called_nearly_so_is_named(testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy("/bin/true", "server")
+    Path("other.cpp").write_text("int main() {}")
+    tells(testbed, 2, ("run", "./serve"), err=["no file './serve'; did you mean server?"])
+    tells(testbed, 2, ("run", "other.cp"), err=["no program 'other.cp'; did you mean other.cpp?"])
+    tells(testbed, 2, ("run", "dash"), err=[f"no program 'dash'; did you mean {shutil.which('dash')}?"])
+    against = ("run", "./server", "--sample", "9", "--against", "other.cpp")
+    tells(testbed, 2, against, err=["--against other.cpp: no ELF file"])
+
+
 def test_a_missing_toolchain_says_what_to_install(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
