@@ -17,6 +17,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run, run_program
 from testbed.truth.phases import phases
+from testbed.verdicts.accord import Accord
 from testbed.verdicts.counts import ACCORDS, OUTCOMES
 from testbed.verdicts.one import counted
 from testbed.verdicts.trace import Verdicts, clause_names, judge_trace
@@ -111,3 +112,19 @@ def test_a_stop_behind_the_last_caller_is_whole_in_columns_too() -> None:
     counts = verdicts.counts(wholes=True)
     assert counts.whole == counts.stopped > 0
     assert judge_trace(run.watched, said, unwinder).counts(wholes=True).whole == 0
+
+
+def test_an_answer_that_no_register_moves_is_held_to_the_row_at_each_step() -> None:
+    """A technique that says behind a push what it said before: its row has not changed, and gives another caller."""
+    run = run_program(PROGRAMS["late_push_wrong"], ARCHES["x86_64"], "keystone")
+    unwinder, watched = UNWINDERS["eh_frame"], run.watched
+    assert unwinder.unwind_trace is not None
+    said = unwinder.unwind_trace(run.trace)
+    honest = judge_trace(watched, said, unwinder)
+    (behind,) = run.steps_in("work_pushed")
+    assert watched.node[behind - 1] == watched.node[behind] and honest[behind - 1].accord is Accord.HOLDS
+    site = said.site.copy()
+    site[behind] = site[behind - 1]
+    frozen = judge_trace(watched, replace(said, site=site), unwinder)
+    assert (honest[behind].accord, frozen[behind - 1].accord) == (Accord.FAILS, Accord.HOLDS)
+    assert frozen[behind].outcome is Outcome.EXACT and frozen[behind].accord is Accord.LUCK
