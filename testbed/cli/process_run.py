@@ -52,7 +52,7 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
     if path is not None and head.startswith(b"#!"):
         raise UsageError(_of_interpreter(path, head, options.arguments))
     if path is None or not head.startswith(b"\x7fELF"):
-        if path is not None and head and _is_text(head) and path.suffix not in SOURCES:
+        if path is not None and head and b"\0" not in head and path.suffix not in SOURCES:
             raise UsageError(_of_text(path))
         if options.asked:
             what = "" if path is None else f"{program} {_what_instead(path)}; "
@@ -76,15 +76,11 @@ def _of_interpreter(path: Path, head: bytes, arguments: Sequence[str]) -> str:
     return f"{path} is a script of {words[0]}: {command}"
 
 
-def _is_text(head: bytes) -> bool:
-    return b"\0" not in head and head.isascii()
-
-
 def _of_text(path: Path) -> str:
-    """What is done with a file that is text: nobody knows of which language it is."""
+    """What is done with a file that may be text: nobody knows of which language it is."""
     built = path.stem
     return (
-        f"{path} is text, and no program. A source is built first: g++ -g {path} -o {built}; testbed run ./{built}. "
+        f"{path} is no program file. A source is built first: g++ -g {path} -o {built}; testbed run ./{built}. "
         f"A script is run by its interpreter: testbed run /usr/bin/python3 -- {path}"
     )
 

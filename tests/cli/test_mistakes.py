@@ -153,7 +153,7 @@ def test_a_mistake_gets_one_message_and_status_2(
             HEAD + NEVER_ENDS.replace(" jmp _start", " mov edi, 3\n mov eax, 60\n syscall"),
             "exit status 3; the header of status.x86_64.S says 0",
         ),
-        ("text.elf", "this is no ELF file", "text.elf is text, and no program. A source is built first: "),
+        ("text.elf", "\xe9t\xe9: no ELF file", "text.elf is no program file. A source is built first: "),
         ("other.elf", "\0 is no ELF file", "other.elf: at offset 0x0: not an ELF file"),
         ("cut.elf", "\x7fELF\x02\x01\x01", "cut.elf: at offset 0x0: corrupt ELF structure"),
     ],
