@@ -320,8 +320,8 @@ def _unjudged(process: WatchedProcess | CountedProcess, unasked: Sequence[str]) 
         yield f"Interrupted: not judged, {count(process.left, 'step')} at the end."
     if unasked:
         yield f"Interrupted: not asked, {' and '.join(unasked)}."
-    if others := len(process.run.children):
-        yield f"Not judged: {count(others, 'other program')} that it started."
+    if others := len({child.number for child in process.run.children}):
+        yield f"Not judged: what {others:,} process{'es' * (others > 1)} did besides, as listed above."
 
 
 def _wrongly(each: UnwinderShare) -> str:

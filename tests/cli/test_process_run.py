@@ -416,6 +416,14 @@ def test_a_file_that_the_host_has_and_the_run_does_not_show_is_told_once_with_it
     assert testbed("run", str(program), "-u", "eh_frame", *shown.split()).out.count("refused") == 2
 
 
+def test_the_last_sentence_says_what_it_is_not_about(testbed: Testbed) -> None:
+    """Each process of a pipe is forked, and executes a program: two lines of the report, and one process."""
+    asked = ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", "/bin/true | /bin/true; exit")
+    tells(testbed, 0, asked, out=["nobody lies there. Not judged: what 2 processes did besides, as listed above."])
+    cut = ("run", "/bin/dash", "-u", "eh_frame", "--budget", "250000", "--", "-c", "while :; do :; done")
+    tells(testbed, 0, cut, out=["nobody lies there. The program did not come to its end."])
+
+
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
     if "libunwind" not in present(["libunwind"]):
         pytest.skip("libunwind is not installed")
