@@ -222,7 +222,14 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         from testbed.report.json_forms import ProcessForm
         from testbed.store.codec import encoded
 
-        said = {"process": process, "run": process.run, "unwinders": shares, "profiles": profiles}
+        complete = INTERRUPTED not in click.get_current_context().meta
+        said = {
+            "process": process,
+            "run": process.run,
+            "unwinders": shares,
+            "profiles": profiles,
+            "complete": complete,
+        }
         json.dump(encoded(ProcessForm, said), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
     else:

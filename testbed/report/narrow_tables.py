@@ -174,7 +174,7 @@ def _broken(name: str) -> str:
     """A long name on lines, broken at underscores."""
     if len(name) <= 9 or "_" not in name[1:]:
         return name
-    cut = max(name.rfind("_", 1, 10), 0) or name.find("_", 1)
+    cut = 1 + (max(name.rfind("_", 1, 9), 0) or name.find("_", 1))
     return f"{name[:cut]}\n{_broken(name[cut:])}"
 
 
@@ -183,6 +183,6 @@ def _longest(words: Sequence[str]) -> int:
 
 
 def _paragraph(heads: Sequence[str], row: NumberedRow) -> Text:
-    told = (f"{head} {' '.join(number.splitlines())}" for head, number in zip(heads, row.numbers, strict=True))
+    told = (" ".join(f"{head} {number}".split()) for head, number in zip(heads, row.numbers, strict=True))
     words = " ".join(word for word in row.words if word)
     return Text(f"{words}: {', '.join(told)}" if words else ", ".join(told), style=row.style)

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +50,35 @@ class ProfiledBuild:
 
 def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
     """How many samples each unwinder's flame graph shows in the wrong place, of one build or of two."""
-    true, *others = builds[0].profiles
+    true = builds[0].profiles[0]
     yield Text(
         f"\nA profiler that looks at every {true.every:,}th step takes {count(true.samples, 'sample')}, "
-        f"{true.inner.samples:,} with your functions on the stack. In the wrong place:\n"
+        f"{true.inner.samples:,} with your functions on the stack. Its flame graph shows\n"
     )
-    heads = ["with your\nfunctions", "of all", "of all, only outer\ncallers missing"]
-    rows = [[_wrong(each.inner), _wrong(each), share(each.cut, each.samples)] for each in others]
-    for build in builds[1:]:
-        theirs = {each.name: _wrong(each.inner) for each in build.profiles[1:]}
-        heads.append(f"with your functions,\nin {_called(build, builds)}")
-        for each, row in zip(others, rows, strict=True):
-            row.append(theirs.get(each.name, "not asked"))
-    numbered = (NumberedRow((each.name,), tuple(row)) for each, row in zip(others, rows, strict=True))
-    yield NumberedTable(("unwinder",), tuple(heads), tuple(numbered))
+    yield _misplaced(builds)
+    yield Text(f"{MEANT}\n", "dim")
     yield Text(f"\n{_answer(builds[0])}", "bold")
     for build in builds[1:]:
         beside = f"{_called(build, builds)} beside {_called(builds[0], builds)}"
         yield Text(f"\n{beside}: {_difference(builds[0], build)}", "bold")
+
+
+MEANT = (
+    "your samples: with your functions on the stack; in the wrong place: the stack is not the true one; "
+    "cut short: it is right as far as it goes, and callers are missing"
+)
+
+
+def _misplaced(builds: Sequence[ProfiledBuild]) -> NumberedTable:
+    """Of each unwinder, and of each build where there are two."""
+    rows: dict[str, list[NumberedRow]] = {}
+    for build in builds:
+        for each in build.profiles[1:]:
+            words = (each.name, _called(build, builds))[: len(builds)]
+            row = NumberedRow(words, (_wrong(each.inner), _wrong(each), share(each.cut, each.samples)))
+            rows.setdefault(each.name, []).append(row)
+    heads = ("in the wrong place:\nyour samples", "in the wrong place:\nall samples", "cut short:\nall samples")
+    return NumberedTable(("unwinder", "build")[: len(builds)], heads, tuple(chain(*rows.values())))
 
 
 def _called(build: ProfiledBuild, builds: Sequence[ProfiledBuild]) -> str:
@@ -211,9 +223,11 @@ def _graph(profile: SampledProfile, *, is_true: bool) -> dict[str, Any]:
     for stack, many in inner.marked().items():
         root.add(stack, many)
     boxes = list(_boxes(root, profile.own, max(root.count, 1)))
-    wrong = "" if is_true else f"{_wrong(inner)} of the {count(inner.samples, 'sample')} in the wrong place"
+    said = f"{_wrong(inner)} of your {count(inner.samples, 'sample')} in the wrong place"
+    if is_true:
+        said = f"{count(inner.samples, 'sample')} with your functions on the stack, of {profile.samples:,}"
     rows = 1 + max((box["row"] for box in boxes), default=0)
-    return {"name": profile.name, "wrong": wrong, "boxes": boxes, "rows": rows}
+    return {"name": profile.name, "said": said, "boxes": boxes, "rows": rows}
 
 
 def _functions(profiles: Sequence[SampledProfile]) -> Iterator[tuple[str, str, list[str]]]:
@@ -228,27 +242,31 @@ def _functions(profiles: Sequence[SampledProfile]) -> Iterator[tuple[str, str, l
 
 
 def _told(build: ProfiledBuild) -> Mapping[str, Any]:
-    true, *others = build.profiles
-    inner = [each.inner for each in build.profiles]
+    steps = f"{count(build.run.steps, 'step')}, {build.own:,} of its own code"
     return {
-        "head": f"{build.run.arch}, {count(build.run.steps, 'step')}, {build.own:,} of its own code; "
-        f"{count(true.samples, 'sample')}, one every {true.every:,} steps",
-        "wrong": [(e.name, _wrong(e.inner), _wrong(e), share(e.cut, e.samples)) for e in others],
+        "head": f"{steps}; one sample every {build.profiles[0].every:,} steps",
         "heads": [each.name for each in build.profiles],
-        "functions": list(_functions(inner)),
-        "elsewhere": share(true.samples - inner[0].samples, true.samples),
-        "graphs": [_graph(each, is_true=each is true) for each in build.profiles],
+        "functions": list(_functions([each.inner for each in build.profiles])),
     }
 
 
 def profile_html(builds: Sequence[ProfiledBuild]) -> str:
-    """The page of one program, or of two builds of it."""
+    """The page of one program, or of two builds of it: each graph of the one beside that of the other."""
+    by_name: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for build in builds:
+        for i, each in enumerate(build.profiles):
+            graph = (printable(_called(build, builds)), _graph(each, is_true=not i))
+            by_name.setdefault(each.name, []).append(graph)
     return render_page(
         "profile.html",
         css=page_text("page.css") + page_text("profile.css"),
         script=page_text("profile.js"),
         title=printable(builds[0].run.path.name),
+        arch=builds[0].run.arch,
         answer=printable(_answer(builds[0])),
         cost=printable(_difference(*builds)) if len(builds) == 2 else "",
+        meant=MEANT,
+        table=_misplaced(builds),
+        graphs=[graph for each in by_name.values() for graph in each],
         builds=[{**_told(build), "name": printable(_called(build, builds))} for build in builds],
     )

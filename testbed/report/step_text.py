@@ -142,8 +142,12 @@ def _callers(view: StepView) -> Iterator[RenderableType]:
     rows = ((answer.unwinder.name, Text(of.label, style=STYLES[of]), said_line(answer)) for answer, of in outcomes)
     yield from (Text(), ruled_table(("unwinder", "verdict", "says"), rows))
     if wrong := [answer for answer in view.answers if not answer.verdict.exact]:
+        labels: dict[str, dict[str, None]] = {}
+        for answer in wrong:
+            labels.setdefault(answer.verdict.outcome.family, {})[answer.verdict.outcome.label] = None
+        words = "; ".join(f"{', '.join(found)}: {family}" for family, found in labels.items()) + "."
         marks = legend(frame for answer in view.answers for _, frame in answer.told)
-        yield from (*(Text(marks, "dim"),) * bool(marks), Text())
+        yield from (Text(f"{words} {marks}".rstrip(), "dim"), Text())
         yield from (
             Text(f"{each.unwinder.name}: {'; '.join(filter(None, (each.difference, each.why)))}") for each in wrong
         )

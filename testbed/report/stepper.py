@@ -342,7 +342,15 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "first": run.number_of(run.shown.start),
         "word": run.arch.word,
         "outcomes": [
-            {"name": o.value, "mark": o.mark, "label": o.label, "lying": o.lying, "meaning": o.meaning} for o in Outcome
+            {
+                "name": o.value,
+                "mark": o.mark,
+                "label": o.label,
+                "family": o.family,
+                "lying": o.lying,
+                "meaning": o.meaning,
+            }
+            for o in Outcome
         ],
         "words": [{"name": word.name, "meaning": word.value} for word in Trait],
         "phases": [{"name": phase.value, "meaning": phase.meaning} for phase in PHASES],

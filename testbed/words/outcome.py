@@ -54,7 +54,12 @@ class Outcome(Enum):
     @property
     def honest(self) -> bool:
         """True where everything that was claimed is true: nothing was, by a tool that crashed or hung."""
-        return self in (Outcome.EXACT, Outcome.REFUSED, Outcome.STOPPED, Outcome.CRASHED, Outcome.HUNG)
+        return self.family != "a lie"
+
+    @property
+    def family(self) -> str:
+        """What it is among the four that summaries count: ``right``, ``an honest stop``, ``no answer``, ``a lie``."""
+        return _FAMILY.get(self, "a lie")
 
     @property
     def lying(self) -> bool:
@@ -72,6 +77,12 @@ _MEANING = {
     Outcome.WRONG: "anything else that is not true",
     Outcome.CRASHED: "a real tool died at this snapshot and said nothing",
     Outcome.HUNG: "a real tool gave no answer within its time and was stopped",
+}
+
+_FAMILY = {
+    Outcome.EXACT: "right",
+    **dict.fromkeys((Outcome.REFUSED, Outcome.STOPPED), "an honest stop"),
+    **dict.fromkeys((Outcome.CRASHED, Outcome.HUNG), "no answer"),
 }
 
 _LABEL = {Outcome.ENDED_EARLY: "early", Outcome.WRONG_REGISTER: "register"}

@@ -45,15 +45,18 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
 ) -> None:
     """Without frame pointers `deep` and its callers are lost by `fp_chain`; with them they are not, at some cost."""
     page = tmp_path / "flames.html"
-    plain, linked = (built("children", "x86_64", "dynamic", *flags) for flags in ((), ("-fno-omit-frame-pointer",)))
+    plain, linked = tmp_path / "plain", tmp_path / "linked"
+    for path, flags in ((plain, ()), (linked, ("-fno-omit-frame-pointer",))):
+        path.symlink_to(built("children", "x86_64", "dynamic", *flags))
     given = ("-u", "fp_chain", "-u", "eh_frame", "--sample", "7", "--against", str(linked), "-o", str(page))
     said = tells(testbed, 0, ("run", str(plain), *given, "--", "fork"))
     words = " ".join(said.out.split())
-    assert re.search(r"[\d,]+ with your functions on the stack\. In the wrong place: ", words)
+    assert re.search(r"[\d,]+ with your functions on the stack\. Its flame graph shows ", words)
     assert re.search(
         r"Of [\d,]+ samples? with functions of .* on the stack, a profiler that unwinds by fp_chain", words
     )
-    assert re.search(r"eh_frame +0 % .* 0 %\n", said.out), said.out[said.out.index("A profiler") :]
+    table = r"eh_frame +plain +0 % +[\d.]+ % .*\neh_frame +linked +0 % "
+    assert re.search(table, said.out), said.out[said.out.index("A profiler") :]
     assert f"{linked.name} beside {plain.name}: " in words and "steps of its own code (" in words
     moved = r"fp_chain ([\d.]+) % → ([\d.]+) %"
     gained = re.search(
@@ -67,8 +70,8 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
     text = page.read_text()
     assert text.count('class="flame"') == 6 and "<script src" not in text and "http" not in text
     assert "own lost" in text and 'data-name="deep"' in text and ">main</div>" in text
-    assert "of all samples have none" in text and 'data-name="_start"' not in text
-    true = text[text.index('class="flame"') : text.index("fp_chain <button")]
+    assert " with your functions on the stack, of " in text and 'data-name="_start"' not in text
+    true = text[text.index('class="flame"') : text.index(f"fp_chain · {plain.name}<")]
     assert "lost" not in true and "invented" not in true
     with opened(page) as shown:
         box = shown.locator(".flame").first.locator('[data-name="deep"]').first
@@ -77,6 +80,8 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
         box.click()
         assert before < 0.9 and box.evaluate(wide) > 0.99 and shown.locator(".all:visible").count() == 1
         assert shown.locator(".flame").first.locator('.box[data-name="main"]').first.evaluate(wide) > 0.99
+        others = [each.locator('[data-name="deep"]:visible').first for each in shown.locator(".flame").all()]
+        assert len(others) == 6 and all(each.evaluate(wide) > 0.99 for each in others)
         shown.keyboard.press("Escape")
         assert box.evaluate(wide) == before and shown.locator(".all:visible").count() == 0
     assert "--sample N" in testbed("run", str(plain), "--against", str(linked)).err
@@ -480,7 +485,7 @@ def test_an_interrupt_ends_the_run_and_what_it_did_is_judged(
     found = json.loads(said.out)
     steps = found["steps"]
     assert said.status == 130 and "what it did is judged" in said.err
-    assert found["ending"] == f"interrupted behind {steps:,} steps"
+    assert found["ending"] == f"interrupted behind {steps:,} steps" and found["complete"] is False
     assert 1_000 < steps == found["unwinders"][0]["judged"] and found["status"] is None
 
 
@@ -505,6 +510,7 @@ def test_an_interrupt_while_it_is_judged_shows_what_was_judged(
     judged, total, left = (int(number.replace(",", "")) for number in told.groups())
     monkeypatch.undo()
     whole = json.loads(testbed(*hello, "--json", "--", "abc").out)
+    assert whole["complete"] is True
     assert 6_000 <= judged < 9_000 and judged + left == total == whole["steps"], said.out
 
 

@@ -413,4 +413,4 @@ def test_a_flame_graph_shows_short_names_that_fit_and_whole_ones_where_one_point
     assert f'title="{whole}: 1.0 %" data-name="{whole}" {brief}' in page
     assert f'<th scope="row" title="{whole}">std::map&lt;..&gt;::find</th>' in page
     assert 'data-name="leaf" data-brief="leaf">leaf</div>' in page and "_start" not in page
-    assert "50.0 % of all samples have none" in page
+    assert "99 samples with your functions on the stack, of 198" in page

@@ -20,7 +20,7 @@ from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
 from testbed.referee import REFEREES
 from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
-from testbed.report.narrow_tables import WordTable
+from testbed.report.narrow_tables import NumberedRow, NumberedTable, WordTable
 from testbed.report.process_text import (
     _circumstances,
     _functions,
@@ -273,6 +273,7 @@ def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
     assert max(map(len, lines)) <= 80 and sum("your functions" in line for line in lines) == 1
     assert [line.count("100 %") for line in lines if "%" in line] == [4]
     assert "".join(line[:32].strip() for line in lines[-4:]).endswith("request_now")
+    assert re.search(r" stack_ +libgcc_\n.* scan +backtrace\n", "\n".join(lines)), lines
 
 
 # Rows of tables on terminals of any width: nothing is cut, and what differs looks different.
@@ -362,3 +363,5 @@ def test_a_wide_terminal_has_columns_and_a_narrow_one_paragraphs() -> None:
         *("one", "  a b c", "two", "  needs: x"),
         "  https://host.example/" + 40 * "y",
     ]
+    sums = NumberedTable(("name",), ("in the\nwrong place", "cut"), (NumberedRow(("one",), ("1", "2\n3")),))
+    assert shown(sums, 20, crop=False).split() == ["one:", "in", "the", "wrong", "place", "1,", "cut", "2", "3"]

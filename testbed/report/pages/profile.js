@@ -1,48 +1,53 @@
 "use strict";
-// A click on a function marks it in every graph, and shows what it called over the whole width of its own. Escape shows all.
+// A click on a function shows what it called over the whole width, in every graph: where the same functions called it,
+// or else as many of the outer ones as are there. Escape shows all.
 const LETTER = 7; // pixels
-const boxes = [...document.querySelectorAll(".flame .box")];
-const spans = new Map(boxes.map((box) => [box, [parseFloat(box.style.left), parseFloat(box.style.width)]]));
+const graphs = [...document.querySelectorAll(".flame")].map((graph) => {
+  const boxes = [...graph.querySelectorAll(".box")], widest = new Map(), outer = [];
+  for (const box of boxes) {
+    outer.length = Number(box.dataset.row);
+    outer.push(box.dataset.name);
+    box.stack = outer.map((_, i) => outer.slice(0, i + 1).join("\n")).reverse();
+    box.span = [parseFloat(box.style.left), parseFloat(box.style.width)];
+    box.last = box.textContent;
+    if (!(widest.get(box.stack[0])?.span[1] > box.span[1])) widest.set(box.stack[0], box);
+  }
+  return { boxes, widest };
+});
+const all = document.querySelector(".all");
 
-const zoomed = new Map([...document.querySelectorAll(".flame")].map((graph) => [graph, [0, 100]]));
-
-function show(graph) {
-  const [left, width] = zoomed.get(graph);
-  graph.closest(".card").querySelector(".all").hidden = width === 100;
-  const shown = [...graph.querySelectorAll(".box")].filter((box) => {
-    const [from, wide] = spans.get(box);
+function show({ boxes }, [left, width]) {
+  const shown = boxes.filter((box) => {
+    const [from, wide] = box.span;
     const [start, end] = [Math.max(from, left), Math.min(from + wide, left + width)];
     box.style.left = `${(100 * (start - left)) / width}%`;
     box.style.width = `${(100 * (end - start)) / width}%`;
     box.hidden = end - start < 0.01; // places are rounded
     return !box.hidden;
   });
-  const names = shown.map(({ clientWidth, dataset: { brief, last } }) =>
+  const names = shown.map(({ clientWidth, last, dataset: { brief } }) =>
     [brief, last, ""].find((name, i) => clientWidth >= LETTER * [name.length, 3, 0][i]));
   shown.forEach((box, i) => { box.textContent = names[i]; });
 }
 
-function mark(name) {
-  for (const each of boxes) each.classList.toggle("seen", each.dataset.name === name);
+let chosen = null;
+function zoom(box) {
+  chosen = box;
+  all.hidden = !box;
+  for (const graph of graphs) {
+    const outer = box?.stack.find((stack) => graph.widest.has(stack));
+    const there = graph.boxes.includes(box) ? box : graph.widest.get(outer);
+    for (const each of graph.boxes) each.classList.toggle("seen", each.dataset.name === box?.dataset.name);
+    show(graph, there ? there.span : [0, 100]);
+  }
 }
 
-function showAll() {
-  mark(null);
-  for (const graph of zoomed.keys()) zoomed.set(graph, [0, 100]), show(graph);
-}
-
-for (const box of boxes) box.dataset.last = box.textContent;
 document.addEventListener("click", ({ target }) => {
   const box = target.closest(".flame .box");
-  if (box) {
-    mark(box.dataset.name);
-    zoomed.set(box.parentElement, spans.get(box));
-    show(box.parentElement);
-  } else if (target.closest(".all")) {
-    showAll();
-  }
+  if (box) zoom(box);
+  else if (target.closest(".all")) zoom(null);
 });
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") showAll(); });
-window.addEventListener("resize", () => [...zoomed.keys()].forEach(show));
-showAll();
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") zoom(null); });
+window.addEventListener("resize", () => zoom(chosen));
+zoom(null);
 document.documentElement.dataset.ready = "yes";

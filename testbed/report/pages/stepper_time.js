@@ -2,7 +2,7 @@
 
 const ROW = 17;
 // Several steps in one pixel are a column of their shares: exact at the bottom, the gravest on top.
-const GRAVITY = { exact: 0, refused: 1, stopped: 2, transition: 1, ended_early: 4, skipped: 5, wrong_register: 6, phantom: 7, wrong: 8, crashed: 3, hung: 3 };
+const GRAVITY = { exact: 0, refused: 1, stopped: 2, transition: 0.5, ended_early: 4, skipped: 5, wrong_register: 6, phantom: 7, wrong: 8, crashed: 3, hung: 3 };
 
 function timeOf(model, shown, go) {
   const { facts, col } = model;
@@ -141,10 +141,11 @@ function timeOf(model, shown, go) {
     const column = col[`s${i}outcome`], unexplained = col[`s${i}unexplained`];
     for (let k = model.begin; k <= model.last; k++) { occur.add(col.transition[k] ? TRANSITION : column[k]); open ||= Boolean(unexplained[k]); }
   });
-  const swatches = byGravity.filter((kind) => occur.has(kind)).map((kind) =>
-    [`o-${names[kind]}`, kind === TRANSITION ? "~ not judged" : `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`]);
-  if (open) swatches.push(["unexplained", "? unexplained"]);
-  document.getElementById("words").replaceChildren(...swatches.map(([look, words]) => el("span", {}, el("span", { class: `swatch ${look}` }), ` ${words}`)), el("span", { class: "means" }, `%: ${facts.share_means}`));
+  const swatches = byGravity.filter((kind) => occur.has(kind)).map((kind) => kind === TRANSITION ? ["o-transition", "~ not judged", ""]
+    : [`o-${names[kind]}`, `${facts.outcomes[kind].mark} ${names[kind].replace("_", " ")}`, facts.outcomes[kind].family]);
+  if (open) swatches.push(["unexplained", "? unexplained", ""]);
+  document.getElementById("words").replaceChildren(...swatches.map(([look, words, family], i) =>
+    el("span", {}, family && family !== swatches[i - 1]?.[2] ? `${family}: ` : "", el("span", { class: `swatch ${look}` }), ` ${words}`)), el("span", { class: "means" }, `%: ${facts.share_means}`));
 
   // Where a page opens: the step that the sentence is about; where it is right everywhere, in the program's own code.
   function told() {
