@@ -222,8 +222,26 @@ debug_dirs_option = partial(
 no_debug_files_option = click.option(
     "--no-debug-files", is_flag=True, help="Leave separate debug files alone, also those in /usr/lib/debug."
 )
+
+
+class StepCount(click.IntRange):
+    """How many steps: ``4000000``, as reports print it, ``4,000,000``, or ``4M`` (k, M, G)."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).replace(",", "")
+        scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1:], 0)
+        try:
+            number = float(text[:-1]) * scale if scale else float(text)
+            steps = int(number)
+        except (ValueError, OverflowError):
+            number, steps = 0, -1
+        if number != steps:
+            self.fail(f"{value!r} is no number of steps: 4000000, 4,000,000 and 4M are", param, ctx)
+        return int(super().convert(steps, param, ctx))
+
+
 # After how many instructions to give up, of all commands that run a program.
-_budget = partial(click.option, "--budget", type=click.IntRange(1), metavar="N")
+_budget = partial(click.option, "--budget", type=StepCount(1), metavar="N")
 _GIVE_UP = "Give up after this many instructions (default: {})."
 budget_option = _budget(default=1_000_000, help=_GIVE_UP.format("1000000"))
 budget_of_processes_too = _budget(default=1_000_000, help=_GIVE_UP.format("1000000; of a process 4000000"))
@@ -404,7 +422,7 @@ class RunOptions:
         int | None,
         click.option(
             "--chunk",
-            type=click.IntRange(LEAST),
+            type=StepCount(LEAST),
             help="Run in pieces of this many steps, however short the run "
             "(default: only what is longer than 2 million steps).",
         ),
@@ -507,7 +525,7 @@ class ProcessOptions:
         int | None,
         click.option(
             "--sample",
-            type=click.IntRange(1),
+            type=StepCount(1),
             metavar="N",
             help="Also what a sampling profiler sees at every N-th step; -o FILE.html has its flame graphs beside the "
             "true one, -o FILE.timeline.json is for speedscope.",
@@ -526,7 +544,7 @@ class ProcessOptions:
         int | None,
         click.option(
             "--asked-at",
-            type=click.IntRange(1),
+            type=StepCount(1),
             metavar="N",
             help="At how many steps unwinders are asked that take one snapshot at a time: 500, real tools 100.",
         ),

@@ -162,7 +162,7 @@ def look_ahead(image: Image, location: str) -> str:
     place = place_of(location)
     if addresses_at(image, place) or inlined_at(image, place):
         return ""
-    if ".interp" not in image.sections or (place.line is not None and has_lines_of(image, place.name)):
+    if ".interp" not in image.sections or has_lines_of(image, place.name.rstrip(":")):
         raise UsageError(f"{location[:60]}: {missing([image], place)}")
     return f"{location[:60]} is not in {image}: its libraries are looked in as it runs"
 

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -138,15 +139,17 @@ def _children(run: ProcessRun) -> Iterator[_LabelledLine]:
     """The programs that other processes of the run executed, and what the first process became."""
     if run.becomes:
         yield _LabelledLine("becomes", f"{run.becomes}, by execve")
-    for child in run.children[:MOST_CHILDREN]:
+    processes = [list(programs) for _, programs in groupby(run.children, lambda child: child.number)]
+    for *before, child in processes[:MOST_CHILDREN]:
         name = printable(" ".join((child.path.name, *child.arguments[1:])))
         name = name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 3]}..."
         how = f"goes on as {child.becomes}" if child.becomes else child.ending
-        yield _LabelledLine(
-            "process", f"{child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}"
-        )
-        yield from _refused(child, f" of process {child.number}")
-    if rest := run.children[MOST_CHILDREN:]:
+        first = "".join(f"; before it {each.path.name}: {count(each.steps, 'step')}" for each in before)
+        said = f"{child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}{first}"
+        yield _LabelledLine("process", said)
+        for each in (*before, child):
+            yield from _refused(each, f" of process {each.number}")
+    if rest := list(chain(*processes[MOST_CHILDREN:])):
         refused = sum(any(_refused(each, "")) for each in rest)
         steps = f"{count(sum(each.steps for each in rest), 'step')}" + f", {refused} with refused calls" * bool(refused)
         yield _LabelledLine("and", f"{count(len(rest), 'other program')} of processes, {steps} (--json has them)")

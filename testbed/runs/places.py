@@ -79,6 +79,8 @@ def missing(images: Sequence[Image], place: AskedPlace) -> str:
     image = images[0]
     if place.line is None and image.symbol_named(place.name) is not None:
         return f"{place.name!r} is no code"
+    if place.line is None and has_lines_of(image, source := place.name.rstrip(":")):
+        return f"a source file of {image}; a place in it is {source}:LINE"
     if place.line is None:
         found = ((each, near_names(each, place.name)) for each in images)
         file, close = next((each for each in found if each[1]), (image, ()))

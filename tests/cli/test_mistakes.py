@@ -73,6 +73,8 @@ SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path
         (["run", "interworking", "--arch", "x86_64"], "interworking does not exist for x86_64"),
         (["run", "./nowhere.c"], "no file"),
         (["run", "leaf_call", "--budget", "0"], "'--budget': 0 is not in the range"),
+        (["run", "leaf_call", "--budget", "4.5"], "'4.5' is no number of steps: 4000000, 4,000,000 and 4M are"),
+        (["run", "leaf_call", "--budget", "1e999"], "'1e999' is no number of steps"),
         (["run", "leaf_call", "--cross-check", "--budget", "-3"], "'--budget': -3 is not in the range"),
         (["run", "./program", "-l"], "error: no option -l; what is not for testbed stands behind --"),
         (["matrix", "-p", "nothing*"], "no program matches"),

@@ -160,7 +160,7 @@ def test_a_run_that_ends_within_what_is_held_is_whole_whatever_the_budget(
     usual = testbed(*asked)
     for whole, in_pieces in ((24, True), (25, False)):  # it has 25 steps
         monkeypatch.setattr("testbed.cli.run.WHOLE", whole)
-        said = tells(testbed, 0, (*asked, "--budget", "3000000"))
+        said = tells(testbed, 0, (*asked, "--budget", "3M"))
         assert ("looked at in" in said.out, summary(said.out)) == (in_pieces, summary(usual.out))
 
 
