@@ -307,10 +307,11 @@ def _judged_in_pieces(
     images = [loaded.image for loaded in long.run.images]
     applicable = _applicable(images, named)
     with (
-        long_work("watching and judging", "steps in two passes", 2 * long.run.steps) as work,
+        long_work("watching and judging", "steps", long.run.steps) as work,
         _interruptible(_WHILE_JUDGED) as heard,
     ):
-        return judge_in_pieces(long, applicable, sample=own.asked_at, progress=work.at, interrupted=heard, jobs=jobs)
+        given: dict[str, Any] = {"sample": own.asked_at, "interrupted": heard, "jobs": jobs}
+        return judge_in_pieces(long, applicable, progress=lambda done, what: work.at(done, what=what), **given)
 
 
 def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:

@@ -66,7 +66,18 @@ def judge_process(
     judging = Judging(unwinder)
     for thread, steps in zip(process.threads, chosen, strict=True):
         judging.add(thread, steps)
-    return judging.share
+    return share_of(unwinder, [judging])
+
+
+def share_of(unwinder: Unwinder, judgings: Sequence[Judging]) -> UnwinderShare:
+    """What came of one unwinder: of all threads together, or of each."""
+    return UnwinderShare(
+        **vars(sum((each.counts for each in judgings), NOTHING_COUNTED)),
+        name=unwinder.name,
+        sampled=not unwinder.soon_judged,
+        places=joined_places(place for each in judgings for place in each.places.found),
+        code=joined_code(code for each in judgings for code in each.code),
+    )
 
 
 class Judging:
@@ -114,17 +125,6 @@ class Judging:
             within=within[judged],
         )
         self.code = joined_code((*self.code, *code))
-
-    @property
-    def share(self) -> UnwinderShare:
-        """What came of all of them."""
-        return UnwinderShare(
-            **vars(self.counts),
-            name=self.unwinder.name,
-            sampled=not self.unwinder.soon_judged,
-            places=joined_places(self.places.found),
-            code=self.code,
-        )
 
 
 def _sampled(process: WatchedProcess, count: int) -> list[NDArray[np.int64]]:

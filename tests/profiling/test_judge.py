@@ -175,13 +175,24 @@ def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
     hello = built("hello", "x86_64", "static")
     long = run_in_pieces(hello, ["abc"], budget=4_000_000, piece=7_000, progress=made.append)
     unwinders = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
-    done: list[int] = []
-    counted, shares = judge_in_pieces(long, unwinders, progress=done.append)
+    done: list[tuple[int, str]] = []
+    counted, shares = judge_in_pieces(long, unwinders, progress=lambda *said: done.append(said))
     assert shares == [judge_process(whole, each) for each in unwinders]
-    assert counted.pieces == len(made) == len(done) / 2 == 3 and done == sorted(done)
-    assert made[-1] == done[-1] / 2 == counted.steps == whole.steps
+    assert counted.pieces == len(made) == len(done) == 3 and done == sorted(done)
+    assert made[-1] == done[-1][0] == counted.steps == whole.steps
     for part, thread in zip(counted.threads, whole.threads, strict=True):
         assert (part.activations, part.transition) == (thread.activations, thread.transition)
+
+
+def test_where_a_later_piece_revises_an_earlier_one_all_are_judged_again() -> None:
+    """A piece may end in a transition, as only the jump in the next one tells."""
+    whole = watched("long_jumps", "x86_64", "static")
+    long = run_in_pieces(built("long_jumps", "x86_64", "static"), ["abc"], budget=4_000_000, piece=1_000)
+    unwinders, passes = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]], dict[str, int]()
+    counted, shares = judge_in_pieces(long, unwinders, progress=lambda done, what: passes.update({what: done}))
+    assert shares == [judge_process(whole, each) for each in unwinders]
+    assert passes == {"watching and judging": whole.steps, "watching again": whole.steps}
+    assert counted.steps == whole.steps and counted.threads[0].transition == whole.threads[0].transition > 1_000
 
 
 @pytest.mark.parametrize(("name", "target", "piece"), [("threads", "arm64", 9_000), ("threads", "thumb", 6_000)])
