@@ -12,8 +12,6 @@ uniform frame record:
 (https://github.com/ARM-software/abi-aa/issues/24; https://github.com/python/cpython/issues/149362.)
 """
 
-from __future__ import annotations
-
 from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, RegisterPart, SignalFrame
 
 CLANG_A32 = FrameRecord("r11-clang", "r11", saved_pointer=0, return_address=4)

@@ -4,8 +4,6 @@ Frame records: AAPCS64 section 6.4.6 (the record's place in the frame is *not* s
 x29 to the CFA is not fixed). DWARF numbers: AADWARF64 section 4.1 (d8-d15 are 72-79).
 """
 
-from __future__ import annotations
-
 from testbed.arch.model import Arch, ExitCall, FrameRecord, Isa, Register, SignalFrame
 
 # The same exit call as everywhere: the machine is Linux's, only the file is Apple's.

@@ -4,8 +4,6 @@ DWARF numbers: figure 3.36. Callee-saved registers: section 3.2.1. Initial proce
 frame pointer that marks the outermost frame: section 3.4.1.
 """
 
-from __future__ import annotations
-
 from testbed.arch.model import Arch, ExitCall, ExtendedState, FrameRecord, Isa, Register, SignalFrame
 
 _REGISTERS = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"

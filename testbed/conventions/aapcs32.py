@@ -5,8 +5,6 @@ on Linux it is saved. The record is that of ``-mframe-chain=aapcs``; what compil
 `testbed.arch.arm32`.
 """
 
-from __future__ import annotations
-
 from testbed.arch.arm32 import ARM32, CLANG_A32
 from testbed.conventions.model import Convention, saved
 

@@ -4,8 +4,6 @@ A function of a variant convention has a symbol that says so (STO_AARCH64_VARIAN
 calls keep the least of those that there are: SVE calls keep the whole of z8 to z23, and p4 to p15.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from testbed.arch.arm64 import ARM64

@@ -6,8 +6,6 @@ own; still nothing lives below SP but, on arm64, the caller's frame pointer. Go'
 and Go's debuggers follow the frame record. (``src/cmd/compile/abi-internal.md``; "A Quick Guide to Go's Assembler".)
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from testbed.arch.arm32 import ARM32

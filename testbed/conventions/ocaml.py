@@ -8,8 +8,6 @@ convention does not promise it.
 OCaml's, so what is fixed there is changed for good, and nobody comes back.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from testbed.arch.arm32 import ARM32

@@ -5,8 +5,6 @@ file says whether anything is. LLVM: CSR_64_RT_*Regs, CSR_64_NoneRegs in X86Call
 CSR_AArch64_NoneRegs in AArch64CallingConvention.td.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from testbed.arch.arm64 import ARM64

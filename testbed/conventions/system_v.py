@@ -5,8 +5,6 @@ ymm15, with AVX-512 zmm16 to zmm31 and k4 to k7: LLVM's CSR_64_Intel_OCL_BI). Th
 (``_ZGV*``) follow the psABI.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from testbed.arch.x86_64 import X86_64

@@ -4,8 +4,6 @@ It zeroes what the ABI says marks the outermost frame, calls ``main``, and gives
 Its tables say that its return address is undefined. Generated assembly programs begin with it, too.
 """
 
-from __future__ import annotations
-
 from testbed.arch import PerArch, PerIsa
 
 _X86_64 = """

@@ -1,7 +1,5 @@
 """Instructions of every set, that two assemblers have to make the same bytes of."""
 
-from __future__ import annotations
-
 THUMB = """
 .syntax unified
 .thumb

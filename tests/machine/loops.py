@@ -4,8 +4,6 @@ A disassembler easily gets their registers wrong. Each is executed often enough 
 change between the turns.
 """
 
-from __future__ import annotations
-
 LOOPS = {
     "x86_64": """
 fn main

@@ -1,7 +1,5 @@
 """Checks of files written by hand: every kind of finding, evidence and repair that a report may have to tell."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Snippets with non-local transfers: longjmp, a landing pad, a coroutine."""
 
-from __future__ import annotations
-
 # main marks a place, calls middle, which calls inner, which jumps back to the mark: `mark` returns a second time.
 MARK = {
     "x86_64": """

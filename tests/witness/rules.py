@@ -1,7 +1,5 @@
 """Small programs, one for each rule of call stacks, by instruction set. Each exits with 42."""
 
-from __future__ import annotations
-
 TAIL = {
     "x86_64": "fn main\nsub rsp, 8\ncall f\nback: mov eax, 42\nadd rsp, 8\nret\nfn f\njmp g\nfn g\nnop\nin_g: ret",
     "arm64": "fn main\nstr x30, [sp, #-16]!\nbl f\nback: mov x0, #42\nldr x30, [sp], #16\nret\nfn f\nb g\n"

@@ -6,8 +6,6 @@ where it calls another: an exception cannot be thrown from anywhere else. An enc
 LLVM, ``include/mach-o/compact_unwind_encoding.h``.
 """
 
-from __future__ import annotations
-
 from unwinders.formats.sections import UNWIND_INFO as SECTION
 from unwinders.rows.by_rows import by_table, later
 

@@ -9,8 +9,6 @@ on another path through a function without a frame pointer, still has the row of
 Source: DWARF 5, section 6.4.1; AADWARF32.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from unwinders.formats.cfi import cfi_index

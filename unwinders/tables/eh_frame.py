@@ -5,8 +5,6 @@ looked at, except for the pcs that it is for. There is no other
 technique behind it: where no FDE covers the pc, it stops. Source: LSB 5.0 core, section 10.6; DWARF 5, section 6.4.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from unwinders.formats.cfi import cfi_index

@@ -5,8 +5,6 @@ not name does not exist for it, and a wrong index is a stop, not a reason to sea
 5.0 core, section 10.6.2.
 """
 
-from __future__ import annotations
-
 from unwinders.formats.eh_frame_hdr import FRAME, SECTION, search_table
 from unwinders.rows.by_rows import by_table
 

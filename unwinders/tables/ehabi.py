@@ -12,8 +12,6 @@ caller: the file's header says so, and start code carries the mark so that unwin
 Source: Exception Handling ABI for the Arm Architecture (EHABI32).
 """
 
-from __future__ import annotations
-
 from unwinders.formats.sections import EXIDX
 from unwinders.rows.by_rows import by_table, later
 

@@ -5,8 +5,6 @@ a goroutine from the system stack to its own stack it looks into its own data; h
 There is no other technique behind it. Source: Go, runtime/symtab.go, traceback.go, internal/abi/symtab.go.
 """
 
-from __future__ import annotations
-
 from unwinders.formats.sections import GOPCLNTAB as SECTION
 from unwinders.rows.by_rows import by_table, later
 

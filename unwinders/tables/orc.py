@@ -5,8 +5,6 @@ other register, so the callers' are unknown. There is no other technique behind 
 stops. Source: Linux, Documentation/arch/x86/orc-unwinder.rst and arch/x86/kernel/unwind_orc.c.
 """
 
-from __future__ import annotations
-
 from unwinders.formats.sections import ORC_ENTRIES, ORC_PLACES
 from unwinders.rows.by_rows import by_table, later
 

@@ -5,8 +5,6 @@ other registers, so the callers' are unknown, and where a CFA needs one of them 
 technique behind it: where no row covers the pc, it stops. Source: The SFrame Format, versions 1 to 3.
 """
 
-from __future__ import annotations
-
 from unwinders.formats.sections import SFRAME as SECTION
 from unwinders.rows.by_rows import by_table, later
 

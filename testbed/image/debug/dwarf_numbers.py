@@ -1,7 +1,5 @@
 """The numbers of DWARF that are used here: tags, attributes, forms. Source: DWARF 5, section 7.5; GNU extensions."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 
