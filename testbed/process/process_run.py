@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -116,16 +117,24 @@ def run_process(
     image, shown = shown_program(path, sysroot, folders or {}, reading)
     named = os.fspath(path)
     inputs = ProcessInputs(tuple(arguments), seed, budget, stdin, environment, shown, folder, memory, reading, named)
-    with WorkFolder("process") as temporary:
-        process, streams = started(image, inputs, Path(written or temporary))
+    with WorkFolder("process") as temporary, _begun(image, inputs, Path(written or temporary)) as (process, streams):
         process.kernel.interrupted = interrupted
-        try:
-            for _ in run_on(process.kernel):
-                pass
-        finally:
-            for each in process.kernel.living:
-                each.descriptors.close_all()
+        for _ in run_on(process.kernel):
+            pass
     return finished(process, streams, seed)
+
+
+@contextmanager
+def _begun(
+    image: Image, inputs: ProcessInputs, written: Path, piece: int | None = None, natively: bool = False
+) -> Iterator[tuple[Process, tuple[OutputStream, OutputStream]]]:
+    """A process before its first instruction, with its streams; in the end nothing of it is open."""
+    process, streams = started(image, inputs, written, piece, natively)
+    try:
+        yield process, streams
+    finally:
+        for each in process.kernel.living:
+            each.descriptors.close_all()
 
 
 def shown_program(
@@ -392,21 +401,16 @@ def _pieces(
     ``progress`` is told how many steps all processes made.
     """
     free_garbage()  # the run before this one
-    with WorkFolder("process") as written:
-        process, streams = started(image, inputs, Path(written), piece, natively)
+    with WorkFolder("process") as written, _begun(image, inputs, Path(written), piece, natively) as (process, streams):
         process.kernel.interrupted = interrupted
-        try:
-            for each in run_on(process.kernel):
-                progress(process.kernel.steps)
-                if each is process:
-                    yield _piece(process)
-                else:
-                    each.recorder.next_piece()
+        for each in run_on(process.kernel):
             progress(process.kernel.steps)
-            yield _piece(process)
-        finally:
-            for each in process.kernel.living:
-                each.descriptors.close_all()
+            if each is process:
+                yield _piece(process)
+            else:
+                each.recorder.next_piece()
+        progress(process.kernel.steps)
+        yield _piece(process)
         assert process.ends is not None
         last.append((process, finished(process, streams, inputs.seed, whole=False), process.ends.end))
 
