@@ -171,12 +171,19 @@ class AddressSpace:
         self.check(address, size, READ)
         return bytes(self._uc.mem_read(address, size)) if size else b""
 
-    def write(self, address: int, data: bytes) -> None:
+    def write(self, address: int, data: bytes) -> int:
+        """How many bytes were written."""
         self.check(address, len(data), WRITE)
         if data:
             self._uc.mem_write(address, data)
             self._journal(address, data)
             self._note_code(address, address + len(data))
+        return len(data)
+
+    def tell(self, address: int, data: bytes) -> None:
+        """Write what a program may be told; at address 0 it did not ask for that."""
+        if address:
+            self.write(address, data)
 
     def word(self, address: int, size: int) -> int:
         return int.from_bytes(self.read(address, size), "little")

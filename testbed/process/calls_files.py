@@ -64,8 +64,7 @@ def take(file: OpenFile, size: int) -> bytes:
 def read(process: Process, a: tuple[int, ...]) -> int:
     """``read(fd, buffer, count)``: how many bytes were read; 0 at the end."""
     data = take(process.descriptors.file(process.signed(a[0]), os.O_WRONLY), a[2])
-    process.memory.write(a[1], data)
-    return len(data)
+    return process.memory.write(a[1], data)
 
 
 def readv(process: Process, a: tuple[int, ...]) -> int:
@@ -135,8 +134,7 @@ def fallocate(process: Process, a: tuple[int, ...]) -> None:
 def pread64(process: Process, a: tuple[int, ...]) -> int:
     """``pread64(fd, buffer, count, offset)``: how many bytes were read; the position stays."""
     data = process.descriptors.file(process.signed(a[0]), os.O_WRONLY).read_at(a[2], process.wide(a, 3))
-    process.memory.write(a[1], data)
-    return len(data)
+    return process.memory.write(a[1], data)
 
 
 def pwrite64(process: Process, a: tuple[int, ...]) -> int:
@@ -266,8 +264,7 @@ def _moved(process: Process, places: tuple[tuple[int, int], tuple[int, int]], co
     if not offsets[0] and done < len(data):
         source.seek(done - len(data), os.SEEK_CUR)
     for each, start in zip(offsets, starts, strict=True):
-        if each:
-            process.memory.write(each, process.pack(start + done, size=8))
+        process.memory.tell(each, process.pack(start + done, size=8))
     return done
 
 

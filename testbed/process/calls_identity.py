@@ -93,9 +93,7 @@ def uname(process: Process, a: tuple[int, ...]) -> None:
 
 def random_bytes(process: Process, a: tuple[int, ...]) -> int:
     """``getrandom(buffer, size, flags)``: how many bytes were written; they follow from the seed."""
-    data = process.random.randbytes(min(a[1], MOST_AT_ONCE))
-    process.memory.write(a[0], data)
-    return len(data)
+    return process.memory.write(a[0], process.random.randbytes(min(a[1], MOST_AT_ONCE)))
 
 
 def limit(process: Process, resource: int, new: int, old: int, size: int = 0) -> None:
@@ -109,8 +107,7 @@ def limit(process: Process, resource: int, new: int, old: int, size: int = 0) ->
     most, known = (1 << 8 * size) - 1, process.descriptors.limits
     usual = {_STACK_LIMIT: STACK_SIZE, OPEN_LIMIT: MOST_DESCRIPTORS}.get(resource, _UNLIMITED)
     before = known.get(resource, (usual, usual))
-    if old:
-        process.memory.write(old, process.pack(*(min(each, most) for each in before), size=size))
+    process.memory.tell(old, process.pack(*(min(each, most) for each in before), size=size))
     if new:
         wanted = [process.memory.word(new + i * size, size) for i in (0, 1)]
         soft, hard = (_UNLIMITED if each == most else each for each in wanted)
@@ -152,8 +149,7 @@ def getrusage(process: Process, a: tuple[int, ...]) -> None:
 def times(process: Process, a: tuple[int, ...]) -> int:
     """``times(buffer)``: the clock in ticks of 10 ms, and the time that was used at ``buffer``."""
     ticks = process.kernel.used_by(process.number) // (SECOND // 100)
-    if a[0]:
-        process.memory.write(a[0], process.pack(ticks, 0, 0, 0))
+    process.memory.tell(a[0], process.pack(ticks, 0, 0, 0))
     return (process.now // (SECOND // 100)) & 0x7FFF_FFFF
 
 
@@ -188,22 +184,18 @@ def clock_gettime(process: Process, a: tuple[int, ...], size: int = 0) -> None:
 def clock_getres(process: Process, a: tuple[int, ...], size: int = 0) -> None:
     """``clock_getres(clock, time)``: 0, and one nanosecond."""
     clock(process, a[0])
-    if a[1]:
-        process.memory.write(a[1], process.pack(0, 1, size=size))
+    process.memory.tell(a[1], process.pack(0, 1, size=size))
 
 
 def gettimeofday(process: Process, a: tuple[int, ...]) -> None:
     """``gettimeofday(time, zone)``: 0, and seconds and microseconds. The zone is left alone."""
-    now = process.now
-    if a[0]:
-        process.memory.write(a[0], process.pack(now // SECOND, now % SECOND // 1000))
+    process.memory.tell(a[0], process.pack(process.now // SECOND, process.now % SECOND // 1000))
 
 
 def time(process: Process, a: tuple[int, ...]) -> int:
     """``time(address)``: the seconds, also at the address if there is one."""
     now = process.now // SECOND
-    if a[0]:
-        process.memory.write(a[0], process.pack(now))
+    process.memory.tell(a[0], process.pack(now))
     return now
 
 
@@ -267,8 +259,7 @@ def affinity(process: Process, a: tuple[int, ...]) -> int:
 def processor(process: Process, a: tuple[int, ...]) -> None:
     """``getcpu(cpu, node)``: 0, and the numbers 0 and 0; ``sched_getparam`` of the priority alone."""
     for address in a[:2]:
-        if address:
-            process.memory.write(address, bytes(4))
+        process.memory.tell(address, bytes(4))
 
 
 def prctl(process: Process, a: tuple[int, ...]) -> None:

@@ -222,9 +222,7 @@ def readlinkat(process: Process, a: tuple[int, ...]) -> int:
     else:
         file = process.descriptors[number]
         link = file.node.path if isinstance(file, OpenHostFile | OpenFolder) else f"pipe:[{number}]"
-    data = os.fsencode(link)[: a[3]]
-    process.memory.write(a[2], data)
-    return len(data)
+    return process.memory.write(a[2], os.fsencode(link)[: a[3]])
 
 
 def getdents64(process: Process, a: tuple[int, ...]) -> int:
@@ -254,8 +252,7 @@ def getcwd(process: Process, a: tuple[int, ...]) -> int:
     data = os.fsencode(process.folder) + b"\0"
     if len(data) > a[1]:
         raise Refusal(errno.ERANGE)
-    process.memory.write(a[0], data)
-    return len(data)
+    return process.memory.write(a[0], data)
 
 
 def chdir(process: Process, a: tuple[int, ...]) -> None:

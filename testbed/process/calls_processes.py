@@ -281,10 +281,9 @@ def wait4(process: Process, a: tuple[int, ...]) -> int:
     kind = 0 if wanted == -1 else _BY_NUMBER if wanted > 0 else _BY_GROUP
     who = abs(wanted) or process.kernel.group_of(process.number)
     number, status = _waited_for(process, kind, who, a[2] & ~_NO_WAIT | _ENDED)
-    if number and a[1]:
-        process.memory.write(a[1], process.pack(status, size=4))
-    if number and a[3]:
-        process.memory.write(a[3], bytes(18 * process.arch.word))
+    if number:
+        process.memory.tell(a[1], process.pack(status, size=4))
+        process.memory.tell(a[3], bytes(18 * process.arch.word))
     return number
 
 
@@ -294,9 +293,8 @@ def waitid(process: Process, a: tuple[int, ...]) -> None:
     if kind > _BY_GROUP or not options & (_ENDED | _STOPPED | _GOES_ON):
         raise Refusal(errno.EINVAL)
     number, status = _waited_for(process, kind, wanted or process.kernel.group_of(process.number), options)
-    if info:
-        told = sent_info(process.arch, number, SIGCHLD, *cause(status)) if number else struct.pack("<32x")
-        process.memory.write(info, told)
+    told = sent_info(process.arch, number, SIGCHLD, *cause(status)) if number else struct.pack("<32x")
+    process.memory.tell(info, told)
 
 
 CALLS: Mapping[str, KernelCall] = {

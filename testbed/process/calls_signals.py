@@ -49,9 +49,8 @@ def rt_sigaction(process: Process, a: tuple[int, ...]) -> None:
             raise Refusal(errno.EINVAL)
         handler, flags, restorer = process.words(a[1], 3)
         new = SignalAction(handler, flags & 0xFFFF_FFFF, restorer, process.memory.word(a[1] + 3 * word, 8))
-    if a[2]:
-        fields = process.pack(old.handler, old.flags, old.restorer) + process.pack(old.mask, size=8)
-        process.memory.write(a[2], fields)
+    fields = process.pack(old.handler, old.flags, old.restorer) + process.pack(old.mask, size=8)
+    process.memory.tell(a[2], fields)
     if new is not None:
         process.actions[number] = new
 
@@ -64,8 +63,7 @@ def rt_sigprocmask(process: Process, a: tuple[int, ...]) -> None:
         if a[0] not in (_BLOCK, _UNBLOCK, _SET):
             raise Refusal(errno.EINVAL)
         thread.mask = {_BLOCK: old | given, _UNBLOCK: old & ~given, _SET: given}[a[0]]
-    if a[2]:
-        process.memory.write(a[2], process.pack(old, size=8))
+    process.memory.tell(a[2], process.pack(old, size=8))
 
 
 def rt_sigpending(process: Process, a: tuple[int, ...]) -> None:
@@ -78,8 +76,7 @@ def sigaltstack(process: Process, a: tuple[int, ...]) -> None:
     old = alternate_bytes(process, process.recorder[process.arch.sp])
     if a[0]:
         set_alternate(process, a[0])
-    if a[1]:
-        process.memory.write(a[1], old)
+    process.memory.tell(a[1], old)
 
 
 def _waits_for_signal(process: Process) -> int:
@@ -152,8 +149,7 @@ def rt_sigtimedwait(process: Process, a: tuple[int, ...], time_size: int = 0) ->
         found = take_pending(process, mask)
         if found is None:
             raise Refusal(errno.EAGAIN if timed_out else errno.EINTR)
-        if a[1]:
-            process.memory.write(a[1], found[1])
+        process.memory.tell(a[1], found[1])
         return found[0]
 
     if is_pending(process, mask) or deadline == process.now:

@@ -40,8 +40,7 @@ def _settime(process: Process, timer: Timer, a: tuple[int, ...], size: int) -> N
     """``(..., flags, new, old)``: 0, the timer set anew; not at all with a time of zero."""
     width = size or process.arch.word
     every, first = timespec(process, a[2], size), timespec(process, a[2] + 2 * width, size)
-    if a[3]:
-        process.memory.write(a[3], _told(process, timer, size=size))
+    process.memory.tell(a[3], _told(process, timer, size=size))
     timer.set(first + (0 if a[1] & ABSOLUTE else timer.now()) if first else None, every)
 
 
@@ -120,8 +119,7 @@ def setitimer(process: Process, a: tuple[int, ...]) -> None:
     given = [process.signed(each, 8 * process.arch.word) for each in process.words(a[1], 4)] if a[1] else [0] * 4
     if min(given) < 0 or max(given[1], given[3]) >= SECOND // 1000:
         raise Refusal(errno.EINVAL)
-    if a[2]:
-        getitimer(process, (a[0], a[2]))
+    process.memory.tell(a[2], _told(process, timer, unit=1000))
     every, first = (given[i] * SECOND + given[i + 1] * 1000 for i in (0, 2))
     timer.set(timer.now() + first if first else None, every)
 

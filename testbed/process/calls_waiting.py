@@ -118,8 +118,7 @@ def _select(process: Process, a: tuple[int, ...], deadline: int | None, mask: in
     def tell() -> int:
         found = ready()
         for address, each in zip(a[1:4], found, strict=True):
-            if address:
-                process.memory.write(address, each.to_bytes(words * process.arch.word, "little"))
+            process.memory.tell(address, each.to_bytes(words * process.arch.word, "little"))
         return sum(each.bit_count() for each in found)
 
     def files() -> Iterator[tuple[OpenFile, int]]:
