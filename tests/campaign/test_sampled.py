@@ -23,8 +23,19 @@ from testbed.runs.run import Run, run_program
 from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
 from testbed.verdicts.accord import Accord
-from testbed.words.errors import NoUnwindInfo, ToolchainMissing, ToolCrashed, ToolHung, UnreadableMemory
+from testbed.words.errors import ToolchainMissing, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
+from tests.verdicts.liars import (
+    always_root,
+    forgets_the_root,
+    goes_on_behind_the_root,
+    invents_a_frame,
+    off_by_one_word,
+    refuses,
+    says_nothing,
+    skips_a_caller,
+    wrong_cfa,
+)
 from unwinders import UNWINDERS
 
 UNIT = Unit("longjmp", "arm64", "keystone")
@@ -160,43 +171,6 @@ def test_the_first_lie_is_told_as_it_was_judged(counted: Callable[[Unwinder], Ce
 
 
 # Deliberate liars on top of every unwinder's right answers: each lie is noticed.
-
-
-def always_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=b.frames[:1], stopped=None)
-
-
-def skips_a_caller(b: Backtrace) -> Backtrace:
-    return replace(b, frames=(b.frames[0], *b.frames[2:]))
-
-
-def invents_a_frame(b: Backtrace) -> Backtrace:
-    ghost = replace(b.frames[1], pc=b.frames[1].pc + 4, registers={})
-    return replace(b, frames=(b.frames[0], ghost, *b.frames[1:]))
-
-
-def goes_on_behind_the_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=(*b.frames, replace(b.frames[-1], pc=b.frames[-1].pc + 4, registers={}, cfa=None)))
-
-
-def off_by_one_word(b: Backtrace) -> Backtrace:
-    return replace(b, frames=tuple(replace(f, pc=f.pc + 8) if i else f for i, f in enumerate(b.frames)))
-
-
-def wrong_cfa(b: Backtrace) -> Backtrace:
-    return replace(b, frames=tuple(replace(f, cfa=(f.cfa or 0) + 16) for f in b.frames))
-
-
-def forgets_the_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=b.frames[:-1], stopped=None)
-
-
-def refuses(b: Backtrace) -> Backtrace:
-    return Backtrace(b.frames[:1], NoUnwindInfo("no row"))
-
-
-def says_nothing(b: Backtrace) -> Backtrace:
-    return replace(b, frames=())
 
 
 LIARS = (

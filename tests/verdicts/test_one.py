@@ -20,6 +20,18 @@ from testbed.verdicts.counts import NO_CALLERS, NOTHING_COUNTED, Callers, Counts
 from testbed.verdicts.one import Verdict, counted, exact_verdict, first_answers
 from testbed.words.errors import NoUnwindInfo, ToolCrashed, ToolHung, UnwindError
 from testbed.words.outcome import Outcome
+from tests.verdicts.liars import (
+    always_root,
+    forgets_the_root,
+    invents_a_frame,
+    off_by_one_word,
+    refuses,
+    repeats_a_frame,
+    says_nothing,
+    skips_every_other,
+    stops_short,
+    wrong_cfa,
+)
 
 AT = "leaf_body"  # inside leaf_call's leaf: four frames deep on every instruction set
 TARGETS = [("x86_64", "keystone"), ("arm64", "keystone"), ("arm32", "keystone"), ("arm32", "keystone-thumb")]
@@ -42,47 +54,6 @@ def honest(run: Run) -> Backtrace:
 
 def verdict(run: Run, said: Backtrace) -> Outcome:
     return testbed.judge(run, run.at(AT), said).outcome
-
-
-def always_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=b.frames[:1])
-
-
-def skips_every_other(b: Backtrace) -> Backtrace:
-    return replace(b, frames=b.frames[::2])
-
-
-def invents_a_frame(b: Backtrace) -> Backtrace:
-    ghost = replace(b.frames[1], pc=b.frames[1].pc + 4, registers={})
-    return replace(b, frames=(*b.frames[:2], ghost, *b.frames[2:]))
-
-
-def repeats_a_frame(b: Backtrace) -> Backtrace:
-    return replace(b, frames=(*b.frames[:2], b.frames[1], *b.frames[2:]))
-
-
-def off_by_one_word(b: Backtrace) -> Backtrace:
-    return replace(b, frames=tuple(replace(f, pc=f.pc + 8) if i else f for i, f in enumerate(b.frames)))
-
-
-def wrong_cfa(b: Backtrace) -> Backtrace:
-    return replace(b, frames=tuple(replace(f, cfa=f.cfa and f.cfa + 16) for f in b.frames))
-
-
-def forgets_the_root(b: Backtrace) -> Backtrace:
-    return replace(b, frames=b.frames[:-1])
-
-
-def stops_short(b: Backtrace) -> Backtrace:
-    return Backtrace(b.frames[:-1], NoUnwindInfo("no row"))
-
-
-def refuses(b: Backtrace) -> Backtrace:
-    return Backtrace(b.frames[:1], NoUnwindInfo("no row"))
-
-
-def says_nothing(b: Backtrace) -> Backtrace:
-    return replace(b, frames=())
 
 
 @pytest.mark.parametrize(
