@@ -65,9 +65,6 @@ class DumpBytes(FileBytes):
     def error(self, offset: int, detail: str) -> SnapshotFileError:  # type: ignore[override]
         return SnapshotFileError(self.path, self.start + offset, detail)
 
-    def part(self, offset: int, size: int, what: str) -> DumpBytes:
-        return DumpBytes(self.path, self.take(offset, size, what), self.start + offset, self.account)
-
 
 def registers_in(arch: Arch, block: RegisterBlock, content: FileBytes, what: str) -> dict[str, int]:
     """The registers of a block, without those that its flags say are not there.

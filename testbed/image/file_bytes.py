@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from testbed.words.budget import Account
 from testbed.words.errors import ImageError
@@ -50,9 +51,9 @@ class FileBytes:
         """A little-endian unsigned integer."""
         return int.from_bytes(self.take(offset, size, what), "little")
 
-    def part(self, offset: int, size: int, what: str) -> FileBytes:
+    def part(self, offset: int, size: int, what: str) -> Self:
         """A part of this one, with offsets of its own."""
-        return FileBytes(self.path, self.take(offset, size, what), self.start + offset, self.account)
+        return type(self)(self.path, self.take(offset, size, what), self.start + offset, self.account)
 
     def uleb(self, offset: int, what: str) -> tuple[int, int]:
         """An unsigned LEB128 number (DWARF 5, section 7.6), and the offset behind it."""
