@@ -16,48 +16,30 @@ from testbed.image import Image
 from testbed.image.disassembly import disassembler
 from testbed.micro.stack_moves import may_be_sized
 
+_NEVER = re.compile("(?!)")
+
 
 @dataclass(frozen=True, slots=True)
 class _Shapes:
     """How an instruction set's text tells what an instruction does to control: patterns over ``mnemonic operands``."""
 
-    conditional: re.Pattern[str]  # group 1: the target
-    direct: re.Pattern[str]  # an unconditional jump; group 1: the target
-    indirect: re.Pattern[str]  # a jump to where a register or memory says
-    ends: re.Pattern[str]  # nothing follows
-    filling: re.Pattern[str]
-    literal: re.Pattern[str]  # group 1: the register that is loaded; 2: a distance from pc to a word of data
-    relative: re.Pattern[str]  # a register's distance from pc becomes an address; group 1: the register
-    table: re.Pattern[str]  # group 1: "b" or "h", the size of a table's entries behind the instruction
-    call: re.Pattern[str]  # a call of a place; group 1: the target, if it is in the same instruction set
-    saves_link: re.Pattern[str]  # the link register is pushed
-    trap: bytes  # what lld puts between sections (lld/ELF/Arch: trapInstr), where that would be decoded as something
     step: int  # bytes to pass over where nothing can be decoded
-    block: re.Pattern[str]  # the instructions that follow are conditional, as many as group 1 has letters
-
-
-_NEVER = "(?!)"
+    trap: bytes  # what lld puts between sections (lld/ELF/Arch: trapInstr), where that would be decoded as something
+    conditional: re.Pattern[str] = _NEVER  # group 1: the target
+    direct: re.Pattern[str] = _NEVER  # an unconditional jump; group 1: the target
+    indirect: re.Pattern[str] = _NEVER  # a jump to where a register or memory says
+    ends: re.Pattern[str] = _NEVER  # nothing follows
+    filling: re.Pattern[str] = _NEVER
+    literal: re.Pattern[str] = _NEVER  # group 1: the register that is loaded; 2: a distance from pc to a word of data
+    relative: re.Pattern[str] = _NEVER  # a register's distance from pc becomes an address; group 1: the register
+    table: re.Pattern[str] = _NEVER  # group 1: "b" or "h", the size of a table's entries behind the instruction
+    call: re.Pattern[str] = _NEVER  # a call of a place; group 1: the target, if it is in the same instruction set
+    saves_link: re.Pattern[str] = _NEVER  # the link register is pushed
+    block: re.Pattern[str] = _NEVER  # the instructions that follow are conditional, as many as group 1 has letters
 
 
 def _shapes(step: int, trap: bytes = b"", **patterns: str) -> _Shapes:
-    def pattern(name: str) -> re.Pattern[str]:
-        return re.compile(patterns.get(name, _NEVER))
-
-    return _Shapes(
-        conditional=pattern("conditional"),
-        direct=pattern("direct"),
-        indirect=pattern("indirect"),
-        ends=pattern("ends"),
-        filling=pattern("filling"),
-        literal=pattern("literal"),
-        relative=pattern("relative"),
-        table=pattern("table"),
-        call=pattern("call"),
-        saves_link=pattern("saves_link"),
-        trap=trap,
-        step=step,
-        block=pattern("block"),
-    )
+    return _Shapes(step, trap, **{name: re.compile(pattern) for name, pattern in patterns.items()})
 
 
 _CONDITION = "(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
@@ -146,7 +128,7 @@ class _Code:
 
 def has_blocks(arch: Arch) -> bool:
     """Whether some instruction set of an architecture has instructions that make the next ones conditional."""
-    return any(_SHAPES[isa.name].block.pattern != _NEVER for isa in arch.isas)
+    return any(_SHAPES[isa.name].block is not _NEVER for isa in arch.isas)
 
 
 def scan(image: Image, start: int, end: int, *, is_behind: bool = False) -> CodeScan:
