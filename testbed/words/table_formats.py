@@ -31,11 +31,11 @@ class TableFormat:
 
     ``section`` is where it lies, as reports name it, ``beside`` are other sections of it, ``pointer`` is the type
     of the program header that leads to it (0: none does); ``second`` opens it for the reader that rows are held
-    against, and ``writer`` makes it ("": the testbed writes none). ``finds_rows_of`` is the section whose rows it
-    only finds. ``leaves_out``: writers leave out functions of which it cannot say all. ``signals``: it can say that
-    a signal interrupted a frame. ``of_compilers``: compilers write its rows themselves. ``usual``: a platform's own
-    unwinder goes by it, so that its files have it without a wish. ``in_objects``: an object file that has it has
-    code. ``checked``: `testbed check` holds it against what code does.
+    against. ``finds_rows_of`` is the section whose rows it only finds. ``leaves_out``: writers leave out functions of
+    which it cannot say all. ``signals``: it can say that a signal interrupted a frame. ``of_compilers``: compilers
+    write its rows themselves. ``usual``: a platform's own unwinder goes by it, so that its files have it without a
+    wish. ``in_objects``: an object file that has it has code. ``checked``: `testbed check` holds it against what code
+    does.
     """
 
     name: str
@@ -44,7 +44,6 @@ class TableFormat:
     second: str
     beside: tuple[str, ...] = ()
     pointer: int = 0
-    writer: str = ""
     directives: Directives = Directives.CFI
     finds_rows_of: str = ""
     leaves_out: bool = False
@@ -72,7 +71,6 @@ _ALL = (
         section=".eh_frame",
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.dwarf:eh_frame",
-        writer="testbed.build.tables.eh_frame:write_eh_frame",
         of_compilers=True,
         usual=True,
     ),
@@ -82,7 +80,6 @@ _ALL = (
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.dwarf:debug_frame",
         beside=(".zdebug_frame",),
-        writer="testbed.build.tables.eh_frame:write_debug_frame",
         of_compilers=True,
         usual=True,
     ),
@@ -92,7 +89,6 @@ _ALL = (
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.sframe:sframe",
         pointer=0x6474_E554,
-        writer="testbed.build.tables.sframe:write_sframe",
         leaves_out=True,
         signals=False,
     ),
@@ -102,7 +98,6 @@ _ALL = (
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.orc:orc",
         beside=(".orc_unwind_ip", ".orc_header"),
-        writer="testbed.build.tables.orc:write_orc",
         in_objects=False,
     ),
     # EHABI32, section 3.
@@ -113,7 +108,6 @@ _ALL = (
         second="testbed.rereading.ehabi:exidx",
         beside=(".ARM.extab",),
         pointer=0x7000_0001,
-        writer="testbed.build.tables.ehabi:write_exception_tables",
         directives=Directives.SAVES,
         signals=False,
         usual=True,
@@ -134,7 +128,6 @@ _ALL = (
         promise=Promise.EVERYWHERE,
         second="testbed.rereading.eh_frame_hdr:eh_frame_hdr",
         pointer=0x6474_E550,
-        writer="testbed.build.tables.eh_frame:write_eh_frame_hdr",
         finds_rows_of=".eh_frame",
         in_objects=False,
     ),
