@@ -38,11 +38,11 @@ def effect(reading: Reading) -> Passage:
     """The effect of one instruction."""
     instruction = reading.instruction
     if instruction.group(CS_GRP_CALL):
-        return Passage(flow=Flow.CALL, target=_target(reading), direct=_direct(reading))
+        return Passage(flow=Flow.CALL, target=_target(reading), direct=reading.immediate)
     if instruction.group(CS_GRP_RET):
         return Passage(flow=Flow.JUMP, target=_stack(reading, 0))
     if instruction.group(CS_GRP_JUMP):
-        return Passage(flow=Flow.JUMP, target=_target(reading), direct=_direct(reading))
+        return Passage(flow=Flow.JUMP, target=_target(reading), direct=reading.immediate)
     name = instruction.mnemonic.split()[-1]
     special = _SPECIAL.get(name)
     if special is not None:
@@ -104,10 +104,6 @@ def _stack(reading: Reading, offset: int) -> MemoryWord:
 
 def _target(reading: Reading) -> Spot | None:
     return next(iter(_spots(reading, reading.operands[0])), None) if reading.operands else None
-
-
-def _direct(reading: Reading) -> int | None:
-    return reading.immediate
 
 
 def _push(reading: Reading) -> tuple[Carry, ...]:
