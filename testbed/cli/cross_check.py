@@ -33,7 +33,7 @@ def check_named(options: RunOptions, own: ProcessOptions) -> int:
     if program is None:
         raise click.UsageError("PROGRAM is missing (testbed list programs)")
     if is_process(program, own):
-        return _tell(partial(_of_process, program, options, own), as_json=options.as_json)
+        return _tell(partial(_of_process, options, own), as_json=options.as_json)
     how = {"seed": options.seed, "budget": options.budget}
     named = NamedRun(program=program, arch=options.arch, recipe=options.recipe, **how)
     return _tell(partial(_of_program, named), as_json=options.as_json)
@@ -67,9 +67,9 @@ def _of_program(named: NamedRun) -> list[UnitProof]:
         return [prove_unit(Unit(run.program.name, run.arch.name, run.recipe.name), run.watched)]
 
 
-def _of_process(program: str, options: RunOptions, own: ProcessOptions) -> list[UnitProof]:
+def _of_process(options: RunOptions, own: ProcessOptions) -> list[UnitProof]:
     """A proof per thread. Says how many steps of each have no single right answer."""
-    process = watched_process(program, options.seed, budget_of(options.budget), own, options.conventions)
+    process = watched_process(options, own, budget_of(options.budget))
     proofs = []
     for thread in process.threads:
         unit = Unit(process.run.path.name, process.run.arch.name, f"thread-{thread.number}")

@@ -28,7 +28,7 @@ from testbed.cli.options import ProcessOptions, RunOptions, given_bytes, try_wri
 from testbed.cli.terminal import console_for_reports, long_work, show_site, status
 from testbed.cli.unwinders import telling_of_process
 from testbed.contract.unwinder import Unwinder
-from testbed.image import Image, read_image
+from testbed.image import read_image
 from testbed.image.separate_debug import NOWHERE, looked_in
 from testbed.runs.by_name import SOURCES
 from testbed.words.errors import TestbedError, UsageError
@@ -101,17 +101,14 @@ def needs_a_kernel(path: Path) -> bool:
     return started or bool(image.sections.keys() & {".interp", ".tdata", ".tbss", ".note.go.buildid"})
 
 
-def watched_process(
-    program: str, seed: int, budget: int, options: ProcessOptions, conventions: tuple[tuple[str, str], ...] = ()
-) -> WatchedProcess:
+def watched_process(options: RunOptions, own: ProcessOptions, budget: int) -> WatchedProcess:
     """The process that was named, run and watched."""
     from testbed.process import run_process
     from testbed.profiling.judge import watch_process
 
+    program = str(options.program)
     with status(f"running {program}"), _interruptible(_WHILE_IT_RUNS) as interrupted:
-        run = run_process(
-            program, **_inputs(seed, budget, options), conventions=conventions, interrupted=interrupted.is_set
-        )
+        run = run_process(program, **_inputs(options, own, budget), interrupted=interrupted.is_set)
     if not run.tracks:
         raise TestbedError(f"{program} executed no instruction: {run.why}")
     with long_work(f"watching {run.path.name}", "steps", run.steps) as work:
@@ -146,7 +143,7 @@ def _interruptible(then: str) -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
+def _inputs(options: RunOptions, own: ProcessOptions, budget: int) -> dict[str, Any]:
     """What a process is given, as the functions that run one name it."""
     from testbed.process.starting import ENVIRONMENT
 
@@ -155,21 +152,22 @@ def _inputs(seed: int, budget: int, options: ProcessOptions) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise UsageError("the current folder was deleted, and a process begins in it: cd to another one") from error
     folders = {here: here} if here != "/" else {}  # as in a shell; not the whole host
-    for each in options.shown:
+    for each in own.shown:
         name, found, folder = each.partition("=")
         if not found:
             raise UsageError(f"--folder {each}: NAME=DIR, for example /data=./files")
         folders[name] = folder
     return {
-        "arguments": options.arguments,
-        "environment": {**ENVIRONMENT, **_variables(options)},
-        "seed": seed,
+        "arguments": own.arguments,
+        "environment": {**ENVIRONMENT, **_variables(own)},
+        "seed": options.seed,
         "budget": budget,
-        "stdin": _read_by(options.stdin),
-        "sysroot": options.sysroot,
+        "stdin": _read_by(own.stdin),
+        "sysroot": own.sysroot,
         "folders": folders,
         "folder": here,
-        "debug": NOWHERE if options.no_debug_files else looked_in(options.debug_dirs, options.sysroot),
+        "conventions": options.conventions,
+        "debug": NOWHERE if own.no_debug_files else looked_in(own.debug_dirs, own.sysroot),
     }
 
 
@@ -248,9 +246,8 @@ def _whole(
     """A process that is held whole, the unwinders that apply to it, and what became of each."""
     from testbed.profiling.judge import judge_process, steps_asked
 
-    process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
-    images = [loaded.image for loaded in process.run.images]
-    applicable = _applicable(images, named)
+    process = watched_process(options, own, budget)
+    applicable = _asked(process.run, named)
     shares: list[UnwinderShare] = []
     with long_work("judging", "unwinders", len(applicable)) as work, _interruptible(_WHILE_JUDGED) as heard:
         for unwinder in applicable:
@@ -262,20 +259,26 @@ def _whole(
     return process, applicable, shares
 
 
-def _applicable(images: Sequence[Image], named: Sequence[Unwinder]) -> list[Unwinder]:
-    """Those that were named, or else the usual ones, that apply to a file of a process; why others do not is told."""
-    applicable = [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
+def _applicable(run: ProcessRun, named: Sequence[Unwinder]) -> list[Unwinder]:
+    """Those that were named, or else the usual ones, that apply to a file of a process."""
+    images = [loaded.image for loaded in run.images]
+    return [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
+
+
+def _asked(run: ProcessRun, named: Sequence[Unwinder]) -> list[Unwinder]:
+    """The applicable ones; why others that were named are not is told."""
+    applicable = _applicable(run, named)
     for each in named:
         if each not in applicable:
-            click.echo(f"{each.name} left out: {_why_left_out(each, images)}", err=True)
+            click.echo(f"{each.name} left out: {_why_left_out(each, run)}", err=True)
     return applicable
 
 
-def _why_left_out(unwinder: Unwinder, images: Sequence[Image]) -> str:
+def _why_left_out(unwinder: Unwinder, run: ProcessRun) -> str:
     """Why an unwinder has nothing to say of any file of a process."""
-    if unwinder.arches is not None and images[0].arch.name not in unwinder.arches:
-        return f"it does not exist for {images[0].arch}"
-    missing = sorted(unwinder.needs - {name for image in images for name in image.sections})
+    if unwinder.arches is not None and run.arch.name not in unwinder.arches:
+        return f"it does not exist for {run.arch}"
+    missing = sorted(unwinder.needs - {name for loaded in run.images for name in loaded.image.sections})
     return f"no file of this process has {' and '.join(missing)}" if missing else "no file has all that it needs"
 
 
@@ -285,14 +288,14 @@ def _long(options: RunOptions, own: ProcessOptions, budget: int) -> LongProcess 
 
     if own.sample is not None:
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
-    asked: dict[str, Any] = {"conventions": options.conventions} | ({"piece": options.chunk} if options.chunk else {})
+    asked: dict[str, Any] = {"piece": options.chunk} if options.chunk else {}
     try:
         with (
             long_work(f"running {Path(str(options.program)).name}", "steps") as work,
             _interruptible(_WHILE_IT_RUNS) as interrupted,
         ):
             asked |= {"progress": work.at, "interrupted": interrupted.is_set}
-            return run_in_pieces(str(options.program), **_inputs(options.seed, budget, own), **asked)
+            return run_in_pieces(str(options.program), **_inputs(options, own, budget), **asked)
     except NotInPieces as why:
         click.echo(f"{str(why).partition(',')[0]}: held whole, and at most {BUDGET:,} steps.", err=True)
         return None
@@ -304,8 +307,7 @@ def _judged_in_pieces(
     """A long process, judged without holding it."""
     from testbed.profiling.in_pieces import judge_in_pieces
 
-    images = [loaded.image for loaded in long.run.images]
-    applicable = _applicable(images, named)
+    applicable = _asked(long.run, named)
     with (
         long_work("watching and judging", "steps", long.run.steps) as work,
         _interruptible(_WHILE_JUDGED) as heard,
@@ -321,12 +323,12 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
     from testbed.trace.chunk import CHUNK
 
     location, process = str(options.location), None
-    debug = _inputs(options.seed, budget, own)["debug"]
+    debug = _inputs(options, own, budget)["debug"]
     if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
         click.echo(f"{why}.", err=True)
     long, most = None, CHUNK if options.outputs.html is None else MOST_ON_A_PAGE
     if not options.chunk and budget <= BUDGET:
-        process = watched_process(str(options.program), options.seed, budget, own, options.conventions)
+        process = watched_process(options, own, budget)
     if process is None or (options.outputs.html is not None and process.steps > most):
         process, long = None, _long(options, own, budget)
     if long is not None:
@@ -335,21 +337,16 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
         threads: Sequence[WatchedThread | LongThread] = long.threads
     else:  # it is short, or has to be held whole
         held = min(budget, BUDGET if options.outputs.html is None else most)
-        process = process or watched_process(str(options.program), options.seed, held, own, options.conventions)
+        process = process or watched_process(options, own, held)
         run, row = thread_at(process, location)
         threads = process.threads
-    applicable = _applicable_to(run.process, named)
+    applicable = _applicable(run.process, named)
     told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
     if options.outputs.html is not None:
         show_page(run, applicable, options, sorted(threads, key=lambda each: each.number != run.thread.number))
         click.echo(f"    {options.outputs.html}#step={run.number_of(row)} opens it there", err=options.as_json)
     if not told:
         sys.exit(1)
-
-
-def _applicable_to(run: ProcessRun, named: Sequence[Unwinder]) -> list[Unwinder]:
-    images = [loaded.image for loaded in run.images]
-    return [each for each in named or telling_of_process(images) if any(map(each.applies_to, images))]
 
 
 def _show_page(
@@ -368,13 +365,13 @@ def _show_page(
         ran = _long(options, own, budget)
     if ran is None:  # it has to be held whole
         most = min(budget, MOST_ON_A_PAGE)
-        ran = watched_process(str(options.program), options.seed, most, own, options.conventions)
+        ran = watched_process(options, own, most)
     if isinstance(ran, WatchedProcess):
         run = thread_run(ran.run, ran.threads[0])
     else:
         with long_work(f"watching {ran.run.path.name}", "steps in two passes", 2 * ran.run.steps) as work:
             run = part_of_own_code(ran, MOST_ON_A_PAGE, work.at)
-    show_page(run, _applicable_to(ran.run, named), options, ran.threads)
+    show_page(run, _applicable(ran.run, named), options, ran.threads)
 
 
 def show_page(
