@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -193,9 +193,14 @@ def evaluate(rules: RulesInColumns, which: Numbers, frames: RowFrames) -> Evalua
     value, known = np.zeros(shape, np.uint64), np.zeros(shape, np.bool_)
     value[:, [_CFA]], known[:, [_CFA]] = cfa
     value[:, things], known[:, things] = _RuleValues(frames, cfa, rules, which).of(things)
-    masks = np.array([(1 << register.bits) - 1 for register in arch.registers], np.uint64)
     own, returns, place = (KnownValues(value[:, k], known[:, k]) for k in (_CFA, _RETURN, _PLACE))
-    return Evaluated(own, returns, place, value[:, _THINGS:] & masks, known[:, _THINGS:])
+    return Evaluated(own, returns, place, value[:, _THINGS:] & _masks(arch)[:-1], known[:, _THINGS:])
+
+
+@cache
+def _masks(arch: Arch) -> Words:
+    """The bits of each register, and of a CFA."""
+    return np.array([*((1 << register.bits) - 1 for register in arch.registers), arch.word_mask], np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,9 +217,8 @@ class _RuleValues:
         arch, which = self.frames.arch, self.which
         base, size = self.rules.base[:, things][which], self.rules.size[:, things][which]
         column = np.maximum(base, 0)
-        masks = np.array([*((1 << register.bits) - 1 for register in arch.registers), arch.word_mask], np.uint64)
         bases, known = np.column_stack((self.frames.values, self.cfa.value)), (self.frames.known, self.cfa.known)
-        value = np.take_along_axis(bases, column, 1) + self.rules.offset[:, things][which] & masks[column]
+        value = np.take_along_axis(bases, column, 1) + self.rules.offset[:, things][which] & _masks(arch)[column]
         there = np.take_along_axis(np.column_stack(known), column, 1) & (base >= 0)
         for octets in filter(None, np.flatnonzero(np.bincount(size[there])).tolist()):
             at = np.nonzero(there & (size == octets))
@@ -235,7 +239,9 @@ class _RuleValues:
         match rule:
             case Plus(base, offset):
                 value, known = self.register(base, some) if isinstance(base, str) else self.value(base, some)
-                return KnownValues(value + np.uint64(offset & _WORD) & np.uint64(self._mask(base)), known)
+                arch = self.frames.arch
+                mask = _masks(arch)[arch.index.get(base, -1) if isinstance(base, str) else -1]
+                return KnownValues(value + np.uint64(offset & _WORD) & mask, known)
             case Word(at, size):
                 address, known = self.value(at, some)
                 where = np.flatnonzero(known)
@@ -279,10 +285,6 @@ class _RuleValues:
         except Unknown:
             return None
         return found & _WORD
-
-    def _mask(self, base: str | SecondRule) -> int:
-        register = self.frames.arch.by_name.get(base) if isinstance(base, str) else None
-        return self.frames.arch.word_mask if register is None else (1 << register.bits) - 1
 
 
 @dataclass(frozen=True, slots=True)
