@@ -42,11 +42,22 @@ int through(int (*f)(int), int a) { return f(a) + 5; }
 """
 
 
+# Memory that is asked for is no zero; an import is answered, and one that never returns ends the path.
+CALLED = {
+    "add": ((30, 12), 42),
+    "first": ((0x1234_5000,), 1),
+    "asks": ((5,), 7),
+    "gives_up": ((0,), 3),
+}
+
+
 @pytest.mark.parametrize("arch", ARCHES)
-def test_a_function_is_called_and_comes_back(arch: str) -> None:
-    caller = ready(built(SOURCE, ".c", arch))
-    tape = called(caller, "add", 30, 12)
-    assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, 42)
+@pytest.mark.parametrize("function", CALLED)
+def test_a_function_is_called_and_comes_back(function: str, arch: str) -> None:
+    caller, (given, returned) = ready(built(SOURCE, ".c", arch)), CALLED[function]
+    tape = called(caller, function, *given)
+    assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, returned)
+    assert [page.address for page in caller.forget_asked()] == [0x1234_5000] * (function == "first")
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -60,29 +71,12 @@ def test_what_is_left_of_a_path_that_came_back_has_not(arch: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_memory_is_there_when_it_is_asked_for(arch: str) -> None:
-    caller = ready(built(SOURCE, ".c", arch))
-    tape = called(caller, "first", 0x1234_5000)
-    assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, 1)  # no zero
-    assert [page.address for page in caller.forget_asked()] == [0x1234_5000]
-
-
-@pytest.mark.parametrize("arch", ARCHES)
 def test_a_path_leaves_nothing_behind_and_repeats_itself(arch: str) -> None:
     caller = ready(built(SOURCE, ".c", arch))
     first, second = called(caller, "count"), called(caller, "count")
     assert result(caller.image, first) == result(caller.image, second) == 1
     assert np.array_equal(first.registers, second.registers)
     assert first.writes.step[-1] == len(first) - 1, "the harness's step takes back what was written"
-
-
-@pytest.mark.parametrize("arch", ARCHES)
-def test_an_import_is_answered_and_one_that_never_returns_ends_the_path(arch: str) -> None:
-    caller = ready(built(SOURCE, ".c", arch))
-    tape = called(caller, "asks", 5)
-    assert (tape.over, result(caller.image, tape)) == (Over.RETURNED, 7)
-    assert called(caller, "gives_up", 1).over is Over.NEVER_RETURNS
-    assert called(caller, "gives_up", 0).over is Over.RETURNED
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -107,6 +101,7 @@ def test_a_page_that_is_asked_for_in_an_it_block_changes_no_other_code() -> None
 @pytest.mark.parametrize("arch", ARCHES)
 def test_a_path_is_bounded_and_a_made_up_function_is_answered(arch: str) -> None:
     caller = ready(built(SOURCE, ".c", arch))
+    assert called(caller, "gives_up", 1).over is Over.NEVER_RETURNS
     tape = called(caller, "forever", steps=500)
     assert tape.over is Over.STEPS
     assert len(tape) == 501, "and the harness's own step"
