@@ -87,6 +87,14 @@ def agree(theirs: list[Shown], ours: list[Shown]) -> bool:
     )
 
 
+def agreed_stops(image: Image, locations: list[str], count: int) -> tuple[list[list[Shown]], list[NamedBacktrace]]:
+    """gdb's stops and ours, which agree."""
+    theirs, ours = gdb_stops(image, locations, count), our_stops(image, locations, count)
+    for their, our in zip(theirs, ours, strict=True):
+        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+    return theirs, ours
+
+
 FILES = {
     "gcc DWARF 4": lambda program: built_by_gcc(program, "x86_64", 4),
     "gcc DWARF 5": lambda program: built_by_gcc(program, "x86_64", 5),
@@ -96,21 +104,15 @@ FILES = {
 
 @pytest.mark.parametrize("made_by", FILES)
 def test_a_unique_chain_of_tail_calls_is_the_same_frame_by_frame(made_by: str) -> None:
-    image = FILES[made_by]("tail_chain")
-    theirs = gdb_stops(image, ["second", "last", "leaf"], 3)
-    ours = our_stops(image, ["second", "last", "leaf"], 3)
-    for their, our in zip(theirs, ours, strict=True):
-        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+    theirs, ours = agreed_stops(FILES[made_by]("tail_chain"), ["second", "last", "leaf"], 3)
     assert [name for name, _, _ in theirs[-1]] == ["leaf", "last", "second", "first", "main"]
     assert [f.origin for f in ours[-1].frames].count(Origin.TAIL_CALL) == 2
 
 
 @pytest.mark.parametrize("made_by", FILES)
 def test_where_branches_meet_neither_shows_a_guess(made_by: str) -> None:
-    image = FILES[made_by]("tail_branches")
-    theirs, ours = gdb_stops(image, ["leaf"], 2), our_stops(image, ["leaf"], 2)
+    theirs, ours = agreed_stops(FILES[made_by]("tail_branches"), ["leaf"], 2)
     for their, our in zip(theirs, ours, strict=True):
-        assert agree(their, down_to_main(our)), (their, down_to_main(our))
         assert [name for name, _, _ in their] == ["leaf", "meet", "main"]
         unsure = our.unsure_at(1)
         assert unsure is not None and unsure.certainty is Certainty.AMBIGUOUS
@@ -131,19 +133,13 @@ def test_of_a_cycle_gdb_shows_one_lap_and_we_say_that_it_is_ambiguous(made_by: s
 @pytest.mark.parametrize("made_by", FILES)
 def test_inlined_calls_are_the_same_frame_by_frame(made_by: str) -> None:
     image = FILES[made_by]("inline_chain")
-    places = ["leaf", "at_deepest", "at_level2", "at_worker"]
-    theirs, ours = gdb_stops(image, places, 6), our_stops(image, places, 6)
-    for their, our in zip(theirs, ours, strict=True):
-        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+    theirs, _ = agreed_stops(image, ["leaf", "at_deepest", "at_level2", "at_worker"], 6)
     assert max(map(len, theirs)) == 8
 
 
 def test_cxx_names_and_their_tail_call_are_the_same() -> None:
     image = built("cxx_names", "x86_64", "clang-O2", DWARF_4)
-    places = ["_ZN5shape4areaEi", "_ZN5shape4areaEii"]
-    theirs, ours = gdb_stops(image, places, 2), our_stops(image, places, 2)
-    for their, our in zip(theirs, ours, strict=True):
-        assert agree(their, down_to_main(our)), (their, down_to_main(our))
+    theirs, _ = agreed_stops(image, ["_ZN5shape4areaEi", "_ZN5shape4areaEii"], 2)
     assert [name for name, _, _ in theirs[1]] == ["shape::area", "shape::Box::wide", "main"]
 
 
