@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
@@ -13,5 +15,6 @@ def built(program: str, arch: str, recipe: str = "keystone") -> Built:
     return build(PROGRAMS[program], ARCHES[arch], RECIPES[recipe])
 
 
+@cache
 def ran(program: str, arch: str, recipe: str | None = None) -> Run:
     return run_program(PROGRAMS[program], ARCHES[arch], recipe)

@@ -19,12 +19,13 @@ from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.report.answers import answers_of
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.long import judge_long, watch_long
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run
 from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
 from testbed.verdicts.accord import Accord
 from testbed.words.errors import ToolchainMissing, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
+from tests.corpus import ran
 from tests.verdicts.liars import (
     always_root,
     forgets_the_root,
@@ -128,11 +129,6 @@ def test_a_unit_that_cannot_be_built_is_its_own_failure() -> None:
 # The first difference is told of what was said when it was judged: asked again, a program may say another thing.
 
 
-@cache
-def run_of_first_answers() -> Run:
-    return run_program(PROGRAMS["leaf_call"], ARCHES["arm64"])
-
-
 def lies_and_hangs() -> Unwinder:
     """It claims the root at the first steps that it is asked of, and then gives no answer any more."""
     asked: list[Snapshot] = []
@@ -147,16 +143,16 @@ def lies_and_hangs() -> Unwinder:
 
 
 def at_once(unwinder: Unwinder) -> Cell:
-    return cell_of(run_of_first_answers(), unwinder, judge_all(run_of_first_answers(), unwinder))
+    return cell_of(ran("leaf_call", "arm64"), unwinder, judge_all(ran("leaf_call", "arm64"), unwinder))
 
 
 def for_a_page(unwinder: Unwinder) -> Cell:
-    (answers,) = answers_of(run_of_first_answers(), [unwinder]).each
-    return cell_of(run_of_first_answers(), unwinder, answers.verdicts)
+    (answers,) = answers_of(ran("leaf_call", "arm64"), [unwinder]).each
+    return cell_of(ran("leaf_call", "arm64"), unwinder, answers.verdicts)
 
 
 def in_pieces(unwinder: Unwinder) -> Cell:
-    long = watch_long(run_of_first_answers().built, budget=1_000_000, chunk=16)
+    long = watch_long(ran("leaf_call", "arm64").built, budget=1_000_000, chunk=16)
     return cell_of_long(long, unwinder, judge_long(long, [unwinder])[0])
 
 

@@ -9,21 +9,19 @@ import shutil
 import struct
 import subprocess
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-import testbed
 from testbed.arch import ARCHES
 from testbed.contract.frames import Backtrace
 from testbed.foreign import Places, read_snapshot
 from testbed.image import image_covering, read_image
 from testbed.naming.symbolize import symbolize
 from testbed.remote.snapshot_target import answer, layout
-from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError
+from tests.corpus import ran
 from tests.foreign.small import HERE, WRITERS, back, small
 from tests.installed import tool
 from unwinders import UNWINDERS
@@ -245,11 +243,6 @@ def mask_of(bits: int) -> int:
     return (1 << 55) - (1 << bits)
 
 
-@cache
-def recorded(program: str, recipe: str) -> Run:
-    return testbed.run(program, arch="arm64", recipe=recipe)
-
-
 def signed_for(snapshot: Snapshot, bits: int) -> Snapshot:
     """The snapshot as it would be with addresses of so many bits: signatures elsewhere, and all of them set."""
 
@@ -276,7 +269,7 @@ def told(said: Backtrace) -> object:
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize(("program", "recipe"), PROGRAMS)
 def test_signatures_are_taken_off_by_the_snapshots_mask(program: str, recipe: str, bits: int) -> None:
-    run = recorded(program, recipe)
+    run = ran(program, "arm64", recipe)
     unwinders = [UNWINDERS[name] for name in STRIPPING if UNWINDERS[name].applies_to(run.built.image)]
     signed = 0
     for step in range(0, len(run), max(1, len(run) // 12)):
@@ -290,7 +283,7 @@ def test_signatures_are_taken_off_by_the_snapshots_mask(program: str, recipe: st
 
 def test_without_a_mask_a_signed_address_is_no_frame() -> None:
     """The mask that most processes have would make a false frame of another one's address."""
-    run = recorded("pac_ret", "keystone")
+    run = ran("pac_ret", "arm64", "keystone")
     stopped = 0
     for step in range(0, len(run), 3):
         unknown = replace(signed_for(run[step], 39), pac_mask=None)
@@ -307,7 +300,7 @@ def test_without_a_mask_a_signed_address_is_no_frame() -> None:
 
 def test_without_a_mask_an_address_inside_an_image_has_no_signature() -> None:
     """The same program on a core that cannot sign: its hints do nothing, and its rows still say "signed"."""
-    run = recorded("pac_ret", "keystone")
+    run = ran("pac_ret", "arm64", "keystone")
     snapshot = run[len(run) // 2]
     plain = replace(signed_for(snapshot, 55), pac_mask=None)  # of 55 bits no bit is left for a signature
     assert told(UNWINDERS["eh_frame"].unwind(plain)) == told(UNWINDERS["eh_frame"].unwind(snapshot))
@@ -316,7 +309,7 @@ def test_without_a_mask_an_address_inside_an_image_has_no_signature() -> None:
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("kind", WRITERS)
 def test_every_format_carries_the_mask(kind: str, bits: int, tmp_path: Path) -> None:
-    run = recorded("pac_ret", "keystone")
+    run = ran("pac_ret", "arm64", "keystone")
     snapshot = signed_for(run[len(run) // 2], bits)
     read = back(WRITERS[kind](snapshot), tmp_path)
     assert read.pac_mask is not None

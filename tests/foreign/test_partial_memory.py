@@ -8,7 +8,6 @@ import shutil
 import struct
 import subprocess
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -26,9 +25,9 @@ from testbed.export.write import macho_core_bytes
 from testbed.foreign import read_snapshot
 from testbed.foreign.model import Dump
 from testbed.foreign.read import read_dump
-from testbed.runs.run import Run
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError, UsageError
+from tests.corpus import ran
 from tests.foreign.small import BINARY, HERE, WRITERS, back, small, written
 from tests.installed import tool
 from tests.unwinders.said import lacking, says_less
@@ -37,11 +36,6 @@ from unwinders import UNWINDERS
 SCANS = ("stack_scan", "stack_scan_strict", "stack_scan_breakpad")
 LOGGERS = ("glibc_backtrace_fp", "qi_stack_frame", "bs_backtrace")
 UNITS = [("recursion", "x86_64", "clang-O0-fp"), ("recursion", "arm64", "clang-O0-fp"), ("leaf_call", "arm32", None)]
-
-
-@cache
-def recorded(name: str, arch: str, recipe: str | None) -> Run:
-    return testbed.run(name, arch=arch, recipe=recipe)
 
 
 def cut(snapshot: Snapshot, kept: int) -> Snapshot:
@@ -55,7 +49,7 @@ def cut(snapshot: Snapshot, kept: int) -> Snapshot:
 
 @pytest.mark.parametrize(("name", "arch", "recipe"), UNITS)
 def test_no_unwinder_says_more_of_a_dump_that_was_cut_off(name: str, arch: str, recipe: str | None) -> None:
-    run, stops = recorded(name, arch, recipe), set()
+    run, stops = ran(name, arch, recipe), set()
     for step in range(0, len(run), max(1, len(run) // 12)):
         snapshot = run[step]
         left = snapshot.memory.mapped_until(snapshot.sp) - snapshot.sp
@@ -78,7 +72,7 @@ def test_no_unwinder_says_more_of_a_dump_that_was_cut_off(name: str, arch: str, 
 @pytest.mark.parametrize("kind", ["core", "minidump", "json"])
 @pytest.mark.parametrize("name", SCANS)
 def test_a_file_says_whether_the_stack_is_whole(name: str, kind: str, tmp_path: Path) -> None:
-    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     for part in (snapshot, cut(snapshot, 64)):
         read = back(WRITERS[kind](part), tmp_path)
         assert read.stack_end()[1] == read.is_whole == (part is snapshot)
@@ -88,14 +82,14 @@ def test_a_file_says_whether_the_stack_is_whole(name: str, kind: str, tmp_path: 
 
 
 def test_a_mach_o_core_has_no_way_to_say_that_the_stack_is_cut_off() -> None:
-    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     with pytest.raises(UsageError, match=r"part of the stack is missing.*--format json"):
         macho_core_bytes(cut(snapshot, 64))
 
 
 def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(tmp_path: Path) -> None:
     """What the kernel writes where a limit on the size, or a filter, left out the rest of a mapping."""
-    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     content = bytearray(core_bytes(snapshot))
     count = struct.unpack_from("<H", content, 56)[0]
     for at in range(64, 64 + 56 * count, 56):
@@ -109,7 +103,7 @@ def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(tmp_path:
 
 def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(tmp_path: Path) -> None:
     """A tool that writes as much of the stack as it likes; the auxiliary vector points to what is not there."""
-    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     end = snapshot.memory.mapped_until(snapshot.sp)
     for pointer, whole in ((end - 8, True), (end + 8, False)):
         content = core_bytes(snapshot)
@@ -119,7 +113,7 @@ def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(
 
 
 def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None:
-    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     start, end = next((a, a + n) for a, n in snapshot.memory.regions if a <= snapshot.sp < a + n)
     for last in (end, end + 0x1000):
         content = bytearray(minidump_bytes(snapshot))
@@ -134,7 +128,7 @@ def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None
 
 
 def test_memory_in_several_pieces_is_one_stack(tmp_path: Path) -> None:
-    snapshot = recorded("leaf_call", "x86_64", None).at("leaf_body")
+    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     start, size = next((a, n) for a, n in snapshot.memory.regions if a <= snapshot.sp < a + n)
     middle = snapshot.sp + 16
     halves = [(start, snapshot.memory.read(start, middle - start))]

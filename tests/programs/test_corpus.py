@@ -30,7 +30,7 @@ from testbed.words.errors import BuildError, ProgramError
 from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS, Trait
 from tests.cli.command import Testbed, tells
-from tests.trace.saved import ran
+from tests.corpus import ran
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole

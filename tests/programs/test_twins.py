@@ -11,7 +11,7 @@ from testbed.report.check_words import sentence
 from testbed.runs.judging import judge_all
 from testbed.runs.run import Run
 from tests.checks.watched_tables import linted
-from tests.trace.saved import ran
+from tests.corpus import ran
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole

@@ -27,9 +27,9 @@ from testbed.runs.judging import judge, judge_all
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory, UnwindError
 from testbed.words.outcome import Outcome
+from tests.corpus import ran as run_of
 from tests.installed import referees_unwinder as installed
 from tests.installed import script
-from tests.trace.saved import ran as run_of
 from unwinders import UNWINDERS
 
 CELLS = (

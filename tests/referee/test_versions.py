@@ -28,8 +28,8 @@ from testbed.referee.process.limits import own_packages
 from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, unwinders_of_versions
 from testbed.runs.judging import judge
 from testbed.words.errors import DataFileError, UsageError, VersionMissing
+from tests.corpus import ran as run_of
 from tests.house.sources import ROOT
-from tests.trace.saved import ran as run_of
 
 ALL = versions.versions()
 TOY = Version(tool="gdb", version="1.5", holds="a toy", wheel="toy-gdb==1.5.post2", size="1 kB", licence="0BSD")

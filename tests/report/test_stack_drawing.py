@@ -25,6 +25,7 @@ from testbed.runs.frames_beside import told
 from testbed.runs.judging import judge, judge_all
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES
+from tests.corpus import ran
 from tests.golden.whole import golden
 from tests.report.chromium import judged, opened
 from unwinders import UNWINDERS
@@ -62,25 +63,21 @@ leaf:
 )
 
 
-def named(program: str, arch: str, recipe: str | None = None) -> Run:
-    return testbed.run(program, arch=arch, recipe=recipe)
-
-
 def assembled(text: str) -> Run:
     return testbed.run(testbed.assemble("x86_64", text))
 
 
 RUNS: Mapping[str, tuple[Callable[[], Run], str, int]] = {
-    "arm64_prologue": (partial(named, "leaf_call", "arm64"), "leaf", 6),
-    "x86_64_call": (partial(named, "leaf_call", "x86_64"), "leaf", 6),
-    "a32_pointer_of_zero": (partial(named, "leaf_call", "arm32", "keystone"), "main", 3),
-    "thumb_pointer_of_zero": (partial(named, "leaf_call", "arm32", "keystone-thumb"), "main", 3),
+    "arm64_prologue": (partial(ran, "leaf_call", "arm64"), "leaf", 6),
+    "x86_64_call": (partial(ran, "leaf_call", "x86_64"), "leaf", 6),
+    "a32_pointer_of_zero": (partial(ran, "leaf_call", "arm32", "keystone"), "main", 3),
+    "thumb_pointer_of_zero": (partial(ran, "leaf_call", "arm32", "keystone-thumb"), "main", 3),
     "saved_twice": (partial(assembled, SAVED_TWICE), "outer", 8),
     "below_sp": (partial(assembled, BELOW_SP), "leaf", 6),
-    "deep": (partial(named, "recursion", "arm64"), "bottom", 1),
-    "handler_on_its_stack": (partial(named, "signal_alternate", "x86_64"), "on_second", 2),
-    "handler_with_a_record": (partial(named, "signal_alternate", "arm64"), "on_signal", 2),
-    "red_zone_below_a_signal": (partial(named, "signal_bare", "x86_64"), "on_signal", 2),
+    "deep": (partial(ran, "recursion", "arm64"), "bottom", 1),
+    "handler_on_its_stack": (partial(ran, "signal_alternate", "x86_64"), "on_second", 2),
+    "handler_with_a_record": (partial(ran, "signal_alternate", "arm64"), "on_signal", 2),
+    "red_zone_below_a_signal": (partial(ran, "signal_bare", "x86_64"), "on_signal", 2),
 }
 
 

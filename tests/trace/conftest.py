@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed.runs.files import load_run, save_run
-from tests.trace.saved import ran
+from tests.corpus import ran
 
 
 @pytest.fixture(scope="module")

@@ -38,8 +38,9 @@ from testbed.trace.rolling_memory import RollingMemory
 from testbed.trace.sparse import copy_used, sparse_bytes, used_pages
 from testbed.verdicts.one import counted
 from testbed.words.errors import EmulationError, TraceFileError
+from tests.corpus import ran
 from tests.machine.snippets import STORES, image_of
-from tests.trace.saved import blocks_of, ran
+from tests.trace.saved import blocks_of
 from tests.truth.pieces import LESS
 from unwinders import UNWINDERS
 

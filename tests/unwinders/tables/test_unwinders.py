@@ -9,14 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from gc import collect
 from typing import NamedTuple
 from weakref import ref
 
 import pytest
 
-import testbed
 from testbed.arch import ARCHES
 from testbed.contract.assumption import CLAUSES
 from testbed.contract.frames import Backtrace
@@ -25,6 +23,7 @@ from testbed.image import Image, LoadedImage
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UsageError
+from tests.corpus import ran
 from tests.unwinders import code, compact, ehabi_index, go_tables, search_tables, sframes
 from tests.unwinders.formats import orc_made
 from tests.unwinders.frames import START, X86_64, cie, fde, image, snapshot, words
@@ -171,11 +170,6 @@ STEPS = 12
 SUBSETS = 12  # of registers, per step
 
 
-@cache
-def unit(name: str, arch: str, recipe: str | None) -> Run:
-    return testbed.run(name, arch=arch, recipe=recipe)
-
-
 def subsets(snapshot: Snapshot, chance: random.Random) -> Iterator[set[str]]:
     """Registers to drop: each that matters alone, all, and at random. pc and SP are what makes a snapshot."""
     arch = snapshot.arch
@@ -207,7 +201,7 @@ def stops_of(unwinder: Unwinder, snapshot: Snapshot, chance: random.Random) -> s
 
 @pytest.mark.parametrize(("name", "arch", "recipe"), UNITS, ids=lambda part: str(part))
 def test_a_snapshot_with_fewer_registers_never_says_more(name: str, arch: str, recipe: str | None) -> None:
-    run, chance = unit(name, arch, recipe), random.Random(f"{name} {arch} {recipe}")
+    run, chance = ran(name, arch, recipe), random.Random(f"{name} {arch} {recipe}")
     stops: set[str] = set()
     for step in chance.sample(range(len(run)), min(STEPS, len(run))):
         for unwinder in unwinders_of(run):
@@ -229,9 +223,7 @@ def test_nor_by_the_table_of_go(arch: str) -> None:
 
 
 def test_each_unwinder_and_architecture_is_among_those() -> None:
-    seen = {
-        (unwinder.name, arch) for name, arch, recipe in UNITS for unwinder in unwinders_of(unit(name, arch, recipe))
-    }
+    seen = {(unwinder.name, arch) for name, arch, recipe in UNITS for unwinder in unwinders_of(ran(name, arch, recipe))}
     seen |= {(GOPCLNTAB.name, arch) for arch, image in GO.items() if GOPCLNTAB.applies_to(image)}
     theirs = {(u.name, arch) for u in UNWINDERS.values() for arch in (u.arches or ARCHES)}
     assert theirs - seen == set()
