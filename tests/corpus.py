@@ -8,7 +8,10 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES
+from testbed.campaign.cells import units
 from testbed.runs.run import Run, run_program
+
+UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())  # those of a matrix
 
 
 def built(program: str, arch: str, recipe: str = "keystone") -> Built:

@@ -23,7 +23,6 @@ from testbed.words.traits import Trait
 from tests import corpus
 from tests.build.procedures import written
 
-DEFAULT = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 EVERYTHING = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values(), everything=True)
 
 
@@ -51,8 +50,8 @@ def test_a_recipe_that_cannot_be_read_is_named_with_its_key(lines: str, said: st
 
 
 def test_the_selection_is_a_part_of_everything_in_the_same_order() -> None:
-    assert set(DEFAULT) < set(EVERYTHING)
-    assert list(DEFAULT) == [unit for unit in EVERYTHING if unit in set(DEFAULT)]
+    assert set(corpus.UNITS) < set(EVERYTHING)
+    assert list(corpus.UNITS) == [unit for unit in EVERYTHING if unit in set(corpus.UNITS)]
     assert len(EVERYTHING) == len(set(EVERYTHING))
 
 

@@ -44,7 +44,6 @@ from unwinders import UNWINDERS
 pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 # No program is 1,000 frames deep; no row says a root or a signal where there is none; no function has two CFAs at a pc.
 NOT_SHOWN = {"most", "root", "behind", "one CFA"}
 
@@ -54,7 +53,7 @@ def gnu(unit: Unit) -> bool:
 
 
 def cells() -> Iterator[Any]:
-    for unit in UNITS:
+    for unit in corpus.UNITS:
         there = of_unit(OURS, unit)
         for unwinder in UNWINDERS:
             if unwinder in there:
@@ -110,7 +109,7 @@ def test_golden_counts_of(program: str, request: pytest.FixtureRequest) -> None:
 
     Units whose compiler is not installed cannot be looked at; they stay as they are.
     """
-    planned = [unit for unit in UNITS if unit.program == program]
+    planned = [unit for unit in corpus.UNITS if unit.program == program]
     here = installed(planned)
     if request.config.getoption("--update-golden"):
         update(planned, whole=selected(request.session) >= PROGRAMS.keys())
@@ -134,7 +133,7 @@ def update(planned: list[Unit], *, whole: bool) -> None:
     cells = {unit: {name: cell for name in UNWINDERS if (cell := judged(unit, name))} for unit in here}
     for cell in (cell for of_one in cells.values() for cell in of_one.values()):
         check(cell)
-    now = {**tools_of_set(OURS), **{unit.arch: str(tools_of(unit)) for unit in installed(UNITS) if gnu(unit)}}
+    now = {**tools_of_set(OURS), **{unit.arch: str(tools_of(unit)) for unit in installed(corpus.UNITS) if gnu(unit)}}
     if now != tools_of_set(OURS):
         assert whole, f"{OURS.tools} names another GCC or binutils: update all programs, {UPDATE}"
         write_tools(OURS, now)
@@ -181,11 +180,11 @@ def test_some_site_shows_each_clause() -> None:
 
 
 def test_every_architecture_program_and_recipe_is_in_the_matrix() -> None:
-    assert {unit.program for unit in UNITS} == set(PROGRAMS)
+    assert {unit.program for unit in corpus.UNITS} == set(PROGRAMS)
     another = {name for name in RECIPES if name.startswith("clang-other")}
-    assert {unit.recipe for unit in UNITS} == set(RECIPES) - another
+    assert {unit.recipe for unit in corpus.UNITS} == set(RECIPES) - another
     assert {
         unit.recipe for unit in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values(), everything=True)
     } == set(RECIPES)
-    assert {unit.arch for unit in UNITS} == set(ARCHES)
+    assert {unit.arch for unit in corpus.UNITS} == set(ARCHES)
     assert all(outcome.meaning for outcome in Outcome)

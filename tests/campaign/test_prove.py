@@ -9,19 +9,18 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import Unit, run_unit, units
+from testbed.campaign.cells import Unit, run_unit
 from testbed.campaign.prove import prove, prove_unit, total
 from testbed.trace import Trace
 from testbed.truth import Truth, observe
 from testbed.truth.model import Activation, Activations
 from testbed.witness import Testimony, attest
 from tests.cli.command import Testbed, data_of, tells
+from tests.corpus import UNITS
 from tests.process.builds import ran
 from tests.witness.rules import LEAVING, RULES
 from tests.witness.witnessed import recorded
 
-PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 # Everything that is more than calls and returns, by one recipe; of the rest every thirtieth.
 TRICKS = (
     *(
@@ -38,8 +37,8 @@ TRICKS = (
     *("push_ret", "raise", "retpoline", "signal", "signal_alternate", "signal_nested"),
 )
 SAMPLE = [
-    *(unit for unit in PLANNED if unit.program in TRICKS and unit.recipe.startswith("keystone")),
-    *PLANNED[::30],
+    *(unit for unit in UNITS if unit.program in TRICKS and unit.recipe.startswith("keystone")),
+    *UNITS[::30],
 ]
 
 

@@ -18,6 +18,7 @@ from testbed.image import Image, Section, read_elf
 from testbed.image.debug import debug_info
 from testbed.image.demangling import demangled
 from testbed.words.errors import DebugInfoError, ImageError
+from tests.corpus import UNITS
 from tests.image.debugged import (
     CELLS,
     DWARF_4,
@@ -276,7 +277,7 @@ def test_a_unit_is_read_when_an_address_of_its_code_is_asked_and_one_without_ran
 # Function, file, line and inlined calls at executed addresses, of every recipe: what addr2line and LLVM's reader say.
 
 PART = 20
-RECIPES_THERE = sorted({(u.arch, u.recipe) for u in units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())})
+RECIPES_THERE = sorted({(u.arch, u.recipe) for u in UNITS})
 
 
 @pytest.mark.parametrize(("arch", "recipe"), RECIPES_THERE)

@@ -17,7 +17,7 @@ from benchmarks.workload import TARGETS, workload
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import Cell, build_unit, cell_of, cell_of_long, units
+from testbed.campaign.cells import Cell, build_unit, cell_of, cell_of_long
 from testbed.contract.assumption import CodeRow
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
@@ -34,7 +34,6 @@ from tests import corpus
 from tests.truth.pieces import LESS, agree_in_pieces, said
 from unwinders import UNWINDERS
 
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 PIECE = 64
 MODES = {f"{arch.name}-{isa.name}": (arch, isa) for arch in ARCHES.values() for isa in arch.isas}
 
@@ -58,7 +57,7 @@ def told(cell: Cell) -> object:
 def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureRequest) -> None:
     """On a part of the corpus; `--everything`: on all of it."""
     arch, isa = MODES[mode]
-    here = [u for u in UNITS if u.arch == arch.name and RECIPES[u.recipe].isa_on(arch) in (isa, None)]
+    here = [u for u in corpus.UNITS if u.arch == arch.name and RECIPES[u.recipe].isa_on(arch) in (isa, None)]
     every = 1 if request.config.getoption("--everything") else 31
     compared, pieces, inside = 0, 0, Counter[Trait]()
     read_anew = next(unit for unit in here if unit.program == "gen_9")  # its later pieces say what its first ones are
@@ -102,7 +101,7 @@ def test_verdicts_are_the_same_in_pieces(mode: str, request: pytest.FixtureReque
 
 def test_a_piece_that_a_later_one_says_more_of_is_judged_again() -> None:
     """The jump comes in the second piece, and makes the last step of the first one transitional."""
-    built = build_unit(next(u for u in UNITS if u.program == "longjmp" and u.arch == "arm32"), PROGRAMS)
+    built = build_unit(next(u for u in corpus.UNITS if u.program == "longjmp" and u.arch == "arm32"), PROGRAMS)
     some = [each for each in UNWINDERS.values() if each.soon_judged and each.applies_to(built.image)]
     some = [each for each in some if not asks_the_whole_run(each)]
     run = watch_long(built, budget=1_000_000, chunk=PIECE, judging=some)
@@ -116,7 +115,7 @@ def test_a_piece_that_a_later_one_says_more_of_is_judged_again() -> None:
 @pytest.mark.parametrize("arch", ARCHES)
 def test_the_truth_is_the_same_in_pieces_of_any_length(arch: str) -> None:
     pieces = 0
-    for unit in [u for u in UNITS if u.arch == arch][3::61]:
+    for unit in [u for u in corpus.UNITS if u.arch == arch][3::61]:
         built = build_unit(unit, PROGRAMS)
         if not built.source.header.signals:
             whole = run_built(built)
@@ -127,7 +126,7 @@ def test_the_truth_is_the_same_in_pieces_of_any_length(arch: str) -> None:
 @pytest.mark.parametrize("length", [4, 7, 20, 64])
 def test_signatures_are_remembered_from_piece_to_piece(length: int) -> None:
     signed = 0
-    for unit in UNITS:
+    for unit in corpus.UNITS:
         if (
             unit.arch == "arm64"
             and (unit.program.startswith("pac_") or "pac" in unit.recipe)
@@ -153,7 +152,7 @@ def test_most_pieces_of_a_long_run_are_judged_once() -> None:
 
 
 def recursion(piece: int = 50) -> LongRun:
-    built = build_unit(next(u for u in UNITS if u.program == "recursion" and u.arch == "arm64"), PROGRAMS)
+    built = build_unit(next(u for u in corpus.UNITS if u.program == "recursion" and u.arch == "arm64"), PROGRAMS)
     return watch_long(built, budget=1_000_000, chunk=piece)
 
 
@@ -269,7 +268,7 @@ SHORT_PIECE = 20  # steps
 @pytest.mark.parametrize("arch", ARCHES)
 def test_by_threads_the_verdicts_are_the_same(arch: str) -> None:
     for program in ("recursion", "longjmp"):
-        built = build_unit(next(u for u in UNITS if u.program == program and u.arch == arch), PROGRAMS)
+        built = build_unit(next(u for u in corpus.UNITS if u.program == program and u.arch == arch), PROGRAMS)
         judging = [each for each in UNWINDERS.values() if each.applies_to(built.image) and each.unwind_trace][:3]
         alone = watch_long(built, budget=1_000_000, chunk=SHORT_PIECE, judging=judging)
         expected, firsts = judge_long(alone, judging), list(alone.firsts)
@@ -284,7 +283,7 @@ def test_what_an_unwinder_raises_in_a_thread_ends_the_run() -> None:
     def broken(snapshot: Snapshot) -> Backtrace:
         raise ZeroDivisionError("of this test")
 
-    built = build_unit(next(u for u in UNITS if u.program == "recursion" and u.arch == "arm64"), PROGRAMS)
+    built = build_unit(next(u for u in corpus.UNITS if u.program == "recursion" and u.arch == "arm64"), PROGRAMS)
     unwinder = replace(UNWINDERS["fp_chain"], unwind=broken, unwind_trace=None)
     before = threading.active_count()
     with pytest.raises(ZeroDivisionError, match="of this test"):

@@ -17,8 +17,7 @@ import pytest
 import testbed
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import build_unit, units
+from testbed.campaign.cells import build_unit
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.runs.by_name import named_run
@@ -36,6 +35,7 @@ from testbed.truth.transitions import is_targets
 from testbed.truth.watched import NO_FUNCTION
 from testbed.words.traits import Trait
 from tests.checks.watched_tables import linted
+from tests.corpus import UNITS
 from tests.installed import installed
 from tests.machine.snippets import image_of
 from tests.truth.watched import agree, labels_where
@@ -302,7 +302,6 @@ def test_a_signed_link_register_is_live() -> None:
 
 
 UNDECIDED = {"right_behind"}  # the programs with undecided steps: this list may only shrink
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 
 
 def test_a_frame_pointer_at_the_lowest_word_of_the_frame_further_out_is_its_own() -> None:

@@ -10,8 +10,6 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
 from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge_all
@@ -23,9 +21,9 @@ from testbed.verdicts.one import counted
 from testbed.verdicts.trace import Verdicts, clause_names, judge_trace
 from testbed.words.errors import ToolchainMissing
 from testbed.words.outcome import Outcome
+from tests.corpus import UNITS
 from unwinders import UNWINDERS
 
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 PART = 17  # of this many units, one is compared unless all are asked for
 NATIVE = [unwinder for unwinder in UNWINDERS.values() if unwinder.unwind_trace]
 

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
-from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import Unit, build_unit, units
+from testbed.campaign.cells import Unit, build_unit
 from testbed.machine import record
 from testbed.trace import Trace
 from testbed.witness.carry import Instructions, effect_of
 from testbed.witness.passage import Flow, MemoryWord, Passage, holds
+from tests.corpus import UNITS
 from tests.witness.witnessed import recorded, witness
 
 X86_64 = {
@@ -180,10 +179,7 @@ def test_another_value_in_its_place_is_not_a_return_address(isa: str) -> None:
 
 # What the tables say of instructions, held against what they did: in a part of the corpus, at every step.
 
-PLANNED = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
-SAMPLE = [unit for unit in PLANNED if unit.program in ("cxx_cleanups", "big_frame", "overaligned", "tail_branches")][
-    ::5
-]
+SAMPLE = [unit for unit in UNITS if unit.program in ("cxx_cleanups", "big_frame", "overaligned", "tail_branches")][::5]
 
 
 def executed(trace: Trace) -> Iterator[tuple[int, list[int], list[int], Passage]]:

@@ -19,7 +19,6 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import units
 from testbed.image import Image, LoadedImage
 from testbed.machine import Machine, Tape, record, record_light, recording, start_machine
 from testbed.machine.chunks import chunks_of, isa_bit, record_chunks
@@ -35,11 +34,11 @@ from testbed.trace import Exited, Trace
 from testbed.trace.chunk import CHUNK, ROWS, Chunk, usual_chunk
 from testbed.words.budget import LEAST
 from testbed.words.errors import EmulationError
+from tests.corpus import UNITS
 from tests.installed import installed
 from tests.machine.loops import LOOPS
 from tests.machine.snippets import CASES, IT_STORES, NOP, STORES, arch_of, image_of
 
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 PART = 7
 
 

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from programs import PROGRAMS
-from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
-from testbed.campaign.cells import Unit, run_unit, units
+from testbed.campaign.cells import Unit, run_unit
 from testbed.contract.assumption import FIRST
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.judging import judge, judge_steps
@@ -71,13 +70,12 @@ def table(counts: Counter[tuple[str, str, Accord]]) -> str:
 
 
 GOLDEN = OURS.folder / "assumptions.txt"
-UNITS = units(PROGRAMS.values(), ARCHES.values(), RECIPES.values())
 PART, SITES = 11, 24  # of so many units one, and of it so many sites
 
 
 def test_theorem_converse_and_foretelling(request: pytest.FixtureRequest) -> None:
     counts: Counter[tuple[str, str, Accord]] = Counter()
-    for unit in [each for each in UNITS if not RECIPES[each.recipe].tool.gnu][::PART]:
+    for unit in [each for each in corpus.UNITS if not RECIPES[each.recipe].tool.gnu][::PART]:
         run = run_unit(unit, PROGRAMS)
         for judged in beside(run, UNWINDERS.values(), evenly(run, SITES)):
             assert not judged.accord.unexplained, judged.told(run)
@@ -90,7 +88,7 @@ def test_theorem_converse_and_foretelling(request: pytest.FixtureRequest) -> Non
 
 
 @pytest.mark.everything
-@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("unit", corpus.UNITS, ids=str)
 def test_at_every_site(unit: Unit) -> None:
     run = run_unit(unit, PROGRAMS)
     for judged in beside(run, UNWINDERS.values(), range(len(run))):
