@@ -78,10 +78,7 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
             fields = (_field(lines.get(unwinder.name, {}).get(isa, NOTHING_COUNTED)) for isa in isas)
             rows.append((referee.name, f"`{unwinder.name}`", unwinder.summary, *fields))
     text.append(markdown_table(("tool", "unwinder", "what it is", *isas), rows))
-    text += ["", *_callers(lines, isas)]
-    text.append("")
-    text.append("## Versions")
-    text.append("")
+    text += ["", *_callers(lines, isas), "", "## Versions", ""]
     for referee in referees.values():
         found = referee.find()
         version = found.version if found else "not installed where this page was written"
@@ -89,16 +86,16 @@ def referees_markdown(cells: Iterable[Mapping[str, Any]], referees: Mapping[str,
     return "\n".join(text) + "\n"
 
 
+_CALLERS = """## Callers
+
+The share of the callers said that are true (precision) / of the true ones that are said (recall), by pc alone:
+a tool that lists every caller and does not recognise the end of the stack has all of them.
+"""
+
+
 def _callers(lines: Mapping[str, Mapping[str, Counts]], isas: Sequence[str]) -> Iterator[str]:
     """How much of the callers each found, whatever it made of the end of the stack and of registers."""
-    yield "## Callers"
-    yield ""
-    yield (
-        "The share of the callers said that are true (precision) / of the true ones that are said (recall), by pc "
-        "alone:"
-    )
-    yield "a tool that lists every caller and does not recognise the end of the stack has all of them."
-    yield ""
+    yield _CALLERS
     rows = []
     for name, by_isa in lines.items():
         found = [by_isa[isa].callers if isa in by_isa else None for isa in isas]

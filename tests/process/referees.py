@@ -77,20 +77,34 @@ def _asked(run: ProcessRun, named: tuple[str, str, str], tools: Sequence[Unwinde
         yield AskedTool(program, target, link, result)
 
 
+_INTRODUCTION = """## Real processes
+
+Made by `python -m tests.process.referees`: programs that GCC builds with glibc, each run as a Linux process
+(`testbed run ./program -u TOOL`), {runs} runs of {steps:,} steps. Every tool that reads
+tables is asked at the same {sample} steps of each, chosen by the seed. Fields as above; in brackets, the
+share at which every caller is there and none is said to be the last: a dynamic linker's start has no row.
+
+What goes wrong is counted, as in the corpus. That a row is wrong or missing, as headers
+declare of programs of the corpus, is found by holding the tables against what was executed. perf unwinds
+with the library that it was built with: Debian's with libunwind. One with libdw asks what `libdw` does.
+On 32-bit ARM {on_arm32} are asked. Debian's libraries have there
+`.ARM.exidx`, which says of most of their code that it cannot be unwound (EXIDX_CANTUNWIND): who reads it
+stops or ends there, who does not guesses. `__libc_start_main` never returns and saves no `r4`: who says it
+of `_start` says a false one, so where tables are few, hardly an answer is exact.
+"""
+_WHY = """
+### Why
+
+By tool the reasons of what is not exact, with how many of the asked steps each explains.
+
+| tool | reason | steps | of these lies | for example |
+|---|---|---:|---:|---|"""
+
+
 def section(asked: Sequence[AskedTool], runs: Runs) -> Iterator[str]:
     """The section of the page. ``runs`` are all of them, also those of which no tool was asked."""
-    yield "## Real processes\n"
-    yield "Made by `python -m tests.process.referees`: programs that GCC builds with glibc, each run as a Linux process"
-    yield f"(`testbed run ./program -u TOOL`), {len(runs)} runs of {sum(runs.values()):,} steps. Every tool that reads"
-    yield f"tables is asked at the same {SAMPLE} steps of each, chosen by the seed. Fields as above; in brackets, the"
-    yield "share at which every caller is there and none is said to be the last: a dynamic linker's start has no row.\n"
-    yield "What goes wrong is counted, as in the corpus. That a row is wrong or missing, as headers"
-    yield "declare of programs of the corpus, is found by holding the tables against what was executed. perf unwinds"
-    yield "with the library that it was built with: Debian's with libunwind. One with libdw asks what `libdw` does."
-    yield f"On 32-bit ARM {', '.join(f'`{name}`' for name in ON_ARM32)} are asked. Debian's libraries have there"
-    yield "`.ARM.exidx`, which says of most of their code that it cannot be unwound (EXIDX_CANTUNWIND): who reads it"
-    yield "stops or ends there, who does not guesses. `__libc_start_main` never returns and saves no `r4`: who says it"
-    yield "of `_start` says a false one, so where tables are few, hardly an answer is exact.\n"
+    on_arm32 = ", ".join(f"`{name}`" for name in ON_ARM32)
+    yield _INTRODUCTION.format(runs=len(runs), steps=sum(runs.values()), sample=SAMPLE, on_arm32=on_arm32)
     yield f"| tool | {' | '.join(f'{target} {link}' for target in TARGETS for link in LINKS)} | unexplained |"
     yield "|---|" + "---|" * (len(TARGETS) * len(LINKS)) + "---:|"
     by_tool: defaultdict[str, list[AskedTool]] = defaultdict(list)
@@ -99,10 +113,7 @@ def section(asked: Sequence[AskedTool], runs: Runs) -> Iterator[str]:
     for tool, mine in by_tool.items():
         cells = [_cell([e for e in mine if (e.target, e.link) == (t, k)]) for t in TARGETS for k in LINKS]
         yield f"| `{tool}` | {' | '.join(cells)} | {sum(each.result.unexplained for each in mine) or ''} |"
-    yield "\n### Why\n"
-    yield "By tool the reasons of what is not exact, with how many of the asked steps each explains.\n"
-    yield "| tool | reason | steps | of these lies | for example |"
-    yield "|---|---|---:|---:|---|"
+    yield _WHY
     for tool, mine in by_tool.items():
         yield from _reasons(tool, mine)
 
