@@ -167,19 +167,23 @@ def shared_names(size: int) -> bytes:
     return with_sections(parts)
 
 
-def shared_lines(size: int) -> bytes:
-    """Units that all name one line table, each of whose bytes makes a row."""
-    header = struct.pack("<HI", 4, 13) + bytes((1, 1, 1, 0, 1, 1)) + b"\0" * 7
+def _units_of_lines(header: bytes, rows: bytes, room: int) -> bytes:
+    """Units that all name one line table, as many as there is room for."""
     start = b"\0\x09\x02" + struct.pack("<Q", BASE)
-    program = header + start + b"\x01" * (size // 2) + b"\0\1\1"
-    kinds = _abbreviation(1, 0x11, False, [(0x10, SEC_OFFSET)]) + b"\0"
+    program = header + start + rows + b"\0\1\1"
     unit = _unit(b"\1" + bytes(4))
     parts = {
-        ".debug_abbrev": kinds,
-        ".debug_info": unit * (size // 2 // len(unit)),
+        ".debug_abbrev": _abbreviation(1, 0x11, False, [(0x10, SEC_OFFSET)]) + b"\0",
+        ".debug_info": unit * (room // len(unit)),
         ".debug_line": struct.pack("<I", len(program)) + program,
     }
     return with_sections(parts)
+
+
+def shared_lines(size: int) -> bytes:
+    """Units that all name one line table, each of whose bytes makes a row."""
+    header = struct.pack("<HI", 4, 13) + bytes((1, 1, 1, 0, 1, 1)) + b"\0" * 7
+    return _units_of_lines(header, b"\x01" * (size // 2), size // 2)
 
 
 def shared_ranges(size: int) -> bytes:
@@ -196,14 +200,5 @@ def shared_ranges(size: int) -> bytes:
 
 def small_units(size: int) -> bytes:
     """Units of a row each: a look-up of a line asks each of their tables."""
-    kinds = _abbreviation(1, 0x11, False, [(0x10, SEC_OFFSET)]) + b"\0"
     header = struct.pack("<HI", 4, 8) + bytes((1, 1, 1, 0, 1, 1)) + b"\0\0"
-    start = b"\0\x09\x02" + struct.pack("<Q", BASE)
-    program = header + start + b"\x01\x02\x01\0\1\1"
-    unit = _unit(b"\1" + bytes(4))
-    parts = {
-        ".debug_abbrev": kinds,
-        ".debug_info": unit * (size // len(unit)),
-        ".debug_line": struct.pack("<I", len(program)) + program,
-    }
-    return with_sections(parts)
+    return _units_of_lines(header, b"\x01\x02\x01", size)
