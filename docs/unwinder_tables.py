@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+from testbed.arch import ARCHES
+from testbed.build.recipes import RECIPES
+from testbed.campaign.score_card import ScoreCard, ScoredUnit, known_scores
+from testbed.report.phrases import markdown_table, percent, share
+from tests.golden import OURS, all_cells
+from unwinders import UNWINDERS
 
 
 def unwinders() -> str:
     """The catalogue of unwinders as a table."""
-    from testbed.report.phrases import markdown_table
-    from unwinders import UNWINDERS
-
     rows = []
     for unwinder in UNWINDERS.values():
         where = ", ".join(sorted(unwinder.arches)) if unwinder.arches else "all"
@@ -24,12 +24,6 @@ def unwinders() -> str:
 
 def precision() -> str:
     """Every unwinder by instruction set, from the golden counts that the tests keep: exact, precision, recall."""
-    from testbed.arch import ARCHES
-    from testbed.build.recipes import RECIPES
-    from testbed.report.phrases import markdown_table, share
-    from tests.golden import OURS, all_cells
-    from unwinders import UNWINDERS
-
     found: defaultdict[tuple[str, str], list[tuple[int, ...]]] = defaultdict(list)
     for unit, name, counts in all_cells(OURS):
         isa = RECIPES[unit.recipe].isa_on(ARCHES[unit.arch])
@@ -56,10 +50,6 @@ SHOWN = (
 
 def tools() -> str:
     """Debuggers, libraries and three techniques: percent exact by architecture, from the known scores."""
-    from testbed.arch import ARCHES
-    from testbed.campaign.score_card import ScoreCard, ScoredUnit, known_scores
-    from testbed.report.phrases import markdown_table, percent
-
     known = known_scores()
     card = ScoreCard(tuple(ScoredUnit(unit, known.sites[unit]) for unit in known.sample), (), known, {})
     rows = []

@@ -38,10 +38,10 @@ from testbed.cli.options import (
     unwinder_cmd,
     write_text,
 )
-from testbed.cli.terminal import console_for_reports, long_work
+from testbed.cli.terminal import console_for_reports, disagrees, long_work
 from testbed.report.check_formats import FORMAT_OF_END, FORMATS
 from testbed.report.check_report import BrokenInput, CheckReport, baseline_text, gone_from, read_baseline, told_beside
-from testbed.report.check_text import called_text, print_check
+from testbed.report.check_text import called_text, print_check, table_lines
 from testbed.report.phrases import count
 from testbed.words.catalogue import matches, nearest
 from testbed.words.edges import internal_words
@@ -432,9 +432,7 @@ def _check_executed(named: NamedRun, tables: Sequence[str], *, as_json: bool) ->
     """Hold a program's rows against its run; the exit status: 2 where nothing is wrong before the run stopped early."""
     from testbed.checks.watched_run import lint
     from testbed.cli.table_readers import evaluate_rule, table_readers
-    from testbed.cli.terminal import disagrees
     from testbed.report.check_json import LintForm
-    from testbed.report.check_text import table_lines
     from testbed.store.codec import json_of
 
     run = named.run()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from testbed.cli.options import json_option
-from testbed.words.catalogue import value_of
+from testbed.words.catalogue import joined, matches, nearest, value_of
 from testbed.words.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def _programs() -> Mapping[str, Any]:
     from programs import PROGRAMS
     from testbed.cli.plugins import installed_programs
-    from testbed.words.catalogue import joined
 
     return joined(PROGRAMS, installed_programs())
 
@@ -43,7 +42,6 @@ def _unwinders() -> Mapping[str, Any]:
 def _matching(names: Sequence[str]) -> list[Unwinder]:
     """Our unwinders and those of real tools whose names match a pattern. Raises UsageError for a typo."""
     from testbed.referee import REFEREES
-    from testbed.words.catalogue import matches, nearest
     from unwinders import UNWINDERS
 
     everyone = [*UNWINDERS.values(), *(each for referee in REFEREES.values() for each in referee.unwinders)]

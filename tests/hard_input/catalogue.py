@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.foreign import Places, read_snapshot
+from testbed.image import LoadedImage, read_image
+from testbed.image.debug import debug_info
+from testbed.trace import Snapshot
+from testbed.trace.file import load_trace
+from testbed.words.errors import BudgetExceeded
 from tests.hard_input import worst_dumps, worst_programs, worst_tables
+from unwinders import UNWINDERS
 
 Read = Callable[[Path], object]
 Make = Callable[[int], bytes]
@@ -26,16 +33,12 @@ class WorstFile:
 
 
 def _image(path: Path) -> object:
-    from testbed.image import read_image
 
     return read_image(path)
 
 
 def _names(path: Path) -> object:
     """Names and lines of a few pcs, after debug information was read whole."""
-    from testbed.image import read_image
-    from testbed.image.debug import debug_info
-    from testbed.words.errors import BudgetExceeded
 
     image = read_image(path)
     info = debug_info(image)
@@ -48,13 +51,11 @@ def _names(path: Path) -> object:
 
 
 def _dump(path: Path) -> object:
-    from testbed.foreign import Places, read_snapshot
 
     return read_snapshot(path, Places(skip_missing=True))
 
 
 def _trace(path: Path) -> object:
-    from testbed.trace.file import load_trace
 
     return load_trace(path).load()
 
@@ -63,8 +64,6 @@ def _table(unwinder: str) -> Read:
     """All rows of one unwinder's table."""
 
     def read(path: Path) -> object:
-        from testbed.image import read_image
-        from unwinders import UNWINDERS
 
         rows = UNWINDERS[unwinder].rows
         table = rows(read_image(path))
@@ -79,9 +78,6 @@ def _stack(unwinder: str) -> Read:
     """A backtrace through the file: a stack of its own addresses."""
 
     def read(path: Path) -> object:
-        from testbed.image import LoadedImage, read_image
-        from testbed.trace import Snapshot
-        from unwinders import UNWINDERS
 
         image = read_image(path)
         base, words = 0x7FFF_0000_0000, 4096

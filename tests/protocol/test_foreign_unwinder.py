@@ -373,8 +373,6 @@ def test_every_line_between_them_is_one_of_the_schema(
 
 def test_what_we_write_needs_no_json_reader(run_example: Run) -> None:
     """As the page promises: no spaces, no key twice in a line."""
-    from testbed.protocol.conversation import session_lines, snapshot_line
-
     snapshot = run_example.trace.snapshot(30)
     text = session_lines(run_example.arch, snapshot.images, None) + snapshot_line(1, snapshot, 128, 1024)
     for line in text.decode("ascii").splitlines():
