@@ -30,6 +30,13 @@ _SEEN = {"cpu": 0.0}  # by this process, at the report before
 
 
 @pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in which this test keeps what is built, compiled and judged."""
+    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
 def testbed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Testbed:
     """The command line in this process, whatever the width that these tests are run in."""
     from tests.cli.command import in_this_process

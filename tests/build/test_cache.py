@@ -21,9 +21,8 @@ KEYSTONE = RECIPES["keystone"]
 
 
 @pytest.fixture(autouse=True)
-def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+def calls(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """An empty cache, and what keystone was asked to assemble."""
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     asked: list[str] = []
 
     def counting(isa: KeystoneIsa, text: str, address: int) -> tuple[bytes, str]:

@@ -28,9 +28,7 @@ except ToolchainMissing as missing:
     pytest.skip(str(missing), allow_module_level=True)
 
 
-@pytest.fixture(autouse=True)
-def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.mark.parametrize("arch", ARCHES.values(), ids=str)

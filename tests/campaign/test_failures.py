@@ -95,8 +95,8 @@ def broken(*arguments: object, **options: object) -> object:
     raise ZeroDivisionError("a bug")
 
 
-def test_a_look_for_kept_results_leaves_the_telling_to_judging(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
+@pytest.mark.usefixtures("own_cache")
+def test_a_look_for_kept_results_leaves_the_telling_to_judging(monkeypatch: pytest.MonkeyPatch) -> None:
     results.judge_and_keep(UNIT, PROGRAMS, CHOSEN)
     assert results.kept_result(UNIT, PROGRAMS, CHOSEN) is not None
     monkeypatch.setattr(cells, "build", broken)
@@ -111,9 +111,8 @@ CHOSEN = [UNWINDERS["eh_frame"], UNWINDERS["fp_chain"]]
 
 
 @pytest.fixture
-def judged_units(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Unit]:
+def judged_units(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[Unit]:
     """An empty cache, and the units that were judged in this process."""
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     seen = []
 
     def counting(unit: Unit, *arguments: object, **options: object) -> object:

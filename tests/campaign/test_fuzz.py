@@ -128,12 +128,12 @@ def test_fuzz_judges_seeds_and_says_how_much(tmp_path: Path, testbed: Testbed) -
     assert not saved.exists()
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_fuzz_prints_and_saves_the_command_that_shows_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed
 ) -> None:
     broken = replace(UNWINDERS["fp_chain"], name="fp_chain", assumption=None)
     monkeypatch.setattr("testbed.cli.unwinders.UNWINDERS", MappingProxyType({"fp_chain": broken}))
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     saved = tmp_path / "findings.txt"
     where = (*FUZZ, "--seeds", "1", "-a", "x86_64", "--save", str(saved))
     command = "testbed run gen:f --arch x86_64 --recipe keystone --unwinder fp_chain"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -61,11 +60,6 @@ class Tool:
     def unwinder(self) -> Unwinder:
         assumption = UNWINDERS["fp_chain"].assumption
         return Unwinder(name="libdw", summary="", unwind=self.unwind, assumption=assumption, tool=lambda: self.version)
-
-
-@pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
 
 
 @pytest.mark.usefixtures("own_cache")

@@ -119,11 +119,11 @@ def test_the_action_gives_its_inputs_to_the_command(testbed: Testbed, tmp_path: 
     assert printed.splitlines()[-1].startswith("f.s: ")
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_the_example_says_what_the_page_shows(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     source, shown = re.findall(r"^```(?:asm)?\n(.*?)^```", PAGE, re.S | re.M)[1:3]
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     Path("sum.S").write_text(source)
     said = tells(testbed, 1, ("check", "sum.S"))

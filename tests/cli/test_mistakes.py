@@ -181,10 +181,8 @@ def test_what_is_called_nearly_so_is_named(testbed: Testbed, monkeypatch: pytest
     tells(testbed, 2, against, err=["--against other.cpp: no ELF file"])
 
 
-def test_a_missing_toolchain_says_what_to_install(
-    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
+@pytest.mark.usefixtures("own_cache")
+def test_a_missing_toolchain_says_what_to_install(testbed: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ziglang", None)
 
     def no_zig() -> Path:

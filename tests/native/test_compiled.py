@@ -251,8 +251,8 @@ def test_a_link_in_place_of_the_lock_is_not_followed(path: Path, tmp_path: Path)
     assert path not in claims._claims and not (tmp_path / "elsewhere").exists()
 
 
-def test_two_processes_compile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
+@pytest.mark.usefixtures("own_cache")
+def test_two_processes_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TESTBED_NATIVE_CACHE", raising=False)
     with started(COMPILES) as one, started(COMPILES) as two:
         for each in (one, two):

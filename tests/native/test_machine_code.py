@@ -27,10 +27,9 @@ FUNCTION = "tests.native.example.difference"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+def folder(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(machine_code.VARIABLE, raising=False)
-    return tmp_path / "cache" / "native"
+    return own_cache / "native"
 
 
 def fresh() -> Any:

@@ -332,10 +332,8 @@ def test_a_text_without_a_folder_includes_nothing() -> None:
         build(program, ARM64, RECIPES["keystone"])
 
 
-def test_a_changed_fragment_is_another_build_and_another_kept_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
+@pytest.mark.usefixtures("own_cache")
+def test_a_changed_fragment_is_another_build_and_another_kept_result(tmp_path: Path) -> None:
     unit, asked = Unit("whole", "arm64", "keystone"), [UNWINDERS["fp_chain"]]
     keys = set()
     for fragment in ("    mov x0, #7\n", "    mov x0, #7 // a comment\n"):  # the same bytes

@@ -129,10 +129,10 @@ def test_a_library_that_is_not_there_is_not_found(name: str, monkeypatch: pytest
             each.cache_clear()
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_a_compiler_that_fails_is_one_typed_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     source = tmp_path / "broken.cpp"
     source.write_text("this is no C++", encoding="utf-8")
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path))
     monkeypatch.setattr(llvm_library, "SOURCE", source)
     found = llvm_library.find()
     assert found is not None

@@ -67,7 +67,7 @@ def wheel(folder: Path, name: str, version: str) -> None:
 
 
 @pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def index(own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is all that pip finds packages in, and an empty cache folder."""
     folder = tmp_path / "index"
     folder.mkdir()
@@ -76,7 +76,6 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
     return folder
 
 
