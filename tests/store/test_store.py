@@ -35,10 +35,7 @@ BESIDE = KeptFiles(room="", patterns=(f"*.{KEY_PATTERN}.elf",), beside=True)
 NAMES = {LINE: "a.kept", BESIDE: f"a.{'0f' * 12}.elf"}
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TESTBED_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(params=[LINE, BESIDE], ids=["line", "beside"])
@@ -93,18 +90,18 @@ def test_what_others_may_have_written_is_not_there(store: KeptFiles) -> None:
         assert store.get(NAMES[store]) == b"content"
 
 
-def test_folders_are_for_this_user_alone(store: KeptFiles, cache: Path) -> None:
+def test_folders_are_for_this_user_alone(store: KeptFiles, own_cache: Path) -> None:
     before = os.umask(0)
     try:
         store.keep(NAMES[store], b"content")
     finally:
         os.umask(before)
-    assert [path.stat().st_mode & 0o777 for path in (cache, store.folder)] == [0o700, 0o700]
+    assert [path.stat().st_mode & 0o777 for path in (own_cache, store.folder)] == [0o700, 0o700]
     assert not any(path.stat().st_mode & 0o077 for path in store.folder.iterdir())
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing(store: KeptFiles, cache: Path) -> None:
-    cache.write_text("a file where a folder should be: nobody can write below it, not even root")
+def test_a_folder_that_cannot_be_written_keeps_nothing(store: KeptFiles, own_cache: Path) -> None:
+    own_cache.write_text("a file where a folder should be: nobody can write below it, not even root")
     store.keep(NAMES[store], b"content")
     assert store.get(NAMES[store]) is None and store.usage() == (0, 0) and store.clear() == 0
     with pytest.raises(OSError, match="directory"):
