@@ -38,6 +38,11 @@ LOGGERS = ("glibc_backtrace_fp", "qi_stack_frame", "bs_backtrace")
 UNITS = [("recursion", "x86_64", "clang-O0-fp"), ("recursion", "arm64", "clang-O0-fp"), ("leaf_call", "arm32", None)]
 
 
+@pytest.fixture
+def snapshot() -> Snapshot:
+    return ran("leaf_call", "x86_64").at("leaf_body")
+
+
 def cut(snapshot: Snapshot, kept: int) -> Snapshot:
     """A dump that has ``kept`` bytes of the stack from SP on, and does not say what else was mapped."""
     parts = []
@@ -71,8 +76,7 @@ def test_no_unwinder_says_more_of_a_dump_that_was_cut_off(name: str, arch: str, 
 
 @pytest.mark.parametrize("kind", ["core", "minidump", "json"])
 @pytest.mark.parametrize("name", SCANS)
-def test_a_file_says_whether_the_stack_is_whole(name: str, kind: str, tmp_path: Path) -> None:
-    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
+def test_a_file_says_whether_the_stack_is_whole(snapshot: Snapshot, name: str, kind: str, tmp_path: Path) -> None:
     for part in (snapshot, cut(snapshot, 64)):
         read = back(WRITERS[kind](part), tmp_path)
         assert read.stack_end()[1] == read.is_whole == (part is snapshot)
@@ -81,15 +85,13 @@ def test_a_file_says_whether_the_stack_is_whole(name: str, kind: str, tmp_path: 
         assert part is snapshot or (said is not None and said.reason == "NotInSnapshot")
 
 
-def test_a_mach_o_core_has_no_way_to_say_that_the_stack_is_cut_off() -> None:
-    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
+def test_a_mach_o_core_has_no_way_to_say_that_the_stack_is_cut_off(snapshot: Snapshot) -> None:
     with pytest.raises(UsageError, match=r"part of the stack is missing.*--format json"):
         macho_core_bytes(cut(snapshot, 64))
 
 
-def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(tmp_path: Path) -> None:
+def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(snapshot: Snapshot, tmp_path: Path) -> None:
     """What the kernel writes where a limit on the size, or a filter, left out the rest of a mapping."""
-    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     content = bytearray(core_bytes(snapshot))
     count = struct.unpack_from("<H", content, 56)[0]
     for at in range(64, 64 + 56 * count, 56):
@@ -101,9 +103,10 @@ def test_a_segment_of_a_core_that_is_longer_in_memory_than_in_the_file(tmp_path:
     assert UNWINDERS["stack_scan"].unwind(read).stopped is not None
 
 
-def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(tmp_path: Path) -> None:
+def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(
+    snapshot: Snapshot, tmp_path: Path
+) -> None:
     """A tool that writes as much of the stack as it likes; the auxiliary vector points to what is not there."""
-    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
     end = snapshot.memory.mapped_until(snapshot.sp)
     for pointer, whole in ((end - 8, True), (end + 8, False)):
         content = core_bytes(snapshot)
@@ -112,8 +115,7 @@ def test_a_core_without_the_words_that_the_kernel_put_on_the_stack_is_not_whole(
         assert back(content, tmp_path).is_whole is whole
 
 
-def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None:
-    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
+def test_breakpads_copy_of_the_maps_says_what_was_mapped(snapshot: Snapshot, tmp_path: Path) -> None:
     start, end = next((a, a + n) for a, n in snapshot.memory.regions if a <= snapshot.sp < a + n)
     for last in (end, end + 0x1000):
         content = bytearray(minidump_bytes(snapshot))
@@ -127,8 +129,7 @@ def test_breakpads_copy_of_the_maps_says_what_was_mapped(tmp_path: Path) -> None
         assert read.is_whole is (last == end)
 
 
-def test_memory_in_several_pieces_is_one_stack(tmp_path: Path) -> None:
-    snapshot = ran("leaf_call", "x86_64").at("leaf_body")
+def test_memory_in_several_pieces_is_one_stack(snapshot: Snapshot, tmp_path: Path) -> None:
     start, size = next((a, n) for a, n in snapshot.memory.regions if a <= snapshot.sp < a + n)
     middle = snapshot.sp + 16
     halves = [(start, snapshot.memory.read(start, middle - start))]
@@ -245,7 +246,7 @@ def test_the_snapshot_in_the_readme_reads_as_it_stands(tmp_path: Path) -> None:
 # The note "all image infos" of a Mach-O core, as LLDB writes and reads it.
 
 
-def snapshot() -> Snapshot:
+def mach_o() -> Snapshot:
     return testbed.run("alloca_vla", arch="arm64", recipe="macho-O2").at("main")
 
 
@@ -262,7 +263,7 @@ def entry(content: bytes) -> int:
 
 
 def test_it_names_path_uuid_and_address(tmp_path: Path) -> None:
-    of = snapshot()
+    of = mach_o()
     (module,) = dump_of(macho_core_bytes(of), tmp_path).modules
     loaded = of.images[0]
     assert (module.name, module.start) == (str(loaded.image.path), loaded.image.base + loaded.bias)
@@ -270,7 +271,7 @@ def test_it_names_path_uuid_and_address(tmp_path: Path) -> None:
 
 
 def test_an_image_whose_segments_lie_apart_begins_at_the_lowest_that_is_loaded(tmp_path: Path) -> None:
-    content = bytearray(macho_core_bytes(snapshot()))
+    content = bytearray(macho_core_bytes(mach_o()))
     segments = [(b"__PAGEZERO", 0), (b"__DATA", 0x9000), (b"__TEXT", 0x8000)]
     struct.pack_into("<QQI", content, entry(content) + 24, (1 << 64) - 1, len(content), len(segments))
     content += b"".join(struct.pack("<16sQQ", name, address, 0) for name, address in segments)
@@ -279,13 +280,13 @@ def test_an_image_whose_segments_lie_apart_begins_at_the_lowest_that_is_loaded(t
 
 @pytest.mark.parametrize(("at", "value"), [(0, 0), (24, (1 << 64) - 1)], ids=["no path", "no address"])
 def test_an_image_without_a_path_or_an_address_is_none(at: int, value: int, tmp_path: Path) -> None:
-    content = bytearray(macho_core_bytes(snapshot()))
+    content = bytearray(macho_core_bytes(mach_o()))
     struct.pack_into("<Q", content, entry(content) + at, value)
     assert dump_of(bytes(content), tmp_path).modules == ()
 
 
 def test_what_lies_outside_the_file_is_refused_with_its_place(tmp_path: Path) -> None:
-    content = bytearray(macho_core_bytes(snapshot()))
+    content = bytearray(macho_core_bytes(mach_o()))
     struct.pack_into("<Q", content, entry(content), len(content))
     with pytest.raises(SnapshotFileError, match="the path of an image has no end"):
         dump_of(bytes(content), tmp_path)
@@ -296,7 +297,7 @@ def test_what_lies_outside_the_file_is_refused_with_its_place(tmp_path: Path) ->
 
 def test_lldb_finds_the_program_file_by_itself(tmp_path: Path) -> None:
     lldb = tool("lldb-22 lldb", "lldb-22")
-    core = written(tmp_path / "a.mcore", macho_core_bytes(snapshot()))
+    core = written(tmp_path / "a.mcore", macho_core_bytes(mach_o()))
     done = subprocess.run(
         [lldb, "--no-lldbinit", "-b", "-o", f"target create --core {core}", "-o", "bt"],
         capture_output=True,
