@@ -19,7 +19,7 @@ from tests.cli.command import Testbed, data_of, tells
 from tests.corpus import UNITS
 from tests.process.builds import ran
 from tests.witness.rules import LEAVING, RULES
-from tests.witness.witnessed import recorded
+from tests.witness.witnessed import agreed, recorded
 
 # Everything that is more than calls and returns, by one recipe; of the rest every thirtieth.
 TRICKS = (
@@ -44,9 +44,7 @@ SAMPLE = [
 
 @pytest.mark.parametrize("unit", SAMPLE, ids=str)
 def test_both_witnesses_say_the_same(unit: Unit) -> None:
-    proof = prove(run_unit(unit, PROGRAMS).watched)
-    assert proof.dissents == ()
-    assert not proof.unfollowed
+    proof = agreed(run_unit(unit, PROGRAMS).watched)
     assert proof.agreed + proof.transition + proof.undecided == proof.steps > 0
 
 
@@ -54,18 +52,14 @@ def test_both_witnesses_say_the_same(unit: Unit) -> None:
     ("isa", "body"), [pytest.param(i, b, id=f"{rule}-{i}") for rule, by_isa in RULES.items() for i, b in by_isa.items()]
 )
 def test_both_witnesses_say_the_same_of_each_rule(isa: str, body: str) -> None:
-    proof = prove(observe(recorded(isa, body + "\n")))
-    assert not proof.unfollowed
-    assert proof.dissents == ()
+    agreed(observe(recorded(isa, body + "\n")))
 
 
 @pytest.mark.parametrize(("name", "target"), [("contexts", "arm64"), ("signals", "thumb")])
 def test_both_witnesses_say_the_same_of_real_programs(name: str, target: str) -> None:
     """glibc's `swapcontext` comes back to a stub; its `longjmp` branches after it has the target's SP."""
     for track in ran(name, target, "static").tracks:
-        proof = prove(observe(track.trace))
-        assert proof.dissents == () and not proof.unfollowed
-        assert proof.transition < 20
+        assert agreed(observe(track.trace)).transition < 20
 
 
 def test_what_is_counted_adds_up() -> None:

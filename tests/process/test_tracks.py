@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from testbed.campaign.prove import prove
 from testbed.image import describe
 from testbed.process import process_run, run_process, running
 from testbed.process.state import Process
@@ -16,6 +15,7 @@ from testbed.process.tracks import own_steps
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.truth import observe
 from tests.process.builds import built, columns, ran
+from tests.witness.witnessed import agreed
 from unwinders import UNWINDERS
 
 SEEN = 512  # bytes of the stack that are compared
@@ -122,8 +122,7 @@ def test_a_timer_interrupts_a_function_anywhere_and_its_stack_is_true(target: st
     arrived = np.flatnonzero(trace.sizes == 0)
     names = [describe(trace.images, int(trace.pc[step])).partition("+")[0] for step in arrived]
     assert names.count("deep") >= 3 and len(set(trace.pc[arrived].tolist())) >= 3
-    proof = prove(thread.watched)
-    assert proof.disagreed == proof.unfollowed == 0, proof.dissents
+    agreed(thread.watched)
     truth = observe(trace)
     for step in arrived.tolist():
         stack = truth.stack(step + 1).frames

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from testbed.campaign.prove import prove
 from testbed.contract.assumption import KIND
 from testbed.image.symbols import symbol_for
 from testbed.naming.symbolize import name_of
@@ -36,6 +35,7 @@ from testbed.verdicts.accord import Accord
 from testbed.verdicts.trace import verdict_at
 from tests.installed import tool
 from tests.process.builds import built, ran
+from tests.witness.witnessed import agreed
 from unwinders import UNWINDERS
 
 
@@ -47,8 +47,7 @@ def watched(name: str, target: str, link: str) -> WatchedProcess:
 @pytest.mark.parametrize("target", ["x86_64", "arm64", "thumb"])
 def test_two_witnesses_agree_about_a_process_with_a_libc(target: str) -> None:
     (thread,) = watched("hello", target, "static").threads
-    proof = prove(thread.watched)
-    assert proof.disagreed == proof.unfollowed == 0, proof.dissents
+    proof = agreed(thread.watched)
     assert proof.agreed == proof.steps > 5_000
 
 

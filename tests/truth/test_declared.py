@@ -20,7 +20,7 @@ from testbed.truth import observe, path
 from tests.truth.pieces import agree_in_pieces
 from tests.truth.watched import agree, labels_where, watch
 from tests.witness.rules import BY_HAND, RULES
-from tests.witness.witnessed import recorded
+from tests.witness.witnessed import agreed, recorded
 
 SOURCES = sorted((Path(__file__).parent / "declared").glob("*.S"))
 UNDECIDED = {"copied_stack.x86_64", "exchanged_returns.x86_64"}  # the programs with undecided steps: may only shrink
@@ -70,9 +70,7 @@ def test_it_is_told_the_same_natively_and_in_pieces(source: Path) -> None:
 
 @BY_NAME
 def test_both_witnesses_tell_the_same(source: Path) -> None:
-    proof = prove(run_of(source).watched)
-    assert proof.dissents == ()
-    assert not proof.unfollowed
+    agreed(run_of(source).watched)
 
 
 @BY_NAME
@@ -82,9 +80,7 @@ def test_both_tell_the_same_without_symbols(source: Path) -> None:
     bare = tuple(replace(loaded, image=replace(loaded.image, symbols=())) for loaded in run.trace.images)
     truth = observe(replace(run.trace, images=bare))
     assert truth.node.tolist() == run.watched.node.tolist()
-    proof = prove(truth)
-    assert proof.dissents == ()
-    assert not proof.unfollowed
+    agreed(truth)
 
 
 def test_an_injected_call_is_one_though_nobody_comes_back(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
+from testbed.campaign.prove import Proof, prove
 from testbed.image.symbols import describe
 from testbed.machine import record
 from testbed.program.header import Signal
 from testbed.trace import Exited, Trace
+from testbed.truth import Truth
 from testbed.witness import Testimony, attest
 from tests.machine.snippets import image_of, visits
 
@@ -38,6 +40,13 @@ def witness(isa: str, body: str, *frames: str, cpu: str | None = None, start: bo
         for step in [steps[int(visit) - 1]] if visit else steps:
             assert ", ".join(functions(trace, said, step)) == names, f"{line} (step {step})"
     return said
+
+
+def agreed(truth: Truth) -> Proof:
+    """What both witnesses say of a run, of which they say the same."""
+    proof = prove(truth)
+    assert proof.dissents == () and proof.disagreed == 0 and not proof.unfollowed, (proof, proof.dissents)
+    return proof
 
 
 def functions(trace: Trace, said: Testimony, step: int) -> tuple[str, ...]:
