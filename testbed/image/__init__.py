@@ -1,6 +1,5 @@
 """Program files as values: read once, then everything is a look-up in link-time addresses."""
 
-from testbed.image.elf import read_elf
 from testbed.image.model import (
     Image,
     LoadedImage,
@@ -27,6 +26,5 @@ __all__ = [
     "image_covering",
     "linked_image",
     "once_per_image",
-    "read_elf",
     "read_image",
 ]

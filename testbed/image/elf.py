@@ -26,11 +26,11 @@ from testbed.image.elf_companions import (
     sections_of,
     with_companions,
 )
-from testbed.image.file_bytes import FileBytes, file_content
+from testbed.image.file_bytes import FileBytes
 from testbed.image.go_functions import SECTION, by_usual_names, go_symbols
 from testbed.image.model import Image, Section, Segment
-from testbed.image.separate_debug import NOWHERE, DebugDirs
-from testbed.words.budget import Account, Budget
+from testbed.image.separate_debug import DebugDirs
+from testbed.words.budget import Account
 from testbed.words.errors import ImageError
 
 # Which instruction set the code at an address of an ELF file is in, where an architecture has several.
@@ -182,29 +182,16 @@ _MACHINES = PerArch({"x86_64": "EM_X86_64", "arm64": "EM_AARCH64", "arm32": "EM_
 
 
 def read_elf(
-    path: Path | str,
-    frame_records: Mapping[str, FrameRecord] | None = None,
-    *,
-    content: bytes | None = None,
-    debug: DebugDirs = NOWHERE,
-    budget: Budget | None = None,
+    path: Path, content: bytes, frame_records: Mapping[str, FrameRecord], debug: DebugDirs, account: Account
 ) -> Image:
-    """Read an ELF executable or shared object; with ``content``, these bytes as the file ``path``.
+    """An ELF executable or shared object, as `testbed.image.read_image` reads it.
 
     What a stripped file carries in ``.gnu_debugdata`` is read with it, and so is its separate debug file, if ``debug``
     says in which folders to look.
-
-    Raises ImageError (file, offset, what is wrong) for anything that is not a readable ELF file of one of the
-    catalogue's architectures; BudgetExceeded for one that costs more than ``budget``.
     """
-    path = Path(path)
-    content = file_content(path) if content is None else content
-    account = Account(path, len(content), budget)
-    if content[:4] != b"\x7fELF":
-        raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46)")
     try:
         with account.working():
-            return _image(path, ELFFile(io.BytesIO(content)), content, frame_records or {}, debug, account)
+            return _image(path, ELFFile(io.BytesIO(content)), content, frame_records, debug, account)
     except ImageError:
         raise
     except CORRUPT as error:

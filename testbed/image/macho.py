@@ -16,15 +16,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Protocol
 
 from testbed.arch import ARCHES, Arch, FrameRecord, PerArch
-from testbed.image.file_bytes import FileBytes, file_content
+from testbed.image.file_bytes import FileBytes
 from testbed.image.go_functions import by_usual_names
 from testbed.image.macho_fixups import Fixups, chained_fixups, rebase_opcodes
 from testbed.image.model import Image, Section, Segment, Symbol
-from testbed.words.budget import Account, Budget
 
 # Each architecture in the headers of Mach-O files. Source: Mach-O, mach/machine.h and mach/thread_status.h.
 
@@ -245,35 +243,20 @@ class _LoadCommands:
     others: dict[int, tuple[int, int]] = field(default_factory=dict)  # command: (offset, size)
 
 
-def read_macho(
-    path: Path | str,
-    frame_records: Mapping[str, FrameRecord] | None = None,
-    arch: Arch | None = None,
-    *,
-    content: bytes | None = None,
-    budget: Budget | None = None,
-) -> Image:
-    """Read a Mach-O executable or dynamic library; of a universal file the part for ``arch``.
+def read_macho(whole: FileBytes, frame_records: Mapping[str, FrameRecord], arch: Arch | None) -> Image:
+    """A Mach-O executable or dynamic library, as `testbed.image.read_image` reads it.
 
-    With ``content``, read these bytes as the file ``path``.
-
-    Raises ImageError (file, offset, what is wrong) for anything else, for a universal file of several known
-    architectures where ``arch`` does not choose, and for pointer fixups of a kind that is not implemented;
-    BudgetExceeded for a file that costs more than ``budget``.
+    Raises ImageError for a universal file of several known architectures where ``arch`` does not choose, and for
+    pointer fixups of a kind that is not implemented.
     """
-    path = Path(path)
-    content = file_content(path) if content is None else content
-    account = Account(path, len(content), budget)
-    file = FileBytes(path, content, 0, account)
-    if content[:4] in (UNIVERSAL, UNIVERSAL_64):
-        file = slice_for(file, arch)
+    file = slice_for(whole, arch) if whole.data[:4] in (UNIVERSAL, UNIVERSAL_64) else whole
     if file.data[:4] != MAGIC_64:
         kind = _OTHERS.get(file.data[:4])
         raise file.error(
             0, f"{kind} Mach-O file; only 64-bit little-endian ones are read" if kind else "no Mach-O file"
         )
-    with account.working():
-        return replace(_image(file, frame_records or {}), content=content, account=account)
+    with whole.account.working():
+        return replace(_image(file, frame_records), content=whole.data, account=whole.account)
 
 
 def _image(file: FileBytes, frame_records: Mapping[str, FrameRecord]) -> Image:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from testbed.arch import Arch, FrameRecord
 from testbed.image.elf import read_elf
-from testbed.image.file_bytes import file_content
+from testbed.image.file_bytes import FileBytes, file_content
 from testbed.image.model import Image
 from testbed.image.separate_debug import NOWHERE, DebugDirs
-from testbed.words.budget import Budget
+from testbed.words.budget import Account, Budget
 from testbed.words.errors import ImageError
 
 
@@ -31,13 +31,13 @@ def read_image(
     """
     path = Path(path)
     content = file_content(path) if content is None else content
-    magic = content[:4]
-    if magic == b"\x7fELF":
-        return read_elf(path, frame_records, content=content, debug=debug, budget=budget)
+    account = Account(path, len(content), budget)
+    if content[:4] == b"\x7fELF":
+        return read_elf(path, content, frame_records or {}, debug, account)
     from testbed.image.macho import MAGICS, read_macho  # a run of an ELF file needs no reader of others
 
-    if magic in MAGICS:
-        return read_macho(path, frame_records, arch, content=content, budget=budget)
+    if content[:4] in MAGICS:
+        return read_macho(FileBytes(path, content, 0, account), frame_records or {}, arch)
     raise ImageError(path, 0, "not an ELF file (no 7f 45 4c 46), nor a Mach-O file (no cf fa ed fe)")
 
 

@@ -23,7 +23,7 @@ from testbed.build.link import assemble_program
 from testbed.build.recipes import RECIPES, recipes_for
 from testbed.build.statements import Data, Fill, Label, SourceInstruction, Statement
 from testbed.contract.rows import RegisterPlus, Rule, UnwindRow
-from testbed.image import Image, read_elf
+from testbed.image import Image, read_image
 from testbed.program.model import Source, program_from_text
 from testbed.words.errors import BuildError
 from tests.build.data_sources import data_sources, large_expressions
@@ -43,7 +43,7 @@ def read(text: str, arch: Arch, isa: Isa) -> Source:
 def image(folder: Path, content: bytes) -> Image:
     path = folder / "t.elf"
     path.write_bytes(content)
-    return read_elf(path)
+    return read_image(path)
 
 
 def said_of_each_byte(built: Image) -> list[Isa | None]:

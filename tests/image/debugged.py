@@ -11,7 +11,7 @@ from testbed.arch import ARCHES, Arch
 from testbed.build import build
 from testbed.build.compile import compile_c
 from testbed.build.recipes import RECIPES, Tool, recipes_for
-from testbed.image import Image, read_elf
+from testbed.image import Image, read_image
 from testbed.program.model import Language
 from testbed.program.start import START
 from testbed.words.files import WorkFolder
@@ -57,7 +57,7 @@ def built(program: str, arch: str, recipe: str, extra: tuple[str, ...] = ()) -> 
     assert source is not None and isa is not None
     path = _folder() / f"{program}.elf"
     path.write_bytes(compile_c(source, ARCHES[arch], isa, (*chosen.flags, *extra), chosen.start_of(isa)))
-    return read_elf(path)
+    return read_image(path)
 
 
 def code_of(image: Image, arch: Arch) -> list[int]:
@@ -125,4 +125,4 @@ def compile_by_gcc(folder: Path, arch: str, *flags: str) -> Image:
     command += [*flags, "-Wno-attributes", "start.S", "program.c", "-o", "program.elf"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    return read_elf(folder / "program.elf")
+    return read_image(folder / "program.elf")

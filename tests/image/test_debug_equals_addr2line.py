@@ -14,7 +14,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import units
-from testbed.image import Image, Section, read_elf
+from testbed.image import Image, Section, read_image
 from testbed.image.debug import debug_info
 from testbed.image.demangling import demangled
 from testbed.words.errors import DebugInfoError, ImageError
@@ -95,7 +95,7 @@ def test_a_cxx_program_of_real_size_with_deep_inlining(version: int, tmp_path: P
     compiler = tool("g++", "g++")
     (tmp_path / "deep.cc").write_text(_DEEP)
     subprocess.run([compiler, "-O2", "-g", f"-gdwarf-{version}", "deep.cc", "-o", "deep"], cwd=tmp_path, check=True)
-    image = read_elf(tmp_path / "deep")
+    image = read_image(tmp_path / "deep")
     if image.arch.name not in MACHINES:
         pytest.skip("g++ makes files for another machine")
     pcs = [pc for f in debug_info(image).functions for start, end in f.ranges for pc in range(start, end)][::3]
@@ -130,7 +130,7 @@ def test_compressed_sections_say_the_same(tmp_path: Path) -> None:
     image = built("inline_chain", "x86_64", "clang-O2", DWARF_4)
     path = compressed(image, tmp_path)
     assert path.stat().st_size < image.path.stat().st_size
-    small = read_elf(path)
+    small = read_image(path)
     pcs = code_of(image, image.arch)
     assert [named(small, pc) for pc in pcs] == [named(image, pc) for pc in pcs]
 
@@ -143,7 +143,7 @@ def test_a_damaged_compressed_section_is_one_typed_error(tmp_path: Path) -> None
     content[where + 24 : where + 40] = b"\xff" * 16  # behind the header of 24 bytes
     path.write_bytes(content)
     with pytest.raises(ImageError, match="squeezed: at offset"):
-        read_elf(path)
+        read_image(path)
 
 
 # Damaged debug information: a typed error or a missing name, never a wrong one, never a hang.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.arch import ARCHES, Isa
-from testbed.image import Image, LoadedImage, Section, describe, image_covering, linked_image, read_elf, read_image
+from testbed.image import Image, LoadedImage, Section, describe, image_covering, linked_image, read_image
 from testbed.image.elf import _indexed, attributes_say, instruction_sets
 from testbed.words.budget import Account
 from testbed.words.errors import BudgetExceeded, ImageError
@@ -21,7 +21,7 @@ TARGETS = [("x86_64", "clang-O2"), ("arm64", "clang-O0"), ("arm32", "clang-O2"),
 
 @pytest.mark.parametrize(("arch", "recipe"), TARGETS)
 def test_what_a_file_says(arch: str, recipe: str) -> None:
-    image = read_elf(corpus.built("recursion", arch, recipe).path)
+    image = read_image(corpus.built("recursion", arch, recipe).path)
     assert image.arch is ARCHES[arch]
     start, main = image.symbol_named("_start"), image.symbol_named("main")
     assert start.address == image.entry
@@ -42,7 +42,7 @@ def test_mapping_symbols_tell_the_instruction_sets_apart() -> None:
 
 
 def test_a_load_bias_moves_every_address() -> None:
-    image = read_elf(corpus.built("recursion", "x86_64", "clang-O2").path)
+    image = read_image(corpus.built("recursion", "x86_64", "clang-O2").path)
     loaded = (LoadedImage(image, 0x1000_0000),)
     main = image.symbol_named("main")
     assert describe(loaded, main.address + 0x1000_0004) == "main+0x4"
@@ -52,7 +52,7 @@ def test_a_load_bias_moves_every_address() -> None:
 
 
 def test_a_return_address_behind_its_function_belongs_to_the_call() -> None:
-    image = read_elf(corpus.built("recursion", "arm64", "clang-O0").path)
+    image = read_image(corpus.built("recursion", "arm64", "clang-O0").path)
     loaded = (LoadedImage(image),)
     functions = sorted((s for s in image.symbols if s.is_function), key=lambda s: s.address)
     first, second = next((a, b) for a, b in itertools.pairwise(functions) if a.address + a.size == b.address)
@@ -62,7 +62,7 @@ def test_a_return_address_behind_its_function_belongs_to_the_call() -> None:
 
 def test_addresses_wrap_at_the_architectures_word() -> None:
     """A 32-bit library in the upper half of the address space, its bias told as a number from 0 to 2**32."""
-    image = read_elf(corpus.built("recursion", "arm32", "clang-O2").path)
+    image = read_image(corpus.built("recursion", "arm32", "clang-O2").path)
     main = image.symbol_named("main")
     assert main is not None
     for bias in (0xB000_0000, 0xB000_0000 - (1 << 32)):
@@ -124,7 +124,7 @@ def test_a_file_says_whether_its_stack_is_executable(tmp_path: Path, flags: int,
 def read(path: Path, content: bytes) -> Image | ImageError | BudgetExceeded:
     path.write_bytes(content)
     try:
-        return read_elf(path)
+        return read_image(path)
     except (ImageError, BudgetExceeded) as error:
         named = error
     assert str(path) in str(named)
@@ -162,7 +162,7 @@ def test_a_machine_of_no_architecture_here_is_named(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_an_image_error(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="No such file"):
-        read_elf(tmp_path / "nowhere.elf")
+        read_image(tmp_path / "nowhere.elf")
 
 
 # Which instruction set code is in, where mapping symbols were stripped: compilers' files, and evidence one by one.

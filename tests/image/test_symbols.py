@@ -11,7 +11,7 @@ from pathlib import Path
 import pydemumble
 import pytest
 
-from testbed.image import Symbol, demangling, read_elf
+from testbed.image import Symbol, demangling, read_image
 from testbed.image.demangling import FEW_REFERENCES, SHORT, brief, demangled, whole_function
 from testbed.image.symbols import symbol_for
 from tests.image.debugged import built, compile_by_gcc
@@ -87,7 +87,7 @@ def test_dynamic_symbols_serve_where_the_others_are_stripped(tmp_path: Path) -> 
                                     "int (*keep)(int) = own;\n")  # fmt: skip
     command = [tool("gcc", "gcc"), "-shared", "-fPIC", "-nostdlib", "-O0", "-s", "lib.c", "-o", "lib.so"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    image = read_elf(tmp_path / "lib.so")
+    image = read_image(tmp_path / "lib.so")
     if image.arch.name != "x86_64":
         pytest.skip("gcc makes files for another machine")
     assert ".symtab" not in image.sections

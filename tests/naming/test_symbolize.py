@@ -15,7 +15,7 @@ import testbed
 from testbed.build.recipes import RECIPES
 from testbed.campaign.names import true_frames
 from testbed.contract.frames import Frame, FrameKind
-from testbed.image import Image, LoadedImage, Symbol, describe, read_elf
+from testbed.image import Image, LoadedImage, Symbol, describe, read_image
 from testbed.image.debug import debug_info
 from testbed.image.debug.functions import CallSite, CallTarget, Function
 from testbed.naming import symbolize as symbolizing
@@ -101,7 +101,7 @@ def test_a_stripped_file_gives_file_and_offset_and_no_image_gives_the_address(tm
         check=True,
         capture_output=True,
     )
-    image = read_elf(tmp_path / "stripped")
+    image = read_image(tmp_path / "stripped")
     assert image.symbols == ()
     assert names(image, interrupted(whole.entry), caller(0x40)) == [f"stripped+{whole.entry:#x}", "0x40"]
 

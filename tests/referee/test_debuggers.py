@@ -16,7 +16,7 @@ import pytest
 import testbed
 from testbed.contract.frames import FrameKind
 from testbed.conventions import platform
-from testbed.image import Image, LoadedImage, read_elf
+from testbed.image import Image, LoadedImage, read_image
 from testbed.referee.drgn.unwinder import REFEREE, find, unwind_by
 from testbed.referee.gdb import unwinder as gdb
 from testbed.referee.lldb import unwinder as lldb
@@ -136,7 +136,7 @@ def test_an_image_is_opened_by_any_path_and_from_its_bytes_where_its_file_is_gon
     content, snapshot, path = run.built.image.content, run.at("leaf"), tmp_path / name
     if there:
         path.write_bytes(content)
-    said = installed("gdb", "gdb").unwind(with_images(snapshot, read_elf(path, content=content)))
+    said = installed("gdb", "gdb").unwind(with_images(snapshot, read_image(path, content=content)))
     assert judge(run, snapshot, said).exact and said.frames[1].found_by == "dwarf2"
 
 

@@ -23,7 +23,7 @@ from testbed.build import build
 from testbed.build.confined import has_seccomp, landlock_version
 from testbed.build.recipes import recipe_named
 from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.image import Image, read_elf
+from testbed.image import Image, read_image
 from testbed.referee.process.file_tool import JsonProcess
 from testbed.referee.process.forked_library import forked
 from testbed.referee.process.limits import MEMORY
@@ -249,7 +249,7 @@ def test_tables_go_and_symbols_and_code_stay(program: str, arch: str, recipe: st
     assert tables <= image.sections.keys()
     path = without_tables(image.path)
     assert without_tables(image.path) == path
-    copy = read_elf(path)
+    copy = read_image(path)
     assert not copy.sections.keys() & TABLES
     assert image.sections.keys() - copy.sections.keys() >= tables
     assert copy.symbols == image.symbols and copy.isa_marks == image.isa_marks and copy.entry == image.entry
@@ -284,9 +284,9 @@ def symbols_by_section_name(path: Path) -> list[str]:
 
 def test_only_what_is_asked_for_goes() -> None:
     image = image_of("leaf_call", "arm32", "keystone")
-    ehabi_only = read_elf(without_tables(image.path, removed=TABLES - EHABI))
+    ehabi_only = read_image(without_tables(image.path, removed=TABLES - EHABI))
     assert ".ARM.exidx" in ehabi_only.sections and ".debug_frame" not in ehabi_only.sections
-    dwarf_only = read_elf(without_tables(image.path, removed=EHABI))
+    dwarf_only = read_image(without_tables(image.path, removed=EHABI))
     assert ".debug_frame" in dwarf_only.sections and ".ARM.exidx" not in dwarf_only.sections
     everything = without_tables(image.path, removed=frozenset())
     assert everything.read_bytes() == image.path.read_bytes()
@@ -316,7 +316,7 @@ def test_a_cut_file_is_an_image_error_wherever_it_is_cut() -> None:
 def test_an_image_without_its_file_gets_one(tmp_path: Path) -> None:
     image = image_of("leaf_call", "arm64", "clang-asm")
     assert file_of(image) == image.path
-    gone = read_elf(tmp_path / "gone.elf", content=image.content)
+    gone = read_image(tmp_path / "gone.elf", content=image.content)
     copy = file_of(gone)
     assert copy != gone.path and copy.read_bytes() == image.content
     other = tmp_path / "gone.elf"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from testbed.image import Image, LoadedImage, read_elf
+from testbed.image import Image, LoadedImage, read_image
 from testbed.trace import Memory, Snapshot
 from unwinders import UNWINDERS
 from unwinders.formats import cfi, cfi_entries, cfi_rows, ehabi_rows
@@ -58,7 +58,7 @@ def test_only_what_was_asked_for_is_known(arch: str, chosen: str, monkeypatch: p
     monkeypatch.setattr(f"{formats}.cfi.initial_state", counted("CIE", cfi_rows.initial_state))
     monkeypatch.setattr(f"{formats}.cfi.entry_at", counted("entry", cfi_entries.entry_at))
     monkeypatch.setattr(f"{formats}.ehabi_rows.entry_row", counted("index entry", ehabi_rows.entry_row))
-    image = read_elf(library)
+    image = read_image(library)
     assert len(UNWINDERS[chosen].unwind(at_qsort(image)).frames) == 2
     if chosen == "ehabi":
         assert read == [("index entry", 0)]

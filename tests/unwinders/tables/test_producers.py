@@ -16,7 +16,7 @@ from testbed.build.compile import find_zig, write_source
 from testbed.build.recipes import PREBUILT, RECIPES
 from testbed.build.tables.sframe import ABIS
 from testbed.build.targets import CLANG, LLD
-from testbed.image import Image, read_elf
+from testbed.image import Image, read_image
 from testbed.program.model import Program, Source
 from testbed.program.start import START
 from testbed.runs.judging import judge_all
@@ -68,7 +68,7 @@ def by_gnu_as(source: Path, arch: Arch, folder: Path, *, entry: str = "_start") 
     """Assembled with ``--gsframe`` and linked, both by binutils: ld makes one sorted table."""
     run(gnu(arch, "as"), "--gsframe", source, "-o", "gnu.o", cwd=folder)
     run(gnu(arch, "ld"), "-static", "-e", entry, "gnu.o", "-o", "gnu.elf", cwd=folder)
-    return read_elf(folder / "gnu.elf")
+    return read_image(folder / "gnu.elf")
 
 
 def by_objtool(chosen: Path, source: Path, arch: Arch, folder: Path) -> Image:
@@ -77,7 +77,7 @@ def by_objtool(chosen: Path, source: Path, arch: Arch, folder: Path) -> Image:
     run(*clang, source, "-o", "orc.o", cwd=folder)
     run(chosen, "--orc", "orc.o", cwd=folder, SRCARCH="x86")
     run(find_zig(), "ld.lld", "-m", LLD[arch.name], "-static", "-e", "_start", "orc.o", "-o", "orc.elf", cwd=folder)
-    return read_elf(folder / "orc.elf")
+    return read_image(folder / "orc.elf")
 
 
 # Real ORC tables: exact at every instruction of a run.
