@@ -25,7 +25,7 @@ from testbed.micro.code_scan import scan
 from testbed.micro.function_parts import linkers_code
 from testbed.sweep.native import entries, room, rows
 from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
-from testbed.sweep.native.state import BELIEVED, FIRST_WORD, IS_ASSUMED, REGISTER_COUNT, WORDS
+from testbed.sweep.native.state import BELIEVED, FIRST_WORD, IS_ASSUMED, REGISTER_COUNT, UNREACHED, WORDS
 from testbed.sweep.static_pass import (
     TABLES,
     StaticPass,
@@ -127,7 +127,9 @@ class StaticReading:
             is_no_entry = is_no_entry and at == int(self.made.swept.entries[i, entries.START])
             if its is None or is_no_entry or is_another_frame(row, arch):
                 continue
-            known = (each for each in self._recorded(i) if each[room.RECORD_STATE + IS_ASSUMED] != BELIEVED)
+            known = (
+                each for each in self._recorded(i) if each[room.RECORD_STATE + IS_ASSUMED] not in (BELIEVED, UNREACHED)
+            )
             own = (each for each in known if int(each[room.RECORD_PC]) in asked)
             record = [each for each in own if not is_another_frame(self.table.at(int(each[room.RECORD_PC])), arch)]
             found = int(out[room.ALL_FOUND])

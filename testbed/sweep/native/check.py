@@ -106,7 +106,7 @@ from testbed.sweep.native.room import (
     place_in_file,
 )
 from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME, UNSAID
-from testbed.sweep.native.state import BELIEVED, DOUBTED, IS_ASSUMED, IS_WHOLE, REGISTER_COUNT, SHOWN, copy_state
+from testbed.sweep.native.state import BELIEVED, IS_ASSUMED, IS_WHOLE, REGISTER_COUNT, SHOWN, UNREACHED, copy_state
 
 MOST_ROUNDS = 500
 
@@ -265,7 +265,7 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         if quietly(edge, swept, row, pc, (-1, SWITCHED), room, machine) == FINE:
             keep_frame(state, edge, machine)
     if room.counts[AT_JUMPS] == 0 and room.counts[AT_LEAF_JUMPS] == 0:
-        state[IS_ASSUMED] = DOUBTED  # no jump could lead there
+        state[IS_ASSUMED] = UNREACHED  # no jump could lead there
     room.pending[head] = 1
     room.counts[UNLED_HEADS] += 1
 

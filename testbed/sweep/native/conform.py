@@ -39,6 +39,7 @@ from testbed.sweep.native.room import (
     LANDED,
     LEAVES_BADLY,
     MAY_NOT_RETURN,
+    NOT_REACHED,
     PERHAPS_AT_EXIT,
     REGISTER_FOUND,
     UNSURE,
@@ -69,6 +70,7 @@ from testbed.sweep.native.state import (
     LOST,
     REGISTER_COUNT,
     SHOWN,
+    UNREACHED,
     WORDS,
     follow,
     word_index,
@@ -80,15 +82,17 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     """How surely a state contradicts a row, CFA and registers; what is not known is as the row says from here on.
 
     Where perhaps nobody comes this way, the row is perhaps for others: ANOTHERS. Only a row that begins on this way and
-    agrees shows that somebody comes; and a row that agreed up to an instruction is wrong behind that, whoever comes.
+    agrees shows that somebody comes; and a row that agreed up to an instruction is wrong behind that, whoever comes, if
+    that is code at all.
     """
     if swept.at_calls and not room.counts[IS_CALL]:
         return FINE, FINE
     row = swept.rows[which]
     begins, is_led = row[PC] == pc, came[0] >= 0
     is_doubted = begins and came[1] == CALLED  # perhaps nobody comes back
-    if state[IS_ASSUMED] == DOUBTED:
-        is_doubted = begins or not is_led or came[1] != IN_TURN
+    is_reached = state[IS_ASSUMED] != UNREACHED
+    if state[IS_ASSUMED] >= DOUBTED:
+        is_doubted = begins or not is_led or came[1] != IN_TURN or not is_reached
     if row[RULES + machine.return_address] & ((1 << BITS) - 1) == UNSAID:
         state[IS_ASSUMED] = BELIEVED  # nobody called: whoever goes on from here has no caller either
         return FINE, FINE
@@ -124,10 +128,10 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     sureness = max(of_cfa, of_registers)
     if is_doubted and sureness == CONTRADICTED:
         if came[1] != LANDED:
-            about = MAY_NOT_RETURN if came[1] == CALLED else LEAVES_BADLY
+            about = NOT_REACHED if not is_reached else MAY_NOT_RETURN if came[1] == CALLED else LEAVES_BADLY
             note(room, about, UNSURE, came[0] if is_led else pc, came, 0, which)
         return ANOTHERS, ANOTHERS
-    if begins and is_led and sureness == FINE and state[IS_ASSUMED] == DOUBTED:
+    if begins and is_led and sureness == FINE and state[IS_ASSUMED] >= DOUBTED:
         state[IS_ASSUMED] = SHOWN
     return of_cfa, of_registers
 

@@ -286,8 +286,9 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
             room.counts[IS_CALL], room.counts[WRONG_BEFORE] = 0, room.counts[WRONG_NOW]
             sureness = max(of_cfa, of_registers)
             if sureness == ANOTHERS:
+                assumed = max(DOUBTED, state[IS_ASSUMED])
                 believe(state, swept.rows[row], pc, swept, room, machine)
-                state[IS_ASSUMED], sureness = DOUBTED, UNSURE
+                state[IS_ASSUMED], sureness = assumed, UNSURE
         if length == 0:
             note(room, NO_INSTRUCTION, UNSURE, pc, (before, way), 0, row)
             return

@@ -30,8 +30,9 @@ from testbed.sweep.native.codes import (
 # the state came by a way that a row contradicts; the registers that were stored to where nobody follows; how far the
 # state is assumed; how many words are followed.
 REGISTER_COUNT = 40
-# In IS_ASSUMED: control comes so; it does if a row is right that was believed where nothing was known; perhaps never.
-SHOWN, BELIEVED, DOUBTED = range(3)
+# In IS_ASSUMED: control comes so; it does if a row is right that was believed where nothing was known; perhaps never;
+# nothing could lead there, and no row that begins there shows that it is code.
+SHOWN, BELIEVED, DOUBTED, UNREACHED = range(4)
 IS_WHOLE, IS_BAD, LOST, IS_ASSUMED, WORDS = range(REGISTER_COUNT, REGISTER_COUNT + 5)
 FIRST_WORD = WORDS + 1
 MOST_WORDS = 48
