@@ -147,6 +147,8 @@ def _checked(
             if options.functions:
                 wanted, names = " or ".join(options.functions), [str(each) for each in this.pieces]
                 raise NothingAskedFor(f"{path}: it has no function that matches {wanted}; {nearest(wanted, names)}")
+            if not any(each.executable and each.filled for each in this.image.segments):
+                raise NothingAskedFor(f"{path}: it has no code")
             raise UsageError(f"{path}: it has no function: {_no_function(this)}")
         ways = frozenset(doubted_ways(this.image, this.tables))
         planned = planned_groups(this, chosen, Group(file, path, 0, 0, options, readers, ways=ways))

@@ -206,6 +206,12 @@ class TableFinding:
         return bool(self.alike) and not (self.repair and any(edit.uses for edit in self.repair.edits))
 
     @property
+    def needs_annotating(self) -> bool:
+        """Has its code no rows, and does its correction give right ones to a part of it only?"""
+        is_part = self.repair is not None and self.repair.repaired < self.instructions
+        return is_part and self.kind is FindingKind.NO_ROW
+
+    @property
     def severity(self) -> Severity:
         return self.consequence.severity if self.consequence else SEVERITIES[self.kind]
 

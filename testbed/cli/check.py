@@ -284,9 +284,8 @@ def _check_and_tell(paths: Sequence[Path], options: CheckOptions, how: _HowTold)
     if not checks:  # what was asked for is nowhere: perhaps it was mistyped
         broken += others
     elif others:
-        click.echo(
-            f"{count(len(others), 'file')} without a function that matches {' or '.join(options.functions)}", err=True
-        )
+        wanted = f"a function that matches {' or '.join(options.functions)}" if options.functions else "code"
+        click.echo(f"{count(len(others), 'file')} without {wanted}", err=True)
     report = CheckReport(
         told_beside(baseline, checks),
         tuple(broken),

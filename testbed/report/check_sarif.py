@@ -174,8 +174,11 @@ def _result(
 
 
 def _fix(finding: TableFinding, base: Path) -> dict[str, Any] | None:
-    """The corrections of the source, as regions that are replaced (SARIF 2.1.0, section 3.55)."""
-    if finding.repair is None or not finding.repair.edits:
+    """The corrections of the source, as regions that are replaced (SARIF 2.1.0, section 3.55).
+
+    None that gives code without rows some that are wrong: an unwinder would lie that stops now.
+    """
+    if finding.repair is None or not finding.repair.edits or finding.needs_annotating:
         return None
     changes: dict[str, list[dict[str, Any]]] = {}
     for edit in finding.repair.edits:

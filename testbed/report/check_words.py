@@ -258,7 +258,7 @@ def tried_words(finding: TableFinding) -> str:
         return f"tried: assembled with it and run again, {its}, and nothing else is wrong by it"
     of = f" of {finding.instructions:,}" if repair.repaired < finding.instructions else ""
     number = f"{repair.repaired:,}{of} instructions" if of else count(repair.repaired, "instruction")
-    if of and finding.kind is FindingKind.NO_ROW:
+    if finding.needs_annotating:
         return f"tried: it makes {number} right; what the others need as well, testbed annotate writes"
     return f"tried: it makes {number} right and none wrong"
 
@@ -293,6 +293,7 @@ def stacks(finding: TableFinding) -> tuple[tuple[str, str], ...]:
 def sentence(finding: TableFinding, base: Path | None = None) -> str:
     """All of a finding but its file and line, in one sentence."""
     fix = f": {repair}" if (repair := repair_words(finding, base)) else ""
+    fix += f" ({tried_words(finding)})" * finding.needs_annotating
     none = f"; {why}" if (why := no_patch_words(finding)) else ""
     seen = f"{what}: " if (what := consequence_words(finding)) else ""
     said = f"{seen}{'; '.join(wrong_things(finding))}{fix}{none}"

@@ -26,7 +26,7 @@ class UsageError(TestbedError):
 
 
 class NothingAskedFor(UsageError):
-    """A file has none of what was asked for by pattern. Of several files, another one may."""
+    """A file has no code, or none of what was asked for by pattern. Of several files, another one may."""
 
 
 class ProgramError(TestbedError):

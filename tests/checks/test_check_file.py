@@ -34,7 +34,7 @@ from testbed.image import read_image
 from testbed.micro.batches import Batch
 from testbed.micro.exploring import Explorer
 from testbed.report.check_words import answer
-from testbed.words.errors import BuildError, TestbedError, UsageError
+from testbed.words.errors import BuildError, NothingAskedFor, TestbedError, UsageError
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -176,6 +176,7 @@ def test_a_function_without_a_table_has_no_row(tmp_path: Path) -> None:
             UsageError,
             "no unwind table that matches debug_frame in it",
         ),
+        ("code.S", ".section .rodata\n.quad 1\n", {}, NothingAskedFor, "it has no code"),
         ("code.S", BARE, {"functions": ("nothing",)}, UsageError, r"no function that matches nothing; (there|did)"),
         ("code.S", BARE, {"calls": ("f(what?)",)}, UsageError, "buf:BYTES"),
         ("code.S", ".text\nf: nonsense %rax\n", {}, BuildError, r"(?s)^(?!.*code\.S:2.*code\.S:2).*code\.S:2"),

@@ -244,6 +244,15 @@ def test_files_below_the_folder_are_named_relative_to_it(
     assert FORMATS["github"](of(found(finding))).startswith(f"::error file={near},line=120,")
 
 
+def test_a_service_gets_no_correction_that_gives_code_without_rows_wrong_ones() -> None:
+    assert PATCHED.repair is not None
+    for many, fixes in ((8, False), (2, True)):
+        bare = replace(PATCHED, kind=FindingKind.NO_ROW, instructions=many, repair=replace(PATCHED.repair, repaired=2))
+        (result,) = results(bare)
+        assert ("fixes" in result) is fixes and ("testbed annotate" in result["message"]["text"]) is not fixes
+    assert "fixes" in results(replace(PATCHED, instructions=8, repair=replace(PATCHED.repair, repaired=2)))[0]
+
+
 def test_notes_that_no_line_shows_take_no_room_among_the_ten_that_github_shows() -> None:
     silent, lined = (replace(START, source=source, line=12) for source in ("", "a.S"))
     lines = FORMATS["github"](of(found(silent, lined, silent))).splitlines()
