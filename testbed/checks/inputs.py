@@ -332,11 +332,11 @@ def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Pa
         elif readable is not None and NOT_FOUND.search(first):
             above = re.search(r"['\"](\.\./[^'\"]*)", first)
             include = os.path.normpath(path.parent / above[1] / "..") if above else "include"
-            told = f"`testbed check {path.name} -- -I{include}`"
+            told = f"`testbed check {path} -- -I{include}`"
             first += f" (a source reads its own folder and those that are named behind --: {told})"
         elif readable is not None and path.suffix in ASSEMBLY and command[1] == "clang":
             gnu = next((f"{GNU[name].triple}-gcc" for name, target in _TARGETS.items() if target in command), "gcc")
-            first += f" (so says clang's assembler; GNU's is asked by `testbed check {path.name} -- {gnu}`)"
+            first += f" (so says clang's assembler; GNU's is asked by `testbed check {path} -- {gnu}`)"
         raise BuildError(f"{path}: {first}", command=command, output=rest)
     return said
 

@@ -14,6 +14,7 @@ from testbed.checks.options import CheckOptions
 from testbed.cli.check import FLAGS, BeforeTheCompiler
 from testbed.cli.fixing import tried_source
 from testbed.cli.options import FILE, arch_option, functions_option, jobs_option
+from testbed.report.check_words import near
 from testbed.report.phrases import count
 from testbed.words.printable import printable
 
@@ -52,10 +53,11 @@ def command(
     named = arch_named(arch).name if arch else None
     options = CheckOptions(functions=functions, arch=named, jobs=jobs, flags=ctx.meta[FLAGS])
     found = tried_source(file, options, annotated, "annotating")
+    new = (found.diff(near(str(file)).lstrip("/")) if diff else found.new).encode("utf-8", "surrogateescape")
     if output is not None:
-        output.write_bytes((found.diff(file.name) if diff else found.new).encode("utf-8", "surrogateescape"))
+        output.write_bytes(new)
     else:
-        click.echo(found.diff(file.name) if diff else found.new.encode("utf-8", "surrogateescape"), nl=False)
+        click.echo(new, nl=False)
     for line in _told(found):
         click.echo(line, err=True)
     sys.exit(1 if found.left else 0)
@@ -68,6 +70,8 @@ def _told(found: Fixed) -> Iterator[str]:
     name, done = printable(found.path.name), count(len(found.corrected), "function")
     if not found.corrected and not found.left:
         yield f"{name}: every function has rows, or cannot be called."
+    elif not found.corrected:
+        yield f"{name}: {count(len(found.left), 'function')} left, and none annotated."
     else:
         left = f"; {count(len(found.left), 'function')} left" if found.left else ""
         of = "it" if len(found.corrected) == 1 else "them"

@@ -76,6 +76,18 @@ def test_the_page_shows_the_correction_of_its_example(
     assert tells(testbed, 0, ["check", "sum.S", "--fix"]).out == "sum.S: there is nothing to correct.\n"
 
 
+def test_what_annotate_writes_as_a_patch_is_applied_from_where_it_was_called(
+    testbed: Testbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source, *_ = re.findall(r"^```asm\n(.*?)^```", PAGE, re.S | re.M)
+    Path("src").mkdir()
+    Path("src/sum.S").write_text("".join(re.findall(r"^(?!\s+\.cfi).*\n", source, re.M)), encoding="utf-8")
+    patch = tells(testbed, 0, ["annotate", "src/sum.S", "--diff"], err=["sum.S: 1 function annotated"]).out
+    subprocess.run(["git", "apply", "-"], input=patch, text=True, check=True)
+    assert tells(testbed, 0, ["annotate", "src/sum.S", "--diff"], err=["every function has rows"]).out == ""
+
+
 def test_the_page_shows_commands() -> None:
     assert len(list(commands())) >= 4
 
