@@ -73,11 +73,11 @@ def tried_source(path: Path, options: CheckOptions, change: Amendment, doing: st
             work.at(done := done + 1)
             return found
 
-        if text.count("\n") != text.count("\r\n"):
-            return change(path, text, checked(text, ()), checked)
-        plain = text.replace("\r\n", "\n")
+        ending = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+        plain = text.replace(ending, "\n")
+        plain += "\n" * (not plain.endswith("\n"))  # what is added behind the last line has one of its own
         found = change(path, plain, checked(plain, ()), checked)
-        return replace(found, old=text, new=found.new.replace("\n", "\r\n"))
+        return replace(found, old=text, new=found.new.replace("\n", ending) if found.new != plain else text)
 
 
 def _told(found: Fixed, base: Path | None, *, written: bool) -> Iterator[str]:

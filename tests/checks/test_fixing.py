@@ -115,6 +115,14 @@ def test_a_source_keeps_the_ends_of_its_lines_and_what_shows_later_is_counted(
     assert written.count(b"\n") == written.count(b"\r\n") == SHOWN_LATER.count("\n") + 3
 
 
+def test_behind_a_last_line_without_an_end_is_written_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "code.S"
+    path.write_text(".text\n.globl f\n.type f, @function\nf: push %rbx\n pop %rbx\n ret", encoding="utf-8")
+    assert fix_and_tell([path], CheckOptions(arch="x86_64", runs=60, steps=200), None, writes=True, base=None) == 0
+    assert "a second check finds nothing wrong" in capsys.readouterr().out
+    assert path.read_text(encoding="utf-8").endswith(" ret\n\t.cfi_endproc\n")
+
+
 INCLUDED = "        movq    %rdi, %rbx\n        popq    %rbx\n        .cfi_def_cfa_offset 8\n        ret\n"
 INCLUDING = """        .text
         .globl  f
