@@ -6,9 +6,9 @@ activation lie between the CFA of the activation that it called (SP, for the inn
     SP ≤ address < CFA(0)              the innermost activation
     CFA(i - 1) ≤ address < CFA(i)      its i-th caller
 
-A word is a saved register if the value written is what that register held then and at the activation's entry. Zero
-proves little, so it counts in a prologue only. A signal's activation owns the frame that the kernel wrote, and the
-interrupted code's red zone above it (`signal_frames`).
+A word is a saved register if the activation that wrote it has it below its CFA, and the value is what that register
+held then and at the activation's entry. Zero proves little, so it counts in a prologue only. A signal's activation owns
+the frame that the kernel wrote, and the interrupted code's red zone above it (`signal_frames`).
 """
 
 from __future__ import annotations
@@ -117,9 +117,10 @@ def _saved_columns(trace: Trace, truth: Truth) -> NDArray[np.int16]:
     out = np.full(len(writes), -1, np.int16)
     if not len(writes):
         return out
-    opened = np.array([activation.opened for activation in truth.activations], np.int64)[truth.node]
     step = writes.step.astype(np.int64)
+    opened, cfa = (column[truth.node] for column in (truth.activations.opened, truth.activations.cfa))
     by_kernel = trace.sizes[step] == 0  # a signal's frame: nobody gives back from there
+    above = (cfa[step] != 0) & (writes.address >= cfa[step])  # what a caller has there
     prologue = truth.sites.prologue[step]
     pointers = [name for name in platform(arch).preserved if name in arch.frame_pointers]
     # The frame pointers last: they win where a zero could be either.
@@ -137,7 +138,7 @@ def _saved_columns(trace: Trace, truth: Truth) -> NDArray[np.int16]:
         # Several frame pointers may be zero at once; what is saved is that of the instruction set in force.
         in_force = np.array([name == isa.records[0].pointer for isa in arch.isas])[truth.sites.isa[step]]
         zero_counts = prologue & in_force if name in pointers else prologue
-        out[~by_kernel & kept & whole & ((value != 0) | zero_counts)] = column
+        out[~by_kernel & ~above & kept & whole & ((value != 0) | zero_counts)] = column
     return out
 
 

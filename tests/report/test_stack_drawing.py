@@ -61,6 +61,22 @@ leaf:
     ret
 """
 )
+# A word of the caller's frame that gets the value which rbx holds, too.
+STORED_ABOVE = (
+    START.format("outer")
+    + """
+outer:
+    mov ebx, 77
+    sub rsp, 16
+    mov rdi, rsp
+    call fill
+    add rsp, 16
+    ret
+fill:
+    mov qword ptr [rdi], rbx
+    ret
+"""
+)
 
 
 def assembled(text: str) -> Run:
@@ -74,6 +90,7 @@ RUNS: Mapping[str, tuple[Callable[[], Run], str, int]] = {
     "thumb_pointer_of_zero": (partial(ran, "leaf_call", "arm32", "keystone-thumb"), "main", 3),
     "saved_twice": (partial(assembled, SAVED_TWICE), "outer", 8),
     "below_sp": (partial(assembled, BELOW_SP), "leaf", 6),
+    "stored_above": (partial(assembled, STORED_ABOVE), "fill", 2),
     "deep": (partial(ran, "recursion", "arm64"), "bottom", 1),
     "handler_on_its_stack": (partial(ran, "signal_alternate", "x86_64"), "on_second", 2),
     "handler_with_a_record": (partial(ran, "signal_alternate", "arm64"), "on_signal", 2),
