@@ -90,9 +90,10 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     row = swept.rows[which]
     begins, is_led = row[PC] == pc, came[0] >= 0
     is_doubted = begins and came[1] == CALLED  # perhaps nobody comes back
-    is_reached = state[IS_ASSUMED] != UNREACHED
+    is_data = False
     if state[IS_ASSUMED] >= DOUBTED:
-        is_doubted = begins or not is_led or came[1] != IN_TURN or not is_reached
+        is_data = state[IS_ASSUMED] == UNREACHED and is_led and came[1] == IN_TURN and not begins
+        is_doubted = begins or not is_led or came[1] != IN_TURN or is_data
     if row[RULES + machine.return_address] & ((1 << BITS) - 1) == UNSAID:
         state[IS_ASSUMED] = BELIEVED  # nobody called: whoever goes on from here has no caller either
         return FINE, FINE
@@ -128,7 +129,7 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     sureness = max(of_cfa, of_registers)
     if is_doubted and sureness == CONTRADICTED:
         if came[1] != LANDED:
-            about = NOT_REACHED if not is_reached else MAY_NOT_RETURN if came[1] == CALLED else LEAVES_BADLY
+            about = NOT_REACHED if is_data else MAY_NOT_RETURN if came[1] == CALLED else LEAVES_BADLY
             note(room, about, UNSURE, came[0] if is_led else pc, came, 0, which)
         return ANOTHERS, ANOTHERS
     if begins and is_led and sureness == FINE and state[IS_ASSUMED] >= DOUBTED:

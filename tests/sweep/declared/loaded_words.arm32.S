@@ -7,8 +7,8 @@
 // -         ldr     r0, [pc, #4]
 // +         nop
 // | 1 of 2 agree
-// | suspect: CFA: an instruction moved it, and the row is for before
-// | f+0xa (row of f+0x0): the row says CFA = sp; sp is CFA-0x60, coming from f+0x8
+// | cannot tell: code that nothing could lead to, and in which no row begins: perhaps data
+// | f+0x8: code that nothing could lead to, and in which no row begins: perhaps data
 
         .syntax unified
         .thumb
