@@ -77,12 +77,13 @@ def _of_interpreter(path: Path, head: bytes, arguments: Sequence[str]) -> str:
 
 
 def _of_text(path: Path) -> str:
-    """What is done with a file that may be text: nobody knows of which language it is."""
-    built = path.stem
-    return (
-        f"{path} is no program file. A source is built first: g++ -g {path} -o {built}; testbed run ./{built}. "
-        f"A script is run by its interpreter: testbed run /usr/bin/python3 -- {path}"
-    )
+    """What is done with a file that may be text: a source is built, a script is run by who reads it."""
+    if compiler := _COMPILERS.get(path.suffix):
+        return f"{path} is a source: {compiler} -g {path} -o {path.stem}; testbed run ./{path.stem}"
+    return f"{path} is no program file. A script is run by its interpreter: testbed run /usr/bin/python3 -- {path}"
+
+
+_COMPILERS = {".cpp": "g++", ".cxx": "g++", ".rs": "rustc"}  # of a source that is no program of the corpus: `SOURCES`
 
 
 def _what_instead(path: Path) -> str:
@@ -332,13 +333,15 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
     if process is None or (options.outputs.html is not None and process.steps > most):
         process, long = None, _long(options, own, budget)
     if long is not None:
-        with long_work(f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps) as work:
+        what = f"watching {long.run.path.name}", "steps in two passes", 2 * long.run.steps
+        with long_work(*what) as work, _told_how_it_ended(long.run):
             run, row = part_at(long, location, work.at, most)
         threads: Sequence[WatchedThread | LongThread] = long.threads
     else:  # it is short, or has to be held whole
         held = min(budget, BUDGET if options.outputs.html is None else most)
         process = process or watched_process(options, own, held)
-        run, row = thread_at(process, location)
+        with _told_how_it_ended(process.run):
+            run, row = thread_at(process, location)
         threads = process.threads
     applicable = _applicable(run.process, named)
     told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
@@ -347,6 +350,15 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
         click.echo(f"    {options.outputs.html}#step={run.number_of(row)} opens it there", err=options.as_json)
     if not told:
         sys.exit(1)
+
+
+@contextmanager
+def _told_how_it_ended(run: ProcessRun) -> Iterator[None]:
+    """What a run that was cut off does not have, it might have had later."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{error}; {run.ending}" if run.status is None else str(error)) from error
 
 
 def _show_page(

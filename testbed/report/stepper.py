@@ -450,10 +450,13 @@ def _events(run: Run, columns: StepperColumns) -> None:
 
 
 def _words(run: Run, answers: Answers, columns: StepperColumns) -> None:
-    """One bit per word about each step that speaks for others, in the order of the enum; each 32 of them in a column:
-    ``words0``, ``words1``, ..."""
+    """One bit per word about the innermost frame of each step that speaks for others, in the order of the enum; each 32
+    of them in a column: ``words0``, ``words1``, ... Outer frames differ among those that it speaks for."""
     bit = {word: 1 << i for i, word in enumerate(Trait)}
-    bits = [sum(bit[word] for word in run.words(k)) for k in np.unique(answers.speaker).tolist()]
+    bits = []
+    for k in np.unique(answers.speaker).tolist():
+        outer = {word for word, number in run.watched.frames_of_traits(k).items() if number}
+        bits.append(sum(bit[word] for word in run.words(k) - outer))
     for number in range(-(-len(bit) // 32)):
         columns[f"words{number}"] = np.array([all_ >> 32 * number & 0xFFFF_FFFF for all_ in bits], np.uint32)
 

@@ -435,6 +435,8 @@ def test_the_last_sentence_says_what_it_is_not_about(testbed: Testbed) -> None:
     assert [bool(re.fullmatch(each, line)) for line in lines if line.startswith("process ")] == [True, True]
     cut = ("run", "/bin/dash", "-u", "eh_frame", "--budget", "250000", "--", "-c", "while :; do :; done")
     tells(testbed, 0, cut, out=["nobody lies there. The program did not come to its end."])
+    early = ("run", str(built("hello", "x86_64", "dynamic")), "--at", "main", "--budget", "3000")
+    tells(testbed, 2, early, err=["never executed in this run; its 3,000 steps are used up; --budget"])
 
 
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
