@@ -114,7 +114,8 @@ def _instead(name: str, arguments: list[str], old: str, its: list[str]) -> str |
     """What to write for an old directive, to say what a new one behind it would; None: it is of another thing."""
     said = f"{name} {', '.join(arguments)}"
     if name in OF_REGISTERS and old in OF_REGISTERS:
-        return said if _register(arguments[0]) == _register(its[0]) else None
+        same = _register(arguments[0]) == _register(its[0])
+        return f"{name} {', '.join((its[0], *arguments[1:]))}" if same else None
     if name == DEF_CFA and old in (DEF_CFA, DEF_CFA_OFFSET, DEF_CFA_REGISTER, ADJUST):
         return said
     if name == DEF_CFA_OFFSET and old in (DEF_CFA_OFFSET, ADJUST):
@@ -154,4 +155,10 @@ def register_of(directive: str) -> str:
 
 
 def _register(name: str) -> str:
-    return name.lstrip("%").lower()
+    """A register by its usual name: compilers say ``w19`` and ``b8`` where DWARF's number is that of x19 and d8."""
+    plain = name.lstrip("%").lower()
+    return f"{PARTS_OF[plain[0]]}{plain[1:]}" if plain[:1] in PARTS_OF and plain[1:].isdecimal() else plain
+
+
+# AArch64's names for a part of a register, or for more than callees preserve of it, by their letter.
+PARTS_OF: Mapping[str, str] = MappingProxyType({"w": "x", "b": "d", "h": "d", "q": "d", "v": "d"})

@@ -21,6 +21,7 @@ from testbed.checks.source_directives import (
     DEF_CFA_OFFSET,
     OF_REGISTERS,
     OF_THE_CFA,
+    PARTS_OF,
     REL_OFFSET,
     REMEMBER_STATE,
     RESTORE_STATE,
@@ -75,6 +76,7 @@ class Idiom:
     adjusts: bool = False  # says by how much the CFA's offset changes, and not what it is
     relative: bool = False  # counts slots from SP
     numbers: Mapping[str, int] = field(default_factory=dict)  # of registers, if he writes these
+    letters: Mapping[str, str] = field(default_factory=dict)  # of AArch64's registers, of which he names a part
     macros: Mapping[str, str] = field(default_factory=dict)  # that he says directives with, each as it stands before (
     indent: str = _USUAL_INDENT
     gap: str = " "
@@ -118,8 +120,10 @@ class Idiom:
 
     def _written(self, directive: str) -> str:
         name, arguments = parts_of_directive(directive)
-        if self.numbers and name in OF_REGISTERS:
-            arguments[0] = str(self.numbers.get(arguments[0], arguments[0]))
+        if name in OF_REGISTERS:
+            letter, number = arguments[0][:1], arguments[0][1:]
+            part = f"{self.letters[letter]}{number}" if letter in self.letters and number.isdecimal() else arguments[0]
+            arguments[0] = str(self.numbers.get(arguments[0], part))
         said = self.spelling.of(f"{name} {', '.join(arguments)}".strip())
         head, _, rest = said.partition(" ")
         return f"{head}{self.gap}{rest.replace(', ', self.comma)}" if rest else head
@@ -150,6 +154,7 @@ def idiom(file: str, sources: Sources, registers: tuple[tuple[str, int | None], 
         names[ADJUST] > names[DEF_CFA_OFFSET],
         names[REL_OFFSET] > names[_OFFSET],
         {name: number for name, number in registers if number is not None} if by_number else {},
+        {PARTS_OF[each[0]]: each[0] for each in firsts if each[:1] in PARTS_OF and each[1:].isdecimal()},
         {directive: f"{name}{bracket}" for directive, name in macros.items()},
         _most(Counter(match[1] for match in said if match.start() == 0), _USUAL_INDENT),
         _most(Counter(match[3] for match in said if match[5].strip() and match[2].startswith(".")), " "),
