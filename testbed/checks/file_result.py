@@ -232,11 +232,14 @@ def file_check(
     instructions, only_read, notes = np.array(sorted(sizes), np.uint64), list[Pcs](), list[str]()
     untried = 0
     for name, one in one_of.items():
-        findings += (*_findings(calls, name, one, sizes, words, failures), *half_cfas(one.table, image, sizes, words))
-        if name in AT_CALLS or not reads:
+        is_read, every = reads and name not in AT_CALLS, len(executed) == len(sizes)
+        reading = read_statically(image, name, one.table) if is_read else None
+        bare = _true_of_bare(one, reading, sizes) if reading and not every else {}
+        findings += _findings(calls, name, one, bare, sizes, words, failures)
+        findings += half_cfas(one.table, image, sizes, words)
+        if not is_read:
             continue
         ways = [ways for result in results for each in result.tables[name].right for ways in each]
-        reading, every = read_statically(image, name, one.table), len(executed) == len(sizes)
         if reading is None:
             notes += () if every else (f"{one.table.source}: what was not executed is not read either: {NOT_READ}",)
             continue
@@ -327,19 +330,23 @@ def _findings(
     calls: FileCalls,
     name: str,
     one: _OneTable,
+    bare: Mapping[int, ObservedRow],
     sizes: Mapping[int, int],
     words: CodeWords,
     failures: MutableMapping[str, str],
 ) -> Iterator[TableFinding]:
-    """The findings of one table, at the instructions of functions that were decoded; ``failures`` gets more."""
+    """The findings of one table, at the instructions of functions that were decoded; ``failures`` gets more.
+
+    ``bare`` is what is true besides where nobody executed it: `_true_of_bare`.
+    """
     image = calls.image
     on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
     wrong = frozenset(one.every.pc[one.every.wrong > 0].tolist())
-    true = {pc: row for pc, row in one.true.items() if pc in sizes}
+    true = {pc: row for pc, row in {**bare, **one.true}.items() if pc in sizes}
     found: Sequence[TableFinding] = table_findings(
         one.table,
         image,
-        one.every.masks,
+        {**dict.fromkeys(bare, 0), **one.every.masks},
         true,
         sizes,
         words,
@@ -355,6 +362,19 @@ def _findings(
     seen = [calls.as_seen(_as_start_code(each), one.table, one.true) for each in found]
     own = told_once(seen, image, name, one.table, one.true)
     yield from sorted(_one_each(own), key=lambda each: each.pc)
+
+
+def _true_of_bare(one: _OneTable, reading: StaticReading, sizes: Mapping[int, int]) -> dict[int, ObservedRow]:
+    """What the static pass says of entries that have one row for all their code, which is wrong where it was executed.
+
+    Their directives are written as a whole: what the end gives back, which perhaps nobody executed, belongs to them.
+    """
+    wrong, found = {*one.every.pc[one.every.wrong > 0].tolist()}, dict[int, ObservedRow]()
+    for suspect in reading.suspects(sizes):
+        row = one.table.at(suspect.at)
+        if row and suspect.pcs & wrong and all(row.start <= pc < row.end for pc in suspect.pcs):
+            found |= suspect.true
+    return found
 
 
 def _as_start_code(finding: TableFinding) -> TableFinding:

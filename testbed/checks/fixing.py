@@ -93,7 +93,7 @@ def _tried(path: Path, text: str, check: FileCheck, checked: Checked, wanted: Wa
             said = f"together with the others it makes {new[0].where or 'the file'} wrong" if new else "it changes code"
             left = [(finding, said) for finding in corrected] + left
             now, corrected, later = text, [], []
-        still = {finding.fingerprint for finding in failing(after)} if corrected else known
+        still = {finding.fingerprint for finding in wanted(after)} if corrected else known
         corrected += [finding for finding, _ in left if finding.fingerprint not in still]
         left = [(finding, why) for finding, why in left if finding.fingerprint in still]
     return Fixed(path, text, now, tuple(corrected), tuple(left), tuple(later), check.failures)
@@ -235,10 +235,9 @@ def _corrected(
         findings = [each for each in failing(found) if each.function == function and each.fingerprint not in alone]
         if found.failures:
             raise NoPatch(next(iter(found.failures.values())))
-        its = [each for each in found.functions if whole and each.name == function and each.never]
-        if its:
-            raise NoPatch(_NOT_TRIED.format(its[0].never, its[0].instructions))
         if not findings:
+            if its := [each for each in found.functions if whole and each.name == function and each.never]:
+                raise NoPatch(_NOT_TRIED.format(its[0].never, its[0].instructions))
             return text, tuple(shown.values()), stuck
         if not any(map(_has_edits, findings)):
             raise NoPatch(f"with it {findings[0].where} shows, and no correction of that was found")

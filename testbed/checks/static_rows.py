@@ -24,12 +24,13 @@ from testbed.image import Image
 from testbed.micro.code_scan import scan
 from testbed.micro.function_parts import linkers_code
 from testbed.sweep.native import entries, room, rows
-from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, SIGNED, callers, low
+from testbed.sweep.native.codes import CFA_BASE, KIND, MAYBE, PLACE, RETURN, SIGNED, callers, low
 from testbed.sweep.native.state import BELIEVED, FIRST_WORD, IS_ASSUMED, REGISTER_COUNT, UNREACHED, WORDS
 from testbed.sweep.static_pass import (
     TABLES,
     StaticPass,
     asks_conventions,
+    flow_at,
     machine_numbers,
     recorded,
     register_name,
@@ -196,8 +197,9 @@ class StaticReading:
             others = (other for other, value in values.items() if other not in (name, arch.pc) and value == wanted)
             in_place = held[0] == wanted and (name != back or arch.link is not None)
             if in_place or slots or held[0] >> KIND != MAYBE:
-                places[name] = TruePlace(in_place, frozenset(slots), frozenset(others))
-        return ObservedRow(pc, 1, 1, cfa, places, row.is_signed if row else signed, cfa.get(arch.sp))
+                places[name] = TruePlace(in_place, frozenset(slots), frozenset(others), back=in_place)
+        returns = flow_at(self.made, pc)[0] == RETURN
+        return ObservedRow(pc, 1, 1, cfa, places, row.is_signed if row else signed, cfa.get(arch.sp), returns=returns)
 
 
 @lru_cache

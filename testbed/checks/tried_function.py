@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
+from math import inf
 
 from testbed.arch import Arch
 from testbed.checks.frame_states import CFA_PARTS, CFA_REGISTER, SIGNED, FrameState, StateSpan, cfa_of
@@ -219,17 +221,24 @@ class TriedFunction:
         """
         if self._is_told or name not in self.convention.judged:
             return False
-        place, depth = self.tried[i].true.places[name], self.tried[i].true.cfa.get(self.arch.sp)
-        is_given_back = place.back and name in self.given_back[i]
-        return place.in_place and ((depth is not None and offset < -depth) or is_given_back)
+        place = self.tried[i].true.places[name]
+        return place.in_place and (self._is_given_up(i, offset) or (place.back and name in self.given_back[i]))
+
+    def _is_given_up(self, i: int, offset: int) -> bool:
+        """Is a slot below SP now, and was not further up? One in the red zone always was."""
+        depth = self.tried[i].true.cfa.get(self.arch.sp)
+        return depth is not None and -self._deepest[i] <= offset < -depth
+
+    @cached_property
+    def _deepest(self) -> Sequence[float]:
+        """By instruction, the furthest that SP was from the CFA up to there; without end, once that is no constant."""
+        return [*accumulate((each.true.cfa.get(self.arch.sp, inf) for each in self.tried), max)]
 
     def is_below(self, i: int, name: str, state: FrameState) -> bool:
         """Does a state say a slot below SP, where the register has the caller's value again? It is anybody's there."""
-        true, rule = self.tried[i].true, state.get(name)
-        place, depth = true.places.get(name), true.cfa.get(self.arch.sp)
-        if not isinstance(rule, Offset) or place is None or not place.in_place:
-            return False
-        return depth is not None and rule.offset < -depth
+        rule, place = state.get(name), self.tried[i].true.places.get(name)
+        is_slot = isinstance(rule, Offset) and self._is_given_up(i, rule.offset)
+        return is_slot and place is not None and place.in_place
 
     def is_slot(self, i: int, name: str, offset: int) -> bool:
         """Is that a place of a register, and not below SP and its red zone, where a signal handler may write? Where SP

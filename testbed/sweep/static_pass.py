@@ -288,8 +288,7 @@ def _doubt_calls(made: StaticPass, i: int) -> None:
             break
         walked = recorded(replace(made, swept=swept), i)[:, room.RECORD_PC]
         for pc in sorted(walked[walked < out[i, room.OUT_AT]].tolist(), reverse=True):
-            begin, end = room.place_in_file(swept.segments, pc)
-            _, way, target, _ = flow.decode(made.machine.which, swept, begin, end, pc, given.fields, given.operations)
+            way, target = flow_at(made, pc)
             if way in (codes.CALL, codes.CALL_AWAY) and target not in swept.endless:
                 break
         else:
@@ -297,6 +296,13 @@ def _doubt_calls(made: StaticPass, i: int) -> None:
         swept = swept._replace(endless=np.union1d(swept.endless, [target]))
         sooner(check.check_entries, len(walked))(swept, np.array([i]), given, made.machine, out)
     _not_known(made, i, room.MAY_NOT_RETURN, pc)
+
+
+def flow_at(made: StaticPass, pc: int) -> tuple[int, int]:
+    """Where control goes from an instruction: the flow, and the target."""
+    given, (begin, end) = work_room(), room.place_in_file(made.swept.segments, pc)
+    _, way, target, _ = flow.decode(made.machine.which, made.swept, begin, end, pc, given.fields, given.operations)
+    return way, target
 
 
 def is_part(made: StaticPass, i: int) -> bool:

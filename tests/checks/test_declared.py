@@ -221,13 +221,49 @@ def test_what_has_no_directive_gets_right_ones(case: DeclaredCase, tmp_path: Pat
     assert after.total("never") == after.total("without_row") == 0 and ".cfi_" not in text
 
 
-def test_a_register_is_given_back_before_its_slot_is_anybodys(tmp_path: Path) -> None:
+DATA = next(case for case in FIXED if case.source.stem == "data.x86_64")
+IN_THE_RED_ZONE = """
+	.globl	f
+	.type	f, @function
+f:
+	.cfi_startproc
+	pushq	%rbx
+	.cfi_def_cfa_offset 16
+	.cfi_offset	%rbx, -16
+	movq	%rdi, %rbx
+	movq	%r12, -24(%rsp)
+	.cfi_offset	%r12, -40
+	movq	%rdi, %r12
+	.rept	60
+	incq	%rbx
+	.endr
+	movq	-24(%rsp), %r12
+	.cfi_restore	%r12
+	popq	%rbx
+	.cfi_def_cfa_offset 8
+	.cfi_restore	%rbx
+	ret
+	.cfi_endproc
+	.size	f, .-f
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "functions"),
+    [
+        (DATA.source.read_text(encoding="utf-8").split("\n\n", 1)[1], DATA.options, 2),
+        (IN_THE_RED_ZONE, CheckOptions(arch="x86_64"), 1),
+        (IN_THE_RED_ZONE, CheckOptions(arch="x86_64", runs=2, steps=20), 1),
+    ],
+    ids=["data", "red zone", "not executed"],
+)
+def test_a_register_is_given_back_before_its_slot_is_anybodys(
+    text: str, options: CheckOptions, functions: int, tmp_path: Path
+) -> None:
     """What `annotate` writes has the rows of the author's directives, `.cfi_restore` among them."""
-    original = next(case for case in FIXED if case.source.stem == "data.x86_64")
-    text = original.source.read_text(encoding="utf-8").split("\n\n", 1)[1]
     path = tmp_path / "code.S"
     path.write_text(text, encoding="utf-8")
-    assert stripped(path, original.options) == {"right": 2, "annotated": 2, "equal": 2}
+    assert stripped(path, options) == dict.fromkeys(("right", "annotated", "equal"), functions)
 
 
 # Defects of Debian's glibc 2.36 that are known from watching whole programs: the command finds them by name.

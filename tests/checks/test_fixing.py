@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from testbed.arch import X86_64
-from testbed.checks.fixing import fixed
+from testbed.checks.fixing import annotated, fixed
 from testbed.checks.model import (
     Consequence,
     FileCheck,
@@ -62,6 +63,17 @@ def test_what_is_gone_with_another_is_not_left(
     assert found.new == ".cfi\nf:\n"
     assert sorted(each.function for each in found.corrected) == corrected
     assert [(each.function, why) for each, why in found.left] == left
+
+
+def test_a_function_that_nobody_misses_is_not_annotated_by_being_left() -> None:
+    def checked(text: str, functions: Sequence[str]) -> FileCheck:
+        its = [finding("g")] if ".cfi" in text else [finding("f", 1), finding("g")]
+        note = replace(LOST, severity=Severity.NOTE)
+        return check(*(replace(each, kind=FindingKind.NO_ROW, bare=True, consequence=note) for each in its))
+
+    found = annotated(PATH, "f:\n", checked("", ()), checked)
+    assert [each.function for each in found.corrected] == ["f"]
+    assert [(each.function, why) for each, why in found.left] == [("g", "why not")]
 
 
 def test_what_does_not_assemble_is_said_in_one_line() -> None:
