@@ -33,7 +33,7 @@ class _Shapes:
     literal: re.Pattern[str] = _NEVER  # group 1: the register that is loaded; 2: a distance from pc to a word of data
     relative: re.Pattern[str] = _NEVER  # a register's distance from pc becomes an address; group 1: the register
     table: re.Pattern[str] = _NEVER  # group 1: "b" or "h", the size of a table's entries behind the instruction
-    call: re.Pattern[str] = _NEVER  # a call of a place; group 1: the target, if it is in the same instruction set
+    call: re.Pattern[str] = _NEVER  # group 1: the target, if it is a place in the same instruction set
     saves_link: re.Pattern[str] = _NEVER  # the link register is pushed
     block: re.Pattern[str] = _NEVER  # the instructions that follow are conditional, as many as group 1 has letters
 
@@ -52,7 +52,7 @@ _ARM = {
     "relative": r"add (\w+), pc(?:, \1)?$",
     "literal": r"v?ldr\S* (\w+), \[pc(?:, #(-?(?:0x[0-9a-f]+|\d+)))?\]$",
     "table": r"tb([bh]) \[pc",
-    "call": rf"(?:bl{_CONDITION}? #(0x[0-9a-f]+|\d+)$|blx #)",
+    "call": rf"(?:bl{_CONDITION}? #(0x[0-9a-f]+|\d+)$|blx )",
     "saves_link": r"(?:push(?:\.w)? |stmdb sp!, )\{.*\blr\}|str(?:\.w)? lr, \[sp, #-",
 }
 _SHAPES = PerIsa(
@@ -64,7 +64,7 @@ _SHAPES = PerIsa(
             indirect=r"(?:\w+ )?jmp (?!0x)",
             ends=r"(?:\w+ )?(?:ret|retf|iret\w?|ud[0-2]|hlt|int3|int1)\b",
             filling=r"(?:(?:\w+ )*nop\b|xchg ax, ax$|int3|endbr64|data16|cs nop)",
-            call=r"(?:\w+ )?call (0x[0-9a-f]+)$",
+            call=r"(?:\w+ )?call (?:(0x[0-9a-f]+)$)?",
         ),
         "arm64": _shapes(
             4,
@@ -73,7 +73,7 @@ _SHAPES = PerIsa(
             indirect=r"br(?:aa|ab|aaz|abz)? (?!x30$)",
             ends=r"(?:(?:ret\w*|brk|udf|eret|hlt)\b|br x30$)",
             filling=r"(?:nop|udf #0)",
-            call=r"bl #(0x[0-9a-f]+|\d+)$",
+            call=r"(?:bl #(0x[0-9a-f]+|\d+)$|blr)",
         ),
         "a32": _shapes(4, b"\xd4" * 4, **_ARM),
         "thumb": _shapes(2, b"\xd4" * 2, **_ARM, block=r"i(t[te]{0,3}) "),
@@ -87,9 +87,9 @@ class CodeScan:
 
     ``branches`` are conditional jumps: (target, the next instruction). ``behind`` is what no instruction before it goes
     on to: it stands behind a jump, a return or data. ``jumps`` are the targets of direct jumps, ``calls`` those of
-    direct calls by the place of the call (None: in another instruction set), ``saves`` where the link register is
-    pushed, ``computed`` addresses that are made of a literal and pc, ``cases`` what tables of branches say. ``blocks``
-    are Thumb's IT instructions and what stands in their blocks, each with the block's end.
+    calls by the place of the call (None: what a register or memory says, or in another instruction set), ``saves``
+    where the link register is pushed, ``computed`` addresses that are made of a literal and pc, ``cases`` what tables
+    of branches say. ``blocks`` are Thumb's IT instructions and what stands in their blocks, each with the block's end.
     """
 
     sizes: dict[int, int] = field(default_factory=dict, repr=False)
