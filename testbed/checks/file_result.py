@@ -151,6 +151,8 @@ _START_FILES = frozenset(
     }
 )
 
+_NOT_EXECUTED = "nobody executed it, and the instructions alone do not say what is true there"
+
 
 @dataclass(frozen=True, eq=False)
 class _OneTable:
@@ -413,6 +415,7 @@ def _static_findings(
                 things=(suspect.thing,),
                 evidence=HowKnown.STATIC,
                 instructions=max(len(suspect.wrong), 1),
+                no_repair=_NOT_EXECUTED,
                 **words.named(suspect.at),
             )
 

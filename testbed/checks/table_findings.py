@@ -212,7 +212,9 @@ class _OneFunction:
             also = {register_of(each) for each in cause.directives if each.startswith(OF_REGISTERS)}
             seen = self._seen(function, cause.all_pcs, {*cause.things, *also}, before)
             told = self._finding(FindingKind.WRONG_ROW, cause.all_pcs, things, repair, seen)
-            yield replace(told, no_repair=_NOT_WRITTEN_SO) if found and not repair else told
+            is_known = all(function.is_known(i, thing) for thing in cause.things)
+            why = _NOT_WRITTEN_SO if found else _NOT_WHERE_IT_REACHES if is_known else ""
+            yield told if repair else replace(told, no_repair=why)
 
     def _told(
         self, function: TriedFunction, before: Sequence[FrameState]
@@ -459,6 +461,7 @@ _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.
 _OF_SAVES = [section for section, its in BY_SECTION.items() if its.directives is Directives.SAVES]
 _LEAVES_OUT = [section for section, its in BY_SECTION.items() if its.leaves_out]  # that is no missing directive
 _NOT_WRITTEN_SO = "directives were found, but written into the source they do not give right rows"
+_NOT_WHERE_IT_REACHES = "what is true here is not so, or not known to be so, wherever a directive would reach"
 _OTHER_COLUMN = "and what that has is not where it returns to"
 _NOT_BY_CFA, _SOMETIMES = " not, or not with the CFA, which unwinders take", ", at some visits at least"
 _NOTHING = {True: "and there is a caller to be found", False: "and nobody calls this code"}

@@ -268,6 +268,16 @@ class TriedFunction:
             found[i] &= changed
         return found
 
+    def is_known(self, i: int, thing: str) -> bool:
+        """Is one thing true at all visits of an instruction, that a directive could say if it were so further down?"""
+        true = self.tried[i].true
+        if thing == THE_CFA:
+            return any(points_into(true, base, self.arch) for base in (self.arch.sp, *self.arch.frame_pointers))
+        if thing == self.return_address(i) and thing not in (self.arch.pc, self.arch.link):
+            return False
+        place = true.places.get(thing)
+        return place is not None and (place.in_place or (bool(place.offsets or place.registers) and not place.vague))
+
     def _is_right_cfa(self, i: int, state: FrameState) -> bool:
         cfa, each = cfa_of(state), self.tried[i]
         if isinstance(cfa, RegisterPlus) and (cfa.register != self.arch.sp or cfa.register in each.true.cfa):

@@ -3,7 +3,7 @@
 // case: a slot that counts from the wrong register
 // | it: 1 of 1 function has a wrong row; all 15 instructions were executed.
 // | warning `testb $1, %dil`, at -2, 2: `movq %rbx, 8(%rsp)`; f < caller (%rbx wrong) < main
-// | f+0x11 (testb $1, %dil): %rbx is shown wrong in the caller: the row says %rbx is at CFA-8, %rbx still has the caller's value; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | f+0x11 (testb $1, %dil): %rbx is shown wrong in the caller: the row says %rbx is at CFA-8, %rbx still has the caller's value; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | f: 15, 13 executed, 2 forced, all came back
 // case: the save is not told, and the register changes on a forced path of one plan only
 // -  .cfi_rel_offset %rbx, 8
@@ -19,7 +19,7 @@
 // +  movq %rbx, 8(%rsp)
 // | it: 1 of 1 function has a wrong row; all 15 instructions were executed.
 // | warning `movq %rbx, 8(%rsp)`, at -2, 2: `andq $-64, %rsp`; f < caller (%rbx wrong) < main
-// | f+0xc (movq %rbx, 8(%rsp)): %rbx is shown wrong in the caller: the row says %rbx is at CFA-8, %rbx still has the caller's value; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
+// | f+0xc (movq %rbx, 8(%rsp)): %rbx is shown wrong in the caller: the row says %rbx is at CFA-8, %rbx still has the caller's value; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
 // | f: 15, 13 executed, 2 forced, all came back
 
  .text

@@ -3,7 +3,7 @@
 // case: as it is
 // | it: 1 of 1 function has a wrong row; all 5 instructions were executed.
 // | warning `call    g@PLT`, at -1, 9: `xorl %ebx, %ebx`; f < caller (%rbx wrong) < main
-// | f+0x5 (call g@PLT): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r10; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x5 (call g@PLT): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is in %r10; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 5, 5 executed, all came back
 // case: nobody is called
 // -         call    g@PLT

@@ -10,7 +10,7 @@
 // -         .save {r4, r5, r6, lr}
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
 // | error `2:      blx r1`, at +0, 9: `blx r1`; f < caller < no code (a word of the caller's frame)
-// | f+0x24 (blx r1): the caller is found, and who called it is lost: the row says CFA = sp+8, the true CFA is sp+24 here; no correction is given: no directive was found that makes its rows right (.ARM.exidx; seen when it was executed)
+// | f+0x24 (blx r1): the caller is found, and who called it is lost: the row says CFA = sp+8, the true CFA is sp+24 here; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.ARM.exidx; seen when it was executed)
 // | f: 12, 10 executed, 2 forced, some came back
 // | dropped 1: came back with another SP, or with callee-saved registers lost
 // | dropped 1: a jump to where no code is

@@ -44,7 +44,7 @@
 // +  .cfi_def_cfa_offset 24
 // | it: 1 of 1 function has a wrong row; 8 of 13 instructions were executed (61.5 %), 5 undecided, in f.
 // | warning `pushq %rbp`, at -2, 2: `movq %rsp, (%rdi)`; f < caller (%rbx wrong) < main
-// | f+0x13 (pushq %rbp): %rbx is shown wrong in the caller: the row says %rbx is at CFA-16, %rbx still has the caller's value; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | f+0x13 (pushq %rbp): %rbx is shown wrong in the caller: the row says %rbx is at CFA-16, %rbx still has the caller's value; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | f: 13, 8 executed, 5 never, some came back
 // | dropped 3: SP leaves the stack
 

@@ -13,7 +13,7 @@
 // +         .cfi_def_cfa %rsp, 16
 // | it: 1 of 1 function has a wrong row; 4 of 5 instructions were executed (80.0 %), 1 only read.
 // | error `call    other@PLT`, no place
-// | f+0x5 (call other@plt): the row says CFA = r10+0x8, r10 is another value, not the caller's; no correction is given: no directive was found that makes its rows right (.eh_frame; only read: it follows from the instructions before it)
+// | f+0x5 (call other@plt): the row says CFA = r10+0x8, r10 is another value, not the caller's; no correction is given: nobody executed it, and the instructions alone do not say what is true there (.eh_frame; only read: it follows from the instructions before it)
 // | f: 5, 4 executed, 1 static, all came back
 // case: a saved register in one that the testbed does not record
 // -         movq    %rsp, %r10

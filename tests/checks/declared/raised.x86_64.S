@@ -3,7 +3,7 @@
 // case: as it is
 // | it: 1 of 1 function has a wrong row; 6 of 10 instructions were executed (60.0 %), 4 only read.
 // | error `movq    %rsp, %rdi`, no place
-// | f+0x15 (mov rdi, rsp): the row says CFA = rsp+0x10, rsp is an address in the stack, at a distance from the CFA that is not known; no correction is given: no directive was found that makes its rows right (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
+// | f+0x15 (mov rdi, rsp): the row says CFA = rsp+0x10, rsp is an address in the stack, at a distance from the CFA that is not known; no correction is given: nobody executed it, and the instructions alone do not say what is true there (.eh_frame; only read: it follows from the instructions before it; 2 more instructions by the same cause)
 // | f: 10, 6 executed, 4 static, some came back
 // | dropped 2: SP leaves the stack
 // case: counted from the frame pointer

@@ -18,7 +18,7 @@
 // + 1:      leave
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
 // | warning `leaq    (%rbx, %rsi), %rax`, at -1, 9: `movq %rdi, %rbx`; f < caller (%rbx wrong) < main
-// | f+0x20 (leaq (%rbx, %rsi), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-128; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
+// | f+0x20 (leaq (%rbx, %rsi), %rax): %rbx is shown wrong in the caller: the row says %rbx is still in %rbx, the caller's %rbx is at CFA-128; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | f: 12, 12 executed, all came back
 
         .globl f

@@ -75,7 +75,7 @@
 // + add sp, #8
 // | it: 1 of 1 function has a wrong row; all 12 instructions were executed.
 // | error `bl second`, at +0, 1: `bl second`; f < no code (the caller's r4)
-// | f+0x12 (bl second): the caller is lost: the row says CFA = sp+24, the true CFA is sp+32 here; no correction is given: no directive was found that makes its rows right (.ARM.exidx; seen when it was executed)
+// | f+0x12 (bl second): the caller is lost: the row says CFA = sp+24, the true CFA is sp+32 here; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.ARM.exidx; seen when it was executed)
 // | f: 12, 12 executed, all came back
 
 .syntax unified

@@ -23,7 +23,7 @@
 // | error `stp x29, x30, [sp, #-32]!`, at -1, 1: `ldr x30, [sp], #16`; f < caller < no code (the word at CFA+256); tried: it makes 4 instructions right and none wrong
 // | f+0x8 (stp x29, x30, [sp, #-32]!): the caller is found, and who called it is lost: the row says CFA = sp+0, the true CFA is sp-16 here: add `.cfi_adjust_cfa_offset -16` behind line 6 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | error `stp x29, x30, [sp, #-32]!`, at -1, 1: `ldr x30, [sp], #16`; f < what is in x30
-// | f+0x8 (stp x29, x30, [sp, #-32]!): the caller is lost: the row says x30 is still in x30, the caller's x30 is in x9; no correction is given: no directive was found that makes its rows right (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f+0x8 (stp x29, x30, [sp, #-32]!): the caller is lost: the row says x30 is still in x30, the caller's x30 is in x9; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | f: 9, 6 executed, 3 never, some came back
 // | dropped 3: came back with another SP, or with callee-saved registers lost
 // | as is advised: it: 1 of 1 function has a wrong row; 6 of 9 instructions were executed (66.7 %), 3 undecided, in f.
