@@ -236,7 +236,8 @@ def file_check(
     for name, one in one_of.items():
         is_read, every = reads and name not in AT_CALLS, len(executed) == len(sizes)
         reading = read_statically(image, name, one.table) if is_read else None
-        bare = _true_of_bare(one, reading, sizes) if reading and not every else {}
+        wrong = one.every.pc[one.every.wrong > 0]
+        bare = reading.true_of_bare({*wrong.tolist()}, sizes) if reading and not every else {}
         findings += _findings(calls, name, one, bare, sizes, words, failures)
         findings += half_cfas(one.table, image, sizes, words)
         if not is_read:
@@ -339,7 +340,7 @@ def _findings(
 ) -> Iterator[TableFinding]:
     """The findings of one table, at the instructions of functions that were decoded; ``failures`` gets more.
 
-    ``bare`` is what is true besides where nobody executed it: `_true_of_bare`.
+    ``bare`` is what is true besides where nobody executed it: `StaticReading.true_of_bare`.
     """
     image = calls.image
     on_natural = frozenset(one.natural.pc[one.natural.wrong > 0].tolist())
@@ -364,19 +365,6 @@ def _findings(
     seen = [calls.as_seen(_as_start_code(each), one.table, one.true) for each in found]
     own = told_once(seen, image, name, one.table, one.true)
     yield from sorted(_one_each(own), key=lambda each: each.pc)
-
-
-def _true_of_bare(one: _OneTable, reading: StaticReading, sizes: Mapping[int, int]) -> dict[int, ObservedRow]:
-    """What the static pass says of entries that have one row for all their code, which is wrong where it was executed.
-
-    Their directives are written as a whole: what the end gives back, which perhaps nobody executed, belongs to them.
-    """
-    wrong, found = {*one.every.pc[one.every.wrong > 0].tolist()}, dict[int, ObservedRow]()
-    for suspect in reading.suspects(sizes):
-        row = one.table.at(suspect.at)
-        if row and suspect.pcs & wrong and all(row.start <= pc < row.end for pc in suspect.pcs):
-            found |= suspect.true
-    return found
 
 
 def _as_start_code(finding: TableFinding) -> TableFinding:

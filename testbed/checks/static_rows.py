@@ -144,6 +144,19 @@ class StaticReading:
                 partial(self._observed_of, record, its),
             )
 
+    def true_of_bare(self, wrong: Collection[int], asked: Collection[int]) -> dict[int, ObservedRow]:
+        """What is known of entries that have one row for all their code, which is ``wrong`` where it was executed.
+
+        Their directives are written as a whole: what the end gives back, which perhaps nobody executed, belongs to
+        them.
+        """
+        found = dict[int, ObservedRow]()
+        for suspect in self.suspects(asked):
+            row = self.table.at(suspect.at)
+            if row and suspect.pcs & {*wrong} and all(row.start <= pc < row.end for pc in suspect.pcs):
+                found |= suspect.true
+        return found
+
     def written(self, asked: NDArray[np.uint64]) -> Iterator[tuple[int, int, str]]:
         """Where code begins and ends of which some instruction is ``asked`` for, each with a register that the
         instructions write: it has another value there than its rows say, or the entry leaves it so. Not that of the
