@@ -243,10 +243,9 @@ class Advisor:
         before, state, own = function.states[i - 1], function.states[i], register_of(old)
         if before.get(own) != state.get(own):
             return None
-        judged, places, wrong = function.convention.judged, function.tried[i].true.places, row.registers.get(own)
+        judged, wrong = function.convention.judged, row.registers.get(own)
         if isinstance(wrong, Offset):
-            saved = [each for each in judged if each in places and wrong.offset in places[each].offsets]
-            found = [f"{_OFFSET} {each}, {wrong.offset:#x}" for each in saved if state.get(each) in (None, SameValue())]
+            found = [f"{_OFFSET} {each}, {wrong.offset:#x}" for each in function.untold_at(i, wrong.offset)]
         else:
             was = function.tried[i - 1].true.places
             there = [each for each in function.given_back[i] if isinstance(state.get(each), Offset) and each in judged]

@@ -159,13 +159,23 @@ class TriedFunction:
 
     def takes_back(self, i: int, values: FrameState, fixed: int, last: int) -> bool:
         """Do ``values`` cancel what the table says at an instruction, also of code that nobody tried: there its author
-        may mean it? The last instruction that becomes right is ``fixed``, the last that they reach ``last``.
+        may mean it, but of the slot of another register. The last instruction that becomes right is ``fixed``, the last
+        that they reach ``last``.
         """
         said = () if not i or self.begins(i) else self.sets(i) & values.keys()
+        slots = {part: rule.offset for part in said if isinstance(rule := self.states[i].get(part), Offset)}
+        meant = [part for part in said if part not in slots or not self.untold_at(i, slots[part])]
         behind = range(self.tried[fixed].pc + 1, self.spans[self.tried[last].span].end)
-        return any(self.states[i - 1].get(part) == values[part] for part in said) and any(
+        return any(self.states[i - 1].get(part) == values[part] for part in meant) and any(
             map(behind.count, self.untried)
         )
+
+    def untold_at(self, i: int, offset: int) -> list[str]:
+        """The registers that lie at an offset from the CFA, and of which no save is told: a slot that is told of as
+        another one's is meant of them."""
+        places, state = self.tried[i].true.places, self.states[i]
+        there = [each for each in self.convention.judged if each in places and offset in places[each].offsets]
+        return [each for each in there if state.get(each) in (None, SameValue())]
 
     def is_early(self, its: Collection[tuple[int, str]]) -> bool:
         """Could all that is wrong at some pcs be right in code behind them that nobody tried: does the frame have no
