@@ -31,7 +31,7 @@
 // + mov x8, x0
 // | it: 1 of 3 functions has code without a row; 8 of 11 instructions were executed (72.7 %), 3 undecided, in raises; 5 have no row.
 // | error `str x30, [sp, -16]!`, at +0, 1: `str x30, [sp, -16]!`; raises < nothing more; tried: it makes 3 of 5 instructions right; what the others need as well, testbed annotate writes
-// | raises (str x30, [sp, -16]!): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 5, and `.cfi_endproc` behind line 12 (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
+// | raises (str x30, [sp, -16]!): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 5, and `.cfi_endproc` behind line 12 (tried: it makes 3 of 5 instructions right; what the others need as well, testbed annotate writes) (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
 // | raises: 8, 5 executed, 3 never, 5 without row, some came back
 // | f: 2, 2 executed, some came back
 // | g: 1, 1 executed, all came back

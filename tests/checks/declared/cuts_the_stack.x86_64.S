@@ -26,7 +26,7 @@
 // + call elsewhere
 // | it: 1 of 3 functions has code without a row; 6 of 8 instructions were executed (75.0 %), 2 undecided, in raises; 3 have no row.
 // | error `subq $8, %rsp`, at +0, 1: `subq $8, %rsp`; raises < nothing more; tried: it makes 1 of 3 instructions right; what the others need as well, testbed annotate writes
-// | raises (subq $8, %rsp): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 5, and `.cfi_endproc` behind line 9 (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
+// | raises (subq $8, %rsp): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 5, and `.cfi_endproc` behind line 9 (tried: it makes 1 of 3 instructions right; what the others need as well, testbed annotate writes) (.eh_frame; seen when it was executed; 2 more instructions by the same cause)
 // | raises: 5, 3 executed, 2 never, 3 without row, some came back
 // | f: 2, 1 executed, 1 forced, some came back
 // | g: 1, 1 executed, all came back
