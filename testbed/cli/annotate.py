@@ -75,4 +75,4 @@ def _told(found: Fixed) -> Iterator[str]:
     else:
         left = f"; {count(len(found.left), 'function')} left" if found.left else ""
         of = "it" if len(found.corrected) == 1 else "them"
-        yield f"{name}: {done} annotated; every instruction of {of} was tried, and every row is right{left}."
+        yield f"{name}: {done} annotated; every instruction of {of} was tried or read, and every row is right{left}."
