@@ -372,7 +372,7 @@ _REASONS = {
     room.NO_PART: "its first row is that of a part of a function, and nothing leads to it so",
     room.NO_SET: "code whose instruction set the file does not tell",
     room.OTHER_FRAME: "a row with a rule for SP itself: another frame than the caller's",
-    room.NOT_REACHED: "code that nothing could lead to, and in which no row begins: perhaps data",
+    room.NOT_REACHED: "code that nothing is known to lead to, and in which no row begins: perhaps data",
     room.BAD_TABLE: "an entry that breaks the format, or says what is not known",
 }
 _RULES = {

@@ -16,6 +16,7 @@ from testbed.sweep.native.codes import (
     CALL,
     CALL_AWAY,
     CALLERS,
+    CLOBBER,
     CONSTANT,
     JUMP,
     KIND,
@@ -33,6 +34,7 @@ from testbed.sweep.native.room import (
     ABOUT,
     AGREES,
     ALL_FOUND,
+    AS_DATA,
     AS_FUNCTION,
     AT,
     AT_CALLS,
@@ -69,6 +71,7 @@ from testbed.sweep.native.room import (
     MOST_BYTES,
     MOST_DECODED,
     MOST_HEADS,
+    NAMED,
     NO_CODE,
     NO_PART,
     NOT_ENDING,
@@ -132,7 +135,7 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
         room.marks[k] = room.decoded_at[k] = -1
     room.counts[HEADS] = instructions = used = straight = 0
     mark(entry[START], entry, room)
-    at, row, first, is_behind = begin, entry[FIRST_ROW], -1, False
+    at, row, first, is_behind, is_unread = begin, entry[FIRST_ROW], -1, False, False
     while at < begin + size:
         if room.decoded_at[at - begin] == LOADED:
             at, straight = at + machine.step, instructions
@@ -141,25 +144,35 @@ def mark_heads(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> A
         operations = room.operations[used:]
         length, flow, target, count = decode(machine.which, swept, at, begin + size, pc, room.fields, operations)
         if length == 0:
-            at, straight = at + machine.step, instructions
+            at, straight, is_unread = (
+                at + machine.step,
+                instructions,
+                len(swept.modes) == 0,
+            )  # no symbol says what it is
             continue
         if max(used + MOST_OPERATIONS, instructions) < MOST_DECODED:
             known = room.decoded[instructions]
             known[LENGTH], known[FLOW], known[TARGET] = length, flow, target
             known[FIRST_OPERATION], known[OPERATION_COUNT] = used, count
-            known[TO_UNKNOWN] = 0
+            known[TO_UNKNOWN], known[AS_DATA] = 0, is_unread or room.decoded_at[at - begin] == NAMED
             room.decoded_at[at - begin] = instructions
             instructions, used = instructions + 1, used + count
         for k in range(count):
             if operations[k, 0] == CONSTANT and operations[k, 3] > 0:
                 word = at - begin + operations[k, 3]
                 room.decoded_at[word : min(word + machine.word, size)] = LOADED
+            if operations[k, 0] == CLOBBER and operations[k, 4] == 1:
+                place = at - begin + length + operations[k, 2]
+                if 0 <= place < size and room.decoded_at[place] >= 0:
+                    room.decoded[room.decoded_at[place], AS_DATA] = 1
+                elif 0 <= place < size:
+                    room.decoded_at[place] = NAMED
         if flow == AWAY:
             room.decoded[straight:instructions, TO_UNKNOWN] = 1
         if flow != NEXT and flow != NOTHING:
             straight = instructions
-        if first < 0 and flow != NOTHING:
-            first = pc
+        if flow != NOTHING:
+            first, is_unread = pc if first < 0 else first, False
         if is_behind and flow != NOTHING:
             mark(pc, entry, room)
             is_behind = False
@@ -241,7 +254,10 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         room.pending[head] = 1
         return
     row = max(last_not_above(swept.rows, PC, entry[FIRST_ROW], entry[LAST_ROW], pc), entry[FIRST_ROW])
-    edge = room.spare[ON_EDGE]
+    edge, at = room.spare[ON_EDGE], room.decoded_at[pc - entry[START]]
+    as_data = at >= 0 and room.decoded[at, AS_DATA] != 0
+    if head > 0 and room.states[head - 1][IS_ASSUMED] == UNREACHED:
+        as_data = True  # so is what follows data
     if swept.at_calls:  # its row does not say what is known here
         believe(room.states[head], swept.rows[row], pc, swept, room, machine)
         room.states[head][IS_ASSUMED], room.pending[head] = BELIEVED, 1
@@ -253,6 +269,7 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
             copy_state(edge, room.spare[which])
             if quietly(edge, swept, row, pc, (-1, SWITCHED), room, machine) == FINE:
                 copy_state(room.states[head], edge)
+                room.states[head][IS_ASSUMED] = UNREACHED if as_data else edge[IS_ASSUMED]
                 room.pending[head] = 1
                 return
     state = room.states[head]
@@ -264,7 +281,7 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         copy_state(edge, room.states[before])
         if quietly(edge, swept, row, pc, (-1, SWITCHED), room, machine) == FINE:
             keep_frame(state, edge, machine)
-    if room.counts[AT_JUMPS] == 0 and room.counts[AT_LEAF_JUMPS] == 0:
+    if as_data or (room.counts[AT_JUMPS] == 0 and room.counts[AT_LEAF_JUMPS] == 0):
         state[IS_ASSUMED] = UNREACHED  # no jump could lead there
     room.pending[head] = 1
     room.counts[UNLED_HEADS] += 1

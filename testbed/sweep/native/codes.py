@@ -17,7 +17,7 @@ NEXT, JUMP, BRANCH, CALL, CALL_AWAY, AWAY, RETURN, STOP, NOTHING = range(9)
 PERHAPS = 16  # added to RETURN and AWAY: under a condition; the operations are what is done on that way only
 
 # Operations: kind, register, then
-#   CLOBBER   it gets a value that nobody follows
+#   CLOBBER   it gets a value that nobody follows; distance, 0, 1: an address so far behind the instruction
 #   HIDE      it gets a value that may be any register's: out of a vector register, or of what is not decoded
 #   COPY      source
 #   ADD       source, number

@@ -270,8 +270,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         if room.decoded_at[pc - entry[START]] == LOADED:
             return
         while row + 1 < entry[LAST_ROW] and swept.rows[row + 1, PC] <= pc:
-            row += 1
-            is_due = True
+            row, is_due = row + 1, True
         length, flow, target, operations = instruction(
             pc - entry[START], pc, entry, place_of_code, swept, room, machine
         )

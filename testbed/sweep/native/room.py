@@ -120,9 +120,11 @@ class WorkRoom(NamedTuple):
 (WRONG_NOW, WRONG_BEFORE, ENDS_ELSEWHERE, IS_GIVEN) = range(16, 20)
 COUNTS = 20
 # Columns of `decoded`.
-LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT, TO_UNKNOWN = range(6)  # straight code to a jump to anywhere
-DECODED_COLUMNS = 6
-LOADED = -2  # in `decoded_at`: data, which instructions before it load
+LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT, TO_UNKNOWN, AS_DATA = range(7)
+# TO_UNKNOWN: of straight code to a jump to anywhere. AS_DATA: an instruction takes its address, or the bytes before it
+# are no instruction.
+DECODED_COLUMNS = 7
+LOADED, NAMED = -2, -3  # in `decoded_at`: data, which instructions before it load; what they take the address of
 # In `led`: nobody; an entry that begins as a function does; nobody, and it ends where a function would end that began
 # here. Of another one, its number and 1.
 BY_NOBODY, BY_FUNCTION, AS_FUNCTION = 0, -1, -2

@@ -255,7 +255,8 @@ def moves(fields: Any, operations: Any) -> Any:
             return emit(operations, 0, ADD, register(fields, REG), base, fields[DISPLACEMENT], 0)
         if size == 8 and fields[BASE] >= 0 and fields[INDEX] >= 0:
             return emit(operations, 0, ADD_TWO, register(fields, REG), int(DWARF[fields[BASE]]), -1, 1)
-        return emit(operations, 0, CLOBBER, register(fields, REG), 0, 0, 0)
+        is_near = fields[MOD] == 0 and fields[RM] & 7 == 5
+        return emit(operations, 0, CLOBBER, register(fields, REG), fields[DISPLACEMENT], 0, 1 if is_near else 0)
     if opcode == 0x8F:
         count = pop(-1, operations)
         return to_operand(fields, ANY_VALUE, 8, operations, count)

@@ -2,8 +2,8 @@
 //
 // case: as it is
 // | 0 of 1 agree
-// | cannot tell: code that nothing could lead to, and in which no row begins: perhaps data
-// | f+0x1a: code that nothing could lead to, and in which no row begins: perhaps data
+// | cannot tell: code that nothing is known to lead to, and in which no row begins: perhaps data
+// | f+0x1a: code that nothing is known to lead to, and in which no row begins: perhaps data
 // case: a row that begins there shows that it is code
 // -         .quad   0xfedcba9876543210
 // +         pushq   %rbx

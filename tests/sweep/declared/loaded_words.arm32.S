@@ -7,8 +7,8 @@
 // -         ldr     r0, [pc, #4]
 // +         nop
 // | 1 of 2 agree
-// | cannot tell: code that nothing could lead to, and in which no row begins: perhaps data
-// | f+0x8: code that nothing could lead to, and in which no row begins: perhaps data
+// | cannot tell: code that nothing is known to lead to, and in which no row begins: perhaps data
+// | f+0x8: code that nothing is known to lead to, and in which no row begins: perhaps data
 
         .syntax unified
         .thumb
