@@ -12,6 +12,8 @@ import json
 import re
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 
 import pydemumble
@@ -29,6 +31,7 @@ _PART = re.compile(
 _SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
 
 FITS = 40  # characters of a name that is not made shorter
+FITS_ALONE = 60  # of one that has to be told from others
 _ANONYMOUS = "{anonymous}"
 _ARGUMENTS = "\0"  # where the parameters of a function stood
 _OPENING = {"<": "<..>", "(": _ARGUMENTS, "decltype(": "decltype", "{lambda": "{lambda}"}
@@ -78,6 +81,15 @@ def brief(name: str) -> str:
     if name.startswith("_Z") and len(name) > FITS:
         return _beginning(name)
     return name if len(name) <= FITS or "::" not in name else _shortened(name)
+
+
+def told_apart(names: Iterable[str]) -> dict[str, str]:
+    """Each name as `brief` has it; where that is of several, with what stands in its templates, if it is not long."""
+    short = {name: brief(name) for name in names}
+    many = Counter(short.values())
+    whole = {name: without_parameters(name) for name, said in short.items() if many[said] > 1}
+    fitting = {name: said for name, said in whole.items() if len(said) <= FITS_ALONE}
+    return short | fitting
 
 
 def _beginning(mangled: str) -> str:

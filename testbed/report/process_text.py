@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from testbed.image import Image, LoadedImage, image_covering
-from testbed.image.demangling import brief
+from testbed.image.demangling import brief, told_apart
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongThread
@@ -209,13 +209,14 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
     most = sorted(steps, key=lambda code: (-steps[code], code.function))[:MOST_FUNCTIONS]
     if not most:
         return
-    rows, nearer, names = [], _any_nearer(shares), Counter(brief(code.function) for code in most)
+    rows, nearer, names = [], _any_nearer(shares), told_apart(code.function for code in most)
+    several = Counter(names[code.function] for code in most)
     for code in most:
         found = [each.get(code) for each in by_code]
         counts = [(one.within if nearer else one.right, one.steps) if one is not None else None for one in found]
         said = [share(*both) if both is not None else "-" for both in counts]
-        name = brief(code.function)
-        name += f" at {code.start:#x}" * (names[name] > 1)  # templates of one name
+        name = names[code.function]
+        name += f" at {code.start:#x}" * (several[name] > 1)
         rows.append((name, line_of(process.run.images, code), f"{steps[code]:,}", *said))
     yield Text()
     yield ColumnBlocks(

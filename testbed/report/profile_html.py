@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from testbed.image.demangling import brief, last_part
+from testbed.image.demangling import brief, last_part, told_apart
 from testbed.process import ProcessRun
 from testbed.profiling.result import UnwinderShare
 from testbed.profiling.samples import Mark, Marked, SampledProfile
@@ -237,8 +237,9 @@ def _functions(profiles: Sequence[SampledProfile]) -> Iterator[tuple[str, str, l
         for stack, many in profile.stacks.items():
             seen.update({name: many for name in set(stack) & profile.own} if profile is profiles[0] else {})
             seen.update({name: 0 for name in set(stack) & profile.own})
-    for name, _ in sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:MOST_FUNCTIONS]:
-        yield printable(brief(name)), printable(name), [share(each.under(name), each.samples) for each in profiles]
+    most = sorted(seen, key=lambda name: (-seen[name], name))[:MOST_FUNCTIONS]
+    for name, said in told_apart(most).items():
+        yield printable(said), printable(name), [share(each.under(name), each.samples) for each in profiles]
 
 
 def _told(build: ProfiledBuild) -> Mapping[str, Any]:

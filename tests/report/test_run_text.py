@@ -276,6 +276,22 @@ def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
     assert re.search(r" stack_ +libgcc_\n.* scan +backtrace\n", "\n".join(lines)), lines
 
 
+def test_functions_of_one_brief_name_are_told_apart_by_what_is_in_their_templates_or_by_their_place() -> None:
+    long = "std::vector<expr::Operation, std::allocator<expr::Operation> >"
+    names = {
+        "expr::Binary<expr::Add>::visit(expr::Visitor const&)": "expr::Binary<expr::Add>::visit ",
+        "expr::Binary<expr::Mul>::visit(expr::Visitor const&)": "expr::Binary<expr::Mul>::visit ",
+        f"expr::sorted<{long}>(expr::Context&)": "expr::sorted<..> at 0x2000 ",
+        f"expr::sorted<{long}, 2>(expr::Context&)": "expr::sorted<..> at 0x3000 ",
+        "expr::parse(std::string const&, expr::Context const&)": "expr::parse ",
+    }
+    code = tuple(
+        CodeShare(ProcessCode(CodePart.OWN, name, start=0x1000 * i), 100 - i, 9, 0, 9) for i, name in enumerate(names)
+    )
+    lines = shown(Group(*_functions(PROCESS, [replace(ALL_EXACT, code=code)])), 120).splitlines()
+    assert [line[: len(said)] for line, said in zip(lines[3:], names.values(), strict=True)] == list(names.values())
+
+
 # Rows of tables on terminals of any width: nothing is cut, and what differs looks different.
 
 
