@@ -53,7 +53,8 @@ def addresses_at(image: Image, place: AskedPlace) -> list[int]:
 def inlined_at(image: Image, place: AskedPlace) -> list[int]:
     """Where calls of a function begin that were replaced by its code, at link-time addresses."""
     calls = (call for function in debug_info(image).functions for call in function.every_inlined())
-    return sorted({call.ranges[0][0] + place.offset for call in calls if call.ranges and _is_called(call, place.name)})
+    entries = (call.entry for call in calls if call.entry is not None and _is_called(call, place.name))
+    return sorted({entry + place.offset for entry in entries})
 
 
 def _is_called(call: Inlined, name: str) -> bool:
@@ -70,6 +71,8 @@ def located(files: Sequence[LoadedImage], location: str) -> tuple[list[int], int
     for places in (addresses_at, inlined_at):
         for loaded in files:
             if found := places(loaded.image, place):
+                if loaded is files[0] and places is addresses_at and place.line is None:  # it may be inlined elsewhere
+                    found = sorted({*found, *inlined_at(loaded.image, place)})
                 return [address + loaded.bias for address in found], place.visit
     raise UsageError(f"{location[:60]}: {missing([each.image for each in files], place)}")
 

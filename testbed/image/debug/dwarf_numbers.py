@@ -28,6 +28,7 @@ class Attribute(IntEnum):
     CALLING_CONVENTION = 0x36
     DECLARATION = 0x3C
     SPECIFICATION = 0x47
+    ENTRY_PC = 0x52
     RANGES = 0x55
     CALL_COLUMN = 0x57
     CALL_FILE = 0x58

@@ -219,12 +219,16 @@ MAX_ORIGINS = 16  # abstract origins and specifications followed from one entry:
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """One call that the compiler replaced by the callee's body: the callee, its code, and where the call stood."""
+    """One call that the compiler replaced by the callee's body: the callee, its code, and where the call stood.
+
+    ``entry`` is where that code begins to run, the first of its addresses where nothing says it.
+    """
 
     name: str
     linkage_name: str
     ranges: tuple[Range, ...]
     called_from: Line
+    entry: int | None
     inner: tuple[Inlined, ...] = field(repr=False)
 
     def covers(self, address: int) -> bool:
@@ -323,7 +327,10 @@ def _inlined(parent: DebugEntry, entries: Entries, files: Mapping[int, str]) -> 
                 child.number(Attribute.CALL_LINE) or 0,
                 child.number(Attribute.CALL_COLUMN) or 0,
             )
-            yield Inlined(name, linkage, ranges_of(child), place, tuple(_inlined(child, entries, files)))
+            ranges = ranges_of(child)
+            begins = child.address(Attribute.ENTRY_PC)
+            first = ranges[0][0] if ranges and begins is None else begins
+            yield Inlined(name, linkage, ranges, place, first, tuple(_inlined(child, entries, files)))
         elif child.tag != Tag.SUBPROGRAM:
             yield from _inlined(child, entries, files)
 

@@ -4,7 +4,7 @@
 // case: as it is
 // | it: 1 of 1 function has code without a row; all 4 instructions were executed; 4 have no row.
 // | error `push %rbp`, at -1, 1: `.cfi_startproc simple`; f < nothing more; tried: it makes 2 of 4 instructions right; what the others need as well, testbed annotate writes
-// | f (push %rbp): the caller is lost: no row covers this instruction, and its function is called: write `.cfi_startproc` for `.cfi_startproc simple` in line 5 (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
+// | f (push %rbp): the caller is lost: no row covers this instruction, and its function is called: write `.cfi_startproc` for `.cfi_startproc simple` in line 5 (tried: it makes 2 of 4 instructions right; what the others need as well, testbed annotate writes) (.eh_frame; seen when it was executed; 3 more instructions by the same cause)
 // | f: 4, 4 executed, 4 without row, all came back
 // | as is advised: it: every row is right; all 4 instructions were executed.
 // case: the author says the CFA himself

@@ -4,7 +4,7 @@
 // case: as it is
 // | it: 1 of 2 functions has code without a row; all 12 instructions were executed; 8 have no row.
 // | error `pushq %rbp`, at +0, 9: `pushq %rbp`; no name < nothing more; tried: it makes 2 of 8 instructions right; what the others need as well, testbed annotate writes
-// | no name (pushq %rbp): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 16, and `.cfi_endproc` behind line 23 (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
+// | no name (pushq %rbp): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 16, and `.cfi_endproc` behind line 23 (tried: it makes 2 of 8 instructions right; what the others need as well, testbed annotate writes) (.eh_frame; seen when it was executed; 7 more instructions by the same cause)
 // | f: 4, 4 executed, all came back
 // | no name: 8, 8 executed, 8 without row, all came back
 // | as is advised: it: 1 of 2 functions has a wrong row; all 12 instructions were executed.

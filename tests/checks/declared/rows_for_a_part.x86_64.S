@@ -13,7 +13,7 @@
 // +  popq %rbx
 // | it: 1 of 1 function has code without a row; all 8 instructions were executed; 5 have no row.
 // | error `pushq %rbx`, at +0, 2: `pushq %rbx`; f < nothing more; tried: it makes 3 of 5 instructions right; what the others need as well, testbed annotate writes
-// | f+0xb (pushq %rbx): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 11, and `.cfi_endproc` behind line 15 (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
+// | f+0xb (pushq %rbx): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 11, and `.cfi_endproc` behind line 15 (tried: it makes 3 of 5 instructions right; what the others need as well, testbed annotate writes) (.eh_frame; seen when it was executed; 4 more instructions by the same cause)
 // | f: 8, 8 executed, 5 without row, all came back
 // | as is advised: it: 1 of 2 functions has a wrong row; all 8 instructions were executed.
 

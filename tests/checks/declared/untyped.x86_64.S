@@ -30,7 +30,7 @@
 // | note `leaq    (%rdi,%rdi), %rax`, at +0, 9: `leaq (%rdi,%rdi), %rax`; twice < nothing more; tried: it makes 2 instructions right and none wrong
 // | twice (leaq (%rdi,%rdi), %rax): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 5, and `.cfi_endproc` behind line 6 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | error `pushq   %rbx`, at +0, 9: `pushq %rbx`; sum < nothing more; tried: it makes 2 of 10 instructions right; what the others need as well, testbed annotate writes
-// | sum (pushq %rbx): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 9, and `.cfi_endproc` behind line 18 (.eh_frame; seen when it was executed; 9 more instructions by the same cause)
+// | sum (pushq %rbx): the caller is lost: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 9, and `.cfi_endproc` behind line 18 (tried: it makes 2 of 10 instructions right; what the others need as well, testbed annotate writes) (.eh_frame; seen when it was executed; 9 more instructions by the same cause)
 // | note `helper: movl    $3, %eax`, at +0, 9: `movl $3, %eax`; helper < nothing more; tried: it makes 2 instructions right and none wrong
 // | helper (movl $3, %eax): nothing calls it from code that has rows: no row covers this instruction, and its function is called: add `.cfi_startproc` before line 19, and `.cfi_endproc` behind line 20 (.eh_frame; seen when it was executed; 1 more instruction by the same cause)
 // | twice: 2, 2 executed, 2 without row, all came back
