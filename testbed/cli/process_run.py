@@ -80,9 +80,11 @@ def _of_text(path: Path) -> str:
     """What is done with a file that may be text: a source is built, a script is run by who reads it."""
     if compiler := _COMPILERS.get(path.suffix):
         return f"{path} is a source: {compiler} -g {path} -o {path.stem}; testbed run ./{path.stem}"
-    return f"{path} is no program file. A script is run by its interpreter: testbed run /usr/bin/python3 -- {path}"
+    reader = _INTERPRETERS.get(path.suffix, "/usr/bin/python3")
+    return f"{path} is no program file. A script is run by its interpreter: testbed run {reader} -- {path}"
 
 
+_INTERPRETERS = {".pl": "/usr/bin/perl", ".rb": "/usr/bin/ruby", ".sh": "/bin/sh"}
 _COMPILERS = {".cpp": "g++", ".cxx": "g++", ".rs": "rustc"}  # of a source that is no program of the corpus: `SOURCES`
 
 
@@ -190,7 +192,7 @@ def _read_by(stdin: Path | None) -> bytes:
 
 def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained, or nothing of the program judged."""
-    from testbed.profiling.result import WatchedProcess, reaches_own_code
+    from testbed.profiling.result import CountedProcess, WatchedProcess, reaches_own_code
 
     _only_of_short_runs(options, own)
     timeline = options.outputs.timeline
@@ -221,7 +223,8 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         from testbed.report.json_forms import ProcessForm
         from testbed.store.codec import encoded
 
-        complete = INTERRUPTED not in click.get_current_context().meta
+        cut = INTERRUPTED in click.get_current_context().meta and process.run.status is None
+        complete = not (cut or unasked or (isinstance(process, CountedProcess) and process.left))
         said = {
             "process": process,
             "run": process.run,
@@ -346,8 +349,8 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
     applicable = _applicable(run.process, named)
     told = show_site(run, row, applicable, number=run.number_of(row), explain=options.explain)
     if options.outputs.html is not None:
-        show_page(run, applicable, options, sorted(threads, key=lambda each: each.number != run.thread.number))
-        click.echo(f"    {options.outputs.html}#step={run.number_of(row)} opens it there", err=options.as_json)
+        ordered = sorted(threads, key=lambda each: each.number != run.thread.number)
+        show_page(run, applicable, options, ordered, run.number_of(row))
     if not told:
         sys.exit(1)
 
@@ -387,14 +390,18 @@ def _show_page(
 
 
 def show_page(
-    run: ThreadRun, unwinders: Sequence[Unwinder], options: RunOptions, threads: Sequence[WatchedThread | LongThread]
+    run: ThreadRun,
+    unwinders: Sequence[Unwinder],
+    options: RunOptions,
+    threads: Sequence[WatchedThread | LongThread],
+    opens: int | None = None,
 ) -> None:
-    """Write a page that steps through the first one of a process's threads, and say so."""
+    """Write a page that steps through the first one of a process's threads, and say so; it ``opens`` at a step."""
     from testbed.campaign.cells import cell_of
     from testbed.report.answers import answers_of
     from testbed.report.phrases import count
     from testbed.report.process_text import others_of
-    from testbed.report.stepper import unwinder_sentence, write_stepper
+    from testbed.report.stepper import stepper_html, unwinder_sentence
 
     path, err = options.outputs.html, options.as_json
     assert path is not None
@@ -403,7 +410,8 @@ def show_page(
         work.advance("writing")
     with written(path):
         cells = [cell_of(run, each.unwinder, each.verdicts) for each in answers.each]
-        write_stepper(run, answers, cells, path, others_of(run.process, threads))
+        page = stepper_html(run, answers, cells, others_of(run.process, threads), opens)
+        path.write_text(page, encoding="utf-8")
     others = {"other thread": len(threads) - 1, "other program": len(run.process.children)}
     named = " and ".join(count(number, noun) for noun, number in others.items() if number)
     more = f", {run.ending}" + f"; it names {named}, and does not step through them" * bool(named)

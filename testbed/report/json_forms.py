@@ -131,7 +131,7 @@ ProcessForm = TypedDict(
         "status": Annotated[int | None, taken("run.status"), "Its exit status; null where it did not exit."],
         "signal": Annotated[Natural, taken("run.signal"), "The signal that ended it, or 0."],
         "ending": Annotated[str, taken("run.ending")],
-        "complete": Annotated[bool, "False where an interrupt ended the run, or left something unjudged."],
+        "complete": Annotated[bool, "False where an interrupt ended the run, or left steps or unwinders out."],
         "images": Annotated[tuple[MappedForm, ...], taken("run.images")],
         "threads": Annotated[tuple[ThreadForm, ...], taken("process.threads")],
         "calls": Annotated[Mapping[str, Natural], taken("run.calls"), "How often each system call was made."],

@@ -297,8 +297,10 @@ def process_answer(
     """
     if not shares:
         return Text("\nNo unwinder was asked: nothing is judged.", "bold")
+    left = "".join(f" {each}" for each in _unjudged(process, unasked))
     if not any(each.of(CodePart.OWN).steps for each in shares):
-        return Text(f"\nNo step of your code was judged: {process.run.ending}.", "bold")
+        why = "" if "Interrupted" in left else f": {process.run.ending}"
+        return Text(f"\nNo step of your code was judged{why}.{left}", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
     said = f"{best.name} {_rightly(best)} of your code"
     if unexplained := [each for each in shares if each.unforetold]:
@@ -312,7 +314,6 @@ def process_answer(
     told = [f"{'it' if each is best else each.name} {_wrongly(each)}" for each in wrong[:MOST_TOLD]]
     told += [f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead]
     nobody = "" if any(mine.lies for _, mine in own) else ", and nobody lies there"
-    left = "".join(f" {each}" for each in _unjudged(process, unasked))
     return Text(f"\n{'; '.join([said + nobody, *told])}.{left}", "bold")
 
 

@@ -51,9 +51,15 @@ _SIGNS = {
 }
 
 
-def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell], others: Sequence[str] = ()) -> str:
-    """The page of a run as text; ``others`` are lines on the threads and processes that it does not show."""
+def stepper_html(
+    run: Run, answers: Answers, cells: Sequence[Cell], others: Sequence[str] = (), opens: int | None = None
+) -> str:
+    """The page of a run as text; ``others`` are lines on the threads and processes that it does not show.
+
+    It ``opens`` at the step of this number, or else at the one that its sentence is about.
+    """
     facts, columns = stepper_data(run, answers, cells)
+    facts["opens"] = opens
     return render_page(
         "stepper.html",
         css=page_text("page.css") + page_text("stepper.css"),
@@ -73,9 +79,9 @@ def stepper_html(run: Run, answers: Answers, cells: Sequence[Cell], others: Sequ
     )
 
 
-def write_stepper(run: Run, answers: Answers, cells: Sequence[Cell], path: Path, others: Sequence[str] = ()) -> None:
+def write_stepper(run: Run, answers: Answers, cells: Sequence[Cell], path: Path) -> None:
     """Write the page of a run to ``path``."""
-    path.write_text(stepper_html(run, answers, cells, others), encoding="utf-8")
+    path.write_text(stepper_html(run, answers, cells), encoding="utf-8")
 
 
 # The stepper of every unit of a matrix, as files beside its page: where every cell of it links to.

@@ -94,7 +94,7 @@ def named_program(programs: Programs, name: str) -> Program:
     path = Path(name)
     if path.suffix in SOURCES or os.sep in name:
         if not path.is_file():
-            raise UsageError(f"no file {name!r}{_beside(path)}")
+            raise UsageError(f"{name} is a folder" if path.is_dir() else f"no file {name!r}{_beside(path)}")
         return read_program(path, own=True)
     found = shutil.which(name)
     instead = f"did you mean {found}?" if found else nearest(name, programs)

@@ -71,7 +71,8 @@ async function start() {
     const match = /step=(\d+)/.exec(location.hash), wanted = /focus=([^&]+)/.exec(location.hash);
     const named = wanted ? facts.unwinders.findIndex((unwinder) => unwinder.name === decodeURIComponent(wanted[1])) : -1;
     if (named >= 0) time.focus(named, named);
-    go(match ? model.rowOf(Number(match[1])) : time.toldStep(), true);
+    const asked = match ? Number(match[1]) : facts.opens ?? null;
+    go(asked === null ? time.toldStep() : model.rowOf(asked), true);
   };
   addEventListener("hashchange", fromLink);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => time.draw());
