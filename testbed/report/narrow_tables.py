@@ -171,8 +171,8 @@ def numbered_table(
 
 
 def _broken(name: str) -> str:
-    """A long name on lines, broken at underscores."""
-    if len(name) <= 9 or "_" not in name[1:]:
+    """A long name on lines, broken behind underscores; what is broken already stays so."""
+    if len(name) <= 9 or "_" not in name[1:-1]:
         return name
     cut = 1 + (max(name.rfind("_", 1, 9), 0) or name.find("_", 1))
     return f"{name[:cut]}\n{_broken(name[cut:])}"

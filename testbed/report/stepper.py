@@ -335,6 +335,9 @@ class _Besides:
         return "".join(f"{_SHAPE[kind]}{len(list(same))}" for kind, same in groupby(compared))
 
 
+_OF_OUTCOMES = ("mark", "label", "family", "lying", "meaning")
+
+
 def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dict[str, Any], StepperColumns]:
     """Facts (JSON) and columns of a run and what its unwinders said."""
     columns: StepperColumns = {}
@@ -347,17 +350,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "begins": run.shown.start,
         "first": run.number_of(run.shown.start),
         "word": run.arch.word,
-        "outcomes": [
-            {
-                "name": o.value,
-                "mark": o.mark,
-                "label": o.label,
-                "family": o.family,
-                "lying": o.lying,
-                "meaning": o.meaning,
-            }
-            for o in Outcome
-        ],
+        "outcomes": [{"name": o.value, **{name: getattr(o, name) for name in _OF_OUTCOMES}} for o in Outcome],
         "words": [{"name": word.name, "meaning": word.value} for word in Trait],
         "phases": [{"name": phase.value, "meaning": phase.meaning} for phase in PHASES],
         "kinds": [{"name": kind.name, "mark": kind.mark, "meaning": kind.value} for kind in WordKind],

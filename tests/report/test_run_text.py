@@ -20,7 +20,7 @@ from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
 from testbed.referee import REFEREES
 from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
-from testbed.report.narrow_tables import NumberedRow, NumberedTable, WordTable
+from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable, WordTable
 from testbed.report.process_text import (
     _circumstances,
     _functions,
@@ -274,6 +274,9 @@ def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
     assert [line.count("100 %") for line in lines if "%" in line] == [4]
     assert "".join(line[:32].strip() for line in lines[-4:]).endswith("request_now")
     assert re.search(r" stack_ +libgcc_\n.* scan +backtrace\n", "\n".join(lines)), lines
+    heads = ("glibc_backtrace_fp", "builtin_return_address", "_leading_underscore_")
+    table = ColumnBlocks(("unit",), heads * 3, (("x" * 60, *("1",) * 9),))
+    assert "backtrace_" in shown(table, 70) and "underscore_" in shown(table, 70)  # and that ends
 
 
 def test_functions_of_one_brief_name_are_told_apart_by_what_is_in_their_templates_or_by_their_place() -> None:
