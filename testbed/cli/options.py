@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -232,12 +233,11 @@ class StepCount(click.IntRange):
         scale = {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1:], 0)
         try:
             number = float(text[:-1]) * scale if scale else float(text)
-            steps = int(number)
-        except (ValueError, OverflowError):
-            number, steps = 0, -1
-        if number != steps:
+        except ValueError:
+            number = math.nan
+        if not number.is_integer():
             self.fail(f"{value!r} is no number of steps: 4000000, 4,000,000 and 4M are", param, ctx)
-        return int(super().convert(steps, param, ctx))
+        return int(super().convert(int(number), param, ctx))
 
 
 # After how many instructions to give up, of all commands that run a program.

@@ -80,11 +80,11 @@ def _of_text(path: Path) -> str:
     """What is done with a file that may be text: a source is built, a script is run by who reads it."""
     if compiler := _COMPILERS.get(path.suffix):
         return f"{path} is a source: {compiler} -g {path} -o {path.stem}; testbed run ./{path.stem}"
-    reader = _INTERPRETERS.get(path.suffix, "/usr/bin/python3")
+    reader = _INTERPRETERS.get(path.suffix, "INTERPRETER")
     return f"{path} is no program file. A script is run by its interpreter: testbed run {reader} -- {path}"
 
 
-_INTERPRETERS = {".pl": "/usr/bin/perl", ".rb": "/usr/bin/ruby", ".sh": "/bin/sh"}
+_INTERPRETERS = {".pl": "/usr/bin/perl", ".py": "/usr/bin/python3", ".rb": "/usr/bin/ruby", ".sh": "/bin/sh"}
 _COMPILERS = {".cpp": "g++", ".cxx": "g++", ".rs": "rustc"}  # of a source that is no program of the corpus: `SOURCES`
 
 
@@ -192,7 +192,7 @@ def _read_by(stdin: Path | None) -> bytes:
 
 def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder]) -> None:
     """Run, judge, and show a process. Exits with 1 where something is unexplained, or nothing of the program judged."""
-    from testbed.profiling.result import CountedProcess, WatchedProcess, reaches_own_code
+    from testbed.profiling.result import WatchedProcess, reaches_own_code
 
     _only_of_short_runs(options, own)
     timeline = options.outputs.timeline
@@ -224,7 +224,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         from testbed.store.codec import encoded
 
         cut = INTERRUPTED in click.get_current_context().meta and process.run.status is None
-        complete = not (cut or unasked or (isinstance(process, CountedProcess) and process.left))
+        complete = not (cut or unasked or process.left)
         said = {
             "process": process,
             "run": process.run,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,10 +68,11 @@ class WatchedThread:
 
 @dataclass(frozen=True, eq=False)
 class WatchedProcess:
-    """A process that ran, with the truth about each of its threads."""
+    """A process that ran, with the truth about each of its threads: an interrupt leaves no step of it out."""
 
     run: ProcessRun
     threads: tuple[WatchedThread, ...]
+    left: ClassVar[int] = 0
 
     @property
     def steps(self) -> int:

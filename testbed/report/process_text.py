@@ -88,12 +88,8 @@ def _title(process: WatchedProcess | CountedProcess) -> Text:
     ending = "not to its end" if run.status is None else run.ending
     text = Text()
     text.append(f"{run.path.name} · {run.arch} · a process", style="bold")
-    left = process.left if isinstance(process, CountedProcess) else 0
-    steps = (
-        f"the first {process.steps:,} of {count(process.steps + left, 'step')}"
-        if left
-        else count(process.steps, "step")
-    )
+    steps = count(process.steps + process.left, "step")
+    steps = f"the first {process.steps:,} of {steps}" if process.left else steps
     text.append(f"   {steps}, {count(len(process.threads), 'thread')}, {ending}\n")
     return text
 
@@ -299,7 +295,7 @@ def process_answer(
         return Text("\nNo unwinder was asked: nothing is judged.", "bold")
     left = "".join(f" {each}" for each in _unjudged(process, unasked))
     if not any(each.of(CodePart.OWN).steps for each in shares):
-        why = "" if "Interrupted" in left else f": {process.run.ending}"
+        why = "" if process.left or unasked else f": {process.run.ending}"
         return Text(f"\nNo step of your code was judged{why}.{left}", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
     said = f"{best.name} {_rightly(best)} of your code"
@@ -321,7 +317,7 @@ def _unjudged(process: WatchedProcess | CountedProcess, unasked: Sequence[str]) 
     """What the answer is not about, in sentences."""
     if process.run.status is None:
         yield "The program did not come to its end."
-    if isinstance(process, CountedProcess) and process.left:
+    if process.left:
         yield f"Interrupted: not judged, {count(process.left, 'step')} at the end."
     if unasked:
         yield f"Interrupted: not asked, {' and '.join(unasked)}."

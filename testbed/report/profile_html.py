@@ -65,7 +65,7 @@ def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
 
 MEANT = (
     "your samples: with your functions on the stack; in the wrong place: the stack is not the true one; "
-    "cut short: it is right as far as it goes, and callers are missing"
+    "cut short, a part of these: it is right as far as it goes, and callers are missing"
 )
 
 

@@ -71,9 +71,9 @@ def located(files: Sequence[LoadedImage], location: str) -> tuple[list[int], int
     for places in (addresses_at, inlined_at):
         for loaded in files:
             if found := places(loaded.image, place):
-                if loaded is files[0] and places is addresses_at and place.line is None:  # it may be inlined elsewhere
-                    found = sorted({*found, *inlined_at(loaded.image, place)})
-                return [address + loaded.bias for address in found], place.visit
+                # Of the first file, also where its calls are inlined: of libraries that may be much to read.
+                more = inlined_at(loaded.image, place) if loaded is files[0] else ()
+                return [address + loaded.bias for address in sorted({*found, *more})], place.visit
     raise UsageError(f"{location[:60]}: {missing([each.image for each in files], place)}")
 
 

@@ -183,6 +183,7 @@ def _run(calls: dict[str, int]) -> SimpleNamespace:
 class _Process:
     threads = ()
     run = _run({})
+    left = 0
 
 
 PROCESS = cast(CountedProcess, _Process())

@@ -2,7 +2,8 @@
 
 A function's first row is the convention's, and so is the state there. All that follows is worked out. Places that
 nothing leads to (behind a jump table, above all) begin with what is known at a jump whose targets are not known, where
-that is what their row says, else with what their row says.
+that is what their row says, else with what their row says. Such a place is perhaps data, and accuses nobody, where no
+jump could lead, an instruction takes its address, or the bytes before are no instruction; until a row begins there.
 """
 
 from __future__ import annotations
