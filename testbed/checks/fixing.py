@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from testbed.checks.model import FileCheck, FindingKind, Severity, SourceEdit, TableFinding
+from testbed.checks.own_sources import from_here
 from testbed.checks.source_edits import NoPatch, patched
 from testbed.words.errors import BuildError, TestbedError
 
@@ -122,7 +123,7 @@ def told_of_macros(path: Path, text: str, check: FileCheck, checked: Checked) ->
         forms = {edit.inside for each in group for edit in _in_macros(each, ()) if edit.is_macros_own and edit.inside}
         owned = [edit.file for each in group for edit in _in_macros(each, ()) if edit.is_macros_own]
         others = [file for file in owned if Path(file).resolve() != path.resolve()]
-        why = _OTHER_FILE.format(others[0]) if others else _NOT_ALL_USES.format(macro)
+        why = _OTHER_FILE.format(from_here(others[0])) if others else _NOT_ALL_USES.format(macro)
         check = _as_one(path, text, check, group, checked, shared | forms) or _without_patch(check, group, why)
     return check
 
@@ -270,5 +271,5 @@ def _of_file(path: Path, edits: Sequence[SourceEdit]) -> Sequence[SourceEdit]:
     """Edits that are all of one file. Raises NoPatch where they are not."""
     for edit in edits:
         if Path(edit.file).resolve() != path.resolve():
-            raise NoPatch(_OTHER_FILE.format(edit.file))
+            raise NoPatch(_OTHER_FILE.format(from_here(edit.file)))
     return edits

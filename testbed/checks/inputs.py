@@ -330,10 +330,7 @@ def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Pa
         if limit := limit_met(done.returncode, "\n".join(lines)):
             first = f"the compiler was stopped: it wanted more than {limit}"
         elif readable is not None and NOT_FOUND.search(first):
-            above = re.search(r"['\"](\.\./[^'\"]*)", first)
-            include = os.path.normpath(path.parent / above[1] / "..") if above else "include"
-            told = f"`testbed check {path} -- -I{include}`"
-            first += f" (a source reads its own folder and those that are named behind --: {told})"
+            first += _told_to_name_its_folder(path, first)
         elif readable is not None and path.suffix in ASSEMBLY and command[1] == "clang":
             gnu = next((f"{GNU[name].triple}-gcc" for name, target in _TARGETS.items() if target in command), "gcc")
             first += f" (so says clang's assembler; GNU's is asked by `testbed check {path} -- {gnu}`)"
@@ -341,13 +338,29 @@ def _run(command: Sequence[str], path: Path, folder: Path, readable: Sequence[Pa
     return said
 
 
-def _readable(path: Path, command: Sequence[str]) -> list[Path]:
-    """What the compiler of a source may read: the source's folder, what the command names, the compiler's own."""
-    found = [path.absolute().parent, path.resolve().parent]
-    for word in command[1:]:
+def _told_to_name_its_folder(path: Path, said: str) -> str:
+    """What to type where a compiler found no file, or was not let read what a link leads to."""
+    above = re.search(r"['\"](\.\./[^'\"]*)", said)
+    include, link = os.path.normpath(path.parent / above[1] / "..") if above else "include", ""
+    named = re.search(r"['\"]([^'\"]+)['\"]: Permission denied", said)
+    if named and Path(named[1]).is_symlink():
+        include = os.path.relpath(Path(named[1]).resolve().parent)
+        link = f"{printable(named[1])} is a link out of its folder; "
+    told = f"`testbed check {path} -- -I{include}`"
+    return f" ({link}a source reads its own folder and those that are named behind --: {told})"
+
+
+def folders_named(words: Sequence[str]) -> Iterator[Path]:
+    """The folders that a compiler's arguments name, and those of files that they do."""
+    for word in words:
         for name in (word, word.partition("=")[2], word.removeprefix("@"), word[2:] if word[:1] == "-" else ""):
             if name and (there := Path(name)).exists():
-                found.append(there if there.is_dir() else there.absolute().parent)
+                yield there if there.is_dir() else there.absolute().parent
+
+
+def _readable(path: Path, command: Sequence[str]) -> list[Path]:
+    """What the compiler of a source may read: the source's folder, what the command names, the compiler's own."""
+    found = [path.absolute().parent, path.resolve().parent, *folders_named(command[1:])]
     if compiler := shutil.which(command[0]):
         found += [place.parent.parent for place in (Path(compiler), Path(compiler).resolve())]
     return [place.resolve() for place in found if place.resolve() != Path("/")]

@@ -26,23 +26,28 @@ class Sources:
     folders: tuple[Path, ...] = ()
     written: tuple[tuple[Path, str], ...] = ()
     expand: Callable[[], str] | None = None
-    known: dict[str, Sequence[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    known: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def lines(self, file: str) -> Sequence[str]:
-        """The lines of a source; none where it lies in none of the folders, or cannot be read."""
+    def text(self, file: str) -> str:
+        """A source; "" where it lies in none of the folders, or cannot be read."""
         if file not in self.known:
-            self.known[file] = self._read(file) if file else ()
+            self.known[file] = self._read(file) if file else ""
         return self.known[file]
 
-    def _read(self, file: str) -> Sequence[str]:
+    def lines(self, file: str) -> Sequence[str]:
+        """The lines of a source."""
+        text = self.text(file)
+        return lines_of(text) if text else ()
+
+    def _read(self, file: str) -> str:
         try:
             real = Path(file).resolve()
             if not any(real.is_relative_to(folder.resolve()) for folder in self.folders):
-                return ()
+                return ""
         except (OSError, RuntimeError, ValueError):  # links in a circle, a name that no file can have
-            return ()
+            return ""
         text = next((text for path, text in self.written if path == real), None)
-        return _lines(real) if text is None else lines_of(text)
+        return _text(real) if text is None else text
 
 
 @lru_cache(maxsize=16)
@@ -54,15 +59,25 @@ def lines_of(text: str) -> Sequence[str]:
 NO_SOURCES = Sources()
 
 
-def sources_of(path: Path, text: str | None = None, expand: Callable[[], str] | None = None) -> Sources:
-    """The sources of a file: they lie below its own folder, and the current one. ``text`` stands for its own."""
-    return Sources((path.parent, Path()), () if text is None else ((path.resolve(), text),), expand)
+def from_here(file: str) -> str:
+    """A file's path as it is seen from the current folder, if it lies below that."""
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+
+
+def sources_of(
+    path: Path, text: str | None = None, expand: Callable[[], str] | None = None, named: Sequence[Path] = ()
+) -> Sources:
+    """The sources of a file: they lie below its own folder, also that of what a link to it leads to, the current one,
+    and those that were ``named`` to its compiler. ``text`` stands for its own."""
+    folders = (path.parent, path.resolve().parent, Path(), *named)
+    return Sources(folders, () if text is None else ((path.resolve(), text),), expand)
 
 
 @lru_cache(maxsize=16)
-def _lines(real: Path) -> Sequence[str]:
+def _text(real: Path) -> str:
     try:
         with open_regular(real) as source:
-            return lines_of(source.read(_MOST_SOURCE).decode("utf-8", "replace"))
+            return source.read(_MOST_SOURCE).decode("utf-8", "replace")
     except (OSError, ValueError):
-        return ()
+        return ""

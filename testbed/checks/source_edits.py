@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from testbed.checks.model import SourceEdit, SourcePlace
-from testbed.checks.own_sources import Sources
+from testbed.checks.own_sources import Sources, from_here
 from testbed.checks.source_directives import (
     ADJUST,
     DEF_CFA,
@@ -314,7 +314,7 @@ def _raw(statement: SourceStatement, sources: Sources) -> tuple[str, int, int, s
         return at.file, at.line, at.column, match[0]
     lines = sources.lines(at.macro_file)
     if not at.macro_line <= len(lines):
-        raise NoPatch(f"it belongs into the macro {at.macro} of another file, {at.macro_file}")
+        raise NoPatch(f"it belongs into the macro {at.macro} of another file, {from_here(at.macro_file)}")
     body = lines[at.macro_line - 1]
     found = list(re.finditer(rf"\.?\b(?:{names})\b[^;/\\]*(?:\\\w[^;/]*)?", body))
     if len(found) != 1:

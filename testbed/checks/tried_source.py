@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from testbed.checks.frame_states import FrameState, state_of
-from testbed.checks.inputs import is_preprocessed, preprocessed_text, program_file, read_program
+from testbed.checks.inputs import folders_named, is_preprocessed, preprocessed_text, program_file, read_program
 from testbed.checks.model import Repair, SourceEdit
 from testbed.checks.options import CheckOptions
 from testbed.checks.own_sources import Sources, sources_of
@@ -58,8 +58,10 @@ class TriedSource:
     @property
     def sources(self) -> Sources:
         """It, and what lies beside it; preprocessed where the preprocessor reads it."""
-        expand = partial(preprocessed_text, self.path, self.image.arch.name, self.options.flags, self.text)
-        return sources_of(self.path, self.text, expand if is_preprocessed(self.path, self.options.flags) else None)
+        flags = self.options.flags
+        expand = partial(preprocessed_text, self.path, self.image.arch.name, flags, self.text)
+        its = expand if is_preprocessed(self.path, flags) else None
+        return sources_of(self.path, self.text, its, tuple(folders_named(flags)))
 
     def tries(self, edits: Sequence[SourceEdit]) -> bool:
         """Can these edits be tried as such? Those of another file, or of all uses of a macro, cannot."""

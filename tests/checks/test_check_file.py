@@ -509,6 +509,59 @@ def test_links_lead_out_of_no_folder(tmp_path: Path) -> None:
         assert around(f"{inside}/{name}", LINE, 0, Sources((inside,))) == Around()
 
 
+IN_A_MACRO = """#include "macros.h"
+        .globl f
+        .type f, @function
+f:      .cfi_startproc
+        SAVE rbx
+        xorl %ebx, %ebx
+        popq %rbx
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore %rbx
+        ret
+        .cfi_endproc
+        .size f, . - f
+"""
+SAVE = """        .macro SAVE reg
+        pushq %\\reg
+        .cfi_adjust_cfa_offset 16
+        .cfi_rel_offset %\\reg, 0
+        .endm
+"""
+
+
+@pytest.mark.parametrize(("linked", "flags"), [(("code.S", "macros.h"), ()), (("macros.h",), ("-I../real",))])
+def test_what_links_lead_to_is_read_where_the_source_is_a_link_or_its_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: tuple[str, ...], flags: tuple[str, ...]
+) -> None:
+    for name in ("real", "here"):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name, IN_A_MACRO)
+        written(tmp_path / name, SAVE, "macros.h")
+    for name in linked:
+        (tmp_path / "here" / name).unlink()
+        (tmp_path / "here" / name).symlink_to(f"../real/{name}")
+    monkeypatch.chdir(tmp_path / "here")
+    (finding,) = checked(Path("code.S"), flags=flags).findings
+    assert finding.place is not None and finding.repair is not None
+    assert (finding.place.line, finding.place.macro, finding.place.macro_line) == (5, "SAVE", 3)
+    assert finding.place.macro_file == str((tmp_path / "real" / "macros.h").resolve())
+    assert finding.repair.no_patch.endswith(f"another file, {finding.place.macro_file}")
+
+
+def test_a_link_out_of_a_sources_folder_is_named_with_the_folder_to_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "here").mkdir()
+    written(tmp_path / "shared", SAVE, "macros.h")
+    written(tmp_path / "here", IN_A_MACRO)
+    (tmp_path / "here" / "macros.h").symlink_to("../shared/macros.h")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BuildError, match=r"here/macros.h is a link out of its folder; .*: `testbed .*-Ishared`"):
+        checked(Path("here/code.S"))
+
+
 def test_a_current_folder_that_is_gone_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gone").mkdir()
     (tmp_path / "code.S").write_text(WRONG)
