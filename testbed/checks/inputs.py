@@ -165,7 +165,8 @@ def _compiled(
     if text is not None:
         # Under its own name in debug information; what it includes from beside it is found there.
         mark = "# 1" if path.suffix == ".s" and not is_preprocessed(path, flags) else "#line 1"
-        (folder / f"written{path.suffix}").write_bytes(os.fsencode(f'{mark} "{path}"\n{text}'))
+        plain = text.removeprefix("\ufeff")  # compilers pass over the mark where a file begins, and only there
+        (folder / f"written{path.suffix}").write_bytes(os.fsencode(f'{mark} "{path}"\n{plain}'))
     flags = list(flags)
     if flags and not flags[0].startswith("-"):
         compiler = shutil.which(flags[0])

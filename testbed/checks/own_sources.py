@@ -50,6 +50,11 @@ class Sources:
         return _text(real) if text is None else text
 
 
+def line_end(text: str) -> str:
+    """How the lines of a text end, if they all do so."""
+    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+
+
 @lru_cache(maxsize=16)
 def lines_of(text: str) -> Sequence[str]:
     """The lines of a text as compilers count them, without their ends."""

@@ -11,6 +11,7 @@ import click
 from testbed.checks.fixing import Checked, Fixed, fixed
 from testbed.checks.model import FileCheck, Severity
 from testbed.checks.options import CheckOptions
+from testbed.checks.own_sources import line_end
 from testbed.cli.options import given_bytes, try_writing
 from testbed.cli.terminal import long_work
 from testbed.report.check_report import WEIGHTS
@@ -73,11 +74,13 @@ def tried_source(path: Path, options: CheckOptions, change: Amendment, doing: st
             work.at(done := done + 1)
             return found
 
-        ending = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+        ending = line_end(text)
         plain = text.replace(ending, "\n")
-        plain += "\n" * (not plain.endswith("\n"))  # what is added behind the last line has one of its own
+        is_open = not plain.endswith("\n")  # what is added behind the last line has an end of its own
+        plain += "\n" * is_open
         found = change(path, plain, checked(plain, ()), checked)
-        return replace(found, old=text, new=found.new.replace("\n", ending) if found.new != plain else text)
+        new = found.new.removesuffix("\n" * is_open).replace("\n", ending)
+        return replace(found, old=text, new=new if found.new != plain else text)
 
 
 def _told(found: Fixed, base: Path | None, *, written: bool) -> Iterator[str]:

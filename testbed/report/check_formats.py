@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from testbed.checks.model import FileCheck, Severity
+from testbed.checks.own_sources import sources_of
 from testbed.report.check_report import CheckReport, ReportedFinding
 from testbed.report.check_words import (
     beside,
@@ -14,8 +15,8 @@ from testbed.report.check_words import (
     instruction,
     near,
     no_patch_words,
+    region,
     repair_words,
-    spot,
     wrong_things,
 )
 from testbed.report.phrases import count
@@ -25,10 +26,10 @@ from testbed.words.printable import printable, printable_lines
 
 # A check as GitHub's workflow commands: an annotation in the pull request for each finding.
 #
-#     ::error file=NAME,line=N,col=N,title=TITLE::MESSAGE
+#     ::error file=NAME,line=N,endLine=N,col=N,endColumn=N,title=TITLE::MESSAGE
 #
 # The place is that of the directive to change, or of the instruction behind which one is missing, seen from the
-# repository.
+# repository, from its first to its last column.
 #
 # A per cent sign, a carriage return and a line feed are written %25, %0D, %0A; in the properties before the second
 # ``::`` a colon and a comma too, %3A and %2C (GitHub Actions, workflow commands). GitHub shows ten annotations of a
@@ -75,13 +76,17 @@ def _annotation(check: FileCheck, reported: ReportedFinding, base: Path) -> str:
         repair_words(finding, base) or no_patch_words(finding),
         f"{finding.kind.value} in {finding.table}; {evidence_words(finding)}",
     )
-    file, line, column = spot(finding) if finding.source else (str(check.path), 0, 0)
+    file, line, column, behind, _ = (
+        region(finding, sources_of(check.path)) if finding.source else (str(check.path), 0, 0, 0, "")
+    )
     return _command(
         _LEVELS[finding.severity],
         "\n".join(filter(None, lines)),
         file=near(file, base),
-        line=str(line) if line else "",
-        col=str(column) if column else "",
+        line=str(line or ""),
+        endLine=str(line if behind else ""),
+        col=str(column or ""),
+        endColumn=str(behind - 1 if behind else ""),
         title=consequence_words(finding) or finding.kind.value,
     )
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, TableFinding
+from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, SourceEdit, TableFinding
+from testbed.checks.own_sources import Sources, line_end, lines_of, sources_of
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
-from testbed.report.check_words import EVIDENCE, near, repair_words, sentence, spot
+from testbed.report.check_words import EVIDENCE, near, region, repair_words, sentence
 from testbed.words.own_files import own_version
 from testbed.words.printable import printable
 
@@ -94,6 +95,7 @@ def sarif_data(report: CheckReport, folder: Path | None = None) -> dict[str, Any
     run: dict[str, Any] = {
         "tool": {"driver": _driver()},
         "invocations": [_invocation(report, base)],
+        "columnKind": "unicodeCodePoints",
         "results": [
             _result(file.check, reported, base, report.baseline is not None, seen)
             for file in report.files
@@ -164,7 +166,7 @@ def _result(
             {**_location(check, each, base), "message": {"text": printable(each.function)}}
             for each in others[:MOST_RELATED]
         ]
-    if fix := _fix(finding, base):
+    if fix := _fix(finding, base, sources_of(check.path)):
         result["fixes"] = [fix]
     if baseline:
         result["baselineState"] = "unchanged" if reported.known else "new"
@@ -173,8 +175,8 @@ def _result(
     return result
 
 
-def _fix(finding: TableFinding, base: Path) -> dict[str, Any] | None:
-    """The corrections of the source, as regions that are replaced (SARIF 2.1.0, section 3.55).
+def _fix(finding: TableFinding, base: Path, sources: Sources) -> dict[str, Any] | None:
+    """The corrections of the source, as regions that are replaced (SARIF 2.1.0, section 3.55): what `--fix` writes.
 
     None that gives code without rows some that are wrong: an unwinder would lie that stops now.
     """
@@ -182,15 +184,7 @@ def _fix(finding: TableFinding, base: Path) -> dict[str, Any] | None:
         return None
     changes: dict[str, list[dict[str, Any]]] = {}
     for edit in finding.repair.edits:
-        lines = edit.old.split("\n")
-        end = edit.column + len(edit.old) if len(lines) == 1 else len(lines[-1]) + 1
-        region = {
-            "startLine": edit.line,
-            "startColumn": edit.column,
-            "endLine": edit.line + len(lines) - 1,
-            "endColumn": end,
-        }
-        changes.setdefault(edit.file, []).append({"deletedRegion": region, "insertedContent": {"text": edit.new}})
+        changes.setdefault(edit.file, []).append(_replacement(edit, sources.text(edit.file)))
     return {
         "description": {"text": repair_words(finding, base)},
         "artifactChanges": [
@@ -199,15 +193,31 @@ def _fix(finding: TableFinding, base: Path) -> dict[str, Any] | None:
     }
 
 
+def _replacement(edit: SourceEdit, text: str) -> dict[str, Any]:
+    """A region that is replaced, with the ends of lines that its source has. Behind the last line that has no end, the
+    new one is given none."""
+    lines, (line, column), new = edit.old.split("\n"), (edit.line, edit.column), edit.new
+    until, end = line + len(lines) - 1, column + len(edit.old) if len(lines) == 1 else len(lines[-1]) + 1
+    own = lines_of(text)
+    if text and line > len(own) and not text.endswith("\n"):
+        line = until = len(own)
+        column = end = len(own[-1]) + 1
+        new = f"\n{new.removesuffix(chr(10))}"
+    deleted = {"startLine": line, "startColumn": column, "endLine": until, "endColumn": end}
+    return {"deletedRegion": deleted, "insertedContent": {"text": new.replace("\n", line_end(text))}}
+
+
 def _location(check: FileCheck, finding: TableFinding, base: Path) -> dict[str, Any]:
     where = printable(finding.where) or hex(finding.pc)
-    at, (file, line, column) = finding.place, spot(finding)
+    file, line, column, behind, text = region(finding, sources_of(check.path))
     physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(file or str(check.path), base)}}
     # A program file has no lines, but GitHub takes no location without one.
-    physical["region"] = {"startLine": max(line, 1)}
-    if at:
-        text = at.text if (file, line) == (at.file, at.line) else at.macro_text
-        physical["region"] |= {"startColumn": column, "snippet": {"text": printable(text)}}
+    physical["region"] = {
+        "startLine": max(line, 1),
+        **({"startColumn": column} if column else {}),
+        **({"endLine": line, "endColumn": behind} if behind else {}),
+        **({"snippet": {"text": text}} if text else {}),
+    }
     if not finding.source:
         physical["address"] = {"absoluteAddress": finding.pc, "fullyQualifiedName": where, "kind": "instruction"}
     logical = {"name": printable(finding.function) or where, "fullyQualifiedName": where, "kind": "function"}

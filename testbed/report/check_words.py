@@ -26,6 +26,7 @@ from testbed.checks.model import (
     SourcePlace,
     TableFinding,
 )
+from testbed.checks.own_sources import Sources
 from testbed.report.phrases import count, share
 from testbed.words.printable import printable
 
@@ -80,6 +81,25 @@ def spot(finding: TableFinding) -> tuple[str, int, int]:
     if main is not None and main.is_macros_own:
         return main.file, main.line - main.behind, main.column
     return at.file, at.line, at.column
+
+
+def region(finding: TableFinding, sources: Sources) -> tuple[str, int, int, int, str]:
+    """File, line, and columns from and behind what is to change, and that as it is written; columns 0: the whole line.
+
+    Nothing is said of how it is written where the source is not there, or is another one by now.
+    """
+    at, (file, line, column) = finding.place, spot(finding)
+    lines = sources.lines(file)
+    whole = lines[line - 1] if 0 < line <= len(lines) else ""
+    if at is None or not column:
+        return file, line, 0, 0, whole
+    is_own = (file, line) == (at.file, at.line)
+    words, rest = (at.text if is_own else at.macro_text).split(), whole[column - 1 :]
+    if not is_own:
+        rest = rest.lstrip()
+        column += len(whole[column - 1 :]) - len(rest)
+    said = re.match(r"\s+".join(map(re.escape, words)), rest)
+    return (file, line, column, column + said.end(), said[0]) if said else (file, line, column, 0, "")
 
 
 def _main_edit(finding: TableFinding) -> SourceEdit | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
 from testbed.arch import X86_64
+from testbed.checks.check_file import check_file
 from testbed.checks.fixing import annotated, fixed
 from testbed.checks.model import (
     Consequence,
@@ -26,6 +28,9 @@ from testbed.checks.own_sources import Sources
 from testbed.checks.source_edits import NO_LINE, NoPatch, SourceChange, idiom, source_edits
 from testbed.checks.source_statements import Around
 from testbed.cli.fixing import fix_and_tell
+from testbed.cli.table_readers import READERS
+from testbed.report.check_report import CheckReport, reported
+from testbed.report.check_sarif import sarif_data
 from testbed.words.errors import BuildError
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
@@ -132,7 +137,51 @@ def test_behind_a_last_line_without_an_end_is_written_too(tmp_path: Path, capsys
     path.write_text(".text\n.globl f\n.type f, @function\nf: push %rbx\n pop %rbx\n ret", encoding="utf-8")
     assert fix_and_tell([path], CheckOptions(arch="x86_64", runs=60, steps=200), None, writes=True, base=None) == 0
     assert "a second check finds nothing wrong" in capsys.readouterr().out
-    assert path.read_text(encoding="utf-8").endswith(" ret\n\t.cfi_endproc\n")
+    assert path.read_text(encoding="utf-8").endswith(" ret\n\t.cfi_endproc")
+
+
+WRONG = """\
+        .text
+        .globl  f
+        .type   f, @function
+f:      .cfi_startproc
+        pushq   %rbx
+        /* \u00fc\U0001d11e */ .cfi_def_cfa_offset  24 # of it
+        .cfi_offset %rbx, -16
+        movq    %rdi, %rbx
+        popq    %rbx
+        .cfi_def_cfa_offset 8
+        .cfi_restore %rbx
+        ret
+        .cfi_endproc
+        .size   f, .-f
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [WRONG, WRONG.replace("\n", "\r\n"), f"\ufeff{WRONG}"[:-1]],
+    ids=["plain", "CRLF", "BOM, no last end"],
+)
+def test_what_a_service_replaces_is_what_is_written(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "code.S"
+    path.write_bytes(text.encode())
+    options = CheckOptions(arch="x86_64", runs=60, steps=200)
+    data = sarif_data(CheckReport((reported(check_file(path, options, READERS)),)), tmp_path)
+    assert data["runs"][0]["columnKind"] == "unicodeCodePoints"
+    (result,) = data["runs"][0]["results"]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    lines = text.splitlines(keepends=True)
+    said = lines[region["startLine"] - 1][region["startColumn"] - 1 : region["endColumn"] - 1]
+    assert region["snippet"]["text"] == said == ".cfi_def_cfa_offset  24"
+    (change,) = result["fixes"][0]["artifactChanges"]
+    starts = [0, *accumulate(map(len, lines))]
+    for each in sorted(change["replacements"], key=lambda each: -each["deletedRegion"]["startLine"]):
+        gone = each["deletedRegion"]
+        start, end = (starts[gone[f"{at}Line"] - 1] + gone[f"{at}Column"] - 1 for at in ("start", "end"))
+        text = text[:start] + each["insertedContent"]["text"] + text[end:]
+    assert fix_and_tell([path], options, None, writes=True, base=None) == 0
+    assert path.read_bytes().decode() == text
 
 
 INCLUDED = "        movq    %rdi, %rbx\n        popq    %rbx\n        .cfi_def_cfa_offset 8\n        ret\n"

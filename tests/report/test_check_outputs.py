@@ -266,13 +266,21 @@ def test_services_are_told_paths_from_the_top_of_the_repository(
     (tmp_path / ".git").mkdir()
     (folder := tmp_path / "crypto").mkdir()
     monkeypatch.chdir(folder)
+    (folder / "leaf.S").write_text("\n" * 117 + "        .cfi_offset  x30, -16 // saved\n")
     report = of(found(replace(WRONG, place=SourcePlace("leaf.S", 118, 9, ".cfi_offset x30, -16"))))
     for asked, name in ((report, "crypto/leaf.S"), (replace(report, relative_to=folder), "leaf.S")):
-        assert FORMATS["github"](asked).startswith(f"::error file={name},line=118,col=9,")
+        place = f"::error file={name},line=118,endLine=118,col=9,endColumn=29,"
+        assert FORMATS["github"](asked).startswith(place)
         (result,) = sarif_data(asked)["runs"][0]["results"]
         assert result["locations"][0]["physicalLocation"] == {
             "artifactLocation": {"uri": name},
-            "region": {"startLine": 118, "startColumn": 9, "snippet": {"text": ".cfi_offset x30, -16"}},
+            "region": {
+                "startLine": 118,
+                "startColumn": 9,
+                "endLine": 118,
+                "endColumn": 30,
+                "snippet": {"text": ".cfi_offset  x30, -16"},
+            },
         }
         assert "leaf.S:118:9: error: the caller is lost\n" in printed(asked, 100)
     assert "\ncrypto/leaf.S:118:9: error" in printed(replace(report, relative_to=tmp_path), 100)
