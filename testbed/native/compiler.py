@@ -16,6 +16,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numba
+from llvmlite.binding import Linkage
 from numba import types
 from numba.core import config, sigutils
 from numba.core.caching import _Cache
@@ -41,9 +42,10 @@ def compiled_form(kernel: Callable[..., Any]) -> Any:
     """What Python calls, compiled when it is first called with arguments of some types; what C calls, compiled now."""
     form = FORMS[kernel]
     if form.signature:
-        made = CFunc(kernel, sigutils.normalize_signature(form.signature), locals={}, options={})
+        signature = sigutils.normalize_signature(form.signature)
+        made = CFunc(kernel, signature, locals={}, options={}, pipeline_class=CompilerOfKernels)
     else:
-        made = numba.njit(**_options(form))(kernel)
+        made = numba.njit(pipeline_class=CompilerOfKernels, **_options(form))(kernel)
     made._cache = KeptCode(kernel, form)  # type: ignore[attr-defined,unused-ignore]
     if form.signature:
         made.compile()
@@ -81,6 +83,26 @@ class LinkedCode(JITCodeLibrary):  # type: ignore[misc,unused-ignore]
         """Nowhere."""
         self._ensure_finalized()
         return 0
+
+
+class KernelCode(JITCodeLibrary):  # type: ignore[misc,unused-ignore]
+    """What Python or C calls. All that it calls in turn is for nobody else, so LLVM may leave arguments out that nobody
+    reads, or that are always the same: an array is seven, a `NamedTuple` of arrays is hundreds."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+class CompilerOfKernels(Compiler):  # type: ignore[misc,unused-ignore]
+    """numba's compiler, of what Python or C calls."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.state.library = KernelCode(self.state.targetctx.codegen(), "kernel")
+        self.state.library.enable_object_caching()
 
 
 class CompilerOfCalled(Compiler):  # type: ignore[misc,unused-ignore]

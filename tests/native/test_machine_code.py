@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite.binding import Linkage
 
 from testbed.native import compiled as compiled_module
 from testbed.native import machine_code
@@ -21,7 +22,7 @@ from testbed.native.compiler import compiled_form
 from testbed.native.forms import FORMS
 from testbed.native.machine_code import CODE, file_of
 from tests.cli.command import Testbed
-from tests.native.example import Pair, difference
+from tests.native.example import Pair, difference, rests
 
 FUNCTION = "tests.native.example.difference"
 
@@ -89,6 +90,17 @@ def test_what_a_release_brings_along_is_for_any_processor(
     assert is_kept(difference)
     there = fresh()
     assert (there(Pair(5, 2)), hits(there)) == (3, 1) and not folder.exists()
+
+
+def test_what_only_a_kernel_calls_has_no_form_for_others(folder: Path) -> None:
+    made = compiled_form.__wrapped__(rests)
+    assert made(Pair(3.0, 1.0)) == rests(Pair(3.0, 1.0))
+    ((_, done),) = made.overloads.items()
+    assert not [
+        each.name
+        for each in done.library._final_module.functions
+        if not each.is_declaration and each.linkage == Linkage.linkonce_odr
+    ]
 
 
 def test_code_is_kept_for_each_kind_of_arguments(folder: Path) -> None:
