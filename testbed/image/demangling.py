@@ -75,12 +75,16 @@ def demangled(name: str) -> str:
 def brief(name: str) -> str:
     """A readable name for a line of text: one that is long without parameters, result and what stands in templates.
 
-    ``std::vector<..>::push_back``. Only a C++ or Rust name (it has a ``::``) is made shorter, and one
-    that stayed mangled is cut, or read as far as it names the function. The name of a function in JSON is whole.
+    ``std::vector<..>::push_back``, and ``push_back.cold`` of a piece of it. Only a C++ or Rust name (it has a ``::``)
+    is made shorter, and one that stayed mangled is cut, or read as far as it names the function. The name of a function
+    in JSON is whole.
     """
     if name.startswith("_Z") and len(name) > FITS:
         return _beginning(name)
-    return name if len(name) <= FITS or "::" not in name else _shortened(name)
+    if len(name) <= FITS or "::" not in name:
+        return name
+    piece = _PART.fullmatch(name)
+    return _shortened(piece["name"]) + piece["part"] if piece else _shortened(name)
 
 
 def told_apart(names: Iterable[str]) -> dict[str, str]:

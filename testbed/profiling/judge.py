@@ -99,7 +99,8 @@ class Judging:
         nodes = watched.node[found.steps]
         whole = STOPPED[found.outcome] & (found.frame == watched.callers[nodes])
         answered = (STOPPED | LYING)[found.outcome]
-        within = (found.outcome == EXACT) | (answered & (found.frame >= thread.reach[nodes]))
+        called = thread.reach[nodes] > 0
+        within = called & ((found.outcome == EXACT) | (answered & (found.frame >= thread.reach[nodes])))
         self.counts += counted_columns(
             found.outcome,
             transition,
@@ -122,6 +123,7 @@ class Judging:
             of_step[found.steps - thread.begins][judged],
             right=((found.outcome == EXACT) | whole)[judged],
             lies=LYING[found.outcome[judged]],
+            called=called[judged],
             within=within[judged],
         )
         self.code = joined_code((*self.code, *code))

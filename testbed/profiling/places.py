@@ -18,7 +18,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import describe, image_covering
 from testbed.image.symbols import symbol_for
 from testbed.naming.symbolize import with_places
-from testbed.profiling.result import WatchedThread, WrongPlace
+from testbed.profiling.result import WatchedThread, WrongPlace, WrongReason
 from testbed.profiling.whose_code import function_at
 from testbed.rereading import Plus, SecondRow, SecondRule, Word, reread
 from testbed.trace.distinct_rows import distinct_rows
@@ -189,7 +189,7 @@ def _said(watched: Truth, unwinder: Unwinder, step: int) -> str:
 
 
 def joined_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
-    """One place per function, those with the most steps first; its reason is that of most of its steps.
+    """One place per function, those with the most steps first, with all its reasons.
 
     What nothing explains stays apart from what is explained.
     """
@@ -198,24 +198,28 @@ def joined_places(places: Iterable[WrongPlace]) -> tuple[WrongPlace, ...]:
         groups[place.library, place.function, place.explained].append(place)
     found = []
     for group in groups.values():
-        most = max(group, key=lambda place: (place.steps, place.because))
-        found.append(replace(_one_of(group), because=most.because))
+        most, *others = sorted(group, key=lambda place: (-place.not_right, -place.steps, place.because))
+        also = tuple(WrongReason(place.because, place.not_right) for place in others if place.not_right)
+        found.append(replace(_summed(most, group), also=also))
     return tuple(sorted(found, key=lambda place: (-place.steps, place.library, place.function)))
 
 
 def _by_reason(places: Iterable[WrongPlace]) -> list[WrongPlace]:
-    """One place per function and reason, in the order in which they were first met."""
+    """One place per function and reason: it begins where the first one of the first thread does."""
     groups: defaultdict[tuple[str, str, str], list[WrongPlace]] = defaultdict(list)
     for place in places:
         groups[place.library, place.function, place.because].append(place)
-    return [_one_of(group) for group in groups.values()]
+    found = []
+    for group in groups.values():
+        first = min((place for place in group if place.thread == group[0].thread), key=lambda place: place.first)
+        found.append(_summed(first, group))
+    return found
 
 
-def _one_of(group: list[WrongPlace]) -> WrongPlace:
-    """Some places as one: it begins where the first of the first thread does."""
-    first = min((place for place in group if place.thread == group[0].thread), key=lambda place: place.first)
-    sums = {name: sum(getattr(place, name) for place in group) for name in ("steps", "lies", "whole")}
-    return replace(first, **sums)
+def _summed(one: WrongPlace, group: Iterable[WrongPlace]) -> WrongPlace:
+    """One of some places, with the counts of all."""
+    steps, lies, whole = map(sum, zip(*((each.steps, each.lies, each.whole) for each in group), strict=True))
+    return replace(one, steps=steps, lies=lies, whole=whole)
 
 
 def _named(thread: WatchedThread, pc: int, node: int) -> tuple[str, str]:

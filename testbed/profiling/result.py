@@ -108,16 +108,24 @@ class CountedProcess:
 
 
 @dataclass(frozen=True, slots=True)
+class WrongReason:
+    """Why an unwinder goes wrong, and at how many steps."""
+
+    because: str
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class WrongPlace:
     """A function at whose frames an unwinder goes wrong, and why.
 
-    ``because`` is "" where an assumption foretells something else; ``unforeseen`` says then what was said at the first
-    such step, and what was foretold. Where no assumption is stated, it is what is wrong there, or the reason to stop.
-    ``first`` is the first such step, of the thread ``thread``, ``where`` the instruction that was executed there;
-    ``lies`` of the ``steps`` claim something false, and at ``whole`` of them every caller is found, and no root is
-    claimed. ``file`` is the program or library, None where no file has this code. ``known`` is what
-    `testbed check` calls the function: its symbol's name, or where its entry in the table begins; "" where there is
-    neither.
+    ``because`` is the reason at most of the steps, and ``also`` are the others, with their steps. It is "" where an
+    assumption foretells something else; ``unforeseen`` says then what was said at the first such step, and what was
+    foretold. Where no assumption is stated, it is what is wrong there, or the reason to stop. ``first`` is the first
+    step with that reason, of the thread ``thread``, ``where`` the instruction that was executed there; ``lies`` of the
+    ``steps`` claim something false, and at ``whole`` of them every caller is found, and no root is claimed. ``file`` is
+    the program or library, None where no file has this code. ``known`` is what `testbed check` calls the function: its
+    symbol's name, or where its entry in the table begins; "" where there is neither.
     """
 
     function: str
@@ -132,6 +140,7 @@ class WrongPlace:
     known: str = ""
     whole: int = 0
     unforeseen: str = field(default="", compare=False)
+    also: tuple[WrongReason, ...] = ()
 
     @property
     def explained(self) -> bool:
@@ -166,7 +175,7 @@ class UnwinderShare(Counts):
 
     def of(self, part: CodePart) -> CodeShare:
         """The steps of one part, added up."""
-        return sum((each for each in self.code if each.code.part is part), CodeShare(ProcessCode(part), 0, 0, 0, 0))
+        return sum((each for each in self.code if each.code.part is part), CodeShare(ProcessCode(part), 0, 0, 0, 0, 0))
 
     @property
     def stops(self) -> int:

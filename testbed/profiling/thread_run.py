@@ -84,6 +84,11 @@ class ThreadRun(Run):
             return self._of_own_code
         return np.isin(np.arange(len(self)), self.shown)
 
+    @cached_property
+    def called(self) -> NDArray[np.bool_]:
+        """Of each row of the trace whether it is such a step, and a caller is of the program's own code."""
+        return self.own & (self.thread.reach[self.watched.node] > 0)
+
     @property
     def whose(self) -> str:
         """Whose code those steps are of."""

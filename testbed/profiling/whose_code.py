@@ -66,18 +66,19 @@ class ProcessCode:
 class CodeShare:
     """How one unwinder fares at the steps of some code that are judged. The rest of ``steps`` are honest stops.
 
-    It is ``right`` where it finds all callers. At those ``within`` own code it finds all out to the outermost one that
-    is of the program's own code.
+    It is ``right`` where it finds all callers. Steps are ``called`` where a caller is of the program's own code; of
+    these it is ``within`` where it finds all out to the outermost such caller.
     """
 
     code: ProcessCode
     steps: int
     right: int
     lies: int
+    called: int
     within: int
 
     def __add__(self, other: CodeShare) -> CodeShare:
-        mine, its = ((each.steps, each.right, each.lies, each.within) for each in (self, other))
+        mine, its = ((each.steps, each.right, each.lies, each.called, each.within) for each in (self, other))
         return CodeShare(self.code, *map(sum, zip(mine, its, strict=True)))
 
 
@@ -177,12 +178,13 @@ def shares_of_code(
     *,
     right: NDArray[np.bool_],
     lies: NDArray[np.bool_],
+    called: NDArray[np.bool_],
     within: NDArray[np.bool_],
 ) -> tuple[CodeShare, ...]:
     """The judged steps of a thread, counted by code."""
     columns = [
         np.bincount(of_step[chosen], minlength=len(codes)).tolist()
-        for chosen in (np.ones(len(of_step), np.bool_), right, lies, within)
+        for chosen in (np.ones(len(of_step), np.bool_), right, lies, called, within)
     ]
     return tuple(CodeShare(code, *numbers) for code, *numbers in zip(codes, *columns, strict=True) if numbers[0])
 

@@ -44,16 +44,18 @@ RefusedForm = TypedDict(
         "path": Annotated[str, "Of an open: what the host has and the run does not show."],
     },
 )
+ReasonForm = TypedDict("ReasonForm", {"because": str, "steps": Natural})
 PlaceForm = TypedDict(
     "PlaceForm",
     {
         "function": str,
         "library": str,
-        "because": Annotated[str, "Why; empty where nothing explains it."],
+        "because": Annotated[str, "Why, at most of the steps; empty where nothing explains it."],
+        "also": Annotated[tuple[ReasonForm, ...], "The other reasons, of some of the steps."],
         "steps": Natural,
         "lies": Natural,
         "whole": Annotated[Natural, "Of the steps: every caller was found, no root was claimed."],
-        "first": Annotated[Natural, "The first such step of its thread."],
+        "first": Annotated[Natural, "The first step of its thread with the reason `because`."],
         "thread": Natural,
         "where": str,
         "command": Annotated[str, "What checks this function's table without this run, or empty."],
@@ -68,7 +70,8 @@ CodeForm = TypedDict(
         "start": Annotated[Natural, taken("code.start"), "The function's link-time address."],
         "steps": Annotated[Natural, "Those that are judged."],
         "right": Annotated[Natural, "Every caller was found."],
-        "within": Annotated[Natural, "Every caller out to the outermost one of the program's own code was found."],
+        "called": Annotated[Natural, "A caller is of the program's own code."],
+        "within": Annotated[Natural, "Of these: every caller out to the outermost such one was found."],
         "lies": Natural,
     },
 )

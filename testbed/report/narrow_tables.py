@@ -17,7 +17,25 @@ from rich.table import Column, Table
 from rich.text import Text
 
 _WORDS = 30  # columns that the words of a table have at least
+KEPT = "\xa0"  # a space at which no line ends
 _GAP = 2  # columns between two cells: a cell's padding, and the box's line of spaces
+
+
+def kept(text: str) -> str:
+    """Text in which a number stays beside its sign, also where lines end."""
+    return text.replace(" %", f"{KEPT}%")
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Sentences. No word is split, and a number stays beside its sign, as all stays together that ``KEPT`` joins."""
+
+    text: str
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        lines = textwrap.wrap(kept(self.text), options.max_width, break_long_words=False, break_on_hyphens=False)
+        yield Text("\n".join(lines).replace(KEPT, " "), self.style, no_wrap=True, overflow="ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +200,7 @@ def _longest(words: Sequence[str]) -> int:
     return max(map(len, words), default=0)
 
 
-def _paragraph(heads: Sequence[str], row: NumberedRow) -> Text:
-    told = (" ".join(f"{head} {number}".split()) for head, number in zip(heads, row.numbers, strict=True))
+def _paragraph(heads: Sequence[str], row: NumberedRow) -> Paragraph:
+    told = (KEPT.join(f"{head} {number}".split()) for head, number in zip(heads, row.numbers, strict=True))
     words = " ".join(word for word in row.words if word)
-    return Text(f"{words}: {', '.join(told)}" if words else ", ".join(told), style=row.style)
+    return Paragraph(f"{words}: {', '.join(told)}" if words else ", ".join(told), row.style)

@@ -25,31 +25,46 @@ from testbed.profiling.result import (
     WatchedProcess,
     WatchedThread,
     WrongPlace,
+    WrongReason,
 )
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
-from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable
+from testbed.report.narrow_tables import KEPT, ColumnBlocks, NumberedRow, NumberedTable, Paragraph, kept
 from testbed.report.phrases import besides, count, share
 from testbed.words.printable import printable
 
-MOST_PLACES = 5
+MOST_PLACES = 3
 MOST_FUNCTIONS = 10
-MOST_TOLD = 3  # unwinders in the last sentence
+MOST_TOLD = 3  # unwinders in the answer
+MOST_REASONS = 3  # of one place
 MOST_CHILDREN, MOST_NAME = 20, 60  # programs of other processes, and characters of what one was started with
 
 
 def process_page(
     process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare], unasked: Sequence[str] = ()
 ) -> RenderableType:
-    """All that is said of a process: first what each unwinder shows in the program's own code, by function."""
+    """All that is said of a process: the answer, and what each unwinder shows in its own code, by function."""
     parts: list[RenderableType] = [_title(process), _LabelledLines(tuple(_circumstances(process)))]
+    parts.append(Text("\nWhich stack does each unwinder show in your code?", "bold"))
+    parts.append(process_answer(process, shares, unasked))
     if shares:
         parts += _summary(process, shares)
         parts += _functions(process, shares)
     for each in shares:
         parts += _places(process, each)
-    if any(len(_told(process, each)) < len(_wrong(each)) for each in shares):
-        parts.append(Text("\n--json has all of these functions, with the first step of each.", "dim"))
-    return Group(*parts, process_answer(process, shares, unasked))
+    return Group(*parts, *_what_next(process, shares))
+
+
+def _what_next(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
+    """What shows more of where unwinders go wrong: most at frames of the program's own functions."""
+    wrong = [place for each in shares for place in _wrong(each)]
+    if not wrong:
+        return
+    parts = _parts(process)
+    place = max(wrong, key=lambda place: (_part_of(place, parts) is CodePart.OWN, place.lies))
+    thread = f"{place.thread}:" * (len(process.threads) > 1)
+    graphs = ", --sample 1000 -o FILE.html flame graphs beside the true one" * isinstance(process, WatchedProcess)
+    yield Text()
+    yield Paragraph(f"--at {thread}@{place.first} shows the true stack of that step{graphs}; --json has all.", "dim")
 
 
 def others_of(run: ProcessRun, threads: Sequence[WatchedThread | LongThread]) -> list[str]:
@@ -79,8 +94,8 @@ class _LabelledLines:
             options.max_width, subsequent_indent=" " * names, break_long_words=False, break_on_hyphens=False
         )
         for each in self.lines:
-            lines = whole.wrap(f"{each.label:<{names}}{each.text}")
-            yield Text("\n".join(lines), each.style, no_wrap=True, overflow="ignore")
+            lines = whole.wrap(f"{each.label:<{names}}{kept(each.text)}")
+            yield Text("\n".join(lines).replace(KEPT, " "), each.style, no_wrap=True, overflow="ignore")
 
 
 def _title(process: WatchedProcess | CountedProcess) -> Text:
@@ -154,25 +169,22 @@ def _children(run: ProcessRun) -> Iterator[_LabelledLine]:
 def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
     name, functions = process.run.path.name, {each.code for share in shares for each in share.code if _is_own(each)}
     own = max(each.of(CodePart.OWN).steps for each in shares)
-    yield Text("\nWhich stack does each unwinder show in your code?", "bold")
-    yield Text(f"{count(own, 'step')} in {count(len(functions), 'function')} of {name}\n")
+    yield Text(f"\n{count(own, 'step')} in {count(len(functions), 'function')} of {name}\n")
     any_dead = any(each.dead for each in shares)
     beside = besides(shares)
-    mine = [each.of(CodePart.OWN) for each in shares]
-    nearer = _any_nearer(shares)
     dead_head = ("no answer",) if any_dead else ()
-    heads = ("right", *(("your callers",) if nearer else ()), "honest stops", "lies", *dead_head, *beside, "steps")
+    heads = ("your\ncallers", "right", "honest\nstops", "lies", *dead_head, *beside, "steps")
     rows = []
-    for each, one in zip(shares, mine, strict=True):
-        within = (one.within,) if nearer else ()
-        parts = [share(n, one.steps) for n in (one.right, *within, one.steps - one.right - one.lies, one.lies)]
+    for each in shares:
+        one = each.of(CodePart.OWN)
+        parts = [share(n, one.steps) for n in (one.right, one.steps - one.right - one.lies, one.lies)]
+        counted = [f"{getattr(each, name):,}" for name in (*(("dead",) if any_dead else ()), *beside)]
         steps = f"{one.steps:,}" + (" sampled" if each.sampled else "")
-        dead = (f"{each.dead:,}",) if any_dead else ()
-        numbers = (*parts, *dead, *(f"{getattr(each, name):,}" for name in beside), steps)
+        numbers = (share(one.within, one.called), *parts, *counted, steps)
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
     yield NumberedTable(("unwinder",), heads, tuple(rows))
-    meant = "right: every caller is found" + "; your callers: those out to your outermost function" * nearer
-    yield Text(meant + _counted_everywhere((*dead_head, *beside)), "dim")
+    meant = "right: every caller is found; your callers: those out to your outermost function, at steps that have any"
+    yield Paragraph(meant + _counted_everywhere((*dead_head, *beside)), "dim")
     elsewhere = []
     for part in (CodePart.LIBRARY, CodePart.LINKER):
         found = [each.of(part) for each in shares]
@@ -185,11 +197,6 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Unwinder
     yield _LabelledLines(tuple(elsewhere))
 
 
-def _any_nearer(shares: Sequence[UnwinderShare]) -> bool:
-    """True where an unwinder goes wrong behind the program's own code, of which it found all callers."""
-    return any(mine.within > mine.right for mine in (each.of(CodePart.OWN) for each in shares))
-
-
 def _counted_everywhere(names: Sequence[str]) -> str:
     return f"; of the whole process: {', '.join(names)}" if names else ""
 
@@ -199,30 +206,36 @@ def _is_own(each: CodeShare) -> bool:
 
 
 def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
-    """Of each own function how often each unwinder is right, or finds all own callers; those with most steps first."""
+    """Of each own function how often each unwinder finds all own callers; those with most steps first.
+
+    Where no function has one, how often it is right.
+    """
     by_code = [{each.code: each for each in share.code if _is_own(each)} for share in shares]
     steps = {code: max(found[code].steps for found in by_code if code in found) for found in by_code for code in found}
     most = sorted(steps, key=lambda code: (-steps[code], code.function))[:MOST_FUNCTIONS]
     if not most:
         return
-    rows, nearer, names = [], _any_nearer(shares), told_apart(code.function for code in most)
+    rows, names = [], told_apart(code.function for code in most)
+    called = any(share.of(CodePart.OWN).called for share in shares)
     several = Counter(names[code.function] for code in most)
     for code in most:
         found = [each.get(code) for each in by_code]
-        counts = [(one.within if nearer else one.right, one.steps) if one is not None else None for one in found]
-        said = [share(*both) if both is not None else "-" for both in counts]
+        counts = [((one.within, one.called) if called else (one.right, one.steps)) if one else (0, 0) for one in found]
+        said = [share(*both) for both in counts]
         name = names[code.function]
         name += f" at {code.start:#x}" * (several[name] > 1)
         rows.append((name, line_of(process.run.images, code), f"{steps[code]:,}", *said))
     yield Text()
     yield ColumnBlocks(
-        ("your callers found in" if nearer else "your functions", ""),
+        ("your callers found in" if called else "right in", ""),
         ("steps", *(each.name for each in shares)),
         tuple(rows),
     )
     if len(steps) > len(most):
         rest = sum(steps.values()) - sum(steps[code] for code in most)
         yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
+    if called and any("-" in row[3:] for row in rows):
+        yield Text("-: none of your functions called it", "dim")
     if nameless := {code.file.name: None for code in most if code.file and code.function.startswith("+0x")}:
         yield Text(f"{' and '.join(nameless)} has no names for these: a debug file has (--debug-dir FOLDER)", "dim")
 
@@ -253,8 +266,11 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
         return
     yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of")
     table = Table.grid(Column(justify="right", min_width=11), padding=(0, 2, 0, 0))
+    names = told_apart(place.function for place in told)
+    program = process.run.path.name
     for place in told:
-        table.add_row(count(place.not_right, "step"), _place(place, several=len(process.threads) > 1))
+        where = names[place.function] + f" in {place.library}" * (place.library != program)
+        table.add_row(count(place.not_right, "step"), _place(place, where, several=len(process.threads) > 1))
     for part in CodePart:
         if there := [place for place in rest if _part_of(place, parts) is part]:
             others = "other " * any(_part_of(place, parts) is part for place in told)
@@ -275,42 +291,53 @@ def _part_of(place: WrongPlace, parts: Mapping[Path, tuple[Image, CodePart]]) ->
     return CodePart.LINKER if part is CodePart.OWN and starts_program(image, place.function) else part
 
 
-def _place(place: WrongPlace, *, several: bool) -> Text:
-    text = Text(f"{brief(place.function)} in {place.library}: ")
-    text.append(place.because or f"UNEXPLAINED: {place.unforeseen}", "" if place.explained else "bold red")
+def _place(place: WrongPlace, where: str, *, several: bool) -> RenderableType:
     lies = "lies" if place.lies == place.not_right else f"{place.lies:,} lies"
+    text = Text(where).append(f" ({lies})" if place.lies else "", "dim")
+    reasons = Table.grid(Column(justify="right"), "", padding=(0, 2, 0, 0)) if place.also else Table.grid("")
+    for row in _reasons(place):
+        reasons.add_row(*row, style="" if place.explained else "bold red")
     thread = f"{place.thread}:" if several else ""
-    text.append(f"\nfirst at {thread}@{place.first}, {place.where}", "dim")
-    return text.append(f"; {lies}" if place.lies else "", "dim")
+    return Group(text, reasons, Text(f"first at {thread}@{place.first}, {place.where}", "dim"))
+
+
+def _reasons(place: WrongPlace) -> Iterator[tuple[str, ...]]:
+    """Why it goes wrong there, and of several reasons at which share of the steps each."""
+    most, rest = place.also[: MOST_REASONS - 1], place.also[MOST_REASONS - 1 :]
+    first = WrongReason(place.because, place.not_right - sum(each.steps for each in place.also))
+    told = [*(first, *most), *([WrongReason("other reasons", sum(each.steps for each in rest))] if rest else ())]
+    for each in told:
+        often = (share(each.steps, place.not_right),) if place.also else ()
+        yield (*often, each.because or f"UNEXPLAINED: {place.unforeseen}")
 
 
 def process_answer(
     process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare], unasked: Sequence[str] = ()
-) -> Text:
+) -> Paragraph:
     """One sentence: who is best in your code, who misses your callers most, and where; or what is unexplained.
 
     ``unasked`` are the unwinders that an interrupt left out.
     """
     if not shares:
-        return Text("\nNo unwinder was asked: nothing is judged.", "bold")
+        return Paragraph("No unwinder was asked: nothing is judged.", "bold")
     left = "".join(f" {each}" for each in _unjudged(process, unasked))
     if not any(each.of(CodePart.OWN).steps for each in shares):
         why = "" if process.left or unasked else f": {process.run.ending}"
-        return Text(f"\nNo step of your code was judged{why}.{left}", "bold")
+        return Paragraph(f"No step of your code was judged{why}.{left}", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
     said = f"{best.name} {_rightly(best)} of your code"
     if unexplained := [each for each in shares if each.unforetold]:
         first = next((place for place in unexplained[0].places if not place.explained), None)
         at = f", most at {brief(first.function)} in {first.library}" if first else ""
         names = ", ".join(each.name for each in unexplained)
-        return Text(f"\n{said}; UNEXPLAINED: {names}{at}.", "bold red")
+        return Paragraph(f"{said}; UNEXPLAINED: {names}{at}.", "bold red")
     own = [(each, each.of(CodePart.OWN)) for each in shares]
-    wrong = [each for each, mine in own if mine.lies or (each is not best and mine.within < mine.steps)]
+    wrong = [each for each, mine in own if mine.lies or (each is not best and _misses(mine))]
     wrong.sort(key=lambda each: (each is not best, _reach(each.of(CodePart.OWN))))
     told = [f"{'it' if each is best else each.name} {_wrongly(each)}" for each in wrong[:MOST_TOLD]]
     told += [f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead]
     nobody = "" if any(mine.lies for _, mine in own) else ", and nobody lies there"
-    return Text(f"\n{'; '.join([said + nobody, *told])}.{left}", "bold")
+    return Paragraph(f"{'; '.join([said + nobody, *told])}.{left}", "bold")
 
 
 def _unjudged(process: WatchedProcess | CountedProcess, unasked: Sequence[str]) -> Iterator[str]:
@@ -328,10 +355,11 @@ def _unjudged(process: WatchedProcess | CountedProcess, unasked: Sequence[str]) 
 def _wrongly(each: UnwinderShare) -> str:
     """How an unwinder goes wrong in your code, and in which function most."""
     own = each.of(CodePart.OWN)
-    most = max(filter(_is_own, each.code), key=lambda code: (code.steps - code.within, code.lies)).code.function
-    lies = f"lies at {share(own.lies, own.steps)}" if own.lies else ""
-    found = f"finds your callers at {share(own.within, own.steps)}"
-    return f"{' and '.join(filter(None, (found, lies)))}, worst in {brief(most)}"
+    key = (lambda code: code.lies) if own.lies else _misses
+    worst = brief(max(filter(_is_own, each.code), key=key).code.function)
+    lies = f"lies at {share(own.lies, own.steps)}, most in {worst}" if own.lies else ""
+    found = f"finds your callers at {share(own.within, own.called)}" if own.called else ""
+    return " and ".join(filter(None, (found, lies))) + ("" if lies else f", worst in {worst}")
 
 
 def _rightly(each: UnwinderShare) -> str:
@@ -344,6 +372,11 @@ def _rightly(each: UnwinderShare) -> str:
     return f"is right at {share(own.right, own.steps)} of the {steps}"
 
 
+def _misses(code: CodeShare) -> int:
+    """At how many steps a caller is not found, where there is any: one of its own code, or else any."""
+    return code.called - code.within if code.called else code.steps - code.right
+
+
 def _points(own: CodeShare) -> float:
     """The share of right steps without that of lies."""
     return (own.right - own.lies) / max(own.steps, 1)
@@ -351,4 +384,4 @@ def _points(own: CodeShare) -> float:
 
 def _reach(own: CodeShare) -> float:
     """At which share of its steps your callers are found."""
-    return own.within / max(own.steps, 1)
+    return own.within / max(own.called, 1)

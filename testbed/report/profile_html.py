@@ -23,7 +23,7 @@ from testbed.process import ProcessRun
 from testbed.profiling.result import UnwinderShare
 from testbed.profiling.samples import Mark, Marked, SampledProfile
 from testbed.profiling.whose_code import CodePart
-from testbed.report.narrow_tables import NumberedRow, NumberedTable
+from testbed.report.narrow_tables import NumberedRow, NumberedTable, Paragraph
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, share
 from testbed.report.timeline import SPEEDSCOPE
@@ -51,16 +51,17 @@ class ProfiledBuild:
 def profile_report(builds: Sequence[ProfiledBuild]) -> Iterator[RenderableType]:
     """How many samples each unwinder's flame graph shows in the wrong place, of one build or of two."""
     true = builds[0].profiles[0]
-    yield Text(
-        f"\nA profiler that looks at every {true.every:,}th step takes {count(true.samples, 'sample')}, "
-        f"{true.inner.samples:,} with your functions on the stack. Its flame graph shows\n"
+    yield Text()
+    yield Paragraph(
+        f"A profiler that looks at every {true.every:,}th step takes {count(true.samples, 'sample')}, "
+        f"{true.inner.samples:,} with your functions on the stack. Its flame graph shows"
     )
-    yield _misplaced(builds)
-    yield Text(f"{MEANT}\n", "dim")
-    yield Text(f"\n{_answer(builds[0])}", "bold")
+    yield from (Text(), _misplaced(builds))
+    yield Paragraph(MEANT, "dim")
+    yield from (Text(), Paragraph(_answer(builds[0]), "bold"))
     for build in builds[1:]:
         beside = f"{_called(build, builds)} beside {_called(builds[0], builds)}"
-        yield Text(f"\n{beside}: {_difference(builds[0], build)}", "bold")
+        yield from (Text(), Paragraph(f"{beside}: {_difference(builds[0], build)}", "bold"))
 
 
 MEANT = (
@@ -121,7 +122,7 @@ def _moved(what: str, before: Mapping[str, str], after: Mapping[str, str]) -> It
 def _found(build: ProfiledBuild) -> dict[str, str]:
     """By unwinder at which share of its own code's steps all callers in its own code are found."""
     own = {each.name: each.of(CodePart.OWN) for each in build.shares}
-    return {name: share(each.within, each.steps) for name, each in own.items()}
+    return {name: share(each.within, each.called) for name, each in own.items()}
 
 
 def _lost(build: ProfiledBuild) -> dict[str, str]:

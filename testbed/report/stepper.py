@@ -164,14 +164,24 @@ def unwinder_sentence(run: Run, verdicts: Sequence[Verdict]) -> str:
 def _counted(run: Run, verdicts: Sequence[Verdict]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The steps that an unwinder's share is of, and those that are right: all judged ones, and the exact ones.
 
-    Of a process, as on the terminal: those of the program's own code, and those at which all its own callers are found.
+    Of a process, as on the terminal: those of the program's own code that have a caller in it, and those at which all
+    such callers are found; where none has one, all of its own code, and those at which every caller is found.
     """
     marks = marks_of(verdicts)
     asked, outcome = marks < TRANSITION, marks % UNEXPLAINED
     if not isinstance(run, ThreadRun):
         return asked, outcome == EXACT
-    own_callers = faults(verdicts)[1] >= run.thread.reach[run.watched.node]
-    return asked & run.own, (outcome == EXACT) | ((STOPPED | LYING)[outcome] & own_callers)
+    if not run.called.any():
+        return asked & run.own, _right(run, verdicts)
+    reached = faults(verdicts)[1] >= run.thread.reach[run.watched.node]
+    return asked & run.called, (outcome == EXACT) | ((STOPPED | LYING)[outcome] & reached)
+
+
+def _right(run: Run, verdicts: Sequence[Verdict]) -> NDArray[np.bool_]:
+    """The steps at which every caller is found, also where an unwinder stops behind the last one."""
+    outcome, last = marks_of(verdicts) % UNEXPLAINED, run.watched.callers[run.watched.node]
+    right: NDArray[np.bool_] = (outcome == EXACT) | (STOPPED[outcome] & (faults(verdicts)[1] == last))
+    return right
 
 
 def telling_step(run: Run, verdicts: Sequence[Verdict]) -> int:
@@ -181,9 +191,8 @@ def telling_step(run: Run, verdicts: Sequence[Verdict]) -> int:
     marks, (clause, frame) = marks_of(verdicts), faults(verdicts)
     asked, found = _counted(run, verdicts)
     bad = np.flatnonzero(asked & ~found)
-    if not len(bad) and isinstance(run, ThreadRun):  # behind the last caller there is none to find
-        whole = STOPPED[marks % UNEXPLAINED] & (frame == run.watched.callers[run.watched.node])
-        bad = np.flatnonzero(asked & (marks % UNEXPLAINED != EXACT) & ~whole)
+    if not len(bad) and isinstance(run, ThreadRun):
+        bad = np.flatnonzero((marks < TRANSITION) & run.own & ~_right(run, verdicts))
     if not len(bad):
         return -1
     lies, kind = LYING[marks[bad] % UNEXPLAINED], clause[bad] * 2 + (frame[bad] > 0)
@@ -364,12 +373,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     }
     own = run.own if isinstance(run, ThreadRun) else np.ones(len(run), np.bool_)
     columns["own"] = own.astype(np.uint8)
-    facts["share_means"] = (
-        f"of the {count(int(own.sum()), 'step')} of {run.whose} that are shown, "
-        "those at which every caller out to your outermost function is found"
-        if isinstance(run, ThreadRun)
-        else "of all steps, those at which it is exact"
-    )
+    facts["share_means"] = _share_means(run)
     facts["registers"] = _registers(run, columns)
     facts["code"] = _code(run, columns)
     facts["functions"] = _activations(run, columns)
@@ -380,6 +384,17 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
     facts["ends"] = [with_places(run.trace.images, end) for end in answers.ends]
     facts["names"], facts["inlined"] = _names(run, answers)
     return facts, columns
+
+
+def _share_means(run: Run) -> str:
+    if not isinstance(run, ThreadRun):
+        return "of all steps, those at which it is exact"
+    if not run.called.any():
+        return (
+            f"of the {count(int(run.own.sum()), 'step')} of {run.whose} that are shown, those with every caller found"
+        )
+    steps = f"{count(int(run.called.sum()), 'step')} of your code that are shown and have a caller in it"
+    return f"of the {steps}, those at which every caller out to your outermost function is found"
 
 
 def _registers(run: Run, columns: StepperColumns) -> list[dict[str, Any]]:

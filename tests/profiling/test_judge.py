@@ -17,7 +17,8 @@ from testbed.process import ProcessRun, run_process
 from testbed.process.process_run import run_in_pieces
 from testbed.profiling.in_pieces import judge_in_pieces
 from testbed.profiling.judge import judge_process, sampled_steps, watch_process
-from testbed.profiling.result import UnwinderShare, WatchedProcess, reaches_own_code
+from testbed.profiling.places import joined_places
+from testbed.profiling.result import UnwinderShare, WatchedProcess, WrongPlace, WrongReason, reaches_own_code
 from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
 from testbed.profiling.thread_run import thread_run
 from testbed.profiling.whose_code import (
@@ -245,7 +246,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ProcessRun:
     (folder / "sort.c").write_text(SORT)
     (folder / "twice.c").write_text("int twice(int n) { return 2 * n; }\n")
     for command in (
-        "gcc -O1 -g -shared -fPIC -o libtwice.so twice.c",
+        "gcc -O0 -g -shared -fPIC -o libtwice.so twice.c",
         "gcc -O0 -g -o sort sort.c -L. -ltwice -Wl,-rpath,/own",
     ):
         subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
@@ -265,7 +266,7 @@ def test_own_callers_are_those_out_to_the_outermost_frame_of_own_code(run: Proce
     process = watch_process(run)
     (thread,), own = process.threads, {"main", "compare", "twice"}
     codes, of_step = thread.code
-    counted: dict[str, list[int]] = {name: [0, 0, 0] for name in own}
+    counted: dict[str, list[int]] = {name: [0, 0, 0, 0] for name in own}
     for step in np.flatnonzero(own_steps(thread.watched.trace, 0, thread.stop)).tolist():
         frames = thread.watched.stack(step).frames
         names = [name_of(run.images, frame.pc, caller=frame.calling).function for frame in frames]
@@ -275,12 +276,15 @@ def test_own_callers_are_those_out_to_the_outermost_frame_of_own_code(run: Proce
         outermost = max(i for i, name in enumerate(names) if name in own)
         found = counted[codes[of_step[step]].function]
         found[0] += 1
-        found[1] += verdict.exact or verdict.frame >= outermost
-        found[2] += verdict.exact or verdict.frame >= len(names) - 1
+        found[1] += outermost > 0
+        found[2] += outermost > 0 and (verdict.exact or verdict.frame >= outermost)
+        found[3] += verdict.exact or verdict.frame >= len(names) - 1
     shares = {each.code.function: each for each in judge_process(process, UNWINDERS[unwinder]).code}
-    assert counted == {name: [shares[name].steps, shares[name].within, shares[name].right] for name in own}
-    more = sum(within - right for _, within, right in counted.values())
-    assert bool(more) == (unwinder == "fp_chain"), "libc below main has no frame records"
+    each = ((name, shares[name]) for name in own)
+    assert counted == {name: [one.steps, one.called, one.within, one.right] for name, one in each}
+    assert not counted["main"][1], "nobody of the program called it"
+    more = sum(within - right for _, _, within, right in counted.values())
+    assert (more > 0) == (unwinder == "fp_chain"), "libc below main has no frame records"
 
 
 def test_what_starts_a_program_is_start_up_also_without_a_name(tmp_path: Path) -> None:
@@ -356,9 +360,17 @@ def test_a_program_that_never_begins_is_no_pass(run: ProcessRun) -> None:
 def test_shares_of_parts_of_a_run_are_joined_by_code() -> None:
     main, rest = ProcessCode(CodePart.OWN, "main"), ProcessCode(CodePart.LIBRARY)
     step, yes, no = np.array([0, 0, 1], np.int64), np.array([True, False, True]), np.array([False, True, False])
-    once = shares_of_code((main, rest, ProcessCode(CodePart.LINKER)), step, right=yes, lies=no, within=yes)
-    assert once == (CodeShare(main, 2, 1, 1, 1), CodeShare(rest, 1, 1, 0, 1))
-    assert joined_code([*once, *once]) == (CodeShare(main, 4, 2, 2, 2), CodeShare(rest, 2, 2, 0, 2))
+    once = shares_of_code((main, rest, ProcessCode(CodePart.LINKER)), step, right=yes, lies=no, called=yes, within=no)
+    assert once == (CodeShare(main, 2, 1, 1, 1, 1), CodeShare(rest, 1, 1, 0, 1, 0))
+    assert joined_code([*once, *once]) == (CodeShare(main, 4, 2, 2, 2, 2), CodeShare(rest, 2, 2, 0, 2, 0))
+
+
+def test_a_function_at_which_an_unwinder_goes_wrong_has_all_reasons_the_most_frequent_first() -> None:
+    linked = WrongPlace("f", "server", "FP is zero", 5, 5, 3, 1, "f+0x1")
+    whole = replace(linked, because="no root is claimed", steps=30, lies=0, whole=30, first=1)
+    (place,) = joined_places((linked, whole, replace(linked, because="no return", steps=4, lies=1, first=2), linked))
+    assert (place.because, place.first, place.also) == ("FP is zero", 3, (WrongReason("no return", 4),))
+    assert (place.steps, place.lies, place.whole, place.not_right) == (44, 11, 30, 14)
 
 
 # Rows that are right where they stand, and false later: a slot that is written over, a signal that no row says.

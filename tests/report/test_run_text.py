@@ -16,7 +16,7 @@ from rich.console import Console, Group
 
 from programs import PROGRAMS
 from testbed.campaign.cells import Difference, cell_of
-from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace
+from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace, WrongReason
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
 from testbed.referee import REFEREES
 from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
@@ -156,7 +156,9 @@ def _share(name: str, *, sampled: bool = False, **outcomes: int) -> UnwinderShar
         for word, number in outcomes.items()
     }
     exact, lies = outcomes.get("exact", 0), outcomes.get("skipped", 0)
-    own = CodeShare(ProcessCode(CodePart.OWN, "main"), sum(outcomes.values()), exact, lies, exact)
+    own = CodeShare(
+        ProcessCode(CodePart.OWN, "main"), sum(outcomes.values()), exact, lies, sum(outcomes.values()), exact
+    )
     return UnwinderShare(kinds, name=name, sampled=sampled, code=(own,))
 
 
@@ -165,9 +167,9 @@ LIES = replace(_share("stack_scan", exact=70, skipped=30), places=FRAMES)
 MOST_IN_WORK = replace(
     LIES,
     code=(
-        CodeShare(ProcessCode(CodePart.OWN, "main"), 60, 50, 10, 60),
-        CodeShare(ProcessCode(CodePart.OWN, "work"), 40, 20, 20, 20),
-        CodeShare(ProcessCode(CodePart.LIBRARY), 90, 0, 90, 0),
+        CodeShare(ProcessCode(CodePart.OWN, "main"), 60, 50, 10, 0, 0),
+        CodeShare(ProcessCode(CodePart.OWN, "work"), 40, 20, 20, 40, 20),
+        CodeShare(ProcessCode(CodePart.LIBRARY), 90, 0, 90, 0, 0),
     ),
 )
 ALL_EXACT, STOPS = _share("eh_frame", exact=100), _share("orc", exact=90, stopped=10)
@@ -212,7 +214,7 @@ def printed(part: object) -> str:
         (
             [STOPS, LIES],
             "orc is right at 90.0 % of the 100 steps of your code; stack_scan finds your callers at 70.0 % and lies at "
-            "30.0 %, worst in main.",
+            "30.0 %, most in main.",
         ),
         (
             [UnwinderShare(name="eh_frame", sampled=False)],
@@ -220,24 +222,28 @@ def printed(part: object) -> str:
         ),
         (
             [MOST_IN_WORK],
-            "stack_scan is right at 70.0 % of the 100 steps of your code; it finds your callers at 80.0 % and lies at "
-            "30.0 %, worst in work.",
+            "stack_scan is right at 70.0 % of the 100 steps of your code; it finds your callers at 50.0 % and lies at "
+            "30.0 %, most in work.",
         ),
     ],
 )
 def test_the_answer_is_about_your_code(shares: list[UnwinderShare], said: str) -> None:
-    assert process_answer(PROCESS, shares).plain.strip() == said
+    assert process_answer(PROCESS, shares).text == said
 
 
 def _system_calls(calls: dict[str, int]) -> _LabelledLines:
     return _LabelledLines(tuple(_circumstances(cast(Any, SimpleNamespace(threads=(), run=_run(calls))))))
 
 
+TWO_REASONS = replace(
+    WHERE, because="FP is zero, and this is not the root", lies=5, also=(WrongReason("it reads where nothing is", 3),)
+)
 PARTS = {
     "sums": Group(*_summary(PROCESS, [ALL_EXACT, SAMPLED, LIES])),
     "sums_with_crashes": Group(*_summary(PROCESS, [SAMPLED, DEAD])),
     "functions": Group(*_functions(PROCESS, [ALL_EXACT, LIES])),
     "places": Group(*_places(THREADS, replace(ALL_EXACT, places=(WHERE,)))),
+    "places_of_two_reasons": Group(*_places(PROCESS, replace(ALL_EXACT, places=(TWO_REASONS,)))),
     "no_calls": _system_calls({}),
     "calls": _system_calls({"write": 2, "exit": 1}),
 }
@@ -268,10 +274,10 @@ def test_a_path_is_whole_however_narrow_and_a_name_is_broken_only_where_it_has_t
 
 def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
     names = ("fp_chain", "eh_frame", "stack_scan", "libgcc_backtrace")
-    code = CodeShare(ProcessCode(CodePart.OWN, f"handle_{'request_' * 6}now"), 12_000, 12_000, 0, 12_000)
+    code = CodeShare(ProcessCode(CodePart.OWN, f"handle_{'request_' * 6}now"), 12_000, 12_000, 0, 12_000, 12_000)
     shares = [replace(ALL_EXACT, name=name, code=(code,)) for name in names]
     lines = shown(Group(*_functions(PROCESS, shares)), 80).splitlines()
-    assert max(map(len, lines)) <= 80 and sum("your functions" in line for line in lines) == 1
+    assert max(map(len, lines)) <= 80 and sum("your callers found in" in line for line in lines) == 1
     assert [line.count("100 %") for line in lines if "%" in line] == [4]
     assert "".join(line[:32].strip() for line in lines[-4:]).endswith("request_now")
     assert re.search(r" stack_ +libgcc_\n.* scan +backtrace\n", "\n".join(lines)), lines
@@ -290,7 +296,8 @@ def test_functions_of_one_brief_name_are_told_apart_by_what_is_in_their_template
         "expr::parse(std::string const&, expr::Context const&)": "expr::parse ",
     }
     code = tuple(
-        CodeShare(ProcessCode(CodePart.OWN, name, start=0x1000 * i), 100 - i, 9, 0, 9) for i, name in enumerate(names)
+        CodeShare(ProcessCode(CodePart.OWN, name, start=0x1000 * i), 100 - i, 9, 0, 9, 9)
+        for i, name in enumerate(names)
     )
     lines = shown(Group(*_functions(PROCESS, [replace(ALL_EXACT, code=code)])), 120).splitlines()
     assert [line[: len(said)] for line, said in zip(lines[3:], names.values(), strict=True)] == list(names.values())
