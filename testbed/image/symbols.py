@@ -15,7 +15,9 @@ Mapping symbols (``$a``, ``$t``, ``$x``, ``$d``) name nothing. Source: System V 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import chain
 
 from testbed.image.demangling import bare, brief, demangled, last_part, whole_function, without_parameters
 from testbed.image.model import Image, LoadedImage, Segment, Symbol, image_covering, once_per_image
@@ -103,10 +105,10 @@ def named_so(image: Image, name: str) -> tuple[Symbol, ...]:
     return found or tuple(s for s in code if f"::{bare(readable(s))}".endswith(f"::{name}"))
 
 
-def near_names(image: Image, name: str, most: int = 3) -> tuple[str, ...]:
-    """The names of code that are nearest to one, brief: by their last parts, without namespaces."""
+def near_names(image: Image, name: str, others: Iterable[str] = (), most: int = 3) -> tuple[str, ...]:
+    """The names of code, and of others, that are nearest to one, brief: by their last parts, without namespaces."""
     by_last: dict[str, dict[str, None]] = {}
-    for readable_name in map(readable, _named_code(image)):
+    for readable_name in chain(map(readable, _named_code(image)), others):
         by_last.setdefault(last_part(readable_name), {})[brief(without_parameters(readable_name))] = None
     last = name.rpartition("::")[2]
     near = (full for each in get_close_matches(last, by_last, n=most, cutoff=0.5) for full in by_last[each])

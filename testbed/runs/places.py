@@ -47,7 +47,7 @@ def addresses_at(image: Image, place: AskedPlace) -> list[int]:
     """The link-time addresses of a place: of a line all at which its code begins, of a name all that are called so."""
     if place.line is None:
         return [symbol.address + place.offset for symbol in named_so(image, place.name)]
-    return sorted(row.start for row in _rows(image, place.name) if row.line.line == place.line)
+    return sorted({row.start for row in _rows(image, place.name) if row.line.line == place.line})
 
 
 def inlined_at(image: Image, place: AskedPlace) -> list[int]:
@@ -85,7 +85,8 @@ def missing(images: Sequence[Image], place: AskedPlace) -> str:
     if place.line is None and has_lines_of(image, source := place.name.rstrip(":")):
         return f"a source file of {image}; a place in it is {source}:LINE"
     if place.line is None:
-        found = ((each, near_names(each, place.name)) for each in images)
+        inlined = {call.name: None for function in debug_info(image).functions for call in function.every_inlined()}
+        found = ((each, near_names(each, place.name, inlined if each is image else ())) for each in images)
         file, close = next((each for each in found if each[1]), (image, ()))
         where, of = (f" in {image} or its libraries", f" of {file}") if len(set(images)) > 1 else ("", "")
         said = f"did you mean {', '.join(close)}{of}?" if close else "no name is near it"
@@ -106,8 +107,17 @@ def has_lines_of(image: Image, file: str) -> bool:
 
 
 def _rows(image: Image, file: str) -> Iterator[LineRow]:
-    """Where code of a line of a file begins: the file by its name, or by the last parts of its path."""
+    """Where lines of a file begin: the file by its name, or by the last parts of its path.
+
+    A line that has code begins where that does, and any other where the table has it.
+    """
+    filled = set()
     for table in debug_info(image).tables:
         for row in table.rows:
             if f"/{row.line.file}".endswith(f"/{file}") and table.begins(row.start):
+                filled.add(row.line.line)
+                yield row
+    for table in debug_info(image).tables:
+        for row in table.empty:
+            if f"/{row.line.file}".endswith(f"/{file}") and row.line.line not in filled:
                 yield row

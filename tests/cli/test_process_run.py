@@ -196,6 +196,7 @@ def test_a_place_is_named_as_reports_print_it_or_by_its_line(testbed: Testbed, p
     ("place", "why"),
     [
         ("mxi", "no symbol 'mxi'; did you mean kv::mix, "),
+        ("gonne", "no symbol 'gonne'; did you mean gone"),  # which was inlined everywhere
         ("edge", "'edge' is no code"),
         ("kv.cpp:", "a source file of kv; a place in it is kv.cpp:LINE"),
         ("kv.cpp:4", "line 4 of kv.cpp has no code; the nearest that have some: 2, 3, 6"),

@@ -13,6 +13,7 @@ from testbed.image.debug import debug_info
 from testbed.image.debug.functions import CallSite, CallTarget, Function
 from testbed.image.debug.lines import Line
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
+from testbed.runs.places import addresses_at, place_of
 from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call, told, word
 
 # opcode_base 13, line_base -5, line_range 14: as compilers choose them.
@@ -114,7 +115,16 @@ def test_a_discriminator_holds_for_one_row_and_columns_until_changed() -> None:
     assert info.line_at(BASE + 4) == Line("/src/one.c", 1, 7, 0)
 
 
-def test_rows_outside_the_image_and_of_no_length_are_left_out() -> None:
+def test_a_line_without_code_begins_where_the_table_has_it_unless_it_has_code_elsewhere() -> None:
+    line_2 = b"\x03\x01\x01"
+    program = START + b"\x01" + line_2 + b"\x03\x01\x01\x02\x04" + line_2 + b"\x02\x04" + b"\x03\x7e" + b"\x01" + END
+    lined = image(program)  # lines 1 and 2 without code, 3 and 4 with some, 2 again at the end
+    starts = {line: addresses_at(lined, place_of(f"one.c:{line}")) for line in (1, 2, 3, 4, 5)}
+    assert starts == {1: [BASE], 2: [BASE, BASE + 8], 3: [BASE], 4: [BASE + 4], 5: []}
+    assert (info := debug_info(lined)).line_at(BASE) == Line(ONE_C, 3) and info.line_at(BASE + 8) is None
+
+
+def test_rows_outside_the_image_are_left_out_and_those_of_no_length_name_no_address() -> None:
     gone = extended(2, address(0)) + b"\x01\x02\x04" + END
     program = gone + AT + b"\x04\x00\x01\x03\x01\x01\x02\x04" + END
     info = debug_info(image(program))

@@ -53,10 +53,14 @@ class LineRow:
 
 @dataclass(frozen=True, eq=False)
 class LineTable:
-    """The rows of one unit, sorted by start, and its files by number."""
+    """The rows of one unit, sorted by start, and its files by number.
+
+    Rows without code stand in ``empty``: a debugger that is told to stop at such a line stops where they begin.
+    """
 
     rows: tuple[LineRow, ...] = field(repr=False)
     files: Mapping[int, str]
+    empty: tuple[LineRow, ...] = field(default=(), repr=False)
 
     @cached_property
     def _starts(self) -> tuple[int, ...]:
@@ -102,7 +106,9 @@ def read_lines(unit: CompilationUnit) -> LineTable:
     at = cursor(unit.image, ".debug_line", at.offset, end)
     header = _header(unit, at, offset_size, folder, name)
     rows = _run(at, header, unit)
-    return LineTable(tuple(sorted(rows, key=lambda row: row.start)), header.files)
+    rows.sort(key=lambda row: row.start)
+    filled, empty = (tuple(row for row in rows if (row.start == row.end) == none) for none in (False, True))
+    return LineTable(filled, header.files, empty)
 
 
 def joined(folder: str, name: str) -> str:
@@ -218,7 +224,7 @@ def _run(at: Cursor, header: _LineHeader, unit: CompilationUnit) -> list[LineRow
         ends = [*(address for address, _ in pending[1:]), state.address][: len(pending)]  # a sequence may have no rows
         code = image.arch.code_address
         for (start, line), end in zip(pending, ends, strict=True):
-            if start < end and image.covers(code(start)) and image.covers(code(end) - 1):
+            if start <= end and image.covers(code(start)) and image.covers(max(code(end) - 1, code(start))):
                 rows.append(LineRow(code(start), code(end), line))
         pending.clear()
 
