@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -33,10 +34,13 @@ from testbed.runs.judging import judge
 from testbed.runs.run import Run
 from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
+from testbed.words.printable import printable
 
 # The code of a run as lines: every function that was entered, instruction by instruction, with its source lines.
 
 MAX_GAP = 4096  # bytes of a function that were never executed and are still listed
+MOST_OF_SOURCE = 1 << 22  # bytes of a source file that is read
+MOST_OF_LINE = 120  # characters of a line that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +140,26 @@ def _source(run: Run, loaded: LoadedImage | None, pc: int) -> tuple[Line | None,
     line = info.line_at(pc - loaded.bias)
     if line is None or not line.line or not info.begins_line(pc - loaded.bias):
         return None, ""
-    text = _lines_of(run.built.source.text) if line.name == run.built.source.path.name else ()
-    return line, text[line.line - 1].strip() if line.line <= len(text) else ""
+    own = line.name == run.built.source.path.name
+    text = _lines_of(run.built.source.text) if own else _lines_of_file(Path(line.file), loaded.image.path)
+    return line, printable(text[line.line - 1].strip())[:MOST_OF_LINE] if line.line <= len(text) else ""
 
 
 @lru_cache(maxsize=4)
 def _lines_of(text: str) -> tuple[str, ...]:
     return tuple(text.splitlines())
+
+
+@lru_cache(maxsize=64)
+def _lines_of_file(source: Path, program: Path) -> tuple[str, ...]:
+    """The source that a program was made from, where it is still there; none that was written later, or is huge."""
+    try:
+        made, built = source.stat(), program.stat()
+        if not source.is_absolute() or not source.is_file() or made.st_size > MOST_OF_SOURCE:
+            return ()
+        return tuple(source.read_text("utf-8", "replace").splitlines()) if made.st_mtime <= built.st_mtime else ()
+    except (OSError, ValueError):  # not here, or no name that a file can have
+        return ()
 
 
 # Moves from one step of a run to another: what the keys of every stepper do.

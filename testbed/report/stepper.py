@@ -425,7 +425,7 @@ def _code(run: Run, columns: StepperColumns) -> list[list[Any]]:
             line.function,
             line.text,
             int(line.executed),
-            line.source.line if line.source else 0,
+            f"{line.source.name}:{line.source.line}" if line.source else "",
             line.source_text,
         ]
         for line in lines

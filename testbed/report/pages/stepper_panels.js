@@ -16,9 +16,8 @@ function codePanel(model, shown, go) {
     return n;
   };
   const LONG = 24; // characters
-  // Of a long name the distance is enough: the function's first line, and the line above the panels, have it whole.
-  const shortened = (where) => (where.length > LONG && where.includes("+0x") ? where.slice(where.lastIndexOf("+0x")) : where);
-  const sourced = facts.code.some((line) => line[5]);
+  // Of a name the distance is enough: the function's first line, and the line above the panels, have it whole.
+  const shortened = (where) => (where.includes("+0x") ? where.slice(where.lastIndexOf("+0x")) : where);
   let from = -1, to = -1, current = null, key = "";
 
   function visitNear(line, step) { // the visit of that instruction which is nearest to the step shown
@@ -35,11 +34,11 @@ function codePanel(model, shown, go) {
     while (from > 0 && line - from < 24 && facts.code[from - 1][2] === name) from--;
     while (to + 1 < facts.code.length && to - line < 24 && facts.code[to + 1][2] === name) to++;
     const head = el("tr", {}, el("th", {}), el("th", { scope: "col" }, "address"), el("th", { scope: "col" }, "instruction"),
-      ...chosen.map((i) => el("th", { class: "o", scope: "col", title: facts.unwinders[i].name }, String(i + 1))),
-      sourced ? el("th", { scope: "col" }, "source") : null);
+      ...chosen.map((i) => el("th", { class: "o", scope: "col", title: facts.unwinders[i].name }, String(i + 1))));
     const rows = [];
     for (let at = from; at <= to; at++) {
-      const [pc, where, , text, executed, lineNumber, source] = facts.code[at];
+      const [pc, where, , text, executed, line, source] = facts.code[at];
+      if (line) rows.push(el("tr", { class: "source" }, el("td", {}), el("td", { colspan: 2 + chosen.length }, el("b", {}, line), ` ${source}`)));
       rows.push(el("tr", { class: executed ? "" : "never", "data-line": at, "data-pc": pc },
         el("td", { class: "here" }), el("td", { class: "where", title: where }, shortened(where)), el("td", { class: "text" }, text),
         ...chosen.map((i) => {
@@ -47,8 +46,7 @@ function codePanel(model, shown, go) {
           const outcome = facts.outcomes[worst[i][at]];
           return el("td", { class: "o", title: `${facts.unwinders[i].name}: ${outcome.name} at ${number(times(i, at))} of ${number(visits[at])} visits` },
             el("span", { class: `swatch o-${outcome.name}` }, outcome.name === "exact" ? null : el("b", {}, outcome.mark)));
-        }),
-        sourced ? el("td", { class: "source" }, lineNumber ? `${lineNumber}  ${source}` : "") : null));
+        })));
     }
     body.classList.toggle("many", chosen.length > 6);
     body.classList.toggle("long", name.length > LONG);
@@ -65,7 +63,7 @@ function codePanel(model, shown, go) {
     const line = col.line[step];
     if (line < from || line > to || key !== [...shown].sort((a, b) => a - b).join() || (line - from < 2 && from && facts.code[from - 1][2] === facts.code[line][2])) build(line, step);
     if (current) { current.removeAttribute("aria-current"); current.firstChild.textContent = ""; }
-    current = body.tBodies[0].rows[line - from];
+    current = body.querySelector(`tr[data-line="${line}"]`);
     current.setAttribute("aria-current", "step");
     current.firstChild.textContent = "▶";
     keepInView(current, body.parentElement);
