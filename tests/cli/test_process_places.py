@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -205,3 +206,18 @@ def test_a_page_of_one_place_on_is_written_and_opens_there(
         assert step is not None and re.search(rf"page\.html: {shown} thread 5228 of hello", said.out), said.out
         with opened(page) as shown_page:
             assert shown_page.evaluate("stepper.place()") == f"#step={step[1].replace(',', '')}"
+
+
+def test_a_page_has_the_source_above_the_instructions_that_were_made_from_it(
+    testbed: Testbed, places: Path, tmp_path: Path
+) -> None:
+    """Not where the source was written behind the program: another text may stand there."""
+    page, source, program = tmp_path / "page.html", places / "kv.cpp", places / "kv"
+    text, built_at = source.read_text().splitlines()[1], program.stat().st_mtime
+    for written_at, shown in ((built_at - 5, f"kv.cpp:2 {text}"), (built_at + 5, "kv.cpp:2 ")):
+        os.utime(source, (written_at, written_at))
+        tells(testbed, 0, ("run", str(program), "-u", "eh_frame", "--at", "mix", "-o", str(page)))
+        with opened(page) as shown_page:
+            above = shown_page.locator(".code tr[aria-current]").locator("xpath=preceding-sibling::tr[1]")
+            assert above.get_attribute("class") == "source"
+            assert above.inner_text().strip() == shown[:129].strip()
