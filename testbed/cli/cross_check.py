@@ -14,7 +14,8 @@ from programs import PROGRAMS
 from testbed.campaign.cells import Unit, run_unit
 from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
-from testbed.cli.options import NamedRun, ProcessOptions, RunOptions, refuse_others
+from testbed.cli.options import NamedRun, RunOptions, refuse_others
+from testbed.cli.process_options import ProcessOptions
 from testbed.cli.process_run import budget_of, is_process, watched_process
 from testbed.cli.terminal import in_order, status
 from testbed.generate.program import generated_program

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from programs import PROGRAMS
-from testbed.cli.options import ProcessOptions, RunOptions, given_bytes, try_writing, written
+from testbed.cli.options import RunOptions, given_bytes, try_writing, written
+from testbed.cli.process_options import ProcessOptions
 from testbed.cli.terminal import console_for_reports, long_work, show_site, status
 from testbed.cli.unwinders import telling_of_process
 from testbed.contract.unwinder import Unwinder
