@@ -243,9 +243,9 @@ class StepCount(click.IntRange):
 # After how many instructions to give up, of all commands that run a program.
 _budget = partial(click.option, "--budget", type=StepCount(1), metavar="N")
 _GIVE_UP = "Give up after this many instructions (default: {})."
-budget_option = _budget(default=1_000_000, help=_GIVE_UP.format("1000000"))
-budget_of_processes_too = _budget(default=1_000_000, help=_GIVE_UP.format("1000000; of a process 4000000"))
-budget_of_edits = _budget(default=5_000, help=_GIVE_UP.format("5000"))
+budget_option = _budget(default=1_000_000, help=_GIVE_UP.format("1M"))
+budget_of_processes_too = _budget(default=1_000_000, help=_GIVE_UP.format("1M; of a process 4M"))
+budget_of_edits = _budget(default=5_000, help=_GIVE_UP.format("5k"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,14 @@ class ProcessOptions:
             help="With --sample: another build, run with the same arguments: what it costs, what differs.",
         ),
     ]
+    child: Annotated[
+        str | None,
+        click.option(
+            "--child",
+            metavar="NAME|NUMBER",
+            help="Judge another program of the run, as one that a shell starts: by its name, or its process's number.",
+        ),
+    ]
     asked_at: Annotated[
         int | None,
         click.option(

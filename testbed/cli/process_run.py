@@ -59,7 +59,7 @@ def is_process(program: str | None, options: ProcessOptions) -> bool:
             what = "" if path is None else f"{program} {_what_instead(path)}; "
             raise UsageError(
                 f"{what}arguments and --process, --stdin, --stdout, --folder, --env, --sysroot, --debug-dir, --sample, "
-                "--against, --asked-at need an ELF program"
+                "--against, --child, --asked-at need an ELF program"
             )
         return False
     return options.asked or needs_a_kernel(path)
@@ -108,11 +108,13 @@ def needs_a_kernel(path: Path) -> bool:
 def watched_process(options: RunOptions, own: ProcessOptions, budget: int) -> WatchedProcess:
     """The process that was named, run and watched."""
     from testbed.process import run_process
+    from testbed.process.process_run import program_of
     from testbed.profiling.judge import watch_process
 
     program = str(options.program)
     with status(f"running {program}"), _interruptible(_WHILE_IT_RUNS) as interrupted:
         run = run_process(program, **_inputs(options, own, budget), interrupted=interrupted.is_set)
+    run = run if own.child is None else program_of(run, own.child)
     if not run.tracks:
         raise TestbedError(f"{program} executed no instruction: {run.why}")
     with long_work(f"watching {run.path.name}", "steps", run.steps) as work:
@@ -236,7 +238,7 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
         json.dump(encoded(ProcessForm, said), sys.stdout, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
-        _print(process, shares, builds, unasked, shown=own.stdout is None)
+        _print(process, shares, builds, unasked, printer=None if own.stdout else Path(str(options.program)).name)
     if options.outputs.html is not None and own.sample is None:
         _show_page(options, own, named, long or (process if isinstance(process, WatchedProcess) else None), budget)
     if INTERRUPTED in click.get_current_context().meta:
@@ -293,6 +295,11 @@ def _long(options: RunOptions, own: ProcessOptions, budget: int) -> LongProcess 
 
     if own.sample is not None:
         raise UsageError("--sample looks at a process that is held whole: of up to 4 million steps, without --chunk")
+    if own.child is not None:
+        raise UsageError(
+            "--child looks at a run that is held whole: of up to 4 million steps, without --chunk; a page of it is of "
+            "up to 1 million: --at shows any step, --sample N all of it as flame graphs"
+        )
     asked: dict[str, Any] = {"piece": options.chunk} if options.chunk else {}
     try:
         with (
@@ -329,7 +336,7 @@ def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinde
 
     location, process = str(options.location), None
     debug = _inputs(options, own, budget)["debug"]
-    if why := look_ahead(read_image(Path(str(options.program)), debug=debug), location):
+    if not own.child and (why := look_ahead(read_image(Path(str(options.program)), debug=debug), location)):
         click.echo(f"{why}.", err=True)
     long, most = None, CHUNK if options.outputs.html is None else MOST_ON_A_PAGE
     if not options.chunk and budget <= BUDGET:
@@ -459,14 +466,15 @@ def _print(
     builds: Sequence[ProfiledBuild],
     unasked: Sequence[str],
     *,
-    shown: bool,
+    printer: str | None,
 ) -> None:
+    """``printer`` is the program that was named; None: what it prints is not shown."""
     from testbed.report.process_text import process_page
 
     console = console_for_reports()
     for name, data in (("printed", process.run.stdout), ("printed to stderr", process.run.stderr)):
-        if data and (shown or name != "printed"):
-            console.print(f"{process.run.path.name} {name}:")
+        if data and (printer or name != "printed"):
+            console.print(f"{printer or process.run.path.name} {name}:")
             console.print(printable_lines(data.decode("utf-8", "backslashreplace").rstrip("\n")), soft_wrap=True)
             console.print()
     console.print(process_page(process, shares, unasked), crop=False)

@@ -34,6 +34,8 @@ from testbed.words.budget import LEAST, free_garbage
 from testbed.words.errors import EmulationError, ImageError, UsageError
 from testbed.words.files import WorkFolder
 
+MOST_NAMED = 8  # programs of a run, where another one was asked for
+
 
 @dataclass(frozen=True, eq=False)
 class ProcessRun:
@@ -85,6 +87,21 @@ class ProcessRun:
     def ending(self) -> str:
         """How the process ended, in a few words."""
         return self.why if self.status is None else f"exit {self.status}"
+
+
+def program_of(run: ProcessRun, asked: str) -> ProcessRun:
+    """Another program of a run: the first of that name, or the last one of the process of that number.
+
+    It has what all printed. Raises UsageError where there is none, with those that there are.
+    """
+    named = [each for each in run.children if each.path.name == asked]
+    numbered = [each for each in run.children if str(each.number) == asked]
+    if not (found := [*named[:1], *numbered[-1:]]):
+        others = [f"{each.path.name} ({each.number})" for each in run.children]
+        told = ", ".join((*others[:MOST_NAMED], *("...",) * (len(others) > MOST_NAMED))) or "none"
+        ended = f"; {run.ending}" if run.status is None else ""
+        raise UsageError(f"no other program of this run is {asked!r}; there is {told}{ended}")
+    return replace(found[0], stdout=run.stdout, stderr=run.stderr)
 
 
 def run_process(

@@ -349,7 +349,7 @@ def _unjudged(process: WatchedProcess | CountedProcess, unasked: Sequence[str]) 
     if unasked:
         yield f"Interrupted: not asked, {' and '.join(unasked)}."
     if others := len({child.number for child in process.run.children}):
-        yield f"Not judged: what {others:,} process{'es' * (others > 1)} did besides, as listed above."
+        yield f"Not judged: what {others:,} process{'es' * (others > 1)} did besides (--child NAME judges one)."
 
 
 def _wrongly(each: UnwinderShare) -> str:

@@ -252,17 +252,36 @@ def test_a_file_that_the_host_has_and_the_run_does_not_show_is_told_once_with_it
     assert testbed("run", str(program), "-u", "eh_frame", *shown.split()).out.count("refused") == 2
 
 
-def test_the_last_sentence_says_what_it_is_not_about(testbed: Testbed) -> None:
+def test_the_answer_says_what_it_is_not_about(testbed: Testbed) -> None:
     """Each process of a pipe is forked, and executes a program: a line of the report says both."""
     asked = ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", "/bin/true | /bin/true; exit")
-    last = "nobody lies there. Not judged: what 2 processes did besides, as listed above."
-    lines = tells(testbed, 0, asked, out=[last]).out.splitlines()
+    said = tells(testbed, 0, asked).out
+    assert "lies there. Not judged: what 2 processes did besides (--child NAME judges one)." in " ".join(said.split())
+    lines = said.splitlines()
     each = r"process +52(29|30), of 5228: true: [\d,]+ steps, exit 0; before it dash: [\d,]+ steps"
     assert [bool(re.fullmatch(each, line)) for line in lines if line.startswith("process ")] == [True, True]
     cut = ("run", "/bin/dash", "-u", "eh_frame", "--budget", "250000", "--", "-c", "while :; do :; done")
     tells(testbed, 0, cut, out=["nobody lies there. The program did not come to its end."])
     early = ("run", str(built("hello", "x86_64", "dynamic")), "--at", "main", "--budget", "3000")
     tells(testbed, 2, early, err=["never executed in this run; its 3,000 steps are used up; --budget"])
+
+
+def test_another_program_of_a_run_is_judged_by_its_name_or_its_processs_number(testbed: Testbed) -> None:
+    program = built("hello", "x86_64", "static")
+    command = f"/bin/true | {program} abc"
+    asked = ("run", "/bin/dash", "-u", "eh_frame", "--folder", f"{program.parent}={program.parent}", "--child")
+
+    def judged(child: str, *more: str) -> str:
+        return tells(testbed, 0, (*asked, child, *more, "--", "-c", f"{command}; exit")).out
+
+    hello = judged(program.name)
+    assert hello == judged("5230") and f"{program.name} · x86_64 · a process" in hello
+    assert "dash printed:\nhello 2 abc" in hello
+    assert f"functions of {program.name}" in hello and "_start+" in judged("5230", "--at", "main")
+    assert data_of(judged("true", "--json"), "process")["program"].endswith("true")
+    wrong = ("run", "/bin/dash", "--child", "nope", "--", "-c", "/bin/true; exit")
+    tells(testbed, 2, wrong, err=["no other program of this run is 'nope'; there is dash (5229), true (5229)"])
+    tells(testbed, 2, ("run", "/bin/dash", "--child", "1", "--chunk", "9000", "--", "-c", "exit"), err=["held whole"])
 
 
 def test_a_real_tool_is_asked_at_a_sample_and_left_out_where_it_has_nothing_to_read(testbed: Testbed) -> None:
