@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from enum import Enum
+from functools import cached_property
 
 from testbed.contract.frames import Frame
 from testbed.contract.unwinder import Unwinder
@@ -37,29 +38,31 @@ class Mark(Enum):
 Marked = tuple[tuple[str, Mark], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class SampledProfile:
-    """Samples of one unwinder, or of the truth: how often which true stack was seen as which.
+    """Samples of one unwinder, or of the truth: which true stack was ``seen`` as which, one after the other.
 
     ``own`` are the functions of the program's own files among all names.
     """
 
     name: str
     every: int
-    pairs: Mapping[tuple[Stack, Stack], int] = field(repr=False)
+    seen: Sequence[tuple[Stack, Stack]] = field(repr=False)
     own: frozenset[str] = field(repr=False)
 
     @property
     def samples(self) -> int:
-        return sum(self.pairs.values())
+        return len(self.seen)
+
+    @cached_property
+    def pairs(self) -> Counter[tuple[Stack, Stack]]:
+        """How often which true stack was seen as which."""
+        return Counter(self.seen)
 
     @property
     def stacks(self) -> Counter[Stack]:
         """How often each stack was said."""
-        found: Counter[Stack] = Counter()
-        for (_, said), count in self.pairs.items():
-            found[said] += count
-        return found
+        return Counter(said for _, said in self.seen)
 
     @property
     def misplaced(self) -> int:
@@ -76,11 +79,12 @@ class SampledProfile:
     @property
     def inner(self) -> SampledProfile:
         """The same from the program's outermost function inward, of the samples that have one on the true stack."""
-        found: Counter[tuple[Stack, Stack]] = Counter()
-        for (true, said), many in self.pairs.items():
-            if not self.own.isdisjoint(true):
-                found[inward(true, self.own), inward(known(said), self.own)] += many
-        return SampledProfile(self.name, self.every, found, self.own)
+        inner = {
+            (true, said): (inward(true, self.own), inward(known(said), self.own))
+            for true, said in self.pairs
+            if not self.own.isdisjoint(true)
+        }
+        return SampledProfile(self.name, self.every, [inner[pair] for pair in self.seen if pair in inner], self.own)
 
     def under(self, function: str) -> int:
         """The samples in which a function is on the stack that was said."""
@@ -119,18 +123,18 @@ def marked(true: Stack, said: Stack) -> Marked:
 def sampled_profiles(process: WatchedProcess, unwinders: Sequence[Unwinder], every: int) -> list[SampledProfile]:
     """The true profile first, then one per unwinder."""
     names: dict[tuple[int, bool], str] = {}
-    pairs: list[Counter[tuple[Stack, Stack]]] = [Counter() for _ in range(len(unwinders) + 1)]
+    stacks: dict[Stack, Stack] = {}  # each once
+    seen: list[list[tuple[Stack, Stack]]] = [[] for _ in range(len(unwinders) + 1)]
     for thread in process.threads:
         images, watched = thread.watched.trace.images, thread.watched
         every_one = range(thread.begins, len(watched.trace), every)
         steps = [step for step in every_one if not watched.transition[step]]  # which have no single right answer
         true = [_stack(names, images, watched.stack(step).frames, "") for step in steps]
-        pairs[0].update(zip(true, true, strict=True))
-        for i, unwinder in enumerate(unwinders, 1):
-            pairs[i].update(zip(true, _said(thread, unwinder, steps, names), strict=True))
+        for found, said in zip(seen, (true, *(_said(thread, each, steps, names) for each in unwinders)), strict=True):
+            found += ((stacks.setdefault(a, a), stacks.setdefault(b, b)) for a, b in zip(true, said, strict=True))
     own = _own(process.run.images, names)
     labels = (TRUTH, *(unwinder.name for unwinder in unwinders))
-    return [SampledProfile(label, every, each, own) for label, each in zip(labels, pairs, strict=True)]
+    return [SampledProfile(label, every, each, own) for label, each in zip(labels, seen, strict=True)]
 
 
 def _own(images: tuple[LoadedImage, ...], names: Mapping[tuple[int, bool], str]) -> frozenset[str]:

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +139,11 @@ def _wrong(profile: SampledProfile) -> str:
 
 
 def profile_data(title: str, profiles: Sequence[SampledProfile]) -> dict[str, Any]:
-    """The profiles as JSON data; a sample weighs as many steps as lie between two."""
+    """The profiles as JSON data, in the order of time; a stack weighs as many steps as lie between its samples."""
     frames: dict[str, int] = {}
     made = []
     for each in profiles:
-        stacks = sorted(each.stacks.items())
+        stacks = [(said, len(list(same))) for said, same in groupby(said for _, said in each.seen)]
         weights = [count * each.every for _, count in stacks]
         samples = [[frames.setdefault(name, len(frames)) for name in stack] for stack, _ in stacks]
         made.append(

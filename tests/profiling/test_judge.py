@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,9 @@ def test_a_profiler_puts_no_sample_in_the_wrong_place_where_the_table_is_right()
     names = [frame["name"] for frame in data["shared"]["frames"]]
     assert {names[stack[0]] for stack in data["profiles"][0]["samples"]} == {"_start"}
     assert all(sum(each["weights"]) == each["endValue"] == every * true.samples for each in data["profiles"])
+    told = [tuple(names[i] for i in stack) for stack in data["profiles"][0]["samples"]]
+    assert told == [said for said, _ in groupby(said for _, said in true.seen)] and told[-1] != told[0] in true.stacks
+    assert len(told) > len(true.stacks), "in the order of time a stack comes back"
 
 
 def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
@@ -424,12 +428,9 @@ def test_what_is_lost_and_what_is_invented_stands_at_its_place() -> None:
 
 def test_a_flame_graph_shows_short_names_that_fit_and_whole_ones_where_one_points(run: ProcessRun) -> None:
     long = "std::map<std::string, std::vector<int>>::find(std::string const&)"
-    pairs = {
-        (("_start", "main", long), ("main", long)): 1,
-        (("_start", "main", "leaf"),) * 2: 98,
-        (("_start",),) * 2: 99,
-    }
-    page = profile_html([ProfiledBuild(run, [SampledProfile(TRUTH, 10, pairs, frozenset({"main", long}))], [])])
+    seen = [(("_start", "main", long), ("main", long))]
+    seen += [(("_start", "main", "leaf"),) * 2] * 98 + [(("_start",),) * 2] * 99
+    page = profile_html([ProfiledBuild(run, [SampledProfile(TRUTH, 10, seen, frozenset({"main", long}))], [])])
     whole = "std::map&lt;std::string, std::vector&lt;int&gt;&gt;::find(std::string const&amp;)"
     brief = 'data-brief="std::map&lt;..&gt;::find">find</div>'  # with more room, after a zoom, it says more
     assert f'title="{whole}: 1.0 %" data-name="{whole}" {brief}' in page
