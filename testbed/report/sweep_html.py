@@ -31,7 +31,8 @@ def sweep_lines(report: SweepReport) -> Iterator[str]:
     )
     yield f"  agree        {_share(report.agreed, report.entries)}"
     if report.private:
-        yield f"               {report.private:,} of them give a saved register back changed: a convention of their own"
+        own = "change a saved register, and no rule says so: a convention of their own"
+        yield f"               {report.private:,} of them {own}"
     yield f"  suspect      {_share(report.suspect, report.entries)}"
     if report.at_call:
         yield f"               {report.at_call:,} of them at a call, too: exceptions and every backtrace go astray"

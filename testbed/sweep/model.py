@@ -98,7 +98,7 @@ class SweptContent:
 
     ``compiler`` is what DWARF's ``DW_AT_producer`` says, of each unit once, without its options.
 
-    ``private`` counts entries that agree but for registers that their functions give back changed: those have a
+    ``private`` counts entries that agree but for registers that their functions change without a rule: those have a
     convention of their own. ``failure`` says why a file could not be read; all counts are zero then.
     """
 

@@ -99,12 +99,13 @@ def work_room() -> WorkRoom:
 
 def recorded(made: StaticPass, i: int) -> NDArray[np.int64]:
     """The instructions of an entry, each with what is known before it: the columns from `room.RECORD_PC` on."""
-    size = int(made.out[i, room.INSTRUCTIONS])
-    record = np.zeros((size, room.RECORD_STATE + state.STATE_SIZE), np.int64)
     out = np.zeros((i + 1, room.OUT_COLUMNS), np.int64)
-    recording = work_room()._replace(record=record)
-    sooner(check.check_entries, size)(made.swept, np.array([i]), recording, made.machine, out)
-    return record[: int(out[i, room.INSTRUCTIONS])]
+    out[i], record = made.out[i], work_room().record
+    while len(record) < (size := int(out[i, room.INSTRUCTIONS])):  # what is behind a crash was perhaps not counted
+        record = np.zeros((size, room.RECORD_STATE + state.STATE_SIZE), np.int64)
+        recording = work_room()._replace(record=record)
+        sooner(check.check_entries, size)(made.swept, np.array([i]), recording, made.machine, out)
+    return record[:size]
 
 
 def read_tables(image: Image, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -3,7 +3,8 @@
 A function's first row is the convention's, and so is the state there. All that follows is worked out. Places that
 nothing leads to (behind a jump table, above all) begin with what is known at a jump whose targets are not known, where
 that is what their row says, else with what their row says. Such a place is perhaps data, and accuses nobody, where no
-jump could lead, an instruction takes its address, or the bytes before are no instruction; until a row begins there.
+jump could lead, an instruction takes its address, the bytes before are no instruction, or it begins with a word off the
+stack that nobody put there; until a row begins there.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from testbed.sweep.native.codes import (
     PERHAPS,
     PLACE,
 )
-from testbed.sweep.native.conform import begins_function, believe, enter, quietly
+from testbed.sweep.native.conform import begins_function, believe, enter, is_right_but_for_known, quietly
 from testbed.sweep.native.entries import CIE, END, FIRST_ROW, IS_SIGNAL, LAST_ROW, READ, START, STATE
 from testbed.sweep.native.flow import decode, walk
 from testbed.sweep.native.landings import read_sites
@@ -56,6 +57,7 @@ from testbed.sweep.native.room import (
     FLOW,
     FOUND_ROWS,
     FROM,
+    GONE,
     HEADS,
     HELD,
     IN_SIGNAL,
@@ -111,6 +113,7 @@ from testbed.sweep.native.room import (
 )
 from testbed.sweep.native.rows import BITS, CFA_REGISTER, PC, RULES, SAME, UNSAID
 from testbed.sweep.native.state import BELIEVED, IS_ASSUMED, IS_WHOLE, REGISTER_COUNT, SHOWN, UNREACHED, copy_state
+from testbed.sweep.native.transfer import takes_a_word
 
 MOST_ROUNDS = 500
 
@@ -259,6 +262,9 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
     as_data = at >= 0 and room.decoded[at, AS_DATA] != 0
     if head > 0 and room.states[head - 1][IS_ASSUMED] == UNREACHED:
         as_data = True  # so is what follows data
+    if at >= 0 and not as_data:
+        first = room.decoded[at, FIRST_OPERATION]
+        as_data = takes_a_word(room.operations[first : first + room.decoded[at, OPERATION_COUNT]], machine)
     if swept.at_calls:  # its row does not say what is known here
         believe(room.states[head], swept.rows[row], pc, swept, room, machine)
         room.states[head][IS_ASSUMED], room.pending[head] = BELIEVED, 1
@@ -268,7 +274,7 @@ def begin_unled(head: Any, entry: Any, swept: Any, room: Any, machine: Any) -> N
         counter, which = (AT_JUMPS, JUMP_STATE) if k == 0 else (AT_LEAF_JUMPS, LEAF_STATE)
         if room.counts[counter] > 0:
             copy_state(edge, room.spare[which])
-            if quietly(edge, swept, row, pc, (-1, SWITCHED), room, machine) == FINE:
+            if is_right_but_for_known(edge, swept, row, pc, room, machine):
                 copy_state(room.states[head], edge)
                 room.states[head][IS_ASSUMED] = UNREACHED if as_data else edge[IS_ASSUMED]
                 room.pending[head] = 1
@@ -383,7 +389,7 @@ def check_code(entry: Any, begin: Any, swept: Any, room: Any, machine: Any) -> N
         room.found[k, SURENESS] = FINE
     if doubts == 0 and len(room.record) == 0:
         return  # nothing was doubted on the way here, where less was left open
-    for counter in (WALKED, EXITS, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT, WRONG_AT_CALLS):
+    for counter in (WALKED, EXITS, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT, WRONG_AT_CALLS, GONE):
         room.counts[counter] = 0
     for k in range(room.counts[HEADS]):
         walk(k, entry, begin, swept, room, machine)
@@ -400,10 +406,10 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
     """The verdict of what was found: the first place that is surely wrong, else the first that is not known.
 
     A register that is changed where the function ends is not the callers' to keep: the function has a convention of
-    its own. What its rows say where they say "same value" is no mistake. Where it is perhaps changed at each end, that
-    is not known. Where rows hold at calls only, ways go wrong behind those that do not come back: a register that is
-    given back at any end is the callers'. An entry that counts a CFA from an argument speaks of a frame that is none on
-    its stack: nothing is sure of it.
+    its own. What its rows say where they say "same value" is no mistake; nor is it of one that is kept in another.
+    Where it is perhaps changed at each end, that is not known. Where rows hold at calls only, ways go wrong behind
+    those that do not come back: a register that is given back at any end is the callers'. An entry that counts a CFA
+    from an argument speaks of a frame that is none on its stack: nothing is sure of it.
     """
     perhaps = room.counts[PERHAPS_AT_EXIT] & ~room.counts[KEPT_AT_EXIT]
     out[PRIVATE] = room.counts[CHANGED_AT_EXIT] & ~(room.counts[KEPT_AT_EXIT] if swept.at_calls else 0)
@@ -420,7 +426,8 @@ def judge(entry: Any, swept: Any, room: Any, machine: Any, out: Any) -> None:
         if room.counts[IS_GIVEN]:
             found[SURENESS] = UNSURE
         if is_same and found[SURENESS] == CONTRADICTED:
-            if out[PRIVATE] >> own & 1:
+            if (out[PRIVATE] | ~room.counts[GONE]) >> own & 1:
+                out[PRIVATE] |= 1 << own
                 continue
             if perhaps >> own & 1:
                 found[SURENESS] = UNSURE

@@ -32,6 +32,8 @@ from testbed.sweep.native.room import (
     CONTRADICTED,
     EXITS,
     FINE,
+    GONE,
+    HERE,
     IN_TURN,
     IS_CALL,
     IS_GIVEN,
@@ -42,6 +44,8 @@ from testbed.sweep.native.room import (
     NOT_REACHED,
     PERHAPS_AT_EXIT,
     REGISTER_FOUND,
+    SURENESS,
+    SWITCHED,
     UNSURE,
     WRITES,
     note,
@@ -72,6 +76,7 @@ from testbed.sweep.native.state import (
     SHOWN,
     UNREACHED,
     WORDS,
+    copy_state,
     follow,
     word_index,
 )
@@ -116,6 +121,8 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
             state[IS_ASSUMED] = BELIEVED
             return of_cfa, FINE
         if is_lost:
+            if held >> KIND == MAYBE and register == machine.stack and came[1] == IN_TURN:
+                room.counts[CHANGED_AT_EXIT] |= changed(state, machine)  # SP is another stack's: this one's end
             state[IS_ASSUMED] = BELIEVED
             if register >= 0:
                 state[register] = wanted
@@ -124,6 +131,8 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
         own = machine.kept[k]
         sureness, held = held_against(row, own, state, swept, pc, room, machine)
         of_registers = max(of_registers, sureness)
+        if sureness == CONTRADICTED and room.counts[WRITES] and not is_in_another(state, own, machine):
+            room.counts[GONE] |= 1 << own
         if sureness == UNSURE or (sureness == CONTRADICTED and not is_doubted):
             note(room, REGISTER_FOUND + own, sureness, pc, came, held, which)
     sureness = max(of_cfa, of_registers)
@@ -144,6 +153,45 @@ def quietly(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
     of_cfa, of_registers = conform(state, swept, which, pc, came, room, machine)
     room.counts[WRITES] = writes
     return max(of_cfa, of_registers)
+
+
+@compiled()
+def is_right_but_for_known(state: Any, swept: Any, row: Any, pc: Any, room: Any, machine: Any) -> Any:
+    """Whether a state is as a row says, but for registers that were told to be overwritten where a row denies it."""
+    kept = room.spare[HERE]
+    copy_state(kept, state)
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        is_same = swept.rows[row, RULES + own] & ((1 << BITS) - 1) == SAME
+        if is_same and room.found[REGISTER_FOUND + own, SURENESS] == CONTRADICTED and kept[own] >> KIND != MAYBE:
+            state[own] = callers(own)
+    sureness = quietly(state, swept, row, pc, (-1, SWITCHED), room, machine)
+    for k in range(len(machine.kept)):
+        state[machine.kept[k]] = kept[machine.kept[k]]
+    return sureness == FINE
+
+
+@compiled(inline=True)
+def is_in_another(state: Any, own: Any, machine: Any) -> Any:
+    """Whether what the caller had in a register is in another one meanwhile: no compiler has a row for that.
+
+    What callers find their frames by is not to be looked for there.
+    """
+    found = False
+    for k in range(REGISTER_COUNT):
+        found = found or (k != own and state[k] == callers(own))
+    return found and own != machine.return_address and own != machine.frame
+
+
+@compiled(inline=True)
+def changed(state: Any, machine: Any) -> Any:
+    """The registers that surely have another value than the caller's."""
+    registers = 0
+    for k in range(len(machine.kept)):
+        own = machine.kept[k]
+        if own != machine.return_address and state[own] != callers(own) and state[own] != MAYBE << KIND:
+            registers |= 1 << own
+    return registers
 
 
 @compiled(inline=True)

@@ -107,7 +107,7 @@ from testbed.sweep.native.state import (
     store_word,
 )
 from testbed.sweep.native.thumb import decode_thumb
-from testbed.sweep.native.transfer import MEMORY, added, apply, make_equal
+from testbed.sweep.native.transfer import MEMORY, added, apply, in_first_page, make_equal
 from testbed.sweep.native.x86_64 import decode_x86_64
 
 MOST_VENEER = 8  # instructions
@@ -299,7 +299,7 @@ def walk(head: Any, entry: Any, place_of_code: Any, swept: Any, room: Any, machi
         is_quiet = flow == NOTHING and way == CALLED  # what fills up behind a call
         before, way, following = pc, CALLED if is_quiet else IN_TURN, pc + length
         is_due = swept.rows[row, CFA_REGISTER] < 0
-        if flow in (NEXT, NOTHING):
+        if flow in (NEXT, NOTHING) and not in_first_page(operations, state):
             compared[0] = -1
             touched = apply(operations, state, machine, pc, compared)
             is_due = is_due or touched & watched != 0

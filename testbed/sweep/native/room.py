@@ -114,11 +114,11 @@ class WorkRoom(NamedTuple):
 # unknown places, heads that nothing led to, what is written to `led` of parts that this entry jumps to, the first head
 # whose state a walk changed, whether the instruction is a call, what is surely wrong at a call, what is wrong at the
 # instruction, and was at the one that control came from, whether it ends where its rows do not say, whether a CFA
-# counts from an argument.
+# counts from an argument, registers that are overwritten and in no other register meanwhile.
 (HEADS, SITES, WALKED, WRITES, EXITS, IS_WIDE, CHANGED_AT_EXIT, PERHAPS_AT_EXIT, KEPT_AT_EXIT) = range(9)
 (AT_JUMPS, AT_LEAF_JUMPS, UNLED_HEADS, LEADER, EARLIEST, IS_CALL, WRONG_AT_CALLS) = range(9, 16)
-(WRONG_NOW, WRONG_BEFORE, ENDS_ELSEWHERE, IS_GIVEN) = range(16, 20)
-COUNTS = 20
+(WRONG_NOW, WRONG_BEFORE, ENDS_ELSEWHERE, IS_GIVEN, GONE) = range(16, 21)
+COUNTS = 21
 # Columns of `decoded`.
 LENGTH, FLOW, TARGET, FIRST_OPERATION, OPERATION_COUNT, TO_UNKNOWN, AS_DATA = range(7)
 # TO_UNKNOWN: of straight code to a jump to anywhere. AS_DATA: an instruction takes its address, or the bytes before it

@@ -67,6 +67,32 @@ def summed(one: Any, other: Any, sign: Any) -> Any:
     return MAYBE << KIND if MAYBE in kinds or PLACE in kinds else OTHER << KIND
 
 
+@compiled(inline=True)
+def in_first_page(operations: Any, state: Any) -> Any:
+    """Whether memory is read or written in the first page: there is none, and so programs end on purpose."""
+    found = False
+    for k in range(len(operations)):
+        base = operations[k, 2]
+        if (operations[k, 0] == LOAD or operations[k, 0] == STORE) and base >= 0 and state[base] >> KIND == NUMBER:
+            found = found or 0 <= low(state[base]) + operations[k, 3] < 4096
+    return found
+
+
+@compiled()
+def takes_a_word(operations: Any, machine: Any) -> Any:
+    """Whether a word is popped into a register that calls do not preserve: none of a frame's own begins code so."""
+    is_loaded = is_raised = False
+    for k in range(len(operations)):
+        is_raised = is_raised or (
+            operations[k, 0] == ADD and operations[k, 1] == machine.stack and operations[k, 3] > 0
+        )
+        for each in range(len(machine.clobbered)):
+            own = machine.clobbered[each]
+            is_own = operations[k, 1] == own and own != machine.return_address
+            is_loaded = is_loaded or (operations[k, 0] == LOAD and operations[k, 2] == machine.stack and is_own)
+    return is_loaded and is_raised
+
+
 @compiled()
 def apply(operations: Any, state: Any, machine: Any, pc: Any, compared: Any) -> Any:
     """Change a state; what was touched. ``compared`` are the registers that are equal, or not."""

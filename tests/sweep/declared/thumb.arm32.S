@@ -6,7 +6,7 @@
 // -         .cfi_offset r8, -0x18
 // +         nop
 // | 0 of 1 agree
-// | cannot tell: a register: whether it is where the row says is not known
+// | suspect: a register is overwritten that the row says is unchanged
 // | f+0xa (row of f+0x6): the row says r8 is unchanged; there is the caller's r0, coming from f+0x8
 // case: the frame is told as gone before it is
 // -         add     sp, #8
