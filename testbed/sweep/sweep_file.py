@@ -54,7 +54,10 @@ def sweep_file(path: Path, checksum: str) -> SweptContent:
     began = time.process_time()
     try:
         image = read_image(path)
-        return _swept(image, path, checksum, began)
+        try:
+            return _swept(image, path, checksum, began)
+        finally:
+            image.read_of_it.clear()  # it leads to the image in turn: nobody would free either for some time
     except TestbedError as error:
         return SweptContent(path, checksum, failure=str(error))
     except MemoryError:

@@ -21,6 +21,7 @@ from testbed.checks.inputs import program_file
 from testbed.checks.second_pass import call_entries
 from testbed.cli.table_readers import READERS
 from testbed.image import Image, read_image
+from testbed.sweep import sweep_file as sweep_file_module
 from testbed.sweep.model import AskedEntry, CalledEntry, EntryAnswer, ExecutedAnswer, Sample, SweptContent
 from testbed.sweep.native import room, rows
 from testbed.sweep.static_pass import TABLES, static_pass
@@ -51,6 +52,20 @@ def swept(case: DeclaredCase, folder: Path) -> SweptContent:
     path.write_text(case.text, encoding="utf-8")
     with program_file(path, case.options.arch, case.options.flags) as built:
         return sweep_file(built, checksum_of(built))
+
+
+def test_nothing_that_was_read_of_a_file_is_kept_when_it_was_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images: list[Image] = []
+
+    def read(path: Path) -> Image:
+        images.append(read_image(path))
+        return images[-1]
+
+    monkeypatch.setattr(sweep_file_module, "read_image", read)
+    assert swept(CASES[0], tmp_path).entries
+    assert [image.read_of_it for image in images] == [{}]
 
 
 def told(found: SweptContent) -> Iterator[str]:
