@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from testbed.contract.frames import Backtrace, Frame, FrameKind, behind_call
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, debug_info
-from testbed.image.demangling import brief, demangled, whole_function
+from testbed.image.demangling import brief, demangled, last_part, whole_function
 from testbed.image.symbols import place_in, symbol_for
 from testbed.words.errors import BudgetExceeded, DebugInfoError
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from testbed.image.debug.functions import Function, Inlined
     from testbed.image.debug.lines import Line
     from testbed.image.debug.tail_chains import Certainty, Chain, Link
+    from testbed.image.model import Symbol
 
 _TARGET = re.compile(r"(?<=[ ])#?(0x[0-9a-f]{4,})$")
 _ADDRESS = re.compile(r"(?<![#+\w])0x[0-9a-f]{4,16}\b")
@@ -80,7 +81,7 @@ class NamedFrame:
         return place_in(image, symbol_for(image, link - self.caller), link)
 
     def __str__(self) -> str:
-        return (self.function or self.place) + self.mark
+        return (brief(self.function) or self.place) + self.mark
 
     @property
     def mark(self) -> str:
@@ -214,13 +215,20 @@ def _named(
         physical=index,
         pc=pc,
         caller=caller,
-        function=(_called(function) if function else "") or (demangled(symbol.name) if symbol else ""),
+        function=_of_symbol(function, symbol) if symbol else _called(function) if function else "",
         module=module,
         line=place,
         symbol=symbol.name if symbol else "",
         offset=pc - module.bias - symbol.address if symbol else None,
         entry=_entry(info, link, function, module),
     )
+
+
+def _of_symbol(function: Function | None, symbol: Symbol) -> str:
+    """What a reader calls a function at a symbol: debug information seldom says in which namespace a static one is."""
+    of_symbol = demangled(symbol.name)
+    unsaid = function is not None and not function.linkage_name and last_part(of_symbol) == function.name
+    return of_symbol if unsaid or function is None else _called(function) or of_symbol
 
 
 def _called(function: Function | Inlined) -> str:

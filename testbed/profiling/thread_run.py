@@ -52,6 +52,10 @@ class ThreadRun(Run):
         return f"{count:,} steps, @{first} to @{first + count - 1}, of its {self.steps:,}"
 
     @property
+    def unseen(self) -> int:
+        return self.thread.begins if self.thread.first else 0
+
+    @property
     def shown(self) -> range:
         return range(self.thread.begins, self.thread.stop)
 

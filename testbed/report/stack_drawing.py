@@ -14,7 +14,7 @@ the frame that the kernel wrote, and the interrupted code's red zone above it (`
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -69,13 +69,13 @@ class WordEvents:
         return index
 
 
-def stack_writes(trace: Trace, truth: Truth) -> WordEvents:
-    """The word events of a recorded run."""
+def stack_writes(trace: Trace, truth: Truth, earlier: Sequence[tuple[int, int, int, int]] = ()) -> WordEvents:
+    """The word events of a recorded run, behind rows of ``earlier`` ones."""
     word = trace.arch.word
     saved = _first_saves(trace, truth, _saved_columns(trace, truth)).tolist()
     regions = Regions(trace.initial)
     now: dict[int, bytes] = {}
-    rows: list[tuple[int, int, int, int]] = []
+    rows = list(earlier)
     writes = trace.writes
     journal = zip(
         writes.step.tolist(), writes.address.tolist(), writes.size.tolist(), writes.value.tolist(), strict=True
@@ -175,6 +175,7 @@ class WordKind(Enum):
     SIGNAL_FRAME = "written by the kernel for a signal: the interrupted code's registers, and what the signal says"
     LOCAL = "written by the program since the frame exists: a local, a spill, an argument"
     UNTOUCHED = "allocated, not written since the frame exists"
+    EARLIER = "what was there before the first of these steps: who wrote it, nobody saw"
     RED_ZONE = "below SP, in the red zone: the function may use it"
     BELOW = "below SP: left behind, anything may overwrite it"
     EDGE = "SP at entry: the bottom of this stack"
@@ -192,6 +193,7 @@ _MARKS = {
     WordKind.SIGNAL_FRAME: "§",
     WordKind.LOCAL: "□",
     WordKind.UNTOUCHED: "·",
+    WordKind.EARLIER: "?",
     WordKind.RED_ZONE: "▽",
     WordKind.BELOW: "×",
     WordKind.EDGE: "▁",
@@ -252,8 +254,15 @@ class _FrameExtent:
 
 @lru_cache(maxsize=4)
 def events_of(run: Run) -> WordEvents:
-    """The word events of a run; a run that is stepped through is asked often."""
-    return stack_writes(run.trace, run.watched)
+    """The word events of a run; a run that is stepped through is asked often.
+
+    Of a part of a run they begin with what its oldest frames hold, as if it was written right before.
+    """
+    extents = _extents(run, run.unseen, int(run.trace.sp[run.unseen]))[0] if run.unseen else []
+    word, regions = run.arch.word, Regions(run.trace.initial)
+    held = [address for each in extents for address in range(each.low, each.high, word)][:MAX_WORDS]
+    found = ((at, int.from_bytes(_initial(regions, at, word), "little")) for at in held)
+    return stack_writes(run.trace, run.watched, [(run.unseen - 1, at, value, -1) for at, value in found])
 
 
 def draw_stack(run: Run, step: int) -> StackDrawing:
@@ -367,6 +376,8 @@ def _label(run: Run, word: StackWord) -> str:
             return f"local of {owner}"
         case WordKind.UNTOUCHED:
             return f"frame of {owner}, not written"
+        case WordKind.EARLIER:
+            return f"frame of {owner}, from before"
         case WordKind.RED_ZONE:
             return f"red zone of {owner}"
         case WordKind.BELOW:
@@ -414,10 +425,14 @@ def _word(run: Run, events: WordEvents, step: int, address: int, owner: Activati
     # Where calls push, the call itself writes the return address, one step before the callee's first.
     born = owner.opened - (1 if run.arch.link is None and owner.cfa is not None else 0)
     if event is None or int(events.step[event]) < born:
-        return StackWord(address, value, WordKind.UNTOUCHED, owner.index, None)
+        kind = WordKind.EARLIER if owner.opened < run.unseen else WordKind.UNTOUCHED
+        return StackWord(address, value, kind, owner.index, None)
     written = int(events.step[event])
+    seen = written if written >= run.unseen else None
     if value is not None and owner.return_address == run.arch.without_signature(value):
-        return StackWord(address, value, WordKind.RETURN_ADDRESS, owner.index, written)
+        return StackWord(address, value, WordKind.RETURN_ADDRESS, owner.index, seen)
+    if seen is None:
+        return StackWord(address, value, WordKind.EARLIER, owner.index, None)
     column = int(events.saved[event])
     # The activation that the registers belong to which the one that wrote found at its entry.
     owner_of_entry = run.watched.activations[int(run.watched.node[written])].parent

@@ -26,6 +26,7 @@ WORD_STYLES = {
     WordKind.SIGNAL_FRAME: "magenta",
     WordKind.LOCAL: "",
     WordKind.UNTOUCHED: "dim",
+    WordKind.EARLIER: "dim",
     WordKind.RED_ZONE: "yellow",
     WordKind.BELOW: "dim",
     WordKind.EDGE: "dim",

@@ -357,6 +357,7 @@ def stepper_data(run: Run, answers: Answers, cells: Sequence[Cell]) -> tuple[dic
         "seed": run.trace.seed,
         "steps": len(run.shown),
         "begins": run.shown.start,
+        "unseen": run.unseen,
         "first": run.number_of(run.shown.start),
         "word": run.arch.word,
         "outcomes": [{"name": o.value, **{name: getattr(o, name) for name in _OF_OUTCOMES}} for o in Outcome],

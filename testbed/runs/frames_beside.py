@@ -10,10 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
-from testbed.contract.frames import Backtrace
-from testbed.naming.beside import Alignment, beside, counted
+from testbed.contract.frames import Backtrace, Frame
+from testbed.naming.beside import Alignment, beside
 from testbed.runs.run import Run
+from testbed.truth import TrueFrame
 
 _MEANS = {
     "[": "[name]: a true caller that the answer lacks.",
@@ -30,16 +32,19 @@ def legend(shown: Iterable[str]) -> str:
 
 def frames_beside(run: Run, step: int, said: Backtrace) -> tuple[tuple[Alignment, str], ...]:
     """A backtrace's frames beside the truth at a step, by name."""
-    truth = run.truth(step).frames
-    named: list[tuple[Alignment, str]] = []
-    for each in beside([frame.pc for frame in truth], [frame.pc for frame in said.frames]):
-        frame = said.frames[each.said or 0] if each.true is None else truth[each.true]
-        named.append((each.alignment, run.place(frame)))
-    return tuple(named)
+    return tuple((place, run.place(frame)) for place, frame in _beside(run, step, said))
 
 
 def told(run: Run, step: int, said: Backtrace) -> Iterator[tuple[Alignment, str]]:
-    """The same as they are shown: marked by what they are, repeats folded."""
-    for (place, name), times in counted(frames_beside(run, step, said)):
+    """The same as they are shown: marked by what they are, frames at the same pc folded."""
+    for _, same in groupby(_beside(run, step, said), lambda each: (each[0], each[1].pc)):
+        (place, frame), *more = same
+        name = run.place(frame)
         text = {Alignment.MISSING: f"[{name}]", Alignment.FALSE: f"≠{name}"}.get(place, name)
-        yield place, text if times == 1 else f"{text} ×{times}"
+        yield place, f"{text} ×{1 + len(more)}" if more else text
+
+
+def _beside(run: Run, step: int, said: Backtrace) -> Iterator[tuple[Alignment, TrueFrame | Frame]]:
+    truth = run.truth(step).frames
+    for each in beside([frame.pc for frame in truth], [frame.pc for frame in said.frames]):
+        yield each.alignment, said.frames[each.said or 0] if each.true is None else truth[each.true]

@@ -74,6 +74,11 @@ class Run:
         return len(self.trace)
 
     @property
+    def unseen(self) -> int:
+        """The row from which on writes were seen; of a part of a run, what came before left its values in memory."""
+        return 0
+
+    @property
     def shown(self) -> range:
         """The rows of the trace that are steps of this run; others are there for what they say of these."""
         return range(len(self))

@@ -41,7 +41,7 @@ function callersPanel(model, shown) {
   }
 
   function rowsOf(truth, columns) {
-    const alike = (a, b) => truth[a].name === truth[b].name && columns.every(({ at, extra, end, outcome, depth }) => !extra.has(b) && end !== b
+    const alike = (a, b) => truth[a].pc === truth[b].pc && columns.every(({ at, extra, end, outcome, depth }) => !extra.has(b) && end !== b
       && Boolean(at[a]) === Boolean(at[b]) && (outcome.name !== "wrong_register" || (depth !== a && depth !== b)));
     const rows = [];
     for (let level = 0; level <= truth.length;) {

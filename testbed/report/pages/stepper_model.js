@@ -87,11 +87,13 @@ function modelOf(facts, col) {
     const event = lastEvent(address, step);
     const born = col.opened[owner] - (facts.pushes && col.cfa[owner] >= 0 ? 1 : 0);
     const word = { address, value: null, kind: "UNTOUCHED", owner, written: -1, register: "", savedOf: -1, marks: [] };
+    if (col.opened[owner] < facts.unseen) word.kind = "EARLIER";
     if (event < 0 || col.event_step[event] < born) return word;
     word.value = col.event_value[event];
-    word.written = col.event_step[event];
-    const named = Number(word.value & mask);
+    const named = Number(word.value & mask), seen = col.event_step[event] >= facts.unseen;
+    if (seen) word.written = col.event_step[event];
     if (col.ra[owner] >= 0 && named === col.ra[owner]) { word.kind = "RETURN_ADDRESS"; return word; }
+    if (!seen) return word;
     const column = col.event_saved[event], of = col.parent[col.node[word.written]];
     if (column < 0 || of < 0) { word.kind = "LOCAL"; return word; }
     word.register = names[column];
@@ -167,6 +169,7 @@ function modelOf(facts, col) {
       case "UNTOUCHED":
         if (col.signal_frame[word.owner] >= 0) return "signal frame, not written";
         return `frame of ${functionOf(word.owner)}, not written`;
+      case "EARLIER": return `frame of ${functionOf(word.owner)}, from before`;
       case "RED_ZONE": return `red zone of ${functionOf(word.owner)}`;
       case "BELOW": return "below SP";
       default: return "SP at entry";
