@@ -16,7 +16,8 @@ from testbed.campaign.matrix import DIED, judge_units
 from testbed.campaign.prove import Sum, UnitProof, prove_unit, total
 from testbed.cli.options import NamedRun, RunOptions, refuse_others
 from testbed.cli.process_options import ProcessOptions
-from testbed.cli.process_run import budget_of, is_process, watched_process
+from testbed.cli.process_run import budget_of, watched_process
+from testbed.cli.program_files import is_process
 from testbed.cli.terminal import in_order, status
 from testbed.generate.program import generated_program
 from testbed.generate.seeds import is_generated

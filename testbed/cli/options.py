@@ -444,7 +444,7 @@ class RunOptions:
     outputs: Annotated[
         Outputs,
         outputs_option(
-            html="a page that steps through the run",
+            html="a page that steps through the run, or with --sample flame graphs",
             svg="a picture of what is printed",
             timeline="the stacks for speedscope and Perfetto",
             trace="only the recorded run, for --trace",

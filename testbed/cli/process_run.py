@@ -1,16 +1,9 @@
-"""``testbed run`` of a real Linux program: run as a process, every thread watched, every unwinder judged.
-
-A program file is run as a process if it says that it needs a kernel's start: it names a dynamic linker (``.interp``),
-it has thread-local storage (``.tdata``, ``.tbss``) or ``__libc_start_main``, as everything that is linked with a libc
-does; it is Go's (``.note.go.buildid``); or if something was asked for that only a process has. Any other file is run on
-the simple machine of the corpus.
-"""
+"""``testbed run`` of a real Linux program: run as a process, every thread watched, every unwinder judged."""
 
 from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -23,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from programs import PROGRAMS
 from testbed.cli.options import RunOptions, given_bytes, try_writing, written
 from testbed.cli.process_options import ProcessOptions
 from testbed.cli.terminal import console_for_reports, long_work, show_site, status
@@ -31,7 +23,6 @@ from testbed.cli.unwinders import telling_of_process
 from testbed.contract.unwinder import Unwinder
 from testbed.image import read_image
 from testbed.image.separate_debug import NOWHERE, looked_in
-from testbed.runs.by_name import SOURCES
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.printable import printable_lines
 
@@ -46,65 +37,6 @@ BUDGET = 4_000_000
 MOST_ON_A_PAGE = 1_000_000  # steps; such a page has some 6 MB, and a browser opens it in some seconds
 
 
-def is_process(program: str | None, options: ProcessOptions) -> bool:
-    """True where a program is to be run as a process. Raises UsageError where what was asked for needs one."""
-    path = Path(program) if program is not None else None
-    head = path.open("rb").read(256) if path is not None and path.is_file() else b""
-    if path is not None and head.startswith(b"#!"):
-        raise UsageError(_of_interpreter(path, head, options.arguments))
-    if path is None or not head.startswith(b"\x7fELF"):
-        if path is not None and head and b"\0" not in head and path.suffix not in SOURCES:
-            raise UsageError(_of_text(path))
-        if options.asked:
-            what = "" if path is None else f"{program} {_what_instead(path)}; "
-            raise UsageError(
-                f"{what}arguments and --process, --stdin, --stdout, --folder, --env, --sysroot, --debug-dir, --sample, "
-                "--against, --child, --asked-at need an ELF program"
-            )
-        return False
-    return options.asked or needs_a_kernel(path)
-
-
-def _of_interpreter(path: Path, head: bytes, arguments: Sequence[str]) -> str:
-    """How a script is run: it is the interpreter of its first line that is the program."""
-    words = os.fsdecode(head[2:].partition(b"\n")[0]).split(None, 1)
-    if not words:
-        return f"{path} is a script that names no interpreter behind its #!"
-    folder = path.parent.resolve()
-    shown = () if folder.is_relative_to(Path.cwd()) else ("--folder", f"{folder}={folder}")
-    inside = ("--", *(word.rstrip() for word in words[1:]), str(path), *arguments)
-    command = shlex.join(("testbed", "run", words[0], *shown, *inside))
-    return f"{path} is a script of {words[0]}: {command}"
-
-
-def _of_text(path: Path) -> str:
-    """What is done with a file that may be text: a source is built, a script is run by who reads it."""
-    if compiler := _COMPILERS.get(path.suffix):
-        return f"{path} is a source: {compiler} -g {path} -o {path.stem}; testbed run ./{path.stem}"
-    reader = _INTERPRETERS.get(path.suffix, "INTERPRETER")
-    return f"{path} is no program file. A script is run by its interpreter: testbed run {reader} -- {path}"
-
-
-_INTERPRETERS = {".pl": "/usr/bin/perl", ".py": "/usr/bin/python3", ".rb": "/usr/bin/ruby", ".sh": "/bin/sh"}
-_COMPILERS = {".cpp": "g++", ".cxx": "g++", ".rs": "rustc"}  # of a source that is no program of the corpus: `SOURCES`
-
-
-def _what_instead(path: Path) -> str:
-    """What a path is that is no ELF file."""
-    if path.is_dir():
-        return "is a folder"
-    if path.exists():
-        return "is no ELF file"
-    return "is a program of the corpus, and no ELF file" if str(path) in PROGRAMS else "is not there"
-
-
-def needs_a_kernel(path: Path) -> bool:
-    """True for a program file that a kernel and a libc start, or a kernel and Go's runtime."""
-    image = read_image(path)
-    started = image.symbol_named("__libc_start_main") is not None
-    return started or bool(image.sections.keys() & {".interp", ".tdata", ".tbss", ".note.go.buildid"})
-
-
 def watched_process(options: RunOptions, own: ProcessOptions, budget: int) -> WatchedProcess:
     """The process that was named, run and watched."""
     from testbed.process import run_process
@@ -117,7 +49,7 @@ def watched_process(options: RunOptions, own: ProcessOptions, budget: int) -> Wa
     run = run if own.child is None else program_of(run, own.child)
     if not run.tracks:
         raise TestbedError(f"{program} executed no instruction: {run.why}")
-    with long_work(f"watching {run.path.name}", "steps", run.steps) as work:
+    with long_work(f"watching {run.path.name}", "steps", sum(len(track.trace) for track in run.tracks)) as work:
         return watch_process(run, work.at)
 
 
@@ -204,6 +136,8 @@ def show_process(options: RunOptions, own: ProcessOptions, named: Sequence[Unwin
             try_writing(path)
     budget = budget_of(options.budget)
     if options.location is not None:
+        if own.sample is not None:
+            raise UsageError("--at shows one step, --sample what a profiler sees of all: one of them")
         _show_step(options, own, named, budget)
         return
     process: WatchedProcess | CountedProcess

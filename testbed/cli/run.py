@@ -15,7 +15,8 @@ from testbed.campaign.cells import Cell, cell_of
 from testbed.cli.corpus import corpus
 from testbed.cli.options import Outputs, RunOptions, refuse_others, takes, written
 from testbed.cli.process_options import ProcessOptions
-from testbed.cli.process_run import is_process, show_process
+from testbed.cli.process_run import show_process
+from testbed.cli.program_files import is_process
 from testbed.cli.terminal import console_for_reports, disagrees, long_work, save, show_site, status
 from testbed.cli.unwinders import applicable_of, unwinders_named
 from testbed.contract.unwinder import Unwinder

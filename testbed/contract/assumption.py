@@ -103,7 +103,7 @@ NO_LIST = Clause(
 NO_RETURN = Clause(
     "no return",
     "a return address of zero is the root's",
-    "the return address is zero, and this is not the root",
+    "what is taken for the return address is zero, and this is not the root",
     "{how} zero, and {here} is not the root",
 )
 ENTRY = Clause(

@@ -12,7 +12,6 @@ import json
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -32,6 +31,8 @@ _SPLIT = re.compile(r"(?P<name>.+?)(?:\.(?:cold|part)(?:\.\d+)*)+")
 
 FITS = 40  # characters of a name that is not made shorter
 FITS_ALONE = 60  # of one that has to be told from others
+FITS_BETWEEN = 24  # of what tells it from them
+_WORD_END = re.compile(r"\w+$")
 _ANONYMOUS = "{anonymous}"
 _ARGUMENTS = "\0"  # where the parameters of a function stood
 _OPENING = {"<": "<..>", "(": _ARGUMENTS, "decltype(": "decltype", "{lambda": "{lambda}"}
@@ -88,12 +89,24 @@ def brief(name: str) -> str:
 
 
 def told_apart(names: Iterable[str]) -> dict[str, str]:
-    """Each name as `brief` has it; where that is of several, with what stands in its templates, if it is not long."""
+    """Each name as `brief` has it; where that is of several, with where they differ.
+
+    What stands in its templates is told whole if it is not long, else from where the names are no more alike.
+    """
     short = {name: brief(name) for name in names}
-    many = Counter(short.values())
-    whole = {name: without_parameters(name) for name, said in short.items() if many[said] > 1}
-    fitting = {name: said for name, said in whole.items() if len(said) <= FITS_ALONE}
-    return short | fitting
+    alike: dict[str, list[str]] = {}
+    for name, said in short.items():
+        alike.setdefault(said, []).append(name)
+    told = {}
+    for said, group in alike.items():
+        whole = {name: without_parameters(name) for name in group}
+        ends = next((i for i, letters in enumerate(zip(*whole.values(), strict=False)) if len({*letters}) > 1), 0)
+        begins = len(_WORD_END.sub("", whole[group[0]][:ends]))
+        for name, each in whole.items() if len(group) > 1 else ():
+            differs = each[begins : begins + FITS_BETWEEN].partition(">::")[0].rstrip("> ")
+            apart = said.replace("<..>", f"<..{differs}..>", 1) if differs else said
+            told[name] = each if len(each) <= FITS_ALONE else apart
+    return short | told
 
 
 def _beginning(mangled: str) -> str:

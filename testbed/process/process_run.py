@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -97,11 +99,15 @@ def program_of(run: ProcessRun, asked: str) -> ProcessRun:
     named = [each for each in run.children if each.path.name == asked]
     numbered = [each for each in run.children if str(each.number) == asked]
     if not (found := [*named[:1], *numbered[-1:]]):
-        others = [f"{each.path.name} ({each.number})" for each in run.children]
-        told = ", ".join((*others[:MOST_NAMED], *("...",) * (len(others) > MOST_NAMED))) or "none"
-        ended = f"; {run.ending}" if run.status is None else ""
+        others = {f"{each.path.name} ({each.number})": each.path.name for each in run.children}
+        told = ", ".join((*islice(others, MOST_NAMED), *("...",) * (len(others) > MOST_NAMED))) or "none"
+        near = get_close_matches(asked, others.values(), 1)
+        ended = f"; did you mean {near[0]}?" if near else f"; {run.ending}" if run.status is None else ""
         raise UsageError(f"no other program of this run is {asked!r}; there is {told}{ended}")
-    return replace(found[0], stdout=run.stdout, stderr=run.stderr)
+    others_so = [str(each.number) for each in named[1:] if each.number != found[0].number]
+    note = f"this is process {found[0].number}; {asked} was also {', '.join(others_so)} (--child NUMBER)"
+    notes = (*found[0].notes, note) if others_so else found[0].notes
+    return replace(found[0], stdout=run.stdout, stderr=run.stderr, notes=notes)
 
 
 def run_process(

@@ -171,8 +171,8 @@ def _execute(process: Process) -> None:
 
 
 def _used_up(kernel: Kernel) -> RunIsOver:
-    more = f"--budget {10 * kernel.budget} lets it make ten times as many"
-    return RunIsOver(f"its {kernel.budget:,} steps are used up; {more}")
+    more = "1G" if kernel.budget < 1_000_000_000 else f"{10 * kernel.budget:,}"
+    return RunIsOver(f"its {kernel.budget:,} steps are used up; --budget {more} lets it go on")
 
 
 def _call(process: Process) -> None:

@@ -138,6 +138,7 @@ class WrongPlace:
     where: str
     file: Path | None = None
     known: str = ""
+    part: CodePart = CodePart.OWN
     whole: int = 0
     unforeseen: str = field(default="", compare=False)
     also: tuple[WrongReason, ...] = ()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
 from testbed.image import Image, LoadedImage
+from testbed.image.symbols import near_names
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongThread
 from testbed.profiling.result import WatchedProcess, WatchedThread
@@ -173,7 +174,9 @@ def look_ahead(image: Image, location: str) -> str:
         return ""
     if ".interp" not in image.sections or has_lines_of(image, place.name.rstrip(":")):
         raise UsageError(f"{location[:60]}: {missing([image], place)}")
-    return f"{location[:60]} is not in {image}: its libraries are looked in as it runs"
+    near = near_names(image, place.name) if place.line is None else ()
+    meant = f" (did you mean {', '.join(near)}?)" if near else ""
+    return f"{location[:60]} is not in {image}{meant}: its libraries are looked in as it runs"
 
 
 def thread_at(process: WatchedProcess, location: str) -> tuple[ThreadRun, int]:

@@ -89,9 +89,9 @@ class _CodeOf:
         self.images = images
         self.parts = {id(loaded): part for loaded, part in zip(images, parts_of(images), strict=True)}
         self.numbers: dict[ProcessCode, int] = {}
-        self.asked = AskedOnce(lambda pc: self.numbers.setdefault(self._at(pc), len(self.numbers)))
+        self.asked = AskedOnce(lambda pc: self.numbers.setdefault(self.at(pc), len(self.numbers)))
 
-    def _at(self, pc: int) -> ProcessCode:
+    def at(self, pc: int) -> ProcessCode:
         loaded = image_covering(self.images, pc)
         if loaded is None:
             return ProcessCode(CodePart.OWN, "code that no file has")
@@ -105,6 +105,11 @@ class _CodeOf:
 
 
 _code_of = lru_cache(maxsize=4)(_CodeOf)  # a long run is judged in pieces, which execute the same code
+
+
+def part_at(images: tuple[LoadedImage, ...], pc: int) -> CodePart:
+    """Whose the code at a run-time address is."""
+    return _code_of(images).at(pc).part
 
 
 def code_of_steps(trace: Trace, begins: int, stop: int) -> tuple[tuple[ProcessCode, ...], NDArray[np.int64]]:

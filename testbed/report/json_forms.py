@@ -50,6 +50,7 @@ PlaceForm = TypedDict(
     {
         "function": str,
         "library": str,
+        "part": Annotated[CodePart, "Whose code it is, as in `code`."],
         "because": Annotated[str, "Why, at most of the steps; empty where nothing explains it."],
         "also": Annotated[tuple[ReasonForm, ...], "The other reasons, of some of the steps."],
         "steps": Natural,
@@ -101,6 +102,10 @@ ProfileForm = TypedDict(
     {
         "unwinder": Annotated[str, taken("name")],
         "samples": Natural,
+        "own_samples": Annotated[Natural, taken("inner.samples"), "Those with functions of the program on the stack."],
+        "own_misplaced": Annotated[
+            Natural, taken("inner.misplaced"), "Those of them whose stack is false from its outermost function inward."
+        ],
         "misplaced": Annotated[Natural, "Samples that would be counted in the wrong place."],
         "cut": Annotated[
             Natural, "Those of them whose innermost functions are right, and whose outer ones are missing."

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from testbed.image import Image, LoadedImage, image_covering
+from testbed.image import LoadedImage, image_covering
 from testbed.image.demangling import brief, told_apart
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun
@@ -27,7 +26,7 @@ from testbed.profiling.result import (
     WrongPlace,
     WrongReason,
 )
-from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of, starts_program
+from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of
 from testbed.report.narrow_tables import KEPT, ColumnBlocks, NumberedRow, NumberedTable, Paragraph, kept
 from testbed.report.phrases import besides, count, share
 from testbed.words.printable import printable
@@ -56,15 +55,22 @@ def process_page(
 
 def _what_next(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
     """What shows more of where unwinders go wrong: most at frames of the program's own functions."""
-    wrong = [place for each in shares for place in _wrong(each)]
-    if not wrong:
-        return
-    parts = _parts(process)
-    place = max(wrong, key=lambda place: (_part_of(place, parts) is CodePart.OWN, place.lies))
-    thread = f"{place.thread}:" * (len(process.threads) > 1)
-    graphs = ", --sample 1000 -o FILE.html flame graphs beside the true one" * isinstance(process, WatchedProcess)
+    run = process.run
+    wrong = [place for each in shares for place in _wrong(each) if place.part is CodePart.OWN]
+    told = ["--sample 1000 -o FILE.html shows flame graphs beside the true one"] * isinstance(process, WatchedProcess)
+    if wrong:
+        place = max(wrong, key=lambda place: place.lies)
+        thread = f"{place.thread}:" * (len(process.threads) > 1)
+        told.insert(0, f"--at {thread}@{place.first} shows the true stack where {brief(place.function)} is not seen")
+    if run.signal and len(process.threads) == 1:
+        told.insert(0, f"--at @{process.threads[0].steps - 1} shows the stack at which {_killer(run)} ended it")
     yield Text()
-    yield Paragraph(f"--at {thread}@{place.first} shows the true stack of that step{graphs}; --json has all.", "dim")
+    yield Paragraph(f"{'; '.join((*told, '--json has all'))}.", "dim")
+
+
+def _killer(run: ProcessRun) -> str:
+    """The signal that ended a process, by name."""
+    return run.why.partition(":")[0]
 
 
 def others_of(run: ProcessRun, threads: Sequence[WatchedThread | LongThread]) -> list[str]:
@@ -100,7 +106,8 @@ class _LabelledLines:
 
 def _title(process: WatchedProcess | CountedProcess) -> Text:
     run = process.run
-    ending = "not to its end" if run.status is None else run.ending
+    ending = run.ending if run.status is not None else f"ended by {_killer(run)}" if run.signal else "not to its end"
+    ending += f" of {run.becomes}, which it became" if run.becomes else ""
     text = Text()
     text.append(f"{run.path.name} · {run.arch} · a process", style="bold")
     steps = count(process.steps + process.left, "step")
@@ -156,7 +163,8 @@ def _children(run: ProcessRun) -> Iterator[_LabelledLine]:
         name = name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 3]}..."
         how = f"goes on as {child.becomes}" if child.becomes else child.ending
         first = "".join(f"; before it {each.path.name}: {count(each.steps, 'step')}" for each in before)
-        said = f"{child.number}, of {child.parent}: {name}: {count(child.steps, 'step')}, {how}{first}"
+        parent = f", of {child.parent}" if child.parent else ", the same"
+        said = f"{child.number}{parent}: {name}: {count(child.steps, 'step')}, {how}{first}"
         yield _LabelledLine("process", said)
         for each in (*before, child):
             yield from _refused(each, f" of process {each.number}")
@@ -206,13 +214,15 @@ def _is_own(each: CodeShare) -> bool:
 
 
 def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
-    """Of each own function how often each unwinder finds all own callers; those with most steps first.
+    """Of each own function how often each unwinder finds all own callers; where no function has one, all callers.
 
-    Where no function has one, how often it is right.
+    First those with most steps at which one misses some.
     """
     by_code = [{each.code: each for each in share.code if _is_own(each)} for share in shares]
     steps = {code: max(found[code].steps for found in by_code if code in found) for found in by_code for code in found}
-    most = sorted(steps, key=lambda code: (-steps[code], code.function))[:MOST_FUNCTIONS]
+    missing = [{each.code: n for each, n in _misses(share)} for share in shares]
+    misses = {code: max(each.get(code, 0) for each in missing) for code in steps}
+    most = sorted(steps, key=lambda code: (-misses[code], -steps[code], code.function))[:MOST_FUNCTIONS]
     if not most:
         return
     rows, names = [], told_apart(code.function for code in most)
@@ -233,9 +243,11 @@ def _functions(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
     )
     if len(steps) > len(most):
         rest = sum(steps.values()) - sum(steps[code] for code in most)
-        yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}", "dim")
+        missed = sum(misses.values()) - sum(misses[code] for code in most)
+        miss = f", at most {missed:,} with a caller missed" if missed else ", no caller missed"
+        yield Text(f"and {count(len(steps) - len(most), 'other function')}, {count(rest, 'step')}{miss}", "dim")
     if called and any("-" in row[3:] for row in rows):
-        yield Text("-: none of your functions called it", "dim")
+        yield Text("-: no caller of yours is on its stack", "dim")
     if nameless := {code.file.name: None for code in most if code.file and code.function.startswith("+0x")}:
         yield Text(f"{' and '.join(nameless)} has no names for these: a debug file has (--debug-dir FOLDER)", "dim")
 
@@ -252,19 +264,18 @@ def _wrong(each: UnwinderShare) -> list[WrongPlace]:
     return sorted((place for place in each.places if place.not_right), key=lambda place: -place.not_right)
 
 
-def _told(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> list[WrongPlace]:
+def _told(each: UnwinderShare) -> list[WrongPlace]:
     """Those that are told one by one: of the program's own files, and all that nothing explains."""
-    parts = _parts(process)
-    return [p for p in _wrong(each) if not p.explained or _part_of(p, parts) is CodePart.OWN][:MOST_PLACES]
+    return [p for p in _wrong(each) if not p.explained or p.part is CodePart.OWN][:MOST_PLACES]
 
 
 def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> Iterator[RenderableType]:
     """Where an unwinder goes wrong: at so many steps at frames of these functions, and of so many others."""
-    parts, told = _parts(process), _told(process, each)
+    told = _told(each)
     rest = [place for place in _wrong(each) if place not in told]
     if not told and not rest:
         return
-    yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of")
+    yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of (whatever runs on top of it)")
     table = Table.grid(Column(justify="right", min_width=11), padding=(0, 2, 0, 0))
     names = told_apart(place.function for place in told)
     program = process.run.path.name
@@ -272,23 +283,11 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
         where = names[place.function] + f" in {place.library}" * (place.library != program)
         table.add_row(count(place.not_right, "step"), _place(place, where, several=len(process.threads) > 1))
     for part in CodePart:
-        if there := [place for place in rest if _part_of(place, parts) is part]:
-            others = "other " * any(_part_of(place, parts) is part for place in told)
+        if there := [place for place in rest if place.part is part]:
+            others = "other " * any(place.part is part for place in told)
             steps = count(sum(place.not_right for place in there), "step")
             table.add_row(steps, f"{count(len(there), f'{others}function')} of {part.value}", style="dim")
     yield table
-
-
-def _parts(process: WatchedProcess | CountedProcess) -> Mapping[Path, tuple[Image, CodePart]]:
-    images = process.run.images
-    return {each.image.path: (each.image, part) for each, part in zip(images, parts_of(images), strict=True)}
-
-
-def _part_of(place: WrongPlace, parts: Mapping[Path, tuple[Image, CodePart]]) -> CodePart:
-    if place.file is None:
-        return CodePart.OWN
-    image, part = parts[place.file]
-    return CodePart.LINKER if part is CodePart.OWN and starts_program(image, place.function) else part
 
 
 def _place(place: WrongPlace, where: str, *, several: bool) -> RenderableType:
@@ -325,16 +324,16 @@ def process_answer(
         why = "" if process.left or unasked else f": {process.run.ending}"
         return Paragraph(f"No step of your code was judged{why}.{left}", "bold")
     best = max(shares, key=lambda each: _points(each.of(CodePart.OWN)))
-    said = f"{best.name} {_rightly(best)} of your code"
+    said = f"{best.name} {_rightly(best)}"
     if unexplained := [each for each in shares if each.unforetold]:
         first = next((place for place in unexplained[0].places if not place.explained), None)
         at = f", most at {brief(first.function)} in {first.library}" if first else ""
         names = ", ".join(each.name for each in unexplained)
         return Paragraph(f"{said}; UNEXPLAINED: {names}{at}.", "bold red")
     own = [(each, each.of(CodePart.OWN)) for each in shares]
-    wrong = [each for each, mine in own if mine.lies or (each is not best and _misses(mine))]
+    wrong = [each for each, mine in own if mine.lies or (each is not best and any(n for _, n in _misses(each)))]
     wrong.sort(key=lambda each: (each is not best, _reach(each.of(CodePart.OWN))))
-    told = [f"{'it' if each is best else each.name} {_wrongly(each)}" for each in wrong[:MOST_TOLD]]
+    told = [f"it {_lies(each)}" if each is best else f"{each.name} {_wrongly(each)}" for each in wrong[:MOST_TOLD]]
     told += [f"{each.name} gives no answer at {each.dead:,}" for each in shares if each.dead]
     nobody = "" if any(mine.lies for _, mine in own) else ", and nobody lies there"
     return Paragraph(f"{'; '.join([said + nobody, *told])}.{left}", "bold")
@@ -343,38 +342,54 @@ def process_answer(
 def _unjudged(process: WatchedProcess | CountedProcess, unasked: Sequence[str]) -> Iterator[str]:
     """What the answer is not about, in sentences."""
     if process.run.status is None:
-        yield "The program did not come to its end."
+        yield f"{_killer(process.run)} ended it." if process.run.signal else "The program did not come to its end."
     if process.left:
         yield f"Interrupted: not judged, {count(process.left, 'step')} at the end."
     if unasked:
         yield f"Interrupted: not asked, {' and '.join(unasked)}."
     if others := len({child.number for child in process.run.children}):
-        yield f"Not judged: what {others:,} process{'es' * (others > 1)} did besides (--child NAME judges one)."
+        name = next((each.path.name for each in process.run.children if _brought(each)), "NAME")
+        yield f"Not judged: what {others:,} process{'es' * (others > 1)} did besides (--child {name} judges one)."
+
+
+def _brought(child: ProcessRun) -> bool:
+    """Whether a program lies elsewhere than what is installed."""
+    return not any(child.path.is_relative_to(folder) for folder in ("/usr", "/bin", "/lib"))
 
 
 def _wrongly(each: UnwinderShare) -> str:
     """How an unwinder goes wrong in your code, and in which function most."""
     own = each.of(CodePart.OWN)
-    key = (lambda code: code.lies) if own.lies else _misses
-    worst = brief(max(filter(_is_own, each.code), key=key).code.function)
-    lies = f"lies at {share(own.lies, own.steps)}, most in {worst}" if own.lies else ""
-    found = f"finds your callers at {share(own.within, own.called)}" if own.called else ""
-    return " and ".join(filter(None, (found, lies))) + ("" if lies else f", worst in {worst}")
+    found = [f"finds your callers at {share(own.within, own.called)}"] if own.called else []
+    if own.lies:
+        return " and ".join((*found, _lies(each)))
+    worst, _ = max(_misses(each), key=lambda missed: missed[1])
+    return f"{''.join(found) or 'stops'}, worst in {brief(worst.code.function)}"
+
+
+def _lies(each: UnwinderShare) -> str:
+    own, worst = each.of(CodePart.OWN), max(filter(_is_own, each.code), key=lambda code: code.lies).code.function
+    return f"lies at {share(own.lies, own.steps)}, most in {brief(worst)}"
 
 
 def _rightly(each: UnwinderShare) -> str:
     own = each.of(CodePart.OWN)
     if not own.steps:
-        return "was asked at no step"
-    steps = count(own.steps, "sampled step" if each.sampled else "step")
+        return "was asked at no step of your code"
+    steps = f"{count(own.steps, 'sampled step' if each.sampled else 'step')} of your code"
     if own.right == own.steps:
         return f"is right at all {steps}"
-    return f"is right at {share(own.right, own.steps)} of the {steps}"
+    if own.within * own.steps <= own.right * own.called or not own.called:
+        return f"is right at {share(own.right, own.steps)} of the {steps}"
+    yours, every = share(own.within, own.called), share(own.right, own.steps)
+    return f"finds your callers at {yours} of the {steps}, and those of libraries below them at {every}"
 
 
-def _misses(code: CodeShare) -> int:
-    """At how many steps a caller is not found, where there is any: one of its own code, or else any."""
-    return code.called - code.within if code.called else code.steps - code.right
+def _misses(each: UnwinderShare) -> list[tuple[CodeShare, int]]:
+    """Of each own function at how many steps a caller is not found: one of its own code, or if it has none any."""
+    called = each.of(CodePart.OWN).called
+    own = filter(_is_own, each.code)
+    return [(code, code.called - code.within if called else code.steps - code.right) for code in own]
 
 
 def _points(own: CodeShare) -> float:

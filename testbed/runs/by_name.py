@@ -92,16 +92,16 @@ def named_program(programs: Programs, name: str) -> Program:
     if name in programs:
         return programs[name]
     path = Path(name)
-    if path.suffix in SOURCES or os.sep in name:
+    if path.suffix in SOURCES or os.sep in name or path.is_dir():
         if not path.is_file():
-            raise UsageError(f"{name} is a folder" if path.is_dir() else f"no file {name!r}{_beside(path)}")
+            raise UsageError(f"{name} is a folder" if path.is_dir() else f"no file {name!r}{files_beside(path)}")
         return read_program(path, own=True)
     found = shutil.which(name)
     instead = f"did you mean {found}?" if found else nearest(name, programs)
-    raise UsageError(f"no program {name!r}{_beside(path) or f'; {instead}'}")
+    raise UsageError(f"no program {name!r}{files_beside(path) or f'; {instead}'}")
 
 
-def _beside(path: Path) -> str:
+def files_beside(path: Path) -> str:
     """The files that are called nearly so, in the same folder."""
     there = os.listdir(path.parent) if path.parent.is_dir() else ()
     near = [str(path.parent / each) for each in get_close_matches(path.name, there)]

@@ -18,7 +18,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.recipes import RECIPES
-from testbed.cli.process_run import needs_a_kernel
+from testbed.cli.program_files import needs_a_kernel
 from testbed.process.recorder import ProcessRecorder
 from testbed.profiling import judge
 from testbed.referee import present

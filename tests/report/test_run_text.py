@@ -222,8 +222,7 @@ def printed(part: object) -> str:
         ),
         (
             [MOST_IN_WORK],
-            "stack_scan is right at 70.0 % of the 100 steps of your code; it finds your callers at 50.0 % and lies at "
-            "30.0 %, most in work.",
+            "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in work.",
         ),
     ],
 )
@@ -286,13 +285,13 @@ def test_long_names_leave_room_for_the_numbers_of_many_unwinders() -> None:
     assert "backtrace_" in shown(table, 70) and "underscore_" in shown(table, 70)  # and that ends
 
 
-def test_functions_of_one_brief_name_are_told_apart_by_what_is_in_their_templates_or_by_their_place() -> None:
+def test_functions_of_one_brief_name_are_told_apart_by_what_is_in_their_templates() -> None:
     long = "std::vector<expr::Operation, std::allocator<expr::Operation> >"
     names = {
         "expr::Binary<expr::Add>::visit(expr::Visitor const&)": "expr::Binary<expr::Add>::visit ",
         "expr::Binary<expr::Mul>::visit(expr::Visitor const&)": "expr::Binary<expr::Mul>::visit ",
-        f"expr::sorted<{long}>(expr::Context&)": "expr::sorted<..> at 0x2000 ",
-        f"expr::sorted<{long}, 2>(expr::Context&)": "expr::sorted<..> at 0x3000 ",
+        f"expr::sorted<{long}>(expr::Context&)": "expr::sorted<..> ",
+        f"expr::sorted<{long}, 2>(expr::Context&)": "expr::sorted<.., 2..> ",
         "expr::parse(std::string const&, expr::Context const&)": "expr::parse ",
     }
     code = tuple(

@@ -1,6 +1,6 @@
 "use strict";
 // A click on a function shows what it called over the whole width, in every graph: where the same functions called it,
-// or else as many of the outer ones as are there. Escape shows all.
+// or else as many of the outer ones as are there. Escape shows all. What is looked for is marked, with its share of samples.
 const LETTER = 7; // pixels
 const graphs = [...document.querySelectorAll(".flame")].map((graph) => {
   const boxes = [...graph.querySelectorAll(".box")], widest = new Map(), outer = [];
@@ -12,7 +12,7 @@ const graphs = [...document.querySelectorAll(".flame")].map((graph) => {
     box.last = box.textContent;
     if (!(widest.get(box.stack[0])?.span[1] > box.span[1])) widest.set(box.stack[0], box);
   }
-  return { boxes, widest };
+  return { boxes, widest, found: graph.closest("section").querySelector(".found") };
 });
 const all = document.querySelector(".all");
 
@@ -42,6 +42,18 @@ function zoom(box) {
   }
 }
 
+document.querySelector(".find").addEventListener("input", ({ target }) => {
+  const wanted = target.value.toLowerCase(), fits = (name) => wanted && name.toLowerCase().includes(wanted);
+  for (const { boxes, found } of graphs) {
+    let share = 0;
+    for (const box of boxes) {
+      const [name, ...outer] = box.stack[0].split("\n").reverse(), here = Boolean(fits(name));
+      box.classList.toggle("seen", here);
+      if (here && !outer.some(fits) && !box.classList.contains("lost")) share += box.span[1];
+    }
+    found.textContent = wanted ? `; ${target.value}: on ${share.toFixed(1)} %` : "";
+  }
+});
 document.addEventListener("click", ({ target }) => {
   const box = target.closest(".flame .box");
   if (box) zoom(box);
