@@ -70,7 +70,7 @@ def _what_next(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
 
 def _killer(run: ProcessRun) -> str:
     """The signal that ended a process, by name."""
-    return run.why.partition(":")[0]
+    return run.why.split()[0].rstrip(":")
 
 
 def others_of(run: ProcessRun, threads: Sequence[WatchedThread | LongThread]) -> list[str]:

@@ -196,7 +196,9 @@ def test_a_page_steps_through_the_first_thread(
 def test_a_page_of_one_place_on_is_written_and_opens_there(
     testbed: Testbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a process that one page shows whole, and of one that it does not."""
+    """Of a process that one page shows whole, and of one that it does not: what older frames hold is there."""
+    words = "stepper.model.stackAt(stepper.at()).words.map((word) => [word.kind, String(word.value), word.owner])"
+    returns: list[list[str]] = []
     page, hello = tmp_path / "page.html", str(built("hello", "x86_64", "static"))
     asked = ("run", hello, "-u", "eh_frame", "--at", "main", "-o", str(page))
     for most, shown in ((1_000_000, r"[\d,]+ steps of"), (4_000, r"[\d,]+ steps, @\d+ to @\d+, of its [\d,]+ of")):
@@ -206,6 +208,10 @@ def test_a_page_of_one_place_on_is_written_and_opens_there(
         assert step is not None and re.search(rf"page\.html: {shown} thread 5228 of hello", said.out), said.out
         with opened(page) as shown_page:
             assert shown_page.evaluate("stepper.place()") == f"#step={step[1].replace(',', '')}"
+            kinds = [(kind, value) for kind, value, _ in shown_page.evaluate(words)]
+            returns.append([value for kind, value in kinds if kind == "RETURN_ADDRESS"])
+            assert ("EARLIER" in dict(kinds)) == (most == 4_000)
+    assert returns[0] == returns[1] != []
 
 
 def test_a_page_has_the_source_above_the_instructions_that_were_made_from_it(

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -210,6 +211,10 @@ def test_of_a_script_it_is_told_how_its_interpreter_is_run(
     assert "counted a b" in testbed(*shlex.split(command)[1:]).out
     monkeypatch.chdir(tmp_path)
     tells(testbed, 2, ("run", "count.sh"), err=["script of /bin/sh: testbed run /bin/sh -- -e count.sh"])
+    script.write_text("#!/usr/bin/env dash\n")
+    tells(
+        testbed, 2, ("run", "count.sh"), err=[f"of {shutil.which('dash')}: testbed run {shutil.which('dash')} -- count"]
+    )
     script.write_text("#!\n")
     tells(testbed, 2, ("run", str(script)), err=["names no interpreter"])
 
@@ -260,6 +265,13 @@ def test_the_answer_says_what_it_is_not_about(testbed: Testbed) -> None:
     lines = said.splitlines()
     each = r"process +52(29|30), of 5228: true: [\d,]+ steps, exit 0; before it dash: [\d,]+ steps"
     assert [bool(re.fullmatch(each, line)) for line in lines if line.startswith("process ")] == [True, True]
+    killed = tells(
+        testbed, 0, ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", "kill -SEGV $$"), out=["SIGSEGV ended it."]
+    )
+    step = re.search(r"--at (@\d+) shows the stack at which SIGSEGV ended it", " ".join(killed.out.split()))
+    assert step and killed.out.splitlines()[0].endswith(", ended by SIGSEGV")
+    at_end = ("run", "/bin/dash", "-u", "eh_frame", "--at", step[1], "--", "-c", "kill -SEGV $$")
+    tells(testbed, 0, at_end, out=["kill"])
     cut = ("run", "/bin/dash", "-u", "eh_frame", "--budget", "250000", "--", "-c", "while :; do :; done")
     tells(testbed, 0, cut, out=["nobody lies there. The program did not come to its end."])
     early = ("run", str(built("hello", "x86_64", "dynamic")), "--at", "main", "--budget", "3000")
@@ -279,6 +291,8 @@ def test_another_program_of_a_run_is_judged_by_its_name_or_its_processs_number(t
     assert "dash printed:\nhello 2 abc" in hello
     assert f"functions of {program.name}" in hello and "_start+" in judged("5230", "--at", "main")
     assert data_of(judged("true", "--json"), "process")["program"].endswith("true")
+    twice = tells(testbed, 0, ("run", "/bin/dash", "--child", "true", "--", "-c", "/bin/true; /bin/true; exit")).out
+    assert "this is process 5229; true was also 5230 (--child NUMBER)" in " ".join(twice.split())
     wrong = ("run", "/bin/dash", "--child", "nope", "--", "-c", "/bin/true; exit")
     tells(testbed, 2, wrong, err=["no other program of this run is 'nope'; there is dash (5229), true (5229)"])
     tells(testbed, 2, ("run", "/bin/dash", "--child", "1", "--chunk", "9000", "--", "-c", "exit"), err=["held whole"])
