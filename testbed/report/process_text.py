@@ -48,9 +48,10 @@ def process_page(
     if shares:
         parts += _summary(process, shares)
         parts += _functions(process, shares)
-    for each in shares:
-        parts += _places(process, each)
-    return Group(*parts, *_what_next(process, shares))
+    places = [part for each in shares for part in _places(process, each)]
+    if places:
+        parts.append(Text("\nWhere they go wrong: by the function of the frame, whatever runs on top of it", "bold"))
+    return Group(*parts, *places, *_what_next(process, shares))
 
 
 def _what_next(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
@@ -61,7 +62,9 @@ def _what_next(process: WatchedProcess | CountedProcess, shares: Sequence[Unwind
     if wrong:
         place = max(wrong, key=lambda place: place.lies)
         thread = f"{place.thread}:" * (len(process.threads) > 1)
-        told.insert(0, f"--at {thread}@{place.first} shows the true stack where {brief(place.function)} is not seen")
+        told.insert(
+            0, f"--at {thread}@{place.first} shows the true stack where {brief(place.function)}'s caller is not found"
+        )
     if run.signal and len(process.threads) == 1:
         told.insert(0, f"--at @{process.threads[0].steps - 1} shows the stack at which {_killer(run)} ended it")
     yield Text()
@@ -275,7 +278,7 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
     rest = [place for place in _wrong(each) if place not in told]
     if not told and not rest:
         return
-    yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of (whatever runs on top of it)")
+    yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of")
     table = Table.grid(Column(justify="right", min_width=11), padding=(0, 2, 0, 0))
     names = told_apart(place.function for place in told)
     program = process.run.path.name
