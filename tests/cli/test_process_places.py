@@ -227,3 +227,32 @@ def test_a_page_has_the_source_above_the_instructions_that_were_made_from_it(
             above = shown_page.locator(".code tr[aria-current]").locator("xpath=preceding-sibling::tr[1]")
             assert above.get_attribute("class") == "source"
             assert above.inner_text().strip() == shown[:129].strip()
+
+
+CHAIN = """struct Chain { int (*f)(Chain *); Chain *next; };
+struct AClassWhoseNameIsLongAndThatIsTheFirst {};
+struct AClassWhoseNameIsLongAndThatIsTheOther {};
+template <class T> struct Link {
+  __attribute__((noinline)) static int eval(Chain *c) { return c->f(c->next) + 1; }
+};
+__attribute__((noinline)) int leaf(Chain *) { asm volatile(""); return 1; }
+int main() {
+  Chain last{leaf, 0}, inner{Link<AClassWhoseNameIsLongAndThatIsTheOther>::eval, &last};
+  return Link<AClassWhoseNameIsLongAndThatIsTheFirst>::eval(&inner);
+}
+"""
+
+
+def test_frames_of_two_functions_of_one_short_name_are_not_told_as_one_that_comes_back(
+    testbed: Testbed, tmp_path: Path
+) -> None:
+    (tmp_path / "chain.cpp").write_text(CHAIN)
+    command = ("x86_64-linux-gnu-g++-12", "-O1", "-fno-ipa-icf", "chain.cpp", "-o", "chain")
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    page = tmp_path / "page.html"
+    asked = ("run", str(tmp_path / "chain"), "-u", "eh_frame", "--at", "leaf", "-o", str(page))
+    said = " ".join(tells(testbed, 0, asked).out.split())
+    frame = re.search(r"Link<\.\.>::eval\+0x\w+", said)
+    assert frame and said.count(frame[0]) == 4 and f"< {frame[0]} < {frame[0]} < main" in said, said
+    with opened(page) as shown:
+        assert shown.locator("#callers").inner_text().count(frame[0]) == 4
