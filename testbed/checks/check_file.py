@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from contextlib import nullcontext, suppress
@@ -34,6 +35,7 @@ from testbed.checks.tried_source import TriedSource
 from testbed.checks.workers import as_finished, interrupts_held, worker_pool
 from testbed.contract.rows import RowTable
 from testbed.conventions.chosen import fitting_nothing
+from testbed.image import Image
 from testbed.micro.code import piece_code
 from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
@@ -98,6 +100,7 @@ def codes_of_parts(this: FileAtWork, chosen: Sequence[CodePiece], patterns: Sequ
     return tuple(counts_of(part, piece_code(this.image, part)) for part in parts)
 
 
+_CHOOSES = re.compile(rb"^\s*#\s*if", re.MULTILINE)  # the preprocessor, by conditions
 _MOST_NAMED = 5
 _NOT_CALLED = "not called, {} of code{}: what stands there is no function that someone calls"
 Counted = Callable[[int, int], None]
@@ -148,7 +151,7 @@ def _checked(
                 wanted, names = " or ".join(options.functions), [str(each) for each in this.pieces]
                 raise NothingAskedFor(f"{path}: it has no function that matches {wanted}; {nearest(wanted, names)}")
             if not any(each.executable and each.filled for each in this.image.segments):
-                raise NothingAskedFor(f"{path}: it has no code")
+                raise NothingAskedFor(f"{path}: {_no_code(this.image, path, options)}")
             raise UsageError(f"{path}: it has no function: {_no_function(this)}")
         ways = frozenset(doubted_ways(this.image, this.tables))
         planned = planned_groups(this, chosen, Group(file, path, 0, 0, options, readers, ways=ways))
@@ -162,6 +165,16 @@ def _checked(
             kept.forget()
         uncalled = [each.piece for each in parts] if options.functions else this.pieces
         return replace(found, notes=(*found.notes, *_notes(this, chosen, uncalled)))
+
+
+def _no_code(image: Image, path: Path, options: CheckOptions) -> str:
+    """That a file has no code, and what its author may have meant."""
+    if path.suffix in SOURCES and _CHOOSES.search(path.read_bytes()):
+        return (
+            f"it has no code for {image.arch}: if its conditions (#if) leave that out, say what they ask for,"
+            " by --arch, or behind -- (-DNAME)"
+        )
+    return "it has no code, so that no unwind table is asked for: leave it out"
 
 
 def _no_function(this: FileAtWork) -> str:

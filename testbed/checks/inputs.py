@@ -94,7 +94,7 @@ _COMPILE, _PREPROCESS = ("-c",), ("-E", "-dD")
 _CPU_SECONDS = 120
 _FIRST = "x86_64"  # what a source is built for unless something else is said
 _MACHINES = PerArch({"x86_64": 62, "arm64": 183, "arm32": 40})  # e_machine (System V ABI, chapter 4)
-_RELOCATABLE = 1  # ET_REL
+_RELOCATABLE, _EXECUTED = 1, 4  # ET_REL, SHF_EXECINSTR
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"  # a thin archive names its members' files
 _OF_CODE = tuple(its.section.encode() for its in TABLE_FORMATS.values() if its.in_objects)
 # What a linker asks for besides what it is given: GCC's split stacks (gcc/libgcc: morestack.S).
@@ -127,11 +127,22 @@ def program_file(path: Path, arch: str | None, flags: Sequence[str], text: str |
     with path.open("rb") as opened:
         head = opened.read(64)
     if not source and head[:8] not in (_ARCHIVE, _THIN) and not _is_object(head):
+        if why := _no_program(head):
+            raise UsageError(f"{path}: {why}")
         yield path
         return
     with WorkFolder("check") as place:
         objects = _compiled(path, arch, flags, place, text) if source else path
         yield _joined(path, objects, place)
+
+
+def _no_program(head: bytes) -> str:
+    """What a file is that begins so, if it is no program file for sure."""
+    if not head:
+        return "it is empty"
+    if all(byte >= 32 or byte in b"\t\n\r\f" for byte in head):
+        return f"it is text, and its name ends as no source's does ({' '.join(SOURCES)}); a list of files is @LIST"
+    return ""
 
 
 def _is_object(head: bytes) -> bool:
@@ -174,40 +185,52 @@ def _compiled(
             raise UsageError(f"{flags[0]}: no such compiler; what stands first behind -- is one, or begins with '-'")
         command = [compiler, *_TABLES, *flags[1:]]
     else:
-        target = next((flag for flag in flags if flag.startswith(("-target", "--target"))), None)
-        chosen = arch_named(arch or _FIRST).name
-        named = [] if target else ["-target", _TARGETS[chosen]]
-        command = [str(find_zig()), "clang", "-Qunused-arguments", *named, *_TABLES, *_headers(chosen), *flags]
-        if arch is None and target is None:
-            return _guessed(path, command, flags, out)
+        has_target = any(flag.startswith(("-target", "--target")) for flag in flags)
+        if not has_target and what == _COMPILE and not (arch and text):
+            return _guessed(path, arch, flags, out)
+        command = _clang(arch_named(arch or _FIRST).name, flags, () if has_target else ("-target",))
     return _made(path, command, out, what)
 
 
-def _guessed(path: Path, command: Sequence[str], flags: Sequence[str], out: Path) -> Path:
-    """The object file of a source whose architecture nobody said: of the usual one, or the only other that it is for.
+def _clang(arch: str, flags: Sequence[str], target: Sequence[str] = ("-target",)) -> list[str]:
+    named = [*target, *[_TARGETS[arch]] * len(target)]
+    return [str(find_zig()), "clang", "-Qunused-arguments", *named, *_TABLES, *_headers(arch), *flags]
 
-    Raises BuildError: what it is not for, in the words of the usual one's compiler; or that it is for several others.
+
+def _guessed(path: Path, arch: str | None, flags: Sequence[str], out: Path) -> Path:
+    """The object file of a source for an architecture; of one that nobody said, for the usual one, or the only other
+    for which it builds to code.
+
+    Raises BuildError: what it is not for, in the words of the compiler; or which others it is for.
     """
+    first, failed = arch_named(arch or _FIRST).name, None
     try:
-        return _made(path, command, out)
-    except BuildError:
-        fits = [name for name in ARCHES if name != _FIRST and _is_for(path, name, flags, out)]
-        if not fits:
-            raise
-        if len(fits) > 1:
-            named = " or ".join(f"--arch {name}" for name in fits)
-            reason = f"{path}: it does not build for {_FIRST}, but for {' and '.join(fits)}: say {named}"
-            raise BuildError(reason) from None
-    return _compiled(path, fits[0], flags, out.parent)
+        if _has_code(_made(path, _clang(first, flags), out)):
+            return out
+    except BuildError as error:
+        failed = error
+    fits = [name for name in ARCHES if name != first and _is_for(path, name, flags, out)]
+    if failed and not fits:
+        raise failed
+    if len(fits) > 1 or (fits and arch):
+        named, why = " or ".join(f"--arch {name}" for name in fits), "does not build" if failed else "has no code"
+        raise BuildError(f"{path}: it {why} for {first}, but for {' and '.join(fits)}: say {named}") from None
+    return _made(path, _clang(fits[0] if fits else first, flags), out)
 
 
 def _is_for(path: Path, arch: str, flags: Sequence[str], out: Path) -> bool:
-    """Whether a source builds for an architecture."""
+    """Whether a source builds for an architecture, and has code there."""
     try:
-        _compiled(path, arch, flags, out.parent)
+        return _has_code(_made(path, _clang(arch, flags), out))
     except BuildError:
         return False
-    return True
+
+
+def _has_code(path: Path) -> bool:
+    """Has an object file a section of code that is not empty?"""
+    with path.open("rb") as opened:
+        sections = ELFFile(opened).iter_sections()
+        return any(each["sh_flags"] & _EXECUTED and each["sh_size"] for each in sections)
 
 
 def _made(path: Path, command: Sequence[str], out: Path, what: Sequence[str] = _COMPILE) -> Path:
@@ -376,7 +399,6 @@ def read_program(path: Path, original: Path, arch: str | None = None, debug: Deb
     wanted = arch_named(arch) if arch else None
     image = read_image(path, arch=wanted, debug=debug)
     if wanted is not None and image.arch is not wanted:
-        raise UsageError(
-            f"{original} is for {image.arch}, not for {wanted}: leave --arch out, or name what compiles for {wanted}"
-        )
+        more = f", or name what compiles for {wanted}" if original.suffix in SOURCES else ""
+        raise UsageError(f"{original} is for {image.arch}, not for {wanted}: leave --arch out{more}")
     return image if path == original else with_labels_as_functions(replace(image, path=original))

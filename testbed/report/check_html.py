@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -221,7 +221,13 @@ def _file(number: int, file: ReportedFile) -> dict[str, Any]:
         findings.append(_finding(f"{number}-{i}", check, function, reported))
         for start in {own.start for each in reported.finding.each if (own := covering(each.pc))}:
             of[start].append(findings[-1])
+    new = [finding for finding in findings if not finding["known"]]
     return {
+        "id": f"file-{number}",
+        "counts": Counter(finding["severity"] for finding in new),
+        "first": {finding["severity"]: finding["id"] for finding in reversed(new)},
+        "known": len(findings) - len(new),
+        "ran": share(check.total("ran"), check.total("instructions")),
         "path": printable(str(check.path)),
         "arch": check.arch.name,
         "tables": listed(list(map(printable, check.tables))) or "no unwind table",

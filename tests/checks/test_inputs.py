@@ -19,7 +19,7 @@ from testbed.checks.options import CheckOptions
 from testbed.cli.table_readers import READERS
 from testbed.image import read_image, separate_debug
 from testbed.report.check_words import answer
-from testbed.words.errors import BuildError, TestbedError, UsageError
+from testbed.words.errors import BuildError, NothingAskedFor, TestbedError, UsageError
 
 pytest.importorskip("ziglang", reason="needs pip install ziglang")
 
@@ -184,6 +184,32 @@ def test_a_source_for_several_others_is_asked_about_in_a_line(tmp_path: Path) ->
     with pytest.raises(BuildError) as error:
         checked(path)
     assert "--arch" not in str(error.value) and "command: " in str(error.value)
+
+
+def test_a_source_is_built_for_what_its_conditions_leave_code_for(tmp_path: Path) -> None:
+    path = tmp_path / "f.S"
+    path.write_text(f"#ifdef __aarch64__\n{FOR_OTHERS.format('ldr x0, [x1]; ret')}#endif\n", "utf-8")
+    assert checked(path).arch.name == "arm64"
+    with pytest.raises(BuildError, match="it has no code for arm32, but for arm64: say --arch arm64"):
+        check_file(path, CheckOptions(arch="arm32"), READERS)
+    path.write_text("#ifdef MINE\n ret\n#endif\n", "utf-8")
+    with pytest.raises(NothingAskedFor, match=r"no code for x86_64: .* by --arch, or behind -- \(-DNAME\)"):
+        checked(path)
+
+
+def test_what_a_source_is_for_is_said_where_another_architecture_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "f.S"
+    path.write_text(FOR_OTHERS.format("push %rax; pop %rax; ret"), "utf-8")
+    with pytest.raises(BuildError, match="it does not build for arm64, but for x86_64: say --arch x86_64"):
+        check_file(path, CheckOptions(arch="arm64"), READERS)
+
+
+@pytest.mark.parametrize(("content", "why"), [(b"", "it is empty"), (b"a\nb\n", "it is text, .* a list of files is @")])
+def test_what_is_no_program_is_told_as_what_it_is(tmp_path: Path, content: bytes, why: str) -> None:
+    path = tmp_path / "files.txt"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=why):
+        checked(path)
 
 
 @pytest.mark.parametrize("name", ["-c.S", "@f.S", "a b.S", "gr\u00fc\u00df.S", 'a"b\\c.S'])

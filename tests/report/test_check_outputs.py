@@ -487,6 +487,21 @@ WALKS: Mapping[str, Sequence[tuple[str, Walk]]] = {
         ),
         ("#finding-0-0", [("says", "#finding-0-0[open]", ".cfi_def_cfa_offset 0x10")]),  # which the baseline knows
     ],
+    "of several files each is listed, and leads to its findings by their weight": [
+        (
+            "",
+            [
+                ("count", ".files tbody tr", 2),
+                ("says", ".files tbody tr >> nth=0", "1 known"),
+                ("click", ".files tbody tr >> nth=0 >> .s-error"),
+                ("wait_for_selector", ".finding:focus-within"),
+                ("says", ".finding:focus-within .chip", "error"),
+                ("click", ".files tbody tr >> nth=1 >> a"),
+                ("is", "location.hash", "#file-1"),
+                ("count", "#file-1 .finding", 0),
+            ],
+        )
+    ],
     "new findings stand open with what comes of them": [
         (
             "",
