@@ -6,7 +6,7 @@ corrected or left out, what would count from it is said anew, and a save is told
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from testbed.checks.adjustments import counted_from
@@ -81,6 +81,15 @@ def _first(cause: Cause, standing: Iterable[tuple[int, Mapping[str, str]]]) -> t
     return None
 
 
+def _without(cause: Cause, registers: Collection[str]) -> Cause:
+    """A cause whose end does not give some registers back: its author said of one what he meant of another."""
+    back = {f"{RESTORE} {each}" for each in registers}
+    ends = (
+        replace(end, directives=tuple(each for each in end.directives if each not in back)) for end in cause.closings
+    )
+    return replace(cause, closings=tuple(end for end in ends if end.directives))
+
+
 # LLVM's count it from an offset that was taken back: docs/reports/llvm-mc-restore-state.md.
 _DIFFER = "assemblers do not agree on what an adjustment behind `.cfi_restore_state` is counted from"
 _OFFSET = ".cfi_offset"
@@ -98,7 +107,7 @@ class Advisor:
     def repair(self, cause: Cause) -> Repair | None:
         """The repair of one cause; None where nothing helps."""
         if not cause.directives:
-            return None
+            return self._taken_back(cause)
         whole = self._repair(cause)
         for each in cause.again:
             more = self._repair(each)
@@ -113,6 +122,19 @@ class Advisor:
                 why=whole.why or more.why,
             )
         return whole
+
+    def _taken_back(self, cause: Cause) -> Repair | None:
+        """The repair of what was right before a directive that stands there, and that none can say: it was meant of
+        another register."""
+        source, pc, tried = self.source, cause.pc, self.source.words.tried
+        stands = {each: written for each, written in source.standing_at(pc).items() if each.startswith(OF_REGISTERS)}
+        said = [each for each in stands if register_of(each) in cause.things]
+        if len(said) != 1 or tried is None:
+            return None
+        if (meant := self._of_another(pc, said[0], is_right=False)) is None:
+            return None
+        edits, _ = source.patch([SourceChange(pc, (meant,), (stands[said[0]],))])
+        return Repair((), "", len(cause.pcs), edits=edits) if tried.tries(edits) else None
 
     def _repair(self, cause: Cause) -> Repair:
         source, first = self.source, cause.remembered
@@ -146,6 +168,10 @@ class Advisor:
             said, replaced = written_anew(cause.directives, list(standing), self._said_before(pc))
             if len(replaced) == 1 and (meant := self._of_another(pc, replaced[0])):
                 said = (*(each for each in said if not is_instead(each, replaced[0])), meant)
+                cause = _without(cause, {register_of(replaced[0]), register_of(meant)})
+            saved = {register_of(each) for each in said if each.startswith(f"{_OFFSET} ")}
+            if (others := {register_of(each) for each in replaced if each.startswith(OF_REGISTERS)}) - saved == others:
+                cause = _without(cause, saved if others else ())
             said = self._said_itself(pc, said)
             yield from self._told_early(pc, said, tuple(standing[each] for each in replaced), standing)
             if not cause.closings:
@@ -233,30 +259,33 @@ class Advisor:
         is_within = own is not None and last is not None and own.found_by == last.found_by
         return state_of(last, function.convention) if is_within and last is not None else None
 
-    def _of_another(self, pc: int, old: str) -> str | None:
-        """A directive that says of a register what is wrong, where what was said before it is right: the one that it
-        was meant of, whose save or return is not told otherwise. None: there is none such, or several."""
+    def _of_another(self, pc: int, old: str, *, is_right: bool = True) -> str | None:
+        """A directive that says of a register what is wrong, where what was said before it is right (``is_right``: and
+        said again by now): the one that it was meant of, whose save or return is not told otherwise. None: there is
+        none such, or several."""
         function, row = self.function, self.table.at(pc)
         i = next((i for i, each in enumerate(function.tried) if each.pc == pc), 0)
         if not old.startswith(OF_REGISTERS) or row is None or not i or function.begins(i):
             return None
         before, state, own = function.states[i - 1], function.states[i], register_of(old)
-        if before.get(own) != state.get(own):
+        if is_right and before.get(own) != state.get(own):
             return None
         judged, wrong = function.convention.judged, row.registers.get(own)
         if isinstance(wrong, Offset):
             found = [f"{_OFFSET} {each}, {wrong.offset:#x}" for each in function.untold_at(i, wrong.offset)]
         else:
             was = function.tried[i - 1].true.places
-            there = [each for each in function.given_back[i] if isinstance(state.get(each), Offset) and each in judged]
+            told = (None, SameValue())
+            there = [each for each in function.given_back[i] if state.get(each) not in told and each in judged]
             back = [each for each in there if not was[each].in_place]
+            there = there or self.source.loaded_before(pc, [each for each in judged if state.get(each) not in told])
             found = [f"{RESTORE} {each}" for each in back or there if back or not self._is_told_back(i, each)]
         return found[0] if len(found) == 1 else None
 
     def _is_told_back(self, i: int, name: str) -> bool:
         """Does the table say of a register, from an instruction to the next return, that it is the caller's again?"""
         for k in range(i, len(self.function)):
-            if self.function.states[k].get(name) in (None, SameValue()):
+            if self.function.spans[self.function.tried[k].span].state.get(name) in (None, SameValue()):
                 return True
             if self.function.tried[k].true.returns or self.function.begins(min(k + 1, len(self.function) - 1)):
                 break
@@ -299,6 +328,12 @@ class Advisor:
 
     def _said_again(self, pc: int, said: Sequence[str]) -> Iterator[SourceChange]:
         """What says further down the offset that is said now: it was moved, and changes nothing any more."""
+        for each in (each for each in said if each.startswith(f"{DEF_CFA_REGISTER} ")):
+            behind = next((at for at in self.source.pcs if at > pc and at in self.function.registers_said), None)
+            stands = self.source.standing_at(behind) if behind is not None else {}
+            names = [name for name in stands if name.replace("%", "") == each]
+            if behind is not None and names:
+                yield SourceChange(behind, (), (stands[names[0]],))
         absolute = [each for each in said if each.startswith(f"{DEF_CFA_OFFSET} ")]
         for later in (each for each in self.source.pcs if each > pc) if absolute else ():
             standing = self.source.standing_at(later)
@@ -323,6 +358,9 @@ class Advisor:
             if name == _OFFSET and not replaced:
                 early = self._saved_from(pc, arguments[0], int(arguments[1], 0))
             elif name == RESTORE and not replaced:
+                if idle := self._idle(pc, arguments[0]):
+                    yield self._change(idle[0], (each,), idle[1:], self.source.standing_at(idle[0]))
+                    continue
                 early = self._back_from(pc, arguments[0])
             elif name == DEF_CFA_REGISTER and not replaced:
                 early = self._points_from(pc, arguments[0])
@@ -365,6 +403,20 @@ class Advisor:
 
         return function.tried[self._since(self._index(pc), points)].pc
 
+    def _idle(self, pc: int, name: str) -> tuple[int, str] | None:
+        """Where something stands that gives back a register which was back already, and this one is by then."""
+        for at in (each for each in reversed(self.source.instructions) if each < pc):
+            i = self._index(at)
+            place = self.function.tried[i].true.places.get(name)
+            if place is None or not place.back or self.function.begins(i):
+                return None
+            state = self._state_before(at) or {}
+            for said, written in self.source.standing_at(at).items():
+                other = register_of(said) if said.startswith(f"{RESTORE} ") else name
+                if other != name and state.get(other) is None and not (i and other in self.function.wrong(i - 1)):
+                    return at, written
+        return None
+
     def _index(self, pc: int) -> int:
         return max((i for i, each in enumerate(self.function.tried) if each.pc <= pc), default=0)
 
@@ -384,7 +436,23 @@ class Advisor:
             below = isinstance(rule, Offset) and depth is not None and rule.offset < -depth
             return below and place is not None and place.in_place
 
-        return function.tried[self._since(self._index(pc), is_back)].pc
+        def is_next(k: int) -> bool:
+            return bool(k) and function.tried[k - 1].pc + function.tried[k - 1].size == function.tried[k].pc
+
+        i = first = self._index(pc)
+        while is_next(first) and (place := function.tried[first - 1].true.places.get(name)) and place.back:
+            first -= 1
+        if not is_next(first):  # what is above was only read
+            return self.source.given_back_above(pc, name)
+        others = [
+            (k, each)
+            for k in range(first, i)
+            for each in function.sets(k) & {*function.convention.judged} - {name}
+            if function.spans[function.tried[k].span].state.get(each) in (None, SameValue())
+        ]
+        if others and all(not function.tried[k - 1].true.places[each].in_place for k, each in others):
+            return function.tried[first].pc  # as he says it of others: behind what gave it back
+        return function.tried[self._since(i, is_back)].pc
 
     def _holds_from(self, i: int, name: str, offset: int) -> int:
         """The first instruction before one, without a break, at which a register's value is in a slot of the frame."""

@@ -130,8 +130,13 @@ def _true_values(function: TriedFunction, i: int, thing: str) -> Iterator[Mappin
         others = arch.index if function.tried[i].pc in function.registers_said or function.moves_freely(i) else ()
         now = state.get(CFA_REGISTER)
         meant = [each for each in arch.index if each != now] if function.comes_back(i) else ()
+        said = function.tried[i].pc in function.registers_said and state.get(CFA_OFFSET)
+        if said and not (isinstance(now, str) and points_into(true, now, arch)):  # as far away as the one that is meant
+            meant = [*meant, *(each for each in others if true.cfa.get(each) == said)]
         bases = (*meant, now, arch.sp, *arch.frame_pointers, *others)
-        for base in dict.fromkeys(base for base in bases if isinstance(base, str) and points_into(true, base, arch)):
+        for base in dict.fromkeys(base for base in bases if isinstance(base, str)):
+            if not points_into(true, base, arch) and (not said or true.cfa.get(base) != said):
+                continue
             values: dict[str, StatePart] = {CFA_REGISTER: base, CFA_OFFSET: true.cfa[base]}
             yield {part: value for part, value in values.items() if state.get(part) != value}
     elif thing == THE_SIGNATURE:
@@ -175,6 +180,7 @@ def tried_edit(
             and not was
             and function.is_below(j, thing, state)
             and not function.tells_no_return(j, thing)
+            and state.get(thing) not in old.values()  # as another's it is told there, too
         ):
             end = j
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -12,7 +13,16 @@ from testbed.arch import Arch
 from testbed.checks.code_words import CodeWords
 from testbed.checks.model import Repair, SourceEdit
 from testbed.checks.save_directives import is_pointer, pointed, same_frame, spelt_as
-from testbed.checks.source_directives import OF_THE_CFA, REMEMBER_STATE, is_instead, said_before, standing_before
+from testbed.checks.source_directives import (
+    OF_THE_CFA,
+    REMEMBER_STATE,
+    RESTORE,
+    is_instead,
+    is_unsaid,
+    register_of,
+    said_before,
+    standing_before,
+)
 from testbed.checks.source_edits import NO_LINE, Idiom, NoPatch, SourceChange, frame_edits, idiom, moved, source_edits
 from testbed.checks.source_statements import (
     Around,
@@ -28,6 +38,8 @@ _NOT_WRITTEN = "its place is in what the assembler repeats, chooses or includes 
 _OF_ANOTHER = "its lines are said to be of {}, and no assembly can be read there"
 _NOTHING_NEW = "the source says that already"
 _NOT_ABOVE = "the directives of its frame do not stand above it as such"
+_RESTORES = f"{RESTORE} "
+_NEAR = 16  # instructions further up that show how an author tells of what is given back
 _LONGEST = 15  # bytes of an instruction
 _MOST_OF_A_LINE = 1000  # instructions
 
@@ -80,6 +92,30 @@ class FunctionSource:
         """The same in order, also what stands there twice."""
         return said_before(self.around(pc), self.arch.by_dwarf) if pc < self.end else []
 
+    def loaded_before(self, pc: int, registers: Iterable[str]) -> list[str]:
+        """Those of some registers that the instruction before one writes, by its text.
+
+        In AT&T's syntax it is the last operand, in others what stands before the address.
+        """
+        before = self.around(pc).before
+        text = before.text.partition(" ")[2] if before is not None else ""
+        written = text.rpartition(",")[2] if "%" in text else text.partition("[")[0]
+        words = set() if ")" in written else set(re.findall(r"\w+", written))
+        return [each for each in registers if each in words]
+
+    def given_back_above(self, pc: int, name: str) -> int:
+        """Where it is to be said, as far as the source tells, that a register is given back before an instruction.
+
+        It is behind the last one that writes it, if its author says it there of others; else the instruction itself.
+        """
+        before = [each for each in self.instructions if each < pc]
+        last = next((k for k in range(len(before) - 1, 0, -1) if self.loaded_before(before[k], [name])), None)
+        if last is None:
+            return pc
+        near = before[max(1, last - _NEAR) :]
+        others = [(at, register_of(each)) for at in near for each in self.standing_at(at) if each.startswith(_RESTORES)]
+        return before[last] if others and all(self.loaded_before(at, [each]) for at, each in others) else pc
+
     def place(self, pc: int) -> str:
         """A place in the function, or its end: what stands there is another's, or nothing."""
         return f"the end of {self.name}" if pc >= self.end and self.name else self.words.where(pc)
@@ -104,9 +140,9 @@ class FunctionSource:
             return (), _OF_ANOTHER.format(Path(others[0]).name) if others else _NOT_WRITTEN
         return tuple(found), "" if found else _NOTHING_NEW
 
-    def moves(self, pcs: Sequence[int]) -> Iterator[tuple[SourceEdit, ...]]:
+    def moves(self, pcs: Sequence[int], *, returns: bool) -> Iterator[tuple[SourceEdit, ...]]:
         """The edits that move what stands before some instructions in a row behind these, or its last lines, and what
-        stands behind before them, or its first lines."""
+        stands behind before them, or its first lines; not if the last one ``returns``: that is of other code."""
         last = max(pcs)
         early, late = self.around(min(pcs)), self.around(self.next(last + self.sizes.get(last, 1)))
         behind = self.around(last).own
@@ -116,9 +152,11 @@ class FunctionSource:
                 line = max(line, *(each.place.line for each in of_cfa), 0)
             for first in sorted({each.place.line for each in early.directives}, reverse=True):
                 its = [each for each in early.directives if each.place.line >= first]
+                if any(is_unsaid(each.text, [one.text for one in of_cfa]) for each in its):
+                    continue
                 yield moved(its, line + 1, behind.place, self.words.sources)
             told = [(one.text, other.text) for one in late.directives for other in early.directives]
-            if not any(starmap(is_instead, told)):  # else that one is wrong
+            if not returns and not any(starmap(is_instead, told)):  # else that one is wrong
                 for last in sorted({each.place.line for each in late.directives}, reverse=True):
                     its = [each for each in late.directives if each.place.line <= last]
                     yield moved(its, early.own.place.line, early.own.place, self.words.sources)

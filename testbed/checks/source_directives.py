@@ -140,6 +140,16 @@ def is_instead(directive: str, standing: str) -> bool:
     return name in OF_THE_CFA and old in OF_THE_CFA
 
 
+_SAYS = MappingProxyType({DEF_CFA: (0, 1), DEF_CFA_REGISTER: (0,), DEF_CFA_OFFSET: (1,), ADJUST: (1,)})
+
+
+def is_unsaid(directive: str, behind: Sequence[str]) -> bool:
+    """Whether some of what a directive says of the CFA is said anew right behind it."""
+    own = _SAYS.get(parts_of_directive(directive)[0], ())
+    others = (name for name, _ in map(parts_of_directive, behind) if name != ADJUST)
+    return any({*own} & {*_SAYS.get(name, ())} for name in others)
+
+
 def parts_named(directives: Sequence[str]) -> frozenset[str] | None:
     """The parts of a state of which directives say something; None where that is not known."""
     names = {parts_of_directive(each)[0] for each in directives}

@@ -262,7 +262,7 @@ def _corrected(raw: str, statement: SourceStatement, new: str) -> str:
     is_macros = head is not None and "(" in head[0] and end is not None
     until = end.start() if is_macros and end else len(raw)
     pieces = re.split(r"(\s*,\s*)", raw[head.end() : until]) if head else []
-    same = name == other and is_instead(new, statement.text)
+    same = name == other and (name in OF_REGISTERS or is_instead(new, statement.text))
     start = head[0] if head else ""
     if pieces and f".cfi_{pieces[0]}" == name:  # a macro's argument
         start, pieces = start + "".join(pieces[:2]), pieces[2:]

@@ -270,9 +270,12 @@ class _OneFunction:
         if repair and tried.tries(repair.edits):
             found = tried.confirmed(repair, trial)
         edits = found[0].edits if found[0] else ()
-        if not its or (edits and (only_moves(edits) or not any(each.new for each in edits))):
+        pcs = sorted({pc for pc, _ in its})
+        is_gone = bool(edits) and not any(each.new for each in edits)
+        if not its or (edits and only_moves(edits)) or (is_gone and len(pcs) > _A_LITTLE):
             return found
-        moves = self.source.moves(sorted({pc for pc, _ in its}))
+        returns = any(each.true.returns for each in function.tried if each.pc == pcs[-1])
+        moves = self.source.moves(pcs, returns=returns)
         kept = frozenset[int]() if repair else function.untried  # else a word of its author's would be taken back
         return tried.moved(repair or Repair((), "", 0), moves, frozenset(its), replace(trial, kept=kept)) or found
 
@@ -455,6 +458,7 @@ def _chain(shown: str, spelt: Callable[[str], str]) -> str:
 
 _HALVES = (f"{DEF_CFA_OFFSET} ", f"{ADJUST} ", f"{DEF_CFA_REGISTER} ")
 _COUNTED = (f"{DEF_CFA_OFFSET} ", f"{DEF_CFA} ")
+_A_LITTLE = 3  # instructions by which a line stands too early
 _WITHOUT_CFA = ".cfi_startproc simple"
 _HALF_CFA = "and half of a CFA has no meaning without the other (DWARF 5, section 6.4.2.2): libgcc and gdb {}"
 _WITHOUT_ROWS = (FindingKind.NO_ROW, FindingKind.START_WITHOUT_ROW, FindingKind.CANNOT_UNWIND)

@@ -234,6 +234,13 @@ class TriedFunction:
         place = self.tried[i].true.places[name]
         return place.in_place and (self._is_given_up(i, offset) or (place.back and name in self.given_back[i]))
 
+    def _is_unknown(self, i: int, name: str, offset: int) -> bool:
+        """Is a register the caller's again, and was nothing asked of a slot, since it is below SP there?"""
+        depth, place = self.tried[i].true.cfa.get(self.arch.sp), self.tried[i].true.places[name]
+        is_far = depth is not None and offset < -depth - self.convention.red_zone
+        is_asked = self.spans[self.tried[i].span].state.get(name) == Offset(offset)
+        return is_far and not is_asked and place.in_place and self._is_given_up(i, offset)
+
     def _is_given_up(self, i: int, offset: int) -> bool:
         """Is a slot below SP now, and was not further up? One in the red zone always was."""
         depth = self.tried[i].true.cfa.get(self.arch.sp)
@@ -310,7 +317,8 @@ class TriedFunction:
         if place is not None and isinstance(rule, SameValue):
             return not place.in_place
         if place is not None and isinstance(rule, Offset):
-            return rule.offset not in place.offsets or self._is_back(i, name, rule.offset)
+            is_there = rule.offset in place.offsets or self._is_unknown(i, name, rule.offset)
+            return not is_there or self._is_back(i, name, rule.offset)
         if (
             place is not None
             and isinstance(rule, RegisterPlus)

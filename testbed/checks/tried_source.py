@@ -87,13 +87,25 @@ class TriedSource:
         self, repair: Repair, moves: Iterable[Sequence[SourceEdit]], its: MadeRight, trial: TextTrial
     ) -> tuple[Repair, MadeRight] | None:
         """A repair by lines that stand too early or too late: moved, they make all right that is wrong; gone they do
-        not. The last edit of a move is where they belong."""
+        not, or the rows say less. The last edit of a move is where they belong."""
         for edits in (each for each in moves if self.tries(each)):
             right = self.made_right(edits, trial)
-            if its <= right and not its <= self.made_right(edits[:-1], trial):
+            if its <= right and (not its <= self.made_right(edits[:-1], trial) or self._says_more(edits, trial)):
                 repaired = len({pc for pc, _ in right})
                 return replace(repair, repaired=repaired, edits=tuple(edits), no_patch="", why=""), right
         return None
+
+    def _says_more(self, edits: Sequence[SourceEdit], trial: TextTrial) -> bool:
+        """Does a table say something else with the last of some edits than without it, and all of that is right?"""
+        with_it, without = (self._rows(each, trial.table) for each in (edits, edits[:-1]))
+        function, more = trial.function, False
+        for i, each in enumerate(function.tried):
+            row, other = (at(each.pc) if at else None for at in (with_it, without))
+            if row and other and (row.cfa, row.registers) != (other.cfa, other.registers):
+                more = True
+                if function.wrong(i, state_of(row, function.convention)):
+                    return False
+        return more
 
     def made_right(self, edits: Sequence[SourceEdit], trial: TextTrial) -> MadeRight:
         """What some edits make right; nothing where they make something wrong, or change rows of another frame."""

@@ -29,7 +29,7 @@
 // +  .cfi_offset d13, -24
 // | it: 1 of 1 function has a wrong row; all 20 instructions were executed.
 // | warning `fadd d11, d3, d4`, at -10, 2: `stp d10, d11, [sp, #16]`; sums < caller (d10, d11, d14 and d15 wrong) < main; tried: it makes 9 instructions right and none wrong
-// | sums+0x20 (fadd d11, d3, d4): d10, d11, d14 and d15 are shown wrong in the caller: the row says d10 is still in d10, the caller's d10 is at CFA-48: add `.cfi_offset d10, -48` and `.cfi_offset d11, -40` behind line 8, `.cfi_offset d14, -16` and `.cfi_offset d15, -8` behind line 14, and `.cfi_restore d10`, `.cfi_restore d11`, `.cfi_restore d14` and `.cfi_restore d15` behind line 29 (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
+// | sums+0x20 (fadd d11, d3, d4): d10, d11, d14 and d15 are shown wrong in the caller: the row says d10 is still in d10, the caller's d10 is at CFA-48: add `.cfi_offset d10, -48` and `.cfi_offset d11, -40` behind line 8, and `.cfi_offset d14, -16` and `.cfi_offset d15, -8` behind line 14 (.eh_frame; seen when it was executed; 8 more instructions by the same cause)
 // | sums: 20, 20 executed, all came back
 // | as is advised: it: every row is right; all 20 instructions were executed.
 

@@ -13,6 +13,9 @@
 // case: a number
 // -         .cfi_def_cfa_offset 32
 // +         .cfi_def_cfa_offset 48
+// case: the slot of a link register that is not loaded again
+// -         .cfi_offset x30, -40
+// +         .cfi_offset x30, -24
 
         .text
         .globl  f
@@ -56,3 +59,18 @@ g:      .cfi_startproc
         ret
         .cfi_endproc
         .size   g, .-g
+        .globl  h
+        .type   h, %function
+h:      .cfi_startproc
+        stp     x29, x30, [sp, #-48]!
+        .cfi_def_cfa_offset 48
+        .cfi_offset x29, -48
+        .cfi_offset x30, -40
+        mov     x29, sp
+        str     x0, [sp, #24]
+        ldr     x29, [sp], #48
+        .cfi_restore x29
+        .cfi_def_cfa_offset 0
+        ret
+        .cfi_endproc
+        .size   h, .-h
