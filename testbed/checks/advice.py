@@ -20,6 +20,7 @@ from testbed.checks.source_directives import (
     DEF_CFA_OFFSET,
     DEF_CFA_REGISTER,
     OF_REGISTERS,
+    REL_OFFSET,
     REMEMBER_STATE,
     RESTORE,
     RESTORE_STATE,
@@ -354,17 +355,17 @@ class Advisor:
         left = list[str]()
         for each in said:
             name, arguments = parts_of_directive(each)
-            early = None
+            early, idle = None, None
             if name == _OFFSET and not replaced:
+                idle = self._said_twice(pc, arguments[0], int(arguments[1], 0))
                 early = self._saved_from(pc, arguments[0], int(arguments[1], 0))
             elif name == RESTORE and not replaced:
-                if idle := self._idle(pc, arguments[0]):
-                    yield self._change(idle[0], (each,), idle[1:], self.source.standing_at(idle[0]))
-                    continue
-                early = self._back_from(pc, arguments[0])
+                idle, early = self._idle(pc, arguments[0]), self._back_from(pc, arguments[0])
             elif name == DEF_CFA_REGISTER and not replaced:
                 early = self._points_from(pc, arguments[0])
-            if early is None or early == pc or early <= since:
+            if idle is not None:
+                yield self._change(idle[0], (each,), idle[1:], self.source.standing_at(idle[0]))
+            elif early is None or early == pc or early <= since:
                 left.append(each)
             else:
                 yield self._change(early, (each,), (), self.source.standing_at(early))
@@ -403,6 +404,19 @@ class Advisor:
 
         return function.tried[self._since(self._index(pc), points)].pc
 
+    def _said_twice(self, pc: int, name: str, offset: int) -> tuple[int, str] | None:
+        """Where a slot is said to be another register's, of which another slot is said right behind."""
+        for at in (each for each in self.source.instructions if each <= pc):
+            every = self.source.said_at(at)
+            for k, said in enumerate(every):
+                others = [register_of(each) for each in every[k + 1 :] if each.startswith(OF_REGISTERS)]
+                stands = said.startswith((f"{_OFFSET} ", f"{REL_OFFSET} ")) and register_of(said) in others
+                slot = value_of(parts_of_directive(said)[1][1]) if stands and every.count(said) == 1 else ""
+                depth = self.function.states[self._index(at)].get(CFA_OFFSET) if said.startswith(REL_OFFSET) else 0
+                if isinstance(slot, int) and isinstance(depth, int) and slot - depth == offset:
+                    return at, self.source.standing_at(at)[said]
+        return None
+
     def _idle(self, pc: int, name: str) -> tuple[int, str] | None:
         """Where something stands that gives back a register which was back already, and this one is by then."""
         for at in (each for each in reversed(self.source.instructions) if each < pc):
@@ -411,9 +425,11 @@ class Advisor:
             if place is None or not place.back or self.function.begins(i):
                 return None
             state = self._state_before(at) or {}
+            every = self.source.said_at(at)
             for said, written in self.source.standing_at(at).items():
                 other = register_of(said) if said.startswith(f"{RESTORE} ") else name
-                if other != name and state.get(other) is None and not (i and other in self.function.wrong(i - 1)):
+                is_back = state.get(other) is None and not (i and other in self.function.wrong(i - 1))
+                if other != name and (is_back or every.count(said) > 1):
                     return at, written
         return None
 
@@ -452,6 +468,8 @@ class Advisor:
         ]
         if others and all(not function.tried[k - 1].true.places[each].in_place for k, each in others):
             return function.tried[first].pc  # as he says it of others: behind what gave it back
+        if len({k for k, _ in others}) == 1:  # of all in one place
+            return function.tried[others[0][0]].pc
         return function.tried[self._since(i, is_back)].pc
 
     def _holds_from(self, i: int, name: str, offset: int) -> int:

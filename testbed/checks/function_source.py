@@ -32,6 +32,7 @@ from testbed.checks.source_statements import (
     from_another_file,
     label_of,
     said_above,
+    statements_at,
 )
 
 _NOT_WRITTEN = "its place is in what the assembler repeats, chooses or includes (`.rept`, `.if`, `.include`)"
@@ -114,7 +115,10 @@ class FunctionSource:
             return pc
         near = before[max(1, last - _NEAR) :]
         others = [(at, register_of(each)) for at in near for each in self.standing_at(at) if each.startswith(_RESTORES)]
-        return before[last] if others and all(self.loaded_before(at, [each]) for at, each in others) else pc
+        if others and all(self.loaded_before(at, [each]) for at, each in others):
+            return before[last]
+        places = {at for at, _ in others if at >= before[last]}
+        return places.pop() if len(places) == 1 else pc
 
     def place(self, pc: int) -> str:
         """A place in the function, or its end: what stands there is another's, or nothing."""
@@ -228,8 +232,11 @@ class FunctionSource:
         ):
             number, at = number + 1, before
         label = self._label
-        if at == self.pcs[0] and label is not None and file in ("", label.place.file) and line < label.place.line:
-            return label.place.file, label.place.line, number
+        if at == self.pcs[0] and label is not None and file in ("", label.place.file) and line <= label.place.line:
+            ahead = re.split(rf"(?:^|(?<=[(;\s])){re.escape(self.name)}\)?\s*:", label.place.text)[0]
+            its = statements_at(label.place.file, label.place.line, self.words.sources)
+            behind = label.place.column + len(ahead)
+            return label.place.file, label.place.line, number + sum(x.is_code and x.place.column < behind for x in its)
         return file, line, number
 
     def _before(self, pc: int) -> int | None:

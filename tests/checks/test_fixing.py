@@ -206,3 +206,20 @@ def test_what_is_missing_before_an_include_is_written_there(tmp_path: Path, caps
     line = "        pushq   %rbx\n"
     assert path.read_text(encoding="utf-8") == INCLUDING.replace(line, f"{line}        .cfi_def_cfa_offset 16\n")
     assert rest.read_text(encoding="utf-8") == INCLUDED
+
+
+IN_ONE_LINE = (
+    " .text; .globl f, g; .type f, @function; .type g, @function\n"
+    "f: .cfi_startproc; pushq %rbx; .cfi_adjust_cfa_offset 8; popq %rbx; .cfi_adjust_cfa_offset -8; ret; .cfi_endproc; "
+    "g: .cfi_startproc; pushq %rbp; .cfi_adjust_cfa_offset 8; xorl %ebp, %ebp; popq %rbp; .cfi_adjust_cfa_offset -8; "
+    "ret; .cfi_endproc\n"
+)
+
+
+def test_a_function_that_begins_in_the_line_of_another_is_corrected(tmp_path: Path) -> None:
+    path = tmp_path / "code.S"
+    path.write_text(IN_ONE_LINE, encoding="utf-8")
+    assert fix_and_tell([path], CheckOptions(arch="x86_64", runs=60, steps=200), None, writes=True, base=None) == 0
+    said, back = "%rbp; .cfi_adjust_cfa_offset 8", "-8; ret; .cfi_endproc\n"
+    new = IN_ONE_LINE.replace(said, f"{said}; .cfi_offset %rbp, -16").replace(back, f"-8; .cfi_restore %rbp;{back[3:]}")
+    assert path.read_text(encoding="utf-8") == new

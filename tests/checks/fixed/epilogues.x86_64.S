@@ -36,6 +36,14 @@
 // + 	.cfi_def_cfa_register	%rbp
 // case: a return is not told
 // - 	.cfi_restore	%rbp
+// case: of returns in one place one is not told
+// - 	.cfi_restore	%r13
+// case: of returns in one place one is told twice
+// - 	.cfi_restore	%r14
+// + 	.cfi_restore	%r13
+// case: of slots in one place one is told of another register
+// - 	.cfi_offset	%r13, -24
+// + 	.cfi_offset	%r14, -24
 
 	.text
 	.globl	three
@@ -105,3 +113,32 @@ leaves:
 	ret
 	.cfi_endproc
 	.size	leaves, .-leaves
+
+	.globl	groups
+	.type	groups, @function
+groups:
+	.cfi_startproc
+	subq	$40, %rsp
+	.cfi_def_cfa_offset	48
+	movq	%r13, 24(%rsp)
+	movq	%r14, 16(%rsp)
+	movq	%r15, 8(%rsp)
+	.cfi_offset	%r13, -24
+	.cfi_offset	%r14, -32
+	.cfi_offset	%r15, -40
+	movq	%rdi, %r13
+	movq	%rdi, %r14
+	movq	%rdi, %r15
+	movq	24(%rsp), %r13
+	movq	16(%rsp), %r14
+	movq	8(%rsp), %r15
+	.cfi_restore	%r14
+	.cfi_restore	%r15
+	.cfi_restore	%r13
+	addq	$40, %rsp
+	.cfi_def_cfa_offset	8
+	movq	%rax, -16(%rsp)
+	movq	%rax, -24(%rsp)
+	ret
+	.cfi_endproc
+	.size	groups, .-groups
