@@ -39,8 +39,8 @@
 // case: of returns in one place one is not told
 // - 	.cfi_restore	%r13
 // case: of returns in one place one is told twice
-// - 	.cfi_restore	%r14
-// + 	.cfi_restore	%r13
+// - 	.cfi_restore	%r13
+// + 	.cfi_restore	%r14
 // case: of slots in one place one is told of another register
 // - 	.cfi_offset	%r13, -24
 // + 	.cfi_offset	%r14, -24
