@@ -279,7 +279,7 @@ class Advisor:
             told = (None, SameValue())
             there = [each for each in function.given_back[i] if state.get(each) not in told and each in judged]
             back = [each for each in there if not was[each].in_place]
-            there = there or self.source.loaded_before(pc, [each for each in judged if state.get(each) not in told])
+            back = back or self.source.loaded_before(pc, [each for each in judged if state.get(each) not in told])
             found = [f"{RESTORE} {each}" for each in back or there if back or not self._is_told_back(i, each)]
         return found[0] if len(found) == 1 else None
 
