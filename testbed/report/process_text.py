@@ -57,14 +57,12 @@ def process_page(
 def _what_next(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
     """What shows more of where unwinders go wrong: most at frames of the program's own functions."""
     run = process.run
-    wrong = [place for each in shares for place in _wrong(each) if place.part is CodePart.OWN]
+    wrong = [(place, each) for each in shares for place in _wrong(each) if place.part is CodePart.OWN]
     told = ["--sample 1000 -o FILE.html shows flame graphs beside the true one"] * isinstance(process, WatchedProcess)
     if wrong:
-        place = max(wrong, key=lambda place: place.lies)
-        thread = f"{place.thread}:" * (len(process.threads) > 1)
-        told.insert(
-            0, f"--at {thread}@{place.first} shows the true stack where {brief(place.function)}'s caller is not found"
-        )
+        place, by = max(wrong, key=lambda each: each[0].lies)
+        step = f"{place.thread}:" * (len(process.threads) > 1) + f"@{place.first}"
+        told.insert(0, f"--at {step} shows the true stack where {by.name} goes wrong at {brief(place.function)}")
     if run.signal and len(process.threads) == 1:
         told.insert(0, f"--at @{process.threads[0].steps - 1} shows the stack at which {_killer(run)} ended it")
     yield Text()
