@@ -196,7 +196,8 @@ def read_elf(
         raise
     except CORRUPT as error:
         # pyelftools meets corrupt headers with whatever its parsing stumbles over.
-        raise ImageError(path, 0, f"corrupt ELF structure: {error or type(error).__name__}") from error
+        too_large = "an offset or a size is larger than any file" if isinstance(error, OverflowError) else ""
+        raise ImageError(path, 0, f"corrupt ELF structure: {too_large or error or type(error).__name__}") from error
 
 
 def _image(

@@ -127,7 +127,7 @@ def run_on(kernel: Kernel) -> Iterator[Process]:
                 if len(kernel.processes) > 1 and not kernel.left:
                     raise _used_up(kernel)
                 if kernel.interrupted():
-                    raise RunIsOver(f"interrupted behind {kernel.steps:,} steps")
+                    raise RunIsOver(f"interrupted after {kernel.steps:,} steps")
             except ProcessEnds as ends:
                 end_process(process, ends)
             if process.ends is not None or not recorder.cut_short:

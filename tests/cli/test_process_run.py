@@ -354,7 +354,7 @@ def test_an_interrupt_ends_the_run_and_what_it_did_is_judged(
     found = json.loads(said.out)
     steps = found["steps"]
     assert said.status == 130 and "what it did is judged" in said.err
-    assert found["ending"] == f"interrupted behind {steps:,} steps" and found["complete"] is False
+    assert found["ending"] == f"interrupted after {steps:,} steps" and found["complete"] is False
     assert 1_000 < steps == found["unwinders"][0]["judged"] and found["status"] is None
 
 

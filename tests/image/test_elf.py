@@ -152,6 +152,12 @@ def test_what_is_no_elf_file_is_said_so(tmp_path: Path, content: bytes, message:
     assert message in str(error)
 
 
+def test_a_program_header_beyond_all_files_is_told_in_words(tmp_path: Path) -> None:
+    content = bytearray(corpus.built("recursion", "x86_64", "clang-O2").path.read_bytes())
+    content[32:40] = b"\xff" * 8  # e_phoff
+    assert "an offset or a size is larger than any file" in str(read(tmp_path / "far.elf", bytes(content)))
+
+
 def test_a_machine_of_no_architecture_here_is_named(tmp_path: Path) -> None:
     content = bytearray(corpus.built("recursion", "x86_64", "clang-O2").path.read_bytes())
     content[18:20] = (243).to_bytes(2, "little")  # EM_RISCV
