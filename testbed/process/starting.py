@@ -381,7 +381,7 @@ def _interpreter(image: Image, name: str, tree: FileTree, files: dict[str, Image
         node = tree.find(name)
     except Refusal as refusal:
         raise ImageError(
-            image.path, 0, f"its dynamic linker {name} is not there ({refusal}); --sysroot DIRECTORY names one that has it"
+            image.path, 0, f"its dynamic linker {name} is not there ({refusal}): --sysroot DIRECTORY, one that has it"
         ) from refusal
     if node.host is None or not stat.S_ISREG(node.mode):
         raise ImageError(image.path, 0, f"its dynamic linker {name} is no file")
