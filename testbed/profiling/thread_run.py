@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from testbed.build import Built
 from testbed.build.recipes import PREBUILT
 from testbed.image import Image, LoadedImage
+from testbed.image.debug import debug_info
 from testbed.image.symbols import near_names
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongThread
@@ -160,7 +161,8 @@ def thread_run(run: ProcessRun, thread: WatchedThread, steps: int | None = None)
 
 
 def look_ahead(image: Image, location: str) -> str:
-    """Before a process runs: that its program does not have a place, and a library may have it; or "".
+    """Before a process runs: that its program does not have a place, and a library may have it; that a line has no code
+    of its own; or "".
 
     Raises UsageError where none can have it: it is no location, there will be no library, or the source is the
     program's own.
@@ -170,8 +172,10 @@ def look_ahead(image: Image, location: str) -> str:
     if location.startswith("@") or _IN_FILE.match(location):
         return ""
     place = place_of(location)
-    if addresses_at(image, place) or inlined_at(image, place):
-        return ""
+    if addresses := addresses_at(image, place) or inlined_at(image, place):
+        there = debug_info(image).line_at(addresses[0]) if place.line is not None else None
+        shown = there is not None and there.line != place.line
+        return f"{location[:60]} has no code of its own: shown is {there.name}:{there.line}" if shown and there else ""
     if ".interp" not in image.sections or has_lines_of(image, place.name.rstrip(":")):
         raise UsageError(f"{location[:60]}: {missing([image], place)}")
     near = near_names(image, place.name) if place.line is None else ()

@@ -13,6 +13,7 @@ from testbed.image.debug import debug_info
 from testbed.image.debug.functions import CallSite, CallTarget, Function
 from testbed.image.debug.lines import Line
 from testbed.image.debug.tail_chains import Certainty, Chain, tail_chain
+from testbed.profiling.thread_run import look_ahead
 from testbed.runs.places import addresses_at, place_of
 from tests.image.hand_made import BASE, address, call, first_child, function, image_of, tail_call, told, word
 
@@ -122,6 +123,8 @@ def test_a_line_without_code_begins_where_the_table_has_it_unless_it_has_code_el
     starts = {line: addresses_at(lined, place_of(f"one.c:{line}")) for line in (1, 2, 3, 4, 5)}
     assert starts == {1: [BASE], 2: [BASE, BASE + 8], 3: [BASE], 4: [BASE + 4], 5: []}
     assert (info := debug_info(lined)).line_at(BASE) == Line(ONE_C, 3) and info.line_at(BASE + 8) is None
+    assert look_ahead(lined, "one.c:1") == "one.c:1 has no code of its own: shown is one.c:3"
+    assert look_ahead(lined, "one.c:3") == ""
 
 
 def test_rows_outside_the_image_are_left_out_and_those_of_no_length_name_no_address() -> None:
