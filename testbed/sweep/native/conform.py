@@ -78,6 +78,7 @@ from testbed.sweep.native.state import (
     WORDS,
     copy_state,
     follow,
+    is_frame,
     word_index,
 )
 
@@ -114,6 +115,7 @@ def conform(state: Any, swept: Any, which: Any, pc: Any, came: Any, room: Any, m
         is_given = is_argument(held, machine) or (held >> KIND == OTHER and row[PC] == pc)
         room.counts[IS_GIVEN] |= is_argument(held, machine)
         is_lost = held >> KIND == MAYBE or (held >> KIND == PLACE and held >> 48 & 0xFF >= MEETING_BASE)
+        is_lost = is_lost or is_thrown_away(state, register, held, machine)
         of_cfa = UNSURE if is_lost or is_given or state[IS_ASSUMED] == BELIEVED else CONTRADICTED
         if of_cfa == UNSURE or not is_doubted:
             note(room, CFA_FOUND, of_cfa, pc, came, held, which)
@@ -169,6 +171,19 @@ def is_right_but_for_known(state: Any, swept: Any, row: Any, pc: Any, room: Any,
     for k in range(len(machine.kept)):
         state[machine.kept[k]] = kept[machine.kept[k]]
     return sureness == FINE
+
+
+@compiled(inline=True)
+def is_thrown_away(state: Any, register: Any, held: Any, machine: Any) -> Any:
+    """Whether SP lies above the return address, and no register has that: nobody comes back to who called, if one did.
+
+    Such code is led to with more on the stack, as by a `ret`, or ends its caller's frame, as what LLVM outlines.
+    """
+    is_above = register == machine.stack and is_frame(held) and low(held) > machine.entry
+    found = False
+    for k in range(REGISTER_COUNT):
+        found = found or (k != machine.return_address and state[k] == callers(machine.return_address))
+    return is_above and state[IS_WHOLE] != 0 and not found
 
 
 @compiled(inline=True)
