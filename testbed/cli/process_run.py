@@ -392,6 +392,7 @@ def _write_profiles(builds: Sequence[ProfiledBuild], options: RunOptions) -> Non
     if options.outputs.html is not None:
         with written(options.outputs.html):
             options.outputs.html.write_text(profile_html(builds), encoding="utf-8")
+        click.echo(f"{options.outputs.html}: flame graphs, the true one beside each unwinder's", err=True)
 
 
 def _print(
@@ -411,7 +412,7 @@ def _print(
             console.print(f"{printer or process.run.path.name} {name}:")
             console.print(printable_lines(data.decode("utf-8", "backslashreplace").rstrip("\n")), soft_wrap=True)
             console.print()
-    console.print(process_page(process, shares, unasked), crop=False)
+    console.print(process_page(process, shares, unasked, sampled=bool(builds)), crop=False)
     if builds:
         from testbed.report.profile_html import profile_report
 

@@ -39,9 +39,16 @@ MOST_CHILDREN, MOST_NAME = 20, 60  # programs of other processes, and characters
 
 
 def process_page(
-    process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare], unasked: Sequence[str] = ()
+    process: WatchedProcess | CountedProcess,
+    shares: Sequence[UnwinderShare],
+    unasked: Sequence[str] = (),
+    *,
+    sampled: bool = False,
 ) -> RenderableType:
-    """All that is said of a process: the answer, and what each unwinder shows in its own code, by function."""
+    """All that is said of a process: the answer, and what each unwinder shows in its own code, by function.
+
+    ``sampled``: what a profiler sees is told, too.
+    """
     parts: list[RenderableType] = [_title(process), _LabelledLines(tuple(_circumstances(process)))]
     parts.append(Text("\nWhich stack does each unwinder show in your code?", "bold"))
     parts.append(process_answer(process, shares, unasked))
@@ -51,16 +58,18 @@ def process_page(
     places = [part for each in shares for part in _places(process, each)]
     if places:
         parts.append(Text("\nWhere they go wrong: by the function of the frame, whatever runs on top of it", "bold"))
-    return Group(*parts, *places, *_what_next(process, shares))
+    return Group(*parts, *places, *_what_next(process, shares, sampled=sampled))
 
 
-def _what_next(process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare]) -> Iterator[RenderableType]:
-    """What shows more of where unwinders go wrong: most at frames of the program's own functions."""
-    run = process.run
-    wrong = [(place, each) for each in shares for place in _wrong(each) if place.part is CodePart.OWN]
-    told = ["--sample 1000 -o FILE.html shows flame graphs beside the true one"] * isinstance(process, WatchedProcess)
-    if wrong:
-        place, by = max(wrong, key=lambda each: each[0].lies)
+def _what_next(
+    process: WatchedProcess | CountedProcess, shares: Sequence[UnwinderShare], *, sampled: bool
+) -> Iterator[RenderableType]:
+    """What shows more: of the first unwinder that goes wrong at frames of the program's own functions, where most."""
+    run, whole = process.run, isinstance(process, WatchedProcess)
+    own = ((each, [place for place in _wrong(each) if place.part is CodePart.OWN]) for each in shares)
+    told = ["--sample 1000 -o FILE.html shows flame graphs beside the true one"] * (whole and not sampled)
+    if first := next(((each, places) for each, places in own if places), None):
+        by, place = first[0], max(first[1], key=lambda place: place.lies)
         step = f"{place.thread}:" * (len(process.threads) > 1) + f"@{place.first}"
         told.insert(0, f"--at {step} shows the true stack where {by.name} goes wrong at {brief(place.function)}")
     if run.signal and len(process.threads) == 1:
@@ -298,7 +307,8 @@ def _place(place: WrongPlace, where: str, *, several: bool) -> RenderableType:
     for row in _reasons(place):
         reasons.add_row(*row, style="" if place.explained else "bold red")
     thread = f"{place.thread}:" if several else ""
-    return Group(text, reasons, Text(f"first at {thread}@{place.first}, {place.where}", "dim"))
+    first = "first for the first reason" if place.also else "first"
+    return Group(text, reasons, Text(f"{first} at {thread}@{place.first}, {place.where}", "dim"))
 
 
 def _reasons(place: WrongPlace) -> Iterator[tuple[str, ...]]:
@@ -370,7 +380,7 @@ def _wrongly(each: UnwinderShare) -> str:
 
 def _lies(each: UnwinderShare) -> str:
     own, worst = each.of(CodePart.OWN), max(filter(_is_own, each.code), key=lambda code: code.lies).code.function
-    return f"lies at {share(own.lies, own.steps)}, most in {brief(worst)}"
+    return f"lies at {share(own.lies, own.steps)}, most often in {brief(worst)}"
 
 
 def _rightly(each: UnwinderShare) -> str:

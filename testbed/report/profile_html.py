@@ -93,6 +93,9 @@ def _answer(build: ProfiledBuild) -> str:
     inner = [each.inner for each in build.profiles[1:]]
     worst = max(inner, key=lambda each: each.misplaced / max(each.samples, 1), default=None)
     name = f"functions of {build.run.path.name} on the stack"
+    if not build.profiles[0].inner.samples:
+        every = build.profiles[0].every
+        return f"No sample has {name}: nothing is compared. Take one more often than every {every:,} steps."
     if worst is None or not worst.misplaced:
         return f"Every unwinder shows all samples with {name} in the right place."
     return (

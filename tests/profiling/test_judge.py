@@ -173,6 +173,13 @@ def test_a_profiler_puts_no_sample_in_the_wrong_place_where_the_table_is_right()
     assert len(told) > len(true.stacks), "in the order of time a stack comes back"
 
 
+def test_without_a_sample_of_its_own_code_nothing_is_said_to_be_right(run: ProcessRun) -> None:
+    seen = [(("_start", "main"), ("_start",))] * 9
+    for own, said in ((("main",), "shows 100 % in the wrong place"), ((), "No sample has functions of sort on the")):
+        builds = [ProfiledBuild(run, [SampledProfile(name, 10, seen, frozenset(own)) for name in (TRUTH, "x")], [])]
+        assert said in profile_html(builds)
+
+
 def test_judged_in_pieces_it_is_the_same_to_every_count_and_place() -> None:
     whole = watched("hello", "x86_64", "static")
     made: list[int] = []

@@ -214,7 +214,7 @@ def printed(part: object) -> str:
         (
             [STOPS, LIES],
             "orc is right at 90.0 % of the 100 steps of your code; stack_scan finds your callers at 70.0 % and lies at "
-            "30.0 %, most in main.",
+            "30.0 %, most often in main.",
         ),
         (
             [UnwinderShare(name="eh_frame", sampled=False)],
@@ -222,7 +222,7 @@ def printed(part: object) -> str:
         ),
         (
             [MOST_IN_WORK],
-            "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most in work.",
+            "stack_scan is right at 70.0 % of the 100 steps of your code; it lies at 30.0 %, most often in work.",
         ),
     ],
 )

@@ -33,26 +33,29 @@ function show({ boxes }, [left, width]) {
 let chosen = null;
 function zoom(box) {
   chosen = box;
+  find(box?.dataset.brief, (name) => name === box.dataset.name);
   all.hidden = !box;
   for (const graph of graphs) {
     const outer = box?.stack.find((stack) => graph.widest.has(stack));
     const there = graph.boxes.includes(box) ? box : graph.widest.get(outer);
-    for (const each of graph.boxes) each.classList.toggle("seen", each.dataset.name === box?.dataset.name);
     show(graph, there ? there.span : [0, 100]);
   }
 }
 
-document.querySelector(".find").addEventListener("input", ({ target }) => {
-  const wanted = target.value.toLowerCase(), fits = (name) => wanted && name.toLowerCase().includes(wanted);
+function find(called, fits) { // mark functions, and say on how many of the samples each graph has one
   for (const { boxes, found } of graphs) {
     let share = 0;
     for (const box of boxes) {
-      const [name, ...outer] = box.stack[0].split("\n").reverse(), here = Boolean(fits(name));
+      const [name, ...outer] = box.stack[0].split("\n").reverse(), here = Boolean(called) && fits(name);
       box.classList.toggle("seen", here);
       if (here && !outer.some(fits) && !box.classList.contains("lost")) share += box.span[1];
     }
-    found.textContent = wanted ? `; ${target.value}: on ${share.toFixed(1)} %` : "";
+    found.textContent = called ? `; ${called}: on ${share.toFixed(1)} %` : "";
   }
+}
+document.querySelector(".find").addEventListener("input", ({ target }) => {
+  const wanted = target.value.toLowerCase();
+  find(target.value, (name) => name.toLowerCase().includes(wanted));
 });
 document.addEventListener("click", ({ target }) => {
   const box = target.closest(".flame .box");
