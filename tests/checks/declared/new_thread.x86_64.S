@@ -12,7 +12,7 @@
 // | error `call    *%rax`, at -1, 9: `popq %rdi`; f < no code (the word at CFA-8)
 // | f+0x12 (call *%rax): the caller is lost: the row says %rip is at CFA-8, the caller's %rip is in %rdi; no correction is given: what is true here is not so, or not known to be so, wherever a directive would reach (.eh_frame; seen when it was executed)
 // | f: 12, 8 executed, 2 forced, 2 never, some came back
-// | as is advised: it: 1 of 1 function has a wrong row; 10 of 12 instructions were executed (83.3 %), 2 only read.
+// | as is advised: it: 1 of 1 function has a wrong row; 10 of 12 instructions were executed (83.3 %), 2 undecided, in f.
 
         .globl f
         .type f, @function
