@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
-from benchmarks.recorders import memory, recording, scaling
-from benchmarks.report import as_data, as_markdown
+from benchmarks.recorders import memory, recording, scaling, traces
 from benchmarks.starting import first_uses, starting
-from benchmarks.table import FigureTable
-from benchmarks.traces import traces
+from benchmarks.table import FigureTable, as_markdown
 from testbed.words.errors import TestbedError
 
 ROUNDS, QUICK_ROUNDS = 5, 2
@@ -26,7 +23,6 @@ PARTS: dict[str, Callable[[bool, int], FigureTable]] = {
     "first_uses": lambda quick, rounds: first_uses(quick=quick, rounds=min(rounds, 3)),
     "memory": lambda quick, rounds: memory(quick=quick),
 }
-_file = click.Path(dir_okay=False, path_type=Path)
 
 
 def measure(parts: tuple[str, ...], *, quick: bool, rounds: int) -> Iterator[FigureTable]:
@@ -41,22 +37,16 @@ def measure(parts: tuple[str, ...], *, quick: bool, rounds: int) -> Iterator[Fig
 @click.option("--quick", is_flag=True, help="Short runs on one architecture: shows that it works, proves nothing.")
 @click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only this part; repeatable.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Paired rounds (default: {ROUNDS}; quick: {QUICK_ROUNDS}).")
-@click.option("--json", "json_file", type=_file, help="Write everything measured as JSON.")
-@click.option("--markdown", type=_file, help="Write the page.")
-def command(
-    quick: bool, parts: tuple[str, ...], rounds: int | None, json_file: Path | None, markdown: Path | None
-) -> None:
+@click.option("--markdown", type=click.Path(dir_okay=False, path_type=Path), help="Write the page.")
+def command(quick: bool, parts: tuple[str, ...], rounds: int | None, markdown: Path | None) -> None:
     """Measure the testbed: ratios from paired, interleaved rounds in one process tree."""
     rounds = rounds or (QUICK_ROUNDS if quick else ROUNDS)
     tables = []
     for table in measure(parts, quick=quick, rounds=rounds):
         tables.append(table)
         click.echo(table.markdown())
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    if json_file:
-        text = json.dumps(as_data(tables, date=date, rounds=rounds), indent=1, ensure_ascii=False)
-        json_file.write_text(text + "\n", encoding="utf-8")
     if markdown:
+        date = datetime.datetime.now(datetime.UTC).date().isoformat()
         options = " ".join([*(["--quick"] if quick else []), *(f"--part {part}" for part in parts), "--markdown FILE"])
         text = as_markdown(tables, date=date, rounds=rounds, options=options)
         markdown.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What recording costs: against the emulator alone, over the length of a run, and in memory."""
+"""What recording costs (beside the emulator alone, by length, in memory), and what a whole trace does."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks.rounds import Contender, Measured, compare
+from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
-from testbed.image import LoadedImage
+from testbed.build import Built
+from testbed.contract.backtraces import Backtraces
+from testbed.contract.unwinder import Unwinder
+from testbed.image import Image, LoadedImage
 from testbed.machine import record
 from testbed.machine.chunks import record_chunks
 from testbed.machine.recording import Recorder, record_light, record_native
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
+from testbed.runs.long import judge_long, watch_long
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks, save_trace
 from testbed.truth import Truth, observe
+from testbed.verdicts.counts import Counts
+from testbed.verdicts.trace import judge_trace
+from unwinders import UNWINDERS
 
 PIECES = "native recorder, in pieces"
 RECORDERS: Mapping[str, Recorder] = {"light recorder": record_light, "native recorder": record_native}
@@ -80,7 +88,7 @@ def recording(*, quick: bool, rounds: int) -> FigureTable:
         "same memory, so that cost is paid once; the setting up of the machine is counted there, and only there.",
     ]
     columns = ("target", "way", "steps", "ns per step", "range (ns)", "× unhooked", "range (×)")
-    return FigureTable("recording", "Recording", columns, tuple(rows), tuple(notes))
+    return FigureTable("Recording", columns, tuple(rows), tuple(notes))
 
 
 def _recorded(target: BenchmarkTarget, scale: int, recorder: Recorder) -> Trace:
@@ -90,46 +98,27 @@ def _recorded(target: BenchmarkTarget, scale: int, recorder: Recorder) -> Trace:
 def scaling(*, quick: bool, rounds: int) -> FigureTable:
     """Nanoseconds per step of recording and of the truth, over runs of growing length."""
     target = TARGETS[0]
-    lengths: Mapping[str, Sequence[int]] = {
-        "light recorder": (10_000, 100_000, 1_000_000),
-        "native recorder": (10_000, 100_000, 1_000_000, 10_000_000),
+    lengths = (10_000, 100_000, 1_000_000, 10_000_000)[: 2 if quick else None]
+    scales = [1 + i if quick else scale_for(target, n) for i, n in enumerate(lengths)]
+    parts: dict[str, tuple[Sequence[int], Callable[[int], Callable[[object], object]]]] = {
+        "light recorder": (scales[:3], lambda scale: partial(run_recorder, record_light)),
+        "native recorder": (scales, lambda scale: partial(run_recorder, record_native)),
+        PIECES: (scales, lambda scale: partial(run_pieces, target, scale)),
+        # The truth is the same for all recorders; the fastest one makes the traces.
+        "truth": (scales, lambda scale: partial(observed, _recorded(target, scale, record_native))),
     }
-    scales = {n: 1 + i if quick else scale_for(target, n) for i, n in enumerate(lengths["native recorder"])}
     rows: list[tuple[TableValue, ...]] = []
-    for name, recorder in RECORDERS.items():
-        here = [scales[n] for n in lengths[name]][: 2 if quick else None]
-        contenders: dict[str, Contender] = {}
-        for scale in here:
-            contenders[f"record {scale}"] = Contender(
-                steps(target, scale), partial(run_recorder, recorder), partial(machine, target, scale)
-            )
-        rows += _scaling_rows(target, name, here, compare(contenders, rounds=rounds))
-    here = [scales[n] for n in lengths["native recorder"]][: 2 if quick else None]
-    contenders = {
-        f"pieces {scale}": Contender(steps(target, scale), partial(run_pieces, target, scale)) for scale in here
-    }
-    rows += _scaling_rows(target, PIECES, here, compare(contenders, rounds=rounds))
-    # The truth is the same for all recorders; the fastest one makes the traces.
-    fastest = list(RECORDERS.items())[-1]
-    here = [scales[n] for n in lengths[fastest[0]]][: 2 if quick else None]
-    traces = {scale: _recorded(target, scale, fastest[1]) for scale in here}
-    contenders = {f"truth {scale}": Contender(steps(target, scale), partial(observed, traces[scale])) for scale in here}
-    rows += _scaling_rows(target, "truth", here, compare(contenders, rounds=rounds))
+    for part, (here, run_of) in parts.items():
+        prepared = {scale: partial(machine, target, scale) if part in RECORDERS else lambda: None for scale in here}
+        contenders = {str(s): Contender(steps(target, s), run_of(s), prepared[s]) for s in here}
+        for scale, result in zip(here, compare(contenders, rounds=rounds).values(), strict=True):
+            rows.append((part, steps(target, scale), *spread(result.nanoseconds, result.ratio)))
     notes = (
         f"On {target.name}. The last two columns compare with the shortest run in the same round: 1 is flat. The "
         f"program repeats one round of {steps(target, 2) - steps(target, 1):,} steps.",
     )
     columns = ("part", "steps", "ns per step", "range (ns)", "× shortest", "range (×)")
-    return FigureTable("scaling", "Cost per step over the length of a run", columns, tuple(rows), notes)
-
-
-def _scaling_rows(
-    target: BenchmarkTarget, part: str, scales: Sequence[int], measured: Mapping[str, Measured]
-) -> list[tuple[TableValue, ...]]:
-    return [
-        (part, steps(target, scale), *spread(result.nanoseconds, result.ratio))
-        for scale, result in zip(scales, measured.values(), strict=True)
-    ]
+    return FigureTable("Cost per step over the length of a run", columns, tuple(rows), notes)
 
 
 def memory(*, quick: bool) -> FigureTable:
@@ -158,7 +147,7 @@ def memory(*, quick: bool) -> FigureTable:
         "largest resident size of a process that only records exceeds its size before; in pieces it is the same "
         "however long the run is, and what is held is one piece.",
     )
-    return FigureTable("memory", "Memory per step", columns, tuple(rows), notes)
+    return FigureTable("Memory per step", columns, tuple(rows), notes)
 
 
 def measure_memory(target: BenchmarkTarget, scale: int, name: str) -> tuple[int, int, int]:
@@ -199,3 +188,69 @@ def _largest() -> int:
     status = Path("/proc/self/status")
     found = re.search(r"^VmHWM:\s+(\d+) kB$", status.read_text(encoding="utf-8"), re.M) if status.is_file() else None
     return int(found[1]) * 1024 if found else 0
+
+
+# What a whole trace costs: recording it, the truth about it, two row unwinders walked and judged at every step.
+
+STEPS = 10_000_000
+TABLES = ("eh_frame", "debug_frame")  # the unwinder by tables: the first that the file has the section for
+CHAIN = "fp_chain"
+ALL_IN_PIECES = "all of it in pieces"
+
+
+def traces(*, quick: bool, rounds: int) -> FigureTable:
+    """Nanoseconds per step, and per frame of each step, of every part; and all of them together in steps per second."""
+    rows: list[tuple[TableValue, ...]] = []
+    name, recorder = list(RECORDERS.items())[-1]
+    for plain in TARGETS[:1] if quick else TARGETS:
+        target = replace(plain, recipe=f"{plain.recipe}-fp")  # frame pointers: the chain has something to do
+        scale = 1 if quick else scale_for(target, STEPS)
+        image = workload(target, scale).image
+        trace = _record(image, recorder)
+        truth = observe(trace)
+        tables = next(UNWINDERS[name] for name in TABLES if UNWINDERS[name].applies_to(image))
+        parts: dict[str, Callable[[object], object]] = {
+            f"record ({name})": partial(_record, image, recorder),
+            "truth": partial(observed, trace),
+        }
+        frames: dict[str, int] = {}
+        for unwinder in (tables, UNWINDERS[CHAIN]):
+            walked = _walk(unwinder, trace)
+            frames[f"walk {unwinder.name}"] = frames[f"judge {unwinder.name}"] = walked.frames
+            parts[f"walk {unwinder.name}"] = partial(_walk, unwinder, trace)
+            parts[f"judge {unwinder.name}"] = partial(_judge, truth, walked, unwinder)
+        measured = compare({part: Contender(len(trace), run) for part, run in parts.items()}, rounds=rounds)
+        for part, result in measured.items():
+            each = result.nanoseconds.median * len(trace) / frames[part] if part in frames else None
+            rows.append((plain.name, part, len(trace), *spread(result.nanoseconds), each))
+        built = workload(target, scale)
+        two = (tables, UNWINDERS[CHAIN])
+        pieces = compare({ALL_IN_PIECES: Contender(len(trace), partial(_in_pieces, built, two))}, rounds=rounds)
+        rows.append((plain.name, ALL_IN_PIECES, len(trace), *spread(pieces[ALL_IN_PIECES].nanoseconds), None))
+        total = sum(result.nanoseconds.median for result in measured.values())
+        rows.append((plain.name, f"all: {1000 / total:.2f} M steps/s", len(trace), total, "-", None))
+    notes = (
+        "Programs with frame pointers (-O2). A frame of every step counts, the interrupted one and all callers. "
+        "Judging compares the pc of every frame, its CFA and its registers with the truth, and looks for what explains "
+        "a difference; the unwinder's limits are the declared ones. *In pieces* is all of it together, memory bounded "
+        "by two pieces: each is judged by what is known then, and again if its end turns out to say more.",
+    )
+    columns = ("target", "part", "steps", "ns per step", "range (ns)", "ns per frame")
+    return FigureTable("A whole trace", columns, tuple(rows), notes)
+
+
+def _in_pieces(built: Built, unwinders: tuple[Unwinder, ...], _: object) -> tuple[Counts, ...]:
+    return judge_long(watch_long(built, budget=FOREVER, judging=unwinders), unwinders)
+
+
+def _record(image: Image, recorder: Recorder, _: object = None) -> Trace:
+    return record(LoadedImage(image), budget=FOREVER, recorder=recorder)
+
+
+def _walk(unwinder: Unwinder, trace: Trace, _: object = None) -> Backtraces:
+    assert unwinder.unwind_trace
+    return unwinder.unwind_trace(trace)
+
+
+def _judge(truth: Truth, walked: Backtraces, unwinder: Unwinder, _: object) -> Counts:
+    return judge_trace(truth, walked, unwinder).counts()

@@ -42,7 +42,7 @@ def starting(*, quick: bool, rounds: int) -> FigureTable:
         "Cold: the program is not built and kernels are not compiled, in a cache folder of its own for every start. "
         "The operating system has read all files before in both cases.",
     )
-    return FigureTable("starting", "Starting", columns, rows, notes)
+    return FigureTable("Starting", columns, rows, notes)
 
 
 def first_uses(*, quick: bool, rounds: int) -> FigureTable:
@@ -74,7 +74,7 @@ def first_uses(*, quick: bool, rounds: int) -> FigureTable:
     notes = (
         "Processor time of all processes. A first use finds an empty cache: files are built, kernels are compiled.",
     )
-    return FigureTable("first_uses", "First uses", columns, tuple(rows), notes)
+    return FigureTable("First uses", columns, tuple(rows), notes)
 
 
 def _process(cache: Path, *arguments: str) -> Callable[[object], None]:

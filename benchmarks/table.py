@@ -1,10 +1,14 @@
-"""A benchmark's result: numbers in columns, and sentences about them."""
+"""A benchmark's result: numbers in columns and sentences about them; and the page of all, as Markdown."""
 
 from __future__ import annotations
 
+import os
+import platform
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from benchmarks.rounds import Spread
 
@@ -15,7 +19,6 @@ TableValue = str | int | float | None
 class FigureTable:
     """Rows of numbers under named columns; a column's name says its unit. ``notes`` say what is missing, and why."""
 
-    key: str
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[TableValue, ...], ...]
@@ -23,16 +26,11 @@ class FigureTable:
 
     def __post_init__(self) -> None:
         for row in self.rows:
-            assert len(row) == len(self.columns), (self.key, row)
+            assert len(row) == len(self.columns), (self.title, row)
 
     def column(self, name: str) -> list[TableValue]:
         i = self.columns.index(name)
         return [row[i] for row in self.rows]
-
-    def data(self) -> dict[str, Any]:
-        """Plain data for JSON: a mapping per row."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
     def markdown(self) -> str:
         """A Markdown table under its title, the notes below."""
@@ -68,3 +66,57 @@ def text_of(value: TableValue) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+_PACKAGES = ("unicorn", "numpy", "numba", "capstone", "ziglang")
+_HEAD = """# Results of the benchmarks
+
+Written by `python -m benchmarks {options}`, {date}; not edited by hand.
+
+{machine}
+
+A ratio is the median of paired rounds: the things compared were timed in turns in one process tree, in an order that
+rotates, and each round gives one ratio. A range is the least and the most of the rounds. Absolute times are of this
+machine, and of that day. Rounds: {rounds}.
+"""
+
+
+def described_machine() -> str:
+    """The machine and the versions, in words."""
+    parts = (f"{package} {_version(package)}" for package in _PACKAGES)
+    return (
+        f"{os.cpu_count()} cores, {_processor()}, {_memory():.0f} GB of memory, {platform.system()} "
+        f"{platform.release().partition('-')[0]}. {platform.python_implementation()} {platform.python_version()}, "
+        f"{', '.join(parts)}."
+    )
+
+
+def as_markdown(tables: Sequence[FigureTable], *, date: str, rounds: int, options: str) -> str:
+    """The page that is committed as RESULTS.md."""
+    head = _HEAD.format(options=options, date=date, machine=described_machine(), rounds=rounds)
+    return "\n".join([head, *(table.markdown() for table in tables)])
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    name = facts.get("model name", platform.machine())
+    family, speed = facts.get("cpu family"), facts.get("cpu MHz")
+    more = [f"family {family}"] if family else []
+    more += [f"{float(speed) / 1000:.1f} GHz"] if speed else []
+    more += ["a virtual machine"] if "hypervisor" in facts.get("flags", "") else []
+    return f"{name} ({', '.join(more)})" if more else name
+
+
+def _memory() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9 if sys.platform == "linux" else 0.0
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.__main__ import command
+from benchmarks.__main__ import PARTS, command, measure
 from benchmarks.recorders import PIECES, RECORDERS, run_recorder, run_unhooked
 from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable
@@ -24,29 +23,23 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.everything
 def test_the_quick_suite_measures_every_part(tmp_path: Path) -> None:
-    files = {kind: tmp_path / f"results.{kind}" for kind in ("json", "md")}
-    said = CliRunner().invoke(
-        command, ["--quick", "--rounds", "1", "--json", str(files["json"]), "--markdown", str(files["md"])]
-    )
+    tables = dict(zip(PARTS, measure((), quick=True, rounds=1), strict=True))
+    assert all(table.rows for table in tables.values())
+    ways = dict(zip(tables["recording"].column("way"), tables["recording"].column("× unhooked"), strict=True))
+    assert {"unhooked", *RECORDERS, PIECES} == set(ways) and ways["unhooked"] == 1
+    for table in (tables["recording"], tables["scaling"]):
+        assert all(float(n or 0) > 0 for name in ("ns per step", "steps") for n in table.column(name))
+    assert {"truth", "walk eh_frame", "judge fp_chain"} < set(tables["traces"].column("part"))
+    assert set(tables["scaling"].column("part")) == {*RECORDERS, PIECES, "truth"}
+    assert all(float(n or 0) > 0 for n in tables["memory"].column("trace (bytes per step)"))
+
+
+def test_the_page_of_a_part_says_which_machine_it_is_of(tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    said = CliRunner().invoke(command, ["--quick", "--part", "memory", "--markdown", str(page)])
     assert said.exit_code == 0, said.output
-    data = json.loads(files["json"].read_text(encoding="utf-8"))
-    tables = data["tables"]
-    parts = "recording traces scaling starting first_uses memory"
-    assert set(tables) == set(parts.split())
-    assert all(table["rows"] for table in tables.values())
-    ways = {row["way"]: row for row in tables["recording"]["rows"]}
-    assert {"unhooked", *RECORDERS, PIECES} == set(ways)
-    assert ways["unhooked"]["× unhooked"] == 1
-    for row in (*tables["recording"]["rows"], *tables["scaling"]["rows"]):
-        assert row["ns per step"] > 0 and row["steps"] > 0
-    assert {"truth", "walk eh_frame", "judge fp_chain"} < {row["part"] for row in tables["traces"]["rows"]}
-    assert {row["part"] for row in tables["scaling"]["rows"]} == {*RECORDERS, PIECES, "truth"}
-    assert all(row["trace (bytes per step)"] > 0 for row in tables["memory"]["rows"])
-    page = files["md"].read_text(encoding="utf-8")
-    assert data["machine"] in page
-    for table in tables.values():
-        assert f"## {table['title']}\n" in page
-    assert re.search(r"\d+ cores, ", data["machine"])
+    text = page.read_text(encoding="utf-8")
+    assert re.search(r"\n\d+ cores, ", text) and "\n## Memory per step\n" in text
 
 
 def test_the_committed_results_are_of_a_full_run_and_dated() -> None:
@@ -100,9 +93,7 @@ def test_rounds_are_paired_and_interleaved() -> None:
 
 
 def test_tables_say_numbers_in_three_digits() -> None:
-    table = FigureTable(
-        "t", "A table", ("name", "n"), (("a", 1234.5), ("b", 12.345), ("c", 1.2345), ("d", None)), ("Why.",)
-    )
+    table = FigureTable("A table", ("name", "n"), (("a", 1234.5), ("b", 12.345), ("c", 1.2345), ("d", None)), ("Why.",))
     assert table.markdown() == (
         "## A table\n\n| name | n |\n|---|---:|\n| a | 1,234 |\n| b | 12.3 |\n| c | 1.23 |\n| d | - |\n\nWhy.\n"
     )
